@@ -1,0 +1,43 @@
+# Everything starts here: `make demo` and `make test` set up what they need on a fresh machine.
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo test lint bench clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 14
+
+setup: java $(STAMP) ## make .venv with millstream and its tools; look for Java 17 or newer
+
+java:
+	@scripts/java.sh
+
+$(STAMP): pyproject.toml constraints.txt
+	@scripts/venv.sh $(VENV)
+	@echo "Installing millstream into $(VENV) (a few minutes the first time)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup ## join the example's orders to their shipments, once
+	cd examples/orders && ../../$(BIN)/millstream run job.sql --once
+
+test: setup ## run all tests that need no service and little time (PYTEST_ARGS="…" for more)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: setup ## ruff, mypy and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+
+bench: setup ## run the benchmarks
+	@test -d bench || { echo "There is no bench/ folder yet."; exit 1; }
+	$(BIN)/python -m bench
+
+clean: ## remove .venv and everything that was built or written
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf spark-warehouse metastore_db derby.log out checkpoints
+	find src tests docs examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,110 @@
+"""What a key group's state holds, small enough to be read and written whole at every step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from millstream.temporal import BEGIN_OF_TIME
+
+
+class Ref(NamedTuple):
+    """Where bytes lie: a page of the store and the place in it."""
+
+    page: int
+    offset: int
+    size: int
+
+
+@dataclass(slots=True)
+class Segment:
+    """An immutable set of rows in time order. Of its rows only those from `skip` on still count.
+
+    `uid` is drawn at random when the segment is written: a batch that is tried again writes other
+    segments under other names, so nothing kept in a process can be taken for them.
+    """
+
+    uid: int
+    ref: Ref | None  # None until it is written
+    rows: int
+    first: int  # least and greatest time
+    last: int
+    size: int
+    skip: int = 0
+    gone: int = 0  # rows from `skip` on that a match has used up
+    marks: int = 0  # which state of its marks is current; 0: as they are in the segment
+    bitmap: Ref | None = None  # marks written since, up to those in the manifest's recent marks
+
+    @property
+    def held(self) -> int:
+        return self.rows - self.skip - self.gone
+
+    @property
+    def held_bytes(self) -> int:
+        return self.size * self.held // self.rows
+
+    @property
+    def tier(self) -> int:
+        return tier(self.held)
+
+
+def tier(rows: int) -> int:
+    """Segments of one tier differ in size by less than four times."""
+    return (rows.bit_length() + 1) // 2
+
+
+@dataclass(slots=True)
+class Manifest:
+    """One for a key group. `watermark` is the one that the last step which changed state ended with."""
+
+    watermark: int = BEGIN_OF_TIME
+    counts: dict[str, int] = field(default_factory=dict)
+    sides: tuple[list[Segment], list[Segment]] = field(default_factory=lambda: ([], []))
+    recent: tuple[int, Ref] | None = None  # name and place of marks not yet in a bitmap
+
+    @classmethod
+    def load(cls, text: bytes | None) -> Manifest:
+        if text is None:
+            return cls()
+        data = json.loads(text)
+        recent = data["recent"]
+        left, right = ([_segment(item) for item in side] for side in data["sides"])
+        return cls(
+            data["watermark"],
+            data["counts"],
+            (left, right),
+            (recent[0], Ref(*recent[1])) if recent else None,
+        )
+
+    def dump(self) -> bytes:
+        data = {
+            "watermark": self.watermark,
+            "counts": self.counts,
+            "sides": [[_fields(segment) for segment in side] for side in self.sides],
+            "recent": self.recent,
+        }
+        return json.dumps(data, separators=(",", ":")).encode()
+
+    def segments(self) -> Iterator[Segment]:
+        yield from self.sides[0]
+        yield from self.sides[1]
+
+    def pages(self) -> set[int]:
+        refs = [ref for segment in self.segments() for ref in (segment.ref, segment.bitmap)]
+        if self.recent:
+            refs.append(self.recent[1])
+        return {ref.page for ref in refs if ref}
+
+
+def _fields(segment: Segment) -> list[Any]:
+    s = segment
+    return [s.uid, s.ref, s.rows, s.first, s.last, s.size, s.skip, s.gone, s.marks, s.bitmap]
+
+
+def _segment(item: list[Any]) -> Segment:
+    uid, ref, rows, first, last, size, skip, gone, marks, bitmap = item
+    return Segment(
+        uid, Ref(*ref), rows, first, last, size, skip, gone, marks, Ref(*bitmap) if bitmap else None
+    )

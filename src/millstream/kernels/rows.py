@@ -1,0 +1,88 @@
+"""Rows in memory, in time order with their index, and the process's cache of such rows."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import polars as pl
+from cachetools import LRUCache
+
+from millstream.kernels.base import HASH, TIME
+from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
+
+
+class Rows:
+    """A frame in time order, its index and, where an operator keeps them, its rows' marks.
+
+    Marks are the one thing that changes; `marks` names the state they are in, so that a batch which
+    is tried again sees that marks made by its first try are not those of the store.
+    """
+
+    __slots__ = ("frame", "index", "marks", "matched")
+
+    def __init__(self, frame: pl.DataFrame, index: KeyIndex, matched: Bools | None) -> None:
+        self.frame = frame
+        self.index = index
+        self.matched = matched
+        self.marks = 0
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, matched: Bools | None = None) -> Rows:
+        """Of a frame with `_t` and `_h`, neither with NULLs, in any order."""
+        times = frame[TIME].to_numpy()
+        order = time_order(times)
+        if order is not None:
+            frame, times = take(frame, order), times[order]
+            matched = None if matched is None else matched[order]
+        return cls(frame, KeyIndex.of(frame[HASH].to_numpy(), times), matched)
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    @property
+    def times(self) -> Ints:
+        return self.index.times
+
+    def rows_before(self, time: int) -> int:
+        """How many rows are older than `time`."""
+        return int(np.searchsorted(self.times, time))
+
+    def only(self, keep: Bools) -> Rows:
+        if bool(keep.all()):
+            return self
+        matched = None if self.matched is None else self.matched[keep]
+        return Rows(self.frame.filter(pl.Series(keep)), self.index.only(keep), matched)
+
+    @property
+    def nbytes(self) -> int:
+        marks = 0 if self.matched is None else self.matched.nbytes
+        return int(self.frame.estimated_size()) + self.index.nbytes + marks
+
+
+def take(frame: pl.DataFrame, rows: Ints) -> pl.DataFrame:
+    return frame[rows]
+
+
+CACHE_BYTES = int(os.environ.get("MILLSTREAM_SEGMENT_CACHE_BYTES", 1 << 30))
+_cache: LRUCache[int, tuple[int, Any]] = LRUCache(CACHE_BYTES, getsizeof=lambda item: item[0])
+
+
+def remember(uid: int, thing: Any, nbytes: int) -> None:
+    """Keeps a decoded thing under its uid. The store stays the only truth: a miss only costs time."""
+    if nbytes <= _cache.maxsize:
+        _cache[uid] = (nbytes, thing)
+
+
+def recall(uid: int) -> Any | None:
+    found = _cache.get(uid)
+    return None if found is None else found[1]
+
+
+def forget(uid: int) -> None:
+    _cache.pop(uid, None)
+
+
+def forget_all() -> None:
+    _cache.clear()

@@ -1,0 +1,91 @@
+"""Expressions as Spark SQL text: the user's own characters, with every column qualified.
+
+sqlglot's generator would rename functions, so a text is cut out of the source and only the names of
+columns are replaced. Comments and line breaks become one space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from millstream.plan.refuse import is_steady, refuse_expressions
+from millstream.plan.scope import Reference, Scope
+from millstream.sql.dialect import Millstream, span_of
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """Reads expressions of one query, whose names mean what `scope` says."""
+
+    scope: Scope
+
+    def text(self, node: exp.Expr) -> str | None:
+        """The expression as Spark SQL; None for the rare node whose characters are not known."""
+        span = span_of(node)
+        if span is None:
+            return None
+        references = {reference.start: reference for reference in self._references(node)}
+        return flat_text(self.scope.text.parsed, span, references)
+
+    def written(self, node: exp.Expr) -> str:
+        """The expression as it was written, on one line."""
+        span = span_of(node)
+        return flat_text(self.scope.text.parsed, span, {}) if span else node.sql("spark")
+
+    def reads(self, node: exp.Expr) -> frozenset[tuple[int, str]]:
+        return frozenset(
+            read for reference in self._references(node) for read in reference.reads
+        )
+
+    def sides(self, node: exp.Expr) -> frozenset[int]:
+        """The numbers of the relations that an expression reads."""
+        return frozenset(number for number, _ in self.reads(node))
+
+    def bare(self, node: exp.Expr) -> Reference | None:
+        """The reference, if the expression is nothing but a column."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if not isinstance(node, exp.Column):
+            return None
+        reference = self.scope.resolve(node)
+        return None if reference.has_fields else reference
+
+    def steady(self, node: exp.Expr) -> bool:
+        return is_steady(node)
+
+    def check(self, node: exp.Expr) -> None:
+        """Refuse what cannot stand in an expression yet, and names that mean nothing."""
+        refuse_expressions(node, self.scope.text)
+        self._references(node)
+
+    def _references(self, node: exp.Expr) -> list[Reference]:
+        return [
+            self.scope.resolve(column)
+            for column in node.find_all(exp.Column)
+            if not isinstance(column.this, exp.Star)
+        ]
+
+
+def flat_text(source: str, span: tuple[int, int], references: dict[int, Reference]) -> str:
+    """The characters of a span with references put in place, on one line and without comments."""
+    start, end = span
+    pieces: list[str] = []
+    last = start - 1
+    for token in Millstream().tokenize(source[start : end + 1]):
+        token_start, token_end = token.start + start, token.end + start
+        if token_start <= last:  # part of a reference, or of a literal such as 1L that is three
+            continue
+        if pieces and token_start > last + 1:
+            pieces.append(" ")
+        reference = references.get(token_start)
+        pieces.append(reference.text if reference else source[token_start : token_end + 1])
+        last = reference.end if reference else token_end
+    return "".join(pieces)
+
+
+def all_of(texts: Iterable[str]) -> str | None:
+    """The conjunction of predicates, or None for none."""
+    return " AND ".join(texts) or None

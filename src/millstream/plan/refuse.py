@@ -1,0 +1,157 @@
+"""What the planner reads but cannot run yet, refused by name and place.
+
+Only clauses that the planner takes care of may be in a tree; any other clause is refused. So a
+clause that sqlglot learns to read one day is never dropped in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.sql.dialect import span_of
+from millstream.sql.text import SourceText
+
+_SELECT = {"expressions", "from_", "joins", "where", "with_", "emit", "options", "stream_window"}
+_RELATION = {"this", "alias", "within", "stream_window", "version"}
+_JOIN = {"this", "side", "kind", "method", "on", "using"}
+_CLAUSES = {
+    "group": "GROUP BY",
+    "having": "HAVING",
+    "qualify": "QUALIFY",
+    "windows": "a WINDOW clause",
+    "order": "ORDER BY",
+    "sort": "SORT BY",
+    "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "distinct": "DISTINCT",
+    "laterals": "LATERAL VIEW",
+    "sample": "TABLESAMPLE",
+    "pivots": "PIVOT",
+    "hint": "a hint",
+    "joins": "a join inside a FROM item",
+}
+
+
+def not_yet(what: str, place: Place | None, fix: str = "") -> PlanError:
+    return PlanError("MS-PLAN-NOT-YET", f"{what} cannot be run yet.", fix=fix, place=place)
+
+
+def offset_of(node: exp.Expr) -> int | None:
+    """Where a node's text begins, as near as the tree tells."""
+    span = span_of(node)
+    if span:
+        return span[0]
+    starts = [
+        found
+        for part in node.walk()
+        for found in ((span_of(part) or (None,))[0], part.meta.get("start"))
+        if isinstance(found, int)
+    ]
+    return min(starts, default=None)
+
+
+def place_of(node: exp.Expr, text: SourceText, default: Place | None = None) -> Place | None:
+    offset = offset_of(node)
+    return default if offset is None else text.place(offset)
+
+
+def refuse_clauses(query: exp.Select, text: SourceText) -> None:
+    """Refuse every clause of a SELECT, its tables and its joins that is not planned for."""
+    place = place_of(query, text)
+    _refuse(query.args, _SELECT, text, place)
+    if window := query.args.get("stream_window"):
+        raise not_yet(f"WINDOW {window.args['kind']}", place_of(window, text))
+    joins: list[exp.Join] = query.args.get("joins") or []
+    from_ = query.args.get("from_")
+    for item in [from_.this, *joins] if from_ else joins:
+        if isinstance(item, exp.Join):
+            _refuse(item.args, _JOIN, text, place_of(item, text))
+        relation = item.this if isinstance(item, exp.Join) else item
+        _refuse_relation(relation, text, place_of(relation, text, place))
+
+
+def _refuse_relation(relation: exp.Expr, text: SourceText, place: Place | None) -> None:
+    if not isinstance(relation, exp.Table | exp.Subquery):
+        raise not_yet("a FROM item that is neither a name nor a query", place)
+    if isinstance(relation, exp.Table) and not isinstance(relation.this, exp.Identifier):
+        raise not_yet("a function in FROM", place)
+    _refuse(relation.args, _RELATION | {"db", "catalog"}, text, place)
+    alias = relation.args.get("alias")
+    if alias and alias.args.get("columns"):
+        raise not_yet("a list of columns after an alias", place)
+    if version := relation.args.get("version"):
+        moment = version.expression
+        lookup = isinstance(moment, exp.Anonymous) and moment.name.upper() == "PROCTIME"
+        what = "a lookup join (AS OF PROCTIME())" if lookup else "a temporal join (AS OF)"
+        raise not_yet(what, place)
+    if window := relation.args.get("stream_window"):
+        raise not_yet(f"WINDOW {window.args['kind']}", place_of(window, text, place))
+
+
+def _refuse(
+    args: Mapping[str, object], allowed: set[str], text: SourceText, place: Place | None
+) -> None:
+    for key, value in args.items():
+        if key in allowed or value is None or value is False or value == []:
+            continue
+        first = value[0] if isinstance(value, list) else value
+        if isinstance(first, exp.Expr):
+            place = place_of(first, text, place)
+        raise not_yet(_CLAUSES.get(key, key.strip("_").upper()), place)
+
+
+def refuse_expressions(node: exp.Expr, text: SourceText) -> None:
+    """Refuse aggregates, window functions and subqueries inside an expression."""
+    for part in node.walk():
+        if isinstance(part, exp.Query):
+            raise not_yet("a subquery inside an expression", place_of(part, text))
+        if isinstance(part, exp.Window):
+            raise not_yet("a window function (OVER)", place_of(part, text))
+        if isinstance(part, exp.AggFunc) or _named(part) in _AGGREGATES:
+            offset = offset_of(part) or 0
+            name = text.parsed[offset:].split("(")[0].strip()
+            raise not_yet(f"the aggregate {name}", text.place(offset))
+
+
+def _named(node: exp.Expr) -> str:
+    return node.name.lower() if isinstance(node, exp.Anonymous) else ""
+
+
+# Aggregates of Spark that sqlglot takes for unknown functions.
+_AGGREGATES = frozenset(
+    """bitmap_construct_agg bitmap_or_agg count_min_sketch every histogram_numeric hll_sketch_agg
+    product schema_of_json_agg some std try_avg try_sum""".split()
+)
+_UNSTEADY = frozenset(
+    """monotonically_increasing_id spark_partition_id input_file_name input_file_block_start
+    input_file_block_length now curdate user randstr uniform current_catalog current_database
+    current_timezone""".split()
+)
+_UNSTEADY_NODES = (
+    exp.Rand,
+    exp.Randn,
+    exp.Uuid,
+    exp.Shuffle,
+    exp.CurrentTimestamp,
+    exp.CurrentDate,
+    exp.CurrentTime,
+    exp.CurrentDatetime,
+    exp.Localtimestamp,
+    exp.CurrentUser,
+    exp.SessionUser,
+)
+
+
+def is_steady(node: exp.Expr) -> bool:
+    """Does the expression give the same value whenever it is asked for the same row?"""
+    return not any(
+        isinstance(part, _UNSTEADY_NODES)
+        or _named(part) in _UNSTEADY
+        or (isinstance(part, exp.StrToUnix) and not part.this)  # unix_timestamp() is the clock
+        for part in node.walk()
+    )

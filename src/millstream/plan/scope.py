@@ -1,0 +1,166 @@
+"""What a column name means inside a query: the relations of its FROM clause and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.plan.names import nearest, quote, same
+from millstream.plan.nodes import Column, Select, Source
+from millstream.plan.refuse import not_yet, place_of
+from millstream.sql.text import SourceText
+
+EVENT_TIME = "_event_time"
+_OTHER_SYSTEM_COLUMNS = frozenset(
+    ("_timestamp", "_offset", "_partition", "_window_start", "_window_end", "_op")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One item of FROM: a stream under the alias that the query calls it by."""
+
+    alias: str
+    name: str  # what the stream itself is called: its source's or view's name
+    node: Source | Select
+    place: Place | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.node.columns
+
+    @property
+    def time(self) -> str | None:
+        return self.node.time
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, or the event time under its system name."""
+        found = next((column for column in self.columns if same(column.name, name)), None)
+        if found is None and name.lower() == EVENT_TIME and self.time is not None:
+            return self.column(self.time)
+        return found
+
+    def text(self, column: str) -> str:
+        return f"{quote(self.alias)}.{quote(column)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a name in the text resolves to."""
+
+    text: str  # Spark SQL that takes the place of the characters start…end
+    start: int
+    end: int
+    reads: tuple[tuple[int, str], ...]  # (number of the relation, column)
+    column: Column
+    has_fields: bool  # do fields of a struct follow?
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A column that USING makes one: its text and what it reads."""
+
+    text: str
+    reads: tuple[tuple[int, str], ...]
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    relations: tuple[Relation, ...]
+    text: SourceText
+    merged: Mapping[str, Merged] = field(default_factory=dict)  # by name in lower case
+
+    def resolve(self, column: exp.Column) -> Reference:
+        """The meaning of a column reference, by Spark's rules: a qualifier goes before a struct."""
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        names = [part.name for part in parts]
+        start, end = parts[0].meta["start"], parts[0].meta["end"]
+        if len(names) > 1:
+            for number, relation in enumerate(self.relations):
+                found = relation.column(names[1]) if same(relation.alias, names[0]) else None
+                if found:
+                    text = relation.text(found.name)
+                    end = parts[1].meta["end"]
+                    reads = ((number, found.name),)
+                    return Reference(text, start, end, reads, found, len(names) > 2)
+        if found_merged := self.merged.get(names[0].lower()):
+            merged = found_merged
+            return Reference(
+                merged.text, start, end, merged.reads, merged.column, len(names) > 1
+            )
+        owners = [
+            (number, found)
+            for number, relation in enumerate(self.relations)
+            if (found := relation.column(names[0]))
+        ]
+        if len(owners) == 1:
+            number, found = owners[0]
+            text = self.relations[number].text(found.name)
+            return Reference(text, start, end, ((number, found.name),), found, len(names) > 1)
+        place = place_of(column, self.text)
+        if owners:
+            raise _ambiguous(names[0], [self.relations[number] for number, _ in owners], place)
+        raise self._unknown(names, place)
+
+    def relation(self, alias: str, place: Place | None) -> tuple[int, Relation]:
+        for number, relation in enumerate(self.relations):
+            if same(relation.alias, alias):
+                return number, relation
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-TABLE",
+            f"{alias} is not a table or alias of this query.",
+            fix=nearest(alias, [relation.alias for relation in self.relations]),
+            place=place,
+        )
+
+    def _unknown(self, names: list[str], place: Place | None) -> PlanError:
+        for name in names[:2]:
+            if name.lower() in _OTHER_SYSTEM_COLUMNS:
+                return not_yet(f"the system column {name}", place)
+        if len(names) > 1:
+            for relation in self.relations:
+                if same(relation.alias, names[0]):
+                    return _unknown_column(names[1], (relation,), place)
+            return PlanError(
+                "MS-PLAN-UNKNOWN-TABLE",
+                f"{names[0]} is neither a table nor a column of this query.",
+                fix=nearest(names[0], [relation.alias for relation in self.relations]),
+                place=place,
+            )
+        return _unknown_column(names[0], self.relations, place)
+
+
+def _unknown_column(
+    name: str, relations: tuple[Relation, ...], place: Place | None
+) -> PlanError:
+    owners = " and ".join(relation.alias for relation in relations)
+    verb = "has" if len(relations) == 1 else "have"
+    if name.lower() == EVENT_TIME:
+        return PlanError(
+            "MS-PLAN-NO-WATERMARK",
+            f"{owners} {verb} no watermark, so there is no event time.",
+            fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS.",
+            place=place,
+        )
+    known = [column.name for relation in relations for column in relation.columns]
+    return PlanError(
+        "MS-PLAN-UNKNOWN-COLUMN",
+        f"{owners} {verb} no column {name}.",
+        fix=nearest(name, known),
+        place=place,
+    )
+
+
+def _ambiguous(name: str, owners: list[Relation], place: Place | None) -> PlanError:
+    aliases = [relation.alias for relation in owners]
+    choices = " or ".join(f"{alias}.{name}" for alias in aliases)
+    return PlanError(
+        "MS-PLAN-AMBIGUOUS",
+        f"{name} is a column of {' and of '.join(aliases)}.",
+        fix=f"Write {choices}.",
+        place=place,
+    )

@@ -1,0 +1,107 @@
+"""The columnar engine: an interval join as packets, an exchange and a kernel in the state host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from millstream.kernels.interval_join import IntervalJoin as IntervalJoinKernel
+from millstream.kernels.interval_join import IntervalJoinSpec
+from millstream.plan.nodes import IntervalJoin
+from millstream.spark.control import end_packets
+from millstream.spark.groups import labels
+from millstream.spark.host import MAIN, PORTS, HostInput, KernelHost
+from millstream.spark.packets import PACKET, packer
+from millstream.spark.sides import Field, Side, Sides, prepare
+from millstream.spark.stateless import spark_errors
+from millstream.spark.wire import from_wire
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What the operator gives: joined rows and packets of other ports, on one plan."""
+
+    raw: DataFrame
+    node: IntervalJoin
+    sides: Sides
+
+    def main(self) -> DataFrame:
+        """The joined rows: a struct column a side, named by its alias."""
+        shown = [(self.node.left.alias, self.sides.left)]
+        if not self.node.how.left_only:
+            shown.append((self.node.right.alias, self.sides.right))
+        rows = self.raw.where(F.col("_port") == MAIN).select(
+            *(_struct(side.fields).alias(alias) for alias, side in shown)
+        )
+        if self.node.only_spark and self.node.across_sql:
+            # An inner join's predicate may as well be a filter of its rows.
+            with spark_errors():
+                rows = rows.where(F.expr(self.node.across_sql))
+        return rows
+
+
+def _struct(fields: tuple[Field, ...]) -> Column:
+    if not fields:
+        return F.struct(F.lit(None).cast("boolean").alias("_none"))
+    return F.struct(*(from_wire(field.wire, field.type).alias(field.name) for field in fields))
+
+
+def join(
+    spark: SparkSession,
+    node: IntervalJoin,
+    sources: Mapping[str, DataFrame],
+    *,
+    groups: int,
+    control: str | None,
+) -> Joined:
+    with spark_errors():
+        sides = prepare(spark, node, sources, groups)
+    stream = _packets(sides.left).unionByName(_packets(sides.right))
+    if control is not None:
+        stream = stream.unionByName(end_packets(spark, control, labels(groups)))
+    shown = [sides.left] if node.how.left_only else [sides.left, sides.right]
+    schema = StructType()
+    for side in shown:
+        for field in side.fields:
+            schema.add(side.frame.schema[field.wire])
+    columns = tuple(schema.names)
+    for port in StructType.fromDDL(PORTS):
+        schema.add(port)
+    inputs = tuple(HostInput(side.alias, side.delay) for side in (node.left, node.right))
+    host = KernelHost(IntervalJoinKernel(_spec(node, sides, groups)), inputs, columns)
+    raw = stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
+    return Joined(raw, node, sides)
+
+
+def _packets(side: Side) -> DataFrame:
+    return side.frame.mapInArrow(packer(side.packing), PACKET)
+
+
+def _spec(node: IntervalJoin, sides: Sides, groups: int) -> IntervalJoinSpec:
+    return IntervalJoinSpec(
+        how=node.how,
+        lower=node.bounds.lower,
+        upper=node.bounds.upper,
+        left_keys=sides.left.keys,
+        right_keys=sides.right.keys,
+        left_columns=tuple(field.wire for field in sides.left.fields),
+        right_columns=tuple(field.wire for field in sides.right.fields),
+        across=sides.across,
+        key_is_hash=sides.key_is_hash,
+        retention=node.retention,
+        limit=replace(
+            node.limit,
+            max_rows=_share(node.limit.max_rows, groups),
+            max_bytes=_share(node.limit.max_bytes, groups),
+        ),
+        late=node.late,
+    )
+
+
+def _share(limit: int | None, groups: int) -> int | None:
+    """A limit is the operator's; its groups, alike by hash, have an equal share of it."""
+    return None if limit is None else max(1, -(-limit // groups))

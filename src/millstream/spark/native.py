@@ -1,0 +1,129 @@
+"""The native engine: the same plan on Spark's own stream-stream join and Spark's own watermark.
+
+Spark counts a row at its watermark as late and keeps time in milliseconds, so delays are a millisecond
+longer here: a row at the watermark is in time on both engines. The end of input is a row without a key
+at the end of time, on every source: it moves the watermark past all that is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from millstream.plan.nodes import IntervalJoin, JoinType, Source
+from millstream.spark.control import end_rows
+from millstream.spark.packets import BAD, KEEP
+from millstream.spark.stateless import Flow, flow, source_of, spark_errors
+from millstream.temporal import Malformed, MissingTime
+
+_END = "TIMESTAMP '9999-01-01 00:00:00'"
+_HOW = {
+    JoinType.INNER: "inner",
+    JoinType.LEFT: "left",
+    JoinType.RIGHT: "right",
+    JoinType.FULL: "full",
+    JoinType.SEMI: "left_semi",
+}
+
+
+def join(
+    spark: SparkSession,
+    node: IntervalJoin,
+    sources: Mapping[str, DataFrame],
+    *,
+    control: str | None,
+) -> DataFrame:
+    """The joined rows: a struct column a side, named by its alias."""
+    sides = []
+    for side in (node.left, node.right):
+        source = source_of(side.node)
+        frame = _timed(spark, source, sources[source.name], side.delay, control)
+        rows = _kept(flow(side.node, {source.name: frame}), side.time)
+        sides.append(rows.select(F.col(f"`{side.time}`").alias(_time(side.alias)), _struct(rows, side.alias)))
+    left_time, right_time = _time(node.left.alias), _time(node.right.alias)
+    condition = _between(left_time, right_time, node)
+    for key in node.keys:
+        condition = condition & (F.expr(key.left) == F.expr(key.right))
+    for text in (node.left_where, node.right_where, node.across_sql):
+        if text:
+            condition = condition & F.expr(text)
+    with spark_errors():
+        joined = sides[0].join(sides[1], condition, _HOW[node.how])
+        ended = F.lit(False)
+        for time in (left_time, right_time)[: 1 if node.how.left_only else 2]:
+            ended = ended | F.coalesce(F.col(time) >= F.expr(_END), F.lit(False))
+        shown = [node.left.alias] if node.how.left_only else [node.left.alias, node.right.alias]
+        return joined.where(~ended).select(*shown)
+
+
+def _time(alias: str) -> str:
+    return f"_time_{alias}"
+
+
+def _struct(rows: DataFrame, alias: str) -> Column:
+    return F.struct(*(F.col(f"`{name}`") for name in rows.columns)).alias(alias)
+
+
+def _between(left: str, right: str, node: IntervalJoin) -> Column:
+    lower, upper = (
+        f"`{left}` + INTERVAL '{bound / 1_000_000:.6f}' SECOND"
+        for bound in (node.bounds.lower, node.bounds.upper)
+    )
+    return F.expr(f"`{right}` >= {lower} AND `{right}` <= {upper}")
+
+
+def _timed(
+    spark: SparkSession, source: Source, frame: DataFrame, delay: int, control: str | None
+) -> DataFrame:
+    """The source with Spark's watermark, and without what the other engine sets aside or refuses."""
+    time = F.col(f"`{source.time}`")
+    if BAD in frame.columns:
+        frame = _without_malformed(source, frame)
+    if source.missing_time is MissingTime.ERROR:
+        failed = F.raise_error(
+            F.lit(
+                f"MS-RUN-MISSING-TIME: source {source.name} holds a row without an event time. "
+                "Set 'event.missing' = 'skip' to leave such rows out (counted), or 'wall_clock'."
+            )
+        )
+        frame = frame.withColumn(source.time or "", F.when(time.isNull(), failed).otherwise(time))
+    elif source.missing_time is MissingTime.SKIP:
+        frame = frame.where(time.isNotNull())
+    if control is not None:
+        end = end_rows(spark, control).select(
+            *(
+                (F.expr(_END) if field.name == source.time else F.lit(None))
+                .cast(field.dataType)
+                .alias(field.name)
+                for field in frame.schema
+            )
+        )
+        frame = frame.unionByName(end)
+    return frame.withWatermark(source.time or "", f"{delay // 1000 + 1} milliseconds")
+
+
+def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
+    """Spark's join has no second output to set a record aside to: it stops at one, or never sees it."""
+    policy = "does not fit its schema, and the native engine cannot set records aside"
+    advice = "Set 'engine' = 'columnar', or mend the input."
+    if source.malformed is Malformed.FAIL:
+        policy, advice = "does not fit its schema", "Mend the input."
+    failed = F.raise_error(
+        F.concat(
+            F.lit(f"MS-RUN-MALFORMED: source {source.name} holds a record that {policy}: "),
+            F.col(BAD),
+            F.lit(f". {advice}"),
+        )
+    )
+    checked = F.when(F.col(BAD).isNotNull(), failed.cast("boolean")).otherwise(F.lit(True))
+    return frame.where(checked).drop(BAD)
+
+
+def _kept(rows: Flow, time: str) -> DataFrame:
+    """Filters, but never by a column alone: Spark would move that below the watermark."""
+    if not rows.filtered:
+        return rows.frame
+    kept = F.col(KEEP) | (F.col(f"`{time}`") >= F.expr(_END))
+    return rows.frame.where(kept).drop(KEEP)

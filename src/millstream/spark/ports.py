@@ -1,0 +1,88 @@
+"""What a micro-batch gives beside its main rows: late rows, rejected records, statistics.
+
+They ride the main rows' plan and are caught on the way by an observation: the batch runs once, with no
+second pass and nothing cached. They reach the driver, which writes them to their sinks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from millstream.spark import host
+from millstream.spark.packets import BAD, decode
+
+
+@dataclass(slots=True)
+class SideRows:
+    """By port: tables of rejected records, late rows by input number, statistics of key groups."""
+
+    rejected: list[pa.Table] = field(default_factory=list)
+    late: list[tuple[int, pa.Table]] = field(default_factory=list)
+    stats: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A micro-batch: `main` must be run exactly once, then `side` tells the rest."""
+
+    main: DataFrame
+    side: Callable[[], SideRows]
+
+
+def ported(batch: DataFrame) -> Batch:
+    """A batch of the state host's rows."""
+    observation = Observation()
+    packet = F.struct("_port", "_from", "_blob")
+    seen = batch.observe(
+        observation, F.collect_list(F.when(F.col("_port") != host.MAIN, packet)).alias("packets")
+    )
+    return Batch(seen, lambda: _sort(observation.get["packets"]))
+
+
+def _sort(rows: list[Any]) -> SideRows:
+    side = SideRows()
+    for port, source, blob in rows:
+        if port == host.STATS:
+            side.stats.append(json.loads(bytes(blob)))
+        elif port == host.LATE:
+            side.late.append((source, decode(bytes(blob))))
+        else:
+            side.rejected.append(decode(bytes(blob)))
+    return side
+
+
+def checked(batch: DataFrame, source: str) -> Batch:
+    """A batch of a stateless query: malformed records stand among its rows, marked."""
+    observation = Observation()
+    columns = [F.count(F.lit(1)).alias("rows")]
+    if BAD in batch.columns:
+        columns.append(F.collect_list(F.col(BAD)).alias("bad"))
+    seen = batch.observe(observation, *columns)
+    if BAD in batch.columns:
+        seen = seen.where(F.col(BAD).isNull()).drop(BAD)
+
+    def side() -> SideRows:
+        found = observation.get
+        bad = found.get("bad") or []
+        tally = {source: {"in": found["rows"], "malformed": len(bad)}}
+        rejected = [dead_letters(source, bad)] if bad else []
+        return SideRows(rejected=rejected, stats=[{"tally": tally, "counts": {}}])
+
+    return Batch(seen, side)
+
+
+def dead_letters(source: str, raw: list[str]) -> pa.Table:
+    return pa.table(
+        {
+            "_source": pa.array([source] * len(raw), pa.string()),
+            "_reason": pa.array(["malformed"] * len(raw), pa.string()),
+            "_raw": pa.array(raw, pa.string()),
+        }
+    )

@@ -1,0 +1,180 @@
+"""The two sides of a join as Spark must prepare them: key hash, group, event time, columns to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, LongType, TimestampType
+
+from millstream.plan.nodes import Compare, Input, IntervalJoin, Logic, Predicate
+from millstream.spark.groups import labels
+from millstream.spark.packets import BAD, GROUP, HASH, KEEP, TIME, Packing
+from millstream.spark.stateless import Flow, flow, source_of
+from millstream.spark.wire import (
+    as_hash,
+    common_type,
+    comparable,
+    hashes_to_itself,
+    to_wire,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column that is held: its name in packets, its own name and type."""
+
+    wire: str
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side, ready to be packed."""
+
+    frame: DataFrame
+    packing: Packing
+    fields: tuple[Field, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    left: Side
+    right: Side
+    across: Predicate | None  # over the names of columns in packets
+    key_is_hash: bool
+
+
+def prepare(
+    spark: SparkSession, node: IntervalJoin, sources: Mapping[str, DataFrame], groups: int
+) -> Sides:
+    flows = (flow(node.left.node, sources), flow(node.right.node, sources))
+    compares: list[Compare] = []
+    across = _numbered(node.across, compares) if node.across and not node.only_spark else None
+    pairs = [(key.left, key.right) for key in node.keys]
+    keys = _common_types(spark, node, flows, pairs, "The join's key")
+    compared = _common_types(
+        spark, node, flows, [(c.left, c.right) for c in compares], "A predicate of the join"
+    )
+    is_hash = len(pairs) == 1 and hashes_to_itself(keys[0][2])
+    made = [
+        _side(
+            number,
+            side,
+            flows[number],
+            keys=[(pair[number], types[number], types[2]) for pair, types in zip(pairs, keys, strict=True)],
+            compared=[
+                (text, types[number], types[2])
+                for text, types in zip(
+                    [(c.left, c.right)[number] for c in compares], compared, strict=True
+                )
+            ],
+            where=(node.left_where, node.right_where)[number],
+            key_is_hash=is_hash,
+            groups=groups,
+        )
+        for number, side in enumerate((node.left, node.right))
+    ]
+    return Sides(made[0], made[1], across, is_hash)
+
+
+def _numbered(predicate: Predicate, found: list[Compare]) -> Predicate:
+    """The predicate over packet columns: the i-th comparison is of `lx{i}` with `rx{i}`."""
+    if isinstance(predicate, Logic):
+        return Logic(predicate.op, tuple(_numbered(term, found) for term in predicate.terms))
+    found.append(predicate)
+    number = len(found) - 1
+    return Compare(f"lx{number}", predicate.op, f"rx{number}")
+
+
+def _common_types(
+    spark: SparkSession,
+    node: IntervalJoin,
+    flows: tuple[Flow, Flow],
+    pairs: Sequence[tuple[str, str]],
+    what: str,
+) -> list[tuple[DataType, DataType, DataType]]:
+    """For each pair of texts: the type of either, and the one they are compared in."""
+    types = []
+    for number, side in enumerate((node.left, node.right)):
+        frame = flows[number].frame.alias(side.alias)
+        chosen = [F.expr(pair[number]).alias(f"c{i}") for i, pair in enumerate(pairs)]
+        types.append([field.dataType for field in frame.select(*chosen).schema])
+    return [
+        (left, right, common_type(spark, left, right, what))
+        for left, right in zip(types[0], types[1], strict=True)
+    ]
+
+
+def _side(
+    number: int,
+    side: Input,
+    rows: Flow,
+    *,
+    keys: list[tuple[str, DataType, DataType]],
+    compared: list[tuple[str, DataType, DataType]],
+    where: str | None,
+    key_is_hash: bool,
+    groups: int,
+) -> Side:
+    letter = "lr"[number]
+    frame = rows.frame.alias(side.alias)
+    time = F.unix_micros(F.col(side.time)).alias(TIME)
+    wired = [comparable(F.expr(text), kind, common) for text, kind, common in keys]
+    matchable = reduce(Column.__and__, [key.isNotNull() for key in wired])
+    if where is not None:
+        matchable = matchable & F.coalesce(F.expr(where), F.lit(False))
+    hashed = F.xxhash64(*wired)
+    key_hash = as_hash(wired[0]) if key_is_hash else hashed
+    # Rows that match nothing are spread by time: were they one group, NULL keys would make it hot.
+    group = F.pmod(F.when(matchable, hashed).otherwise(F.xxhash64(F.col(side.time))), F.lit(groups))
+
+    types = {field.name: field.dataType for field in rows.frame.schema}
+    fields = tuple(
+        Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used)
+    )
+    columns = [
+        group.cast("int").alias(GROUP),
+        time,
+        F.when(matchable, key_hash).alias(HASH),
+        *(to_wire(F.col(f"`{field.name}`"), field.type).alias(field.wire) for field in fields),
+        *(
+            comparable(F.expr(text), kind, common).alias(f"{letter}x{i}")
+            for i, (text, kind, common) in enumerate(compared)
+        ),
+    ]
+    if key_is_hash:
+        key_names: tuple[str, ...] = (_held_as(keys[0], side.alias, fields) or HASH,)
+    else:
+        key_names = tuple(f"{letter}k{i}" for i in range(len(wired)))
+        columns += [key.alias(name) for key, name in zip(wired, key_names, strict=True)]
+    columns += [F.col(KEEP)] if rows.filtered else []
+    columns += [F.col(BAD)] if rows.checked else []
+    source = source_of(side.node)
+    packing = Packing(
+        source=number,
+        name=source.name,
+        labels=labels(groups),
+        filtered=rows.filtered,
+        checked=rows.checked,
+        missing_time=source.missing_time,
+        malformed=source.malformed,
+    )
+    return Side(frame.select(*columns), packing, fields, key_names)
+
+
+def _held_as(
+    key: tuple[str, DataType, DataType], alias: str, fields: tuple[Field, ...]
+) -> str | None:
+    """The packet column that holds just this key, 64 bits wide, so that it need not be held twice."""
+    text, kind, common = key
+    for field in fields:
+        same = text.replace("`", "") in (field.name, f"{alias}.{field.name}")
+        if same and kind == common and isinstance(kind, LongType | TimestampType):
+            return field.wire
+    return None

@@ -1,0 +1,95 @@
+"""How values travel between Spark and kernels, exactly.
+
+A timestamp travels as its microseconds, a map as its entries; every other type is the same in Spark,
+Arrow and Polars. Keys and compared values of two types are cast to the one Spark would compare in.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    LongType,
+    MapType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from millstream.errors import PlanError
+
+_TEMPORAL = (DateType, TimestampType, TimestampNTZType)
+_COMPARABLE = (NumericType, StringType, BooleanType, BinaryType, *_TEMPORAL)
+
+
+def to_wire(column: Column, kind: DataType) -> Column:
+    if isinstance(kind, TimestampType):
+        return F.unix_micros(column)
+    if isinstance(kind, MapType):
+        return F.map_entries(column)
+    return column
+
+
+def from_wire(name: str, kind: DataType) -> Column:
+    column = F.col(name)
+    if isinstance(kind, TimestampType):
+        return F.timestamp_micros(column)
+    if isinstance(kind, MapType):
+        return F.map_from_entries(column)
+    return column
+
+
+def comparable(column: Column, kind: DataType, common: DataType) -> Column:
+    """The column as it is compared: in the common type, and floats with one zero, as Spark joins."""
+    cast = column if kind == common else column.cast(common)
+    if isinstance(common, FloatType | DoubleType):
+        cast = cast + F.lit(0.0).cast(common)
+    return to_wire(cast, common)
+
+
+def common_type(spark: SparkSession, left: DataType, right: DataType, what: str) -> DataType:
+    """The type in which Spark compares two; refused where that would not be exact or not plain."""
+    for kind in (left, right):
+        if not isinstance(kind, _COMPARABLE) or _collated(kind):
+            raise PlanError(
+                "MS-PLAN-KEY-TYPE",
+                f"{what} compares values of type {kind.simpleString()}, which the columnar engine "
+                "does not.",
+                fix="Compare one of their fields, cast them to STRING, or set 'engine' = 'native'.",
+            )
+    if left == right:
+        return left
+    for family in ((NumericType,), _TEMPORAL):
+        if isinstance(left, family) and isinstance(right, family):
+            both = f"array(CAST(NULL AS {left.simpleString()}), CAST(NULL AS {right.simpleString()}))"
+            array = spark.sql(f"SELECT {both} AS both").schema["both"].dataType
+            assert isinstance(array, ArrayType)
+            return array.elementType
+    raise PlanError(
+        "MS-PLAN-KEY-TYPE",
+        f"{what} compares {left.simpleString()} with {right.simpleString()}.",
+        fix="CAST one side to the type of the other.",
+    )
+
+
+def _collated(kind: DataType) -> bool:
+    return isinstance(kind, StringType) and kind != StringType()
+
+
+def hashes_to_itself(kind: DataType) -> bool:
+    """Is a key of this type, as it travels, one 64-bit integer, so that it is its own hash?"""
+    return isinstance(kind, IntegralType | TimestampType) and not isinstance(kind, DecimalType)
+
+
+def as_hash(column: Column) -> Column:
+    return column.cast(LongType())

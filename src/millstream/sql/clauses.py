@@ -1,0 +1,71 @@
+"""Nodes that the dialect adds to sqlglot's tree. They never reach Spark: `plan/` takes them out.
+
+A query keeps them in its args: `emit`, `options` and `stream_window`; a table in the FROM clause
+keeps `within` and `stream_window`.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+
+class Created(exp.Expression):
+    """CREATE SOURCE | TABLE | STREAM | SINK."""
+
+    arg_types = {
+        "this": True,
+        "kind": True,
+        "columns": False,
+        "options": False,
+        "expression": False,
+    }
+
+
+class InsertInto(exp.Expression):
+    arg_types = {"this": True, "expression": True}
+
+
+class Setting(exp.Expression):
+    """SET 'name' = 'value'."""
+
+    arg_types = {"options": True}
+
+
+class SourceColumn(exp.Expression):
+    arg_types = {"this": True, "kind": True, "primary": False}
+
+
+class WatermarkClause(exp.Expression):
+    """WATERMARK FOR this AS expression."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class PrimaryKeyClause(exp.Expression):
+    arg_types = {"expressions": True}
+
+
+class Option(exp.Expression):
+    """'this' = 'expression'; both plain texts."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class EmitClause(exp.Expression):
+    arg_types = {"this": True}
+
+
+class StreamWindow(exp.Expression):
+    """WINDOW kind(arguments)."""
+
+    arg_types = {"kind": True, "expressions": True}
+
+
+class WindowArgument(exp.Expression):
+    """A span, named SIZE, SLIDE or GAP, or with no name."""
+
+    arg_types = {"this": False, "expression": True}
+
+
+class Within(exp.Expression):
+    arg_types = {"this": True}

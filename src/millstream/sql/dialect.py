@@ -1,0 +1,316 @@
+"""Spark SQL with streaming clauses: a sqlglot parser that knows both.
+
+The parser marks every expression with its span in the text (`span_of`), because a plan carries the
+user's own text to Spark: sqlglot's generator renames functions and drops what it does not know.
+
+Traps of sqlglot that this file answers: an unknown CREATE becomes an opaque command; `sqlglot[c]`
+cannot be subclassed; EMIT and WITHIN would be read as table aliases, so they are reserved there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, NoReturn, TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Token, TokenType
+
+from millstream.sql import clauses
+
+Parsed = TypeVar("Parsed", bound="exp.Expr | None")
+
+WINDOW_KINDS = ("TUMBLING", "SLIDING", "SESSION")
+CREATED = ("SOURCE", "TABLE", "STREAM", "SINK")
+STATEMENTS = "CREATE SOURCE, CREATE TABLE, CREATE STREAM, CREATE SINK, INSERT INTO, SET, SELECT"
+
+
+class PlacedError(ParseError):
+    """A parse error that knows where in the text it stopped and what it found there."""
+
+    def __init__(self, code: str, message: str, offset: int, found: str, fix: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.offset = offset
+        self.found = found
+        self.fix = fix
+
+
+def span_of(node: exp.Expr) -> tuple[int, int] | None:
+    """Offsets of the first and last character of a node's text."""
+    span: tuple[int, int] | None = node.meta.get("span")
+    return span
+
+
+class StreamParser(SparkParser):
+    """Parses one statement of ours at a time; queries are Spark's with our clauses."""
+
+    TABLE_POSTFIX_TOKENS = SparkParser.TABLE_POSTFIX_TOKENS | {TokenType.WINDOW}
+    TABLE_TERMINATORS = SparkParser.TABLE_TERMINATORS - {TokenType.WINDOW, TokenType.WITH}
+
+    # Errors and spans
+
+    def raise_error(self, message: str, token: Any = None) -> NoReturn:
+        token = token or self._curr
+        if token:
+            raise PlacedError("MS-SQL-PARSE", message, token.start, token.text)
+        raise PlacedError("MS-SQL-PARSE", message, self._prev.end + 1 if self._prev else 0, "")
+
+    def refuse(self, message: str, token: Token, fix: str) -> NoReturn:
+        raise PlacedError("MS-SQL-STATEMENT", message, token.start, token.text, fix)
+
+    def _spanned(self, parse: Callable[[], Parsed]) -> Parsed:
+        first = self._curr
+        node = parse()
+        if node is not None and first and self._prev and self._prev.end >= first.start:
+            node.meta["span"] = (first.start, self._prev.end)
+        return node
+
+    def _parse_disjunction(self) -> exp.Expr | None:
+        return self._spanned(super()._parse_disjunction)
+
+    def _parse_conjunction(self) -> exp.Expr | None:
+        return self._spanned(super()._parse_conjunction)
+
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        return self._spanned(lambda: SparkParser._parse_equality(self, parse_is))
+
+    def _parse_comparison(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if this is not None:
+            return super()._parse_comparison(this)
+        return self._spanned(super()._parse_comparison)
+
+    def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
+        if this is not None:
+            return super()._parse_range(this, parse_is)
+        return self._spanned(lambda: SparkParser._parse_range(self, None, parse_is))
+
+    def _parse_bitwise(self) -> exp.Expr | None:
+        return self._spanned(super()._parse_bitwise)
+
+    def _parse_unary(self) -> exp.Expr | None:
+        return self._spanned(super()._parse_unary)
+
+    def _parse_expression(self) -> exp.Expr | None:
+        return self._spanned(super()._parse_expression)
+
+    # Statements
+
+    def _parse_statement(self) -> exp.Expr | None:
+        return self._spanned(self._parse_own_statement) if self._curr else None
+
+    def _parse_own_statement(self) -> exp.Expr | None:
+        first = self._curr
+        if self._match(TokenType.SEMICOLON):  # one that a comment follows stands alone
+            return exp.Semicolon()
+        if self._match(TokenType.CREATE):
+            return self._parse_created(first)
+        if self._match(TokenType.INSERT):
+            return self._parse_insert_into(first)
+        if self._match(TokenType.SET):
+            return self._parse_job_setting()
+        if first.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN):
+            return self._parse_query()
+        return self.refuse(
+            f'"{first.text}" begins no statement of this SQL.', first, f"Write one of {STATEMENTS}."
+        )
+
+    def _parse_created(self, first: Token) -> exp.Expr:
+        if not self._match_texts(CREATED):
+            what = self._curr or first
+            self.refuse(
+                f'"{what.text}" cannot be created.',
+                what,
+                "CREATE makes a SOURCE, a TABLE, a STREAM or a SINK.",
+            )
+        kind = self._prev.text.upper()
+        name = self._parse_name(f"the name of the {kind.lower()}")
+        created = clauses.Created(this=name, kind=kind)
+        if kind in ("SOURCE", "TABLE"):
+            created.set("columns", self._parse_wrapped_csv(self._parse_source_item))
+        if kind != "STREAM":
+            created.set("options", self._parse_options())
+        if kind == "STREAM" or (kind == "SINK" and self._curr):
+            self._match_or_fail(TokenType.ALIAS, "AS and a query")
+            created.set("expression", self._parse_query())
+        return created
+
+    def _parse_insert_into(self, first: Token) -> exp.Expr:
+        if not self._match(TokenType.INTO):
+            self.refuse("INSERT needs INTO and a sink.", first, "Write INSERT INTO sink SELECT …")
+        name = self._parse_name("the name of the sink")
+        return clauses.InsertInto(this=name, expression=self._parse_query())
+
+    def _parse_job_setting(self) -> exp.Expr:
+        token = self._curr
+        if not self._match(TokenType.STRING):
+            self.raise_error("Expecting a setting as SET 'name' = 'value'")
+        self._match_or_fail(TokenType.EQ, "=")
+        return clauses.Setting(options=[self._option_value(token)])
+
+    def _parse_query(self) -> exp.Expr:
+        query = self._spanned(self._parse_ddl_select)
+        if query is None:
+            self.raise_error("Expecting a query")
+        self._parse_tail(query)
+        return query
+
+    def _parse_name(self, what: str) -> exp.Expr:
+        name = self._parse_id_var(any_token=False)
+        if name is None:
+            self.raise_error(f"Expecting {what}")
+        return name
+
+    # Columns of a source
+
+    def _parse_source_item(self) -> exp.Expr | None:
+        return self._spanned(self._parse_unspanned_source_item)
+
+    def _parse_unspanned_source_item(self) -> exp.Expr | None:
+        if self._match_text_seq("WATERMARK", "FOR"):
+            column = self._parse_name("the watermark's column")
+            self._match_or_fail(TokenType.ALIAS, "AS")
+            return clauses.WatermarkClause(this=column, expression=self._parse_bitwise())
+        if self._match(TokenType.PRIMARY_KEY):
+            return clauses.PrimaryKeyClause(expressions=self._parse_wrapped_id_vars())
+        name = self._parse_name("a column")
+        type_token = self._curr
+        data_type = self._parse_types(allow_identifiers=False)
+        if not isinstance(data_type, exp.DataType):
+            self.raise_error(f"Expecting a type for the column {name.name}", type_token)
+        primary = bool(self._match(TokenType.PRIMARY_KEY))
+        return clauses.SourceColumn(this=name, kind=data_type, primary=primary)
+
+    # Options
+
+    def _parse_options(self) -> list[exp.Expr]:
+        if not self._match(TokenType.WITH):
+            return []
+        return list(self._parse_wrapped_csv(self._parse_option))
+
+    def _parse_option(self) -> exp.Expr | None:
+        token = self._curr
+        if not self._match(TokenType.STRING):
+            self.raise_error("Expecting a property as 'name' = 'value'")
+        self._match_or_fail(TokenType.EQ, "=")
+        return self._option_value(token)
+
+    def _option_value(self, name: Token) -> exp.Expr:
+        value = self._curr
+        if not self._match_set((TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)):
+            self.raise_error(f"Expecting a value in quotes for '{name.text}'")
+        option = clauses.Option(this=name.text, expression=value.text)
+        option.meta["span"] = (name.start, value.end)
+        option.meta["value_span"] = (value.start, value.end)
+        return option
+
+    def _match_or_fail(self, token_type: TokenType, text: str) -> None:
+        if not self._match(token_type):
+            self.raise_error(f"Expecting {text}")
+
+    # Clauses of a query
+
+    def _parse_query_modifiers(self, this: Any) -> Any:
+        this = super()._parse_query_modifiers(this)
+        if isinstance(this, exp.Select | exp.SetOperation):
+            before = self._index
+            self._parse_tail(this)
+            if self._index > before:  # GROUP BY may follow WINDOW
+                return self._parse_query_modifiers(this)
+        return this
+
+    def _parse_tail(self, query: exp.Expr) -> None:
+        while self._curr:
+            first = self._curr
+            if self._at_window():
+                self._put_once(query, "stream_window", self._parse_stream_window(), first)
+            elif self._match_text_seq("EMIT"):
+                if not self._match_texts(("CHANGES", "FINAL")):
+                    self.raise_error("Expecting CHANGES or FINAL after EMIT")
+                emit = clauses.EmitClause(this=self._prev.text.upper())
+                emit.meta["span"] = (first.start, self._prev.end)
+                self._put_once(query, "emit", emit, first)
+            elif self._match_pair(TokenType.WITH, TokenType.L_PAREN, advance=False):
+                self._put_once(query, "options", self._parse_options(), first)
+            else:
+                return
+
+    def _put_once(self, node: exp.Expr, key: str, value: Any, token: Token) -> None:
+        if node.args.get(key):
+            self.raise_error(f"{token.text.upper()} is given twice", token)
+        node.set(key, value)
+
+    def _at_window(self) -> bool:
+        return (
+            self._curr.token_type == TokenType.WINDOW
+            and bool(self._next)
+            and self._next.text.upper() in WINDOW_KINDS
+            and self._index + 2 < len(self._tokens)
+            and self._tokens[self._index + 2].token_type == TokenType.L_PAREN
+        )
+
+    def _parse_window_clause(self) -> list[exp.Expr] | None:
+        return None if self._at_window() else super()._parse_window_clause()
+
+    def _parse_stream_window(self) -> exp.Expr:
+        return self._spanned(self._parse_unspanned_stream_window)
+
+    def _parse_unspanned_stream_window(self) -> exp.Expr:
+        self._advance()
+        kind = self._curr.text.upper()
+        self._advance()
+        arguments = self._parse_wrapped_csv(self._parse_window_argument)
+        return clauses.StreamWindow(kind=kind, expressions=arguments)
+
+    def _parse_window_argument(self) -> exp.Expr | None:
+        name = ""
+        if self._match_texts(("SIZE", "SLIDE", "GAP")):
+            name = self._prev.text.upper()
+        return clauses.WindowArgument(this=name, expression=self._parse_bitwise())
+
+    # Tables of a query
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        table = self._spanned(lambda: SparkParser._parse_table(self, *args, **kwargs))
+        while isinstance(table, exp.Table | exp.Subquery) and self._curr:
+            first = self._curr
+            if self._at_window():
+                self._put_once(table, "stream_window", self._parse_stream_window(), first)
+            elif self._match_text_seq("WITHIN"):
+                self._put_once(table, "within", self._parse_within(first), first)
+            else:
+                break
+        return table
+
+    def _parse_within(self, first: Token) -> exp.Expr:
+        span = self._parse_interval(require_interval=self._curr.token_type == TokenType.INTERVAL)
+        if not isinstance(span, exp.Interval | exp.Add):
+            self.raise_error("Expecting a span such as INTERVAL '5' MINUTES after WITHIN")
+        within = clauses.Within(this=span)
+        within.meta["span"] = (first.start, self._prev.end)
+        return within
+
+    def _parse_table_alias(
+        self, alias_tokens: Collection[TokenType] | None = None
+    ) -> exp.TableAlias | None:
+        if self._curr.token_type == TokenType.VAR and self._curr.text.upper() in ("WITHIN", "EMIT"):
+            return None
+        return super()._parse_table_alias(alias_tokens=alias_tokens)
+
+    def _parse_table_hints(self) -> None:
+        """WITH ( after a table begins the query's properties, not hints."""
+        return None
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+        comma = self._curr.token_type == TokenType.COMMA
+        join = self._spanned(lambda: SparkParser._parse_join(self, *args, **kwargs))
+        if join is not None:
+            join.meta["comma"] = comma
+        return join
+
+
+class Millstream(Spark):
+    Parser = StreamParser

@@ -1,0 +1,80 @@
+"""Interval literals as whole microseconds."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from sqlglot import exp
+
+from millstream.errors import PropertyError
+from millstream.temporal import MICROS, parse_span, unit_micros
+
+_CLOCK = re.compile(
+    r"\s*(?P<sign>[+-]?)(?:(?P<days>\d+)\s+)?(?P<parts>\d+(?::\d+)*)(?P<fraction>\.\d+)?\s*"
+)
+_CLOCK_UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "m", "SECOND": "s"}
+
+
+def interval_micros(node: exp.Expr) -> int | None:
+    """Microseconds of an interval literal, or a sum of them; None where it has no fixed length."""
+    if isinstance(node, exp.Paren):
+        return interval_micros(node.this)
+    if isinstance(node, exp.Neg):
+        return _times(interval_micros(node.this), -1)
+    if isinstance(node, exp.Add | exp.Sub):
+        left, right = interval_micros(node.this), interval_micros(node.expression)
+        if left is None or right is None:
+            return None
+        return left + right if isinstance(node, exp.Add) else left - right
+    if isinstance(node, exp.Mul):
+        for interval, factor in ((node.this, node.expression), (node.expression, node.this)):
+            if isinstance(factor, exp.Literal) and factor.is_int:
+                return _times(interval_micros(interval), int(factor.name))
+        return None
+    return _literal_micros(node) if isinstance(node, exp.Interval) else None
+
+
+def _times(micros: int | None, factor: int) -> int | None:
+    return None if micros is None else micros * factor
+
+
+def _literal_micros(interval: exp.Interval) -> int | None:
+    number, unit = interval.this, interval.args.get("unit")
+    if isinstance(number, exp.Neg) and isinstance(number.this, exp.Literal):
+        number = exp.Literal.string(f"-{number.this.name}")
+    if not isinstance(number, exp.Literal):
+        return None
+    if isinstance(unit, exp.IntervalSpan):
+        return _clock_micros(number.name, unit.this.name, unit.expression.name)
+    if unit is None:
+        try:
+            return parse_span(number.name)
+        except PropertyError:
+            return None
+    micros = unit_micros(unit.name)
+    if micros is None or not re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", number.name):
+        return None
+    span = Decimal(number.name.strip()) * micros
+    return int(span) if span == int(span) else None
+
+
+def _clock_micros(text: str, first: str, last: str) -> int | None:
+    """'1:30' HOUR TO MINUTE, '1 02:03:04.5' DAY TO SECOND."""
+    units = list(_CLOCK_UNITS)
+    match = _CLOCK.fullmatch(text)
+    if match is None or first.upper() not in units or last.upper() not in units:
+        return None
+    named = units[units.index(first.upper()) : units.index(last.upper()) + 1]
+    parts = [*([match["days"]] if match["days"] else []), *match["parts"].split(":")]
+    starts_with_days = named[:1] == ["DAY"]
+    if len(parts) != len(named) or starts_with_days != bool(match["days"]):
+        return None
+    total = sum(
+        int(part) * MICROS[_CLOCK_UNITS[unit]] for part, unit in zip(parts, named, strict=True)
+    )
+    if match["fraction"]:
+        if named[-1] != "SECOND":
+            return None
+        total += int(Decimal(match["fraction"]) * MICROS["s"])
+    return -total if match["sign"] == "-" else total

@@ -1,0 +1,177 @@
+"""Text in, statements out: `parse` is the only door from SQL to the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from millstream.errors import Place, SqlError
+from millstream.sql import clauses
+from millstream.sql.dialect import Millstream, PlacedError, span_of
+from millstream.sql.intervals import interval_micros
+from millstream.sql.statements import (
+    ColumnDef,
+    CreateSink,
+    CreateSource,
+    CreateStream,
+    CreateTable,
+    InsertInto,
+    Property,
+    Query,
+    SelectStatement,
+    SetProperty,
+    Statement,
+    WatermarkDef,
+)
+from millstream.sql.text import SourceText, fill, unclosed
+
+
+def parse(text: str, variables: Mapping[str, str] | None = None) -> list[Statement]:
+    """The statements of a text, its `${name}` filled in from `variables`."""
+    source = fill(text, variables or {})
+    return [
+        _statement(tree, source)
+        for tree in _trees(source)
+        if tree is not None and not isinstance(tree, exp.Semicolon)
+    ]
+
+
+def properties_of(options: list[exp.Expr], text: SourceText) -> tuple[Property, ...]:
+    """The properties of a WITH clause; one that is given twice is an error."""
+    found: dict[str, Property] = {}
+    for option in options:
+        start, _ = option.meta["span"]
+        value_start, _ = option.meta["value_span"]
+        name = option.args["this"]
+        item = Property(name, option.args["expression"], text.place(start), text.place(value_start))
+        if name in found:
+            raise SqlError(
+                "MS-SQL-PARSE",
+                f"'{name}' is given twice, first at {found[name].place}.",
+                place=item.place,
+            )
+        found[name] = item
+    return tuple(found.values())
+
+
+def _trees(source: SourceText) -> list[exp.Expr | None]:
+    dialect = Millstream()
+    try:
+        return dialect.parser().parse(dialect.tokenize(source.parsed), source.parsed)
+    except PlacedError as error:
+        raise SqlError(
+            error.code,
+            _cause(error) if error.code == "MS-SQL-PARSE" else error.message,
+            fix=error.fix,
+            place=source.place(error.offset),
+        ) from None
+    except TokenError:
+        raise SqlError(
+            "MS-SQL-PARSE",
+            "a string, a quoted name or a comment is not closed.",
+            fix="Close what opens here.",
+            place=source.place(unclosed(source.parsed)),
+        ) from None
+    except ParseError as error:
+        raise SqlError("MS-SQL-PARSE", str(error).split("\n")[0]) from None
+
+
+def _cause(error: PlacedError) -> str:
+    """sqlglot's terse messages in plain words."""
+    found = f'"{error.found}" stands here' if error.found else "the text ends here"
+    message = error.message
+    if message.startswith("Expecting "):
+        return f"{found} where {message.removeprefix('Expecting ')} is expected."
+    if message.startswith("Expected table name"):
+        return f"{found} where a table's name is expected."
+    if message.startswith("Required keyword") or "Unexpected token" in message:
+        return f"{found} and does not fit." if error.found else f"{found} too early."
+    return f"{found}: {message}."
+
+
+def _statement(tree: exp.Expr, text: SourceText) -> Statement:
+    place = _place(tree, text)
+    if isinstance(tree, clauses.Setting):
+        (setting,) = properties_of(tree.args["options"], text)
+        return SetProperty(setting, place)
+    if isinstance(tree, clauses.InsertInto):
+        return InsertInto(tree.name, _query(tree.expression, text), place)
+    if isinstance(tree, clauses.Created):
+        return _created(tree, text, place)
+    return SelectStatement(_query(tree, text), place)
+
+
+def _created(tree: clauses.Created, text: SourceText, place: Place) -> Statement:
+    kind, query = tree.args["kind"], tree.args.get("expression")
+    if kind == "STREAM":
+        return CreateStream(tree.name, _query(tree.expression, text), place)
+    properties = properties_of(tree.args.get("options") or [], text)
+    if kind == "SINK":
+        return CreateSink(tree.name, properties, _query(query, text) if query else None, place)
+    items: list[exp.Expr] = tree.args["columns"]
+    columns = tuple(
+        ColumnDef(item.name, item.args["kind"].sql("spark"), _place(item, text))
+        for item in items
+        if isinstance(item, clauses.SourceColumn)
+    )
+    watermarks = [item for item in items if isinstance(item, clauses.WatermarkClause)]
+    if len(watermarks) > 1:
+        raise SqlError(
+            "MS-SQL-WATERMARK",
+            f"{tree.name} has more than one watermark.",
+            place=_place(watermarks[1], text),
+        )
+    watermark = _watermark(watermarks[0], text) if watermarks else None
+    primary_key = _primary_key(items)
+    if kind == "TABLE":
+        return CreateTable(tree.name, columns, watermark, primary_key, properties, place)
+    if primary_key:
+        raise SqlError(
+            "MS-SQL-PARSE",
+            f"the source {tree.name} has a primary key.",
+            fix="Only a table has one: write CREATE TABLE, or leave the key out.",
+            place=place,
+        )
+    return CreateSource(tree.name, columns, watermark, properties, place)
+
+
+def _primary_key(items: list[exp.Expr]) -> tuple[str, ...]:
+    inline = [item.name for item in items if item.args.get("primary")]
+    named = [
+        column.name
+        for item in items
+        if isinstance(item, clauses.PrimaryKeyClause)
+        for column in item.expressions
+    ]
+    return tuple(inline + named)
+
+
+def _watermark(clause: clauses.WatermarkClause, text: SourceText) -> WatermarkDef:
+    column, value = clause.name, clause.expression
+    delay: int | None = 0
+    if isinstance(value, exp.Sub):
+        value, delay = value.this, interval_micros(value.expression)
+    same = isinstance(value, exp.Column) and value.sql().lower() == column.lower()
+    if isinstance(value, exp.Column) and value.this.quoted:
+        same = len(value.parts) == 1 and value.name.lower() == column.lower()
+    if not same or delay is None or delay < 0:
+        raise SqlError(
+            "MS-SQL-WATERMARK",
+            f"the watermark of {column} is not {column} less a fixed span.",
+            fix=f"Write WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS, "
+            f"or AS {column} for no delay.",
+            place=_place(clause, text),
+        )
+    return WatermarkDef(column, delay, _place(clause, text))
+
+
+def _query(tree: exp.Expr, text: SourceText) -> Query:
+    assert isinstance(tree, exp.Query)
+    return Query(tree, text, _place(tree, text))
+
+
+def _place(node: exp.Expr, text: SourceText) -> Place:
+    span = span_of(node)
+    return text.place(span[0] if span else 0)

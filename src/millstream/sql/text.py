@@ -1,0 +1,126 @@
+"""The text of a job: what was written, what is parsed after `${name}` is filled in, and places in it.
+
+Places speak of what was written. A value that was filled in may be a secret, so no error shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from millstream.errors import Place, SqlError
+
+_VARIABLE = re.compile(r"\$\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}")
+_PLAIN = re.compile(r"[A-Za-z0-9_.:/ -]*")
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+_PIECE = re.compile(
+    r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
+      | (?P<raw> (?<!\w)[rR](?:'[^']*'|"[^"]*") | `[^`]*` )
+      | (?P<string> '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" )
+      | (?P<unclosed> ['"`] | /\* )
+      | (?P<plain> \$\{[^}]*\} | . )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """`written` is the user's text, `parsed` the same with variables filled in.
+
+    `fillings` holds, in order, (start and end in parsed, start and end in written).
+    """
+
+    written: str
+    parsed: str = field(repr=False)
+    fillings: tuple[tuple[int, int, int, int], ...] = ()
+    line_starts: tuple[int, ...] = field(default=(), repr=False)
+
+    def place(self, offset: int) -> Place:
+        """The place in the written text of an offset into the parsed one."""
+        at = min(self._written_offset(offset), len(self.written))
+        line = bisect_right(self.line_starts, at)
+        start = self.line_starts[line - 1]
+        end = self.written.find("\n", start)
+        text = self.written[start : end if end >= 0 else len(self.written)]
+        return Place(line, at - start + 1, text.rstrip("\r"))
+
+    def _written_offset(self, offset: int) -> int:
+        shift = 0
+        for start, end, written_start, written_end in self.fillings:
+            if offset < start:
+                break
+            if offset < end:
+                return written_start
+            shift = written_end - end
+        return offset + shift
+
+
+def fill(written: str, variables: Mapping[str, str]) -> SourceText:
+    """Fill in every `${name}` outside of comments."""
+    plain = SourceText(written, written, line_starts=_line_starts(written))
+    parsed: list[str] = []
+    length = 0
+    fillings: list[tuple[int, int, int, int]] = []
+    last = 0
+    for match, inside in _found_variables(written):
+        value = _value(match, inside, variables, plain)
+        parsed += [written[last : match.start()], value]
+        length += match.start() - last
+        fillings.append((length, length + len(value), match.start(), match.end()))
+        length += len(value)
+        last = match.end()
+    parsed.append(written[last:])
+    return SourceText(written, "".join(parsed), tuple(fillings), plain.line_starts)
+
+
+def _line_starts(text: str) -> tuple[int, ...]:
+    return (0, *(match.end() for match in re.finditer("\n", text)))
+
+
+def unclosed(text: str) -> int:
+    """Where the first string, quoted name or comment begins that has no end; else the text's end."""
+    for piece in _PIECE.finditer(text):
+        if piece.lastgroup == "unclosed":
+            return piece.start()
+    return len(text)
+
+
+def _found_variables(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each variable with what it stands in: "plain", "raw", or the quote of a string."""
+    for piece in _PIECE.finditer(text):
+        kind = piece.lastgroup or ""
+        if kind == "comment":
+            continue
+        for match in _VARIABLE.finditer(text, piece.start(), piece.end()):
+            yield match, piece[0][0] if kind == "string" else kind
+
+
+def _value(
+    match: re.Match[str], inside: str, variables: Mapping[str, str], text: SourceText
+) -> str:
+    place = text.place(match.start())
+    name = match[1]
+    if name not in variables:
+        known = ", ".join(sorted(variables)) or "none"
+        raise SqlError(
+            "MS-SQL-VARIABLE",
+            f"the variable ${{{name}}} has no value.",
+            fix=f"Give it one; variables with a value: {known}.",
+            place=place,
+        )
+    value = variables[name]
+    if inside in ("'", '"'):
+        return "".join(_ESCAPES.get(c, "\\" + c if c == inside else c) for c in value)
+    before, after = text.written[: match.start()][-1:], text.written[match.end() :][:1]
+    opens_comment = "--" in before + value + after or (value[-1:] == "/" and after == "*")
+    if not _PLAIN.fullmatch(value) or (inside == "plain" and opens_comment):
+        raise SqlError(
+            "MS-SQL-VARIABLE",
+            f"the value of ${{{name}}} has characters that may only stand in a string literal.",
+            fix=f"Write '${{{name}}}' if it is a string; "
+            "elsewhere a value may hold letters, digits, spaces and _ . : / -",
+            place=place,
+        )
+    return value

@@ -1,0 +1,146 @@
+"""Time policies as values. All times and spans are whole microseconds, as in Spark."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from millstream.errors import PropertyError
+
+MICROS = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+_UNITS = {
+    "us": ("us", "microsecond", "microseconds"),
+    "ms": ("ms", "millisecond", "milliseconds", "msec"),
+    "s": ("s", "sec", "secs", "second", "seconds"),
+    "m": ("m", "min", "mins", "minute", "minutes"),
+    "h": ("h", "hr", "hour", "hours"),
+    "d": ("d", "day", "days"),
+    "w": ("w", "week", "weeks"),
+}
+_MICROS_BY_NAME = {
+    name: MICROS["d"] * 7 if unit == "w" else MICROS[unit]
+    for unit, names in _UNITS.items()
+    for name in names
+}
+_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)")
+
+BEGIN_OF_TIME = -(2**62)
+END_OF_TIME = 2**62
+
+
+def unit_micros(unit: str) -> int | None:
+    """Microseconds of a unit such as "HOUR" or "ms"; None for one of no fixed length (MONTH)."""
+    return _MICROS_BY_NAME.get(unit.lower())
+
+
+def parse_span(text: str) -> int:
+    """Microseconds of a text such as "5s", "24h", "1h 30m" or "-5 minutes"."""
+    at, total, found = 0, 0, False
+    while match := _PART.match(text, at):
+        micros = unit_micros(match[2])
+        if micros is None:
+            break
+        number = match[1]
+        span = float(number) * micros if "." in number else int(number) * micros
+        total, at, found = total + round(span), match.end(), True
+    if not found or text[at:].strip():
+        raise PropertyError(
+            "MS-PROP-DURATION",
+            f"{text!r} is not a duration.",
+            fix="Write a number and a unit: 500ms, 5s, 10m, 24h, 7d.",
+        )
+    return total
+
+
+def format_span(micros: int) -> str:
+    """The shortest exact text: 90_000_000 is "1m 30s"; zero is "0s"."""
+    if micros == 0:
+        return "0s"
+    sign, rest, parts = ("-" if micros < 0 else ""), abs(micros), []
+    for unit in ("d", "h", "m", "s", "ms", "us"):
+        count, rest = divmod(rest, MICROS[unit])
+        if count:
+            parts.append(f"{count}{unit}")
+    return sign + " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`right.time - left.time` lies in [lower, upper], both ends in."""
+
+    lower: int
+    upper: int
+
+    @property
+    def empty(self) -> bool:
+        return self.lower > self.upper
+
+    def __str__(self) -> str:
+        return f"[{format_span(self.lower)}, {format_span(self.upper)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """After a row at time t, no row older than t - delay is expected."""
+
+    column: str
+    delay: int = 0
+
+
+class MissingTime(StrEnum):
+    """What becomes of a row without an event time."""
+
+    ERROR = "error"
+    SKIP = "skip"
+    WALL_CLOCK = "wall_clock"
+
+
+class Malformed(StrEnum):
+    """What becomes of a record that does not fit its source's schema."""
+
+    DEAD_LETTER = "dead_letter"
+    FAIL = "fail"
+
+
+class LateAction(StrEnum):
+    DROP = "drop"
+    REASSIGN = "reassign"
+    SIDE_OUTPUT = "side_output"
+
+
+@dataclass(frozen=True, slots=True)
+class LatePolicy:
+    """What becomes of a row older than the watermark. `sink` names where a side output goes."""
+
+    action: LateAction = LateAction.DROP
+    budget: int = 0
+    sink: str | None = None
+
+
+class Emit(StrEnum):
+    CHANGES = "changes"
+    FINAL = "final"
+
+
+class OnLimit(StrEnum):
+    """What happens when state reaches its limit: stop, or let the oldest rows go (counted)."""
+
+    FAIL = "fail"
+    EVICT = "evict"
+
+
+@dataclass(frozen=True, slots=True)
+class StateLimit:
+    """Limits of one operator's state; None is no limit."""
+
+    max_rows: int | None = None
+    max_bytes: int | None = None
+    on_limit: OnLimit = OnLimit.FAIL

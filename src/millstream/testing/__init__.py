@@ -1,0 +1,1 @@
+"""The YAML test harness: cases, what they expect, and a report like a test runner's."""

@@ -1,0 +1,149 @@
+"""Finds and reads test files. Every mistake is an error that names file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from millstream.errors import HarnessError
+from millstream.temporal import Watermark, parse_span
+from millstream.testing import rowfile, yaml_text
+from millstream.testing.case import (
+    Case,
+    CaseFile,
+    Expected,
+    ExpectSpec,
+    Input,
+    InputSpec,
+    Row,
+    WatermarkSpec,
+)
+
+SUFFIX = ".test.yaml"
+_MODELS: tuple[type[BaseModel], ...] = (CaseFile, InputSpec, ExpectSpec, WatermarkSpec)
+_KEYS = {
+    model: [field.alias or name for name, field in model.model_fields.items()] for model in _MODELS
+}
+
+
+def find(paths: Iterable[Path]) -> list[Path]:
+    """All test files at or below the paths, sorted, each once."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        if not path.exists():
+            raise HarnessError(
+                "MS-TEST-FILE", f"{path} does not exist.", fix="Name a folder or a test file."
+            )
+        here = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        if not here:
+            raise HarnessError(
+                "MS-TEST-NONE",
+                f"there is no test file below {path}.",
+                fix=f"A test file's name ends in {SUFFIX}.",
+            )
+        found.update(dict.fromkeys(here))
+    return list(found)
+
+
+def load(paths: Iterable[Path]) -> list[Case]:
+    """All cases of all test files at or below the paths."""
+    return [case for path in find(paths) for case in load_file(path)]
+
+
+def load_file(path: Path) -> list[Case]:
+    """The cases of one file: one a YAML document."""
+    documents = yaml_text.read(rowfile.text(path), str(path))
+    if not documents:
+        raise HarnessError("MS-TEST-YAML", f"{path} is empty.", fix="A case has name, sql, expect.")
+    return [_case(document, path) for document in documents]
+
+
+def _case(document: yaml_text.Document, path: Path) -> Case:
+    if not isinstance(document.value, dict):
+        raise HarnessError(
+            "MS-TEST-VALUE",
+            "a case is a mapping of keys such as name, sql, inputs and expect.",
+            place=document.place(),
+        )
+    try:
+        written = CaseFile.model_validate(document.value)
+    except ValidationError as error:
+        raise _readable(error.errors()[0], document) from None
+    sql_path = path.parent / written.file if written.file else None
+    sql = rowfile.text(sql_path, document.place(("file",))) if sql_path else written.sql
+    return Case(
+        name=written.name,
+        sql=sql or "",
+        path=path,
+        sql_path=sql_path,
+        engines=tuple(dict.fromkeys(written.engines)) if written.engines else None,
+        settings=written.set,
+        variables=written.variables,
+        inputs={name: _input(name, spec, document) for name, spec in written.inputs.items()},
+        end=written.end,
+        expect={
+            name: _expected(name, spec, document) for name, spec in (written.expect or {}).items()
+        },
+        error=written.error,
+    )
+
+
+def _input(name: str, spec: InputSpec, document: yaml_text.Document) -> Input:
+    batches: Iterable[Sequence[Row]]
+    if spec.file:
+        batches = [_rows(spec.file, document, ("inputs", name, "file"))]
+    else:
+        batches = spec.batches if spec.batches is not None else [spec.rows or []]
+    mark = spec.watermark
+    return Input(
+        batches=tuple(tuple(batch) for batch in batches),
+        types=spec.types,
+        watermark=Watermark(mark.column, parse_span(mark.delay)) if mark else None,
+        text=rowfile.is_text(spec.file),
+    )
+
+
+def _expected(name: str, spec: ExpectSpec, document: yaml_text.Document) -> Expected:
+    rows = spec.rows or []
+    if spec.file:
+        rows = _rows(spec.file, document, ("expect", name, "file"))
+    return Expected(tuple(rows), spec.approx, rowfile.is_text(spec.file))
+
+
+def _rows(file: str, document: yaml_text.Document, key: tuple[str, ...]) -> list[Row]:
+    return rowfile.read(Path(document.file).parent / file, document.place(key))
+
+
+def _readable(detail: ErrorDetails, document: yaml_text.Document) -> HarnessError:
+    """Pydantic's finding in our words: unknown keys with the nearest name, values with a reason."""
+    path = detail["loc"]
+    place = document.place(path)
+    key = ".".join(str(step) for step in path)
+    if detail["type"] == "extra_forbidden":
+        known = _KEYS[_model_at(path)]
+        near = get_close_matches(str(path[-1]), known, n=1)
+        fix = f"Did you mean {near[0]!r}?" if near else f"Known here: {', '.join(known)}."
+        return HarnessError("MS-TEST-KEY", f"the key {key!r} is unknown.", fix=fix, place=place)
+    if detail["type"] == "missing":
+        return HarnessError("MS-TEST-VALUE", f"the key {key!r} is missing.", place=place)
+    key = document.known(path)
+    reason = detail["msg"].removeprefix("Value error, ").rstrip(".")
+    subject = f"{key!r}" if key else "the case"
+    return HarnessError("MS-TEST-VALUE", f"{subject}: {reason}.", place=place)
+
+
+def _model_at(path: tuple[int | str, ...]) -> type[BaseModel]:
+    """Which model a key at this path belongs to."""
+    match path:
+        case (_,):
+            return CaseFile
+        case ("inputs", _, "watermark", _):
+            return WatermarkSpec
+        case ("inputs", *_):
+            return InputSpec
+        case _:
+            return ExpectSpec

@@ -1,0 +1,76 @@
+"""Rows kept in files beside a case: CSV with a header, or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from millstream.errors import HarnessError, Place
+from millstream.testing.case import Row
+
+_JSON = (".json", ".jsonl", ".ndjson")
+
+
+def is_text(file: str | None) -> bool:
+    """Does a file of this name hold nothing but text, so that only a schema can tell types?"""
+    return file is not None and Path(file).suffix.lower() == ".csv"
+
+
+def read(path: Path, place: Place | None = None) -> list[Row]:
+    """All rows. An empty cell of CSV is NULL. `place` is where the file was named."""
+    if is_text(path.name):
+        return _csv(path, text(path, place), place)
+    if path.suffix.lower() in _JSON:
+        return _json(path, text(path, place), place)
+    raise HarnessError(
+        "MS-TEST-FILE",
+        f"{path} is of no kind that holds rows.",
+        fix="Use .csv with a header, or .jsonl with an object a line.",
+        place=place,
+    )
+
+
+def text(path: Path, place: Place | None = None) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise HarnessError("MS-TEST-FILE", f"cannot read {path}: {reason}.", place=place) from None
+
+
+def _csv(path: Path, content: str, place: Place | None) -> list[Row]:
+    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        raise HarnessError("MS-TEST-FILE", f"{path} is not CSV: {error}.", place=place) from None
+    for number, row in enumerate(rows, 1):
+        if None in row or None in row.values():
+            raise HarnessError(
+                "MS-TEST-FILE",
+                f"row {number} of {path} does not have as many cells as the header.",
+                place=place,
+            )
+    return [{name: cell or None for name, cell in row.items()} for row in rows]
+
+
+def _json(path: Path, content: str, place: Place | None) -> list[Row]:
+    rows: list[Row] = []
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            reason = error.msg
+        else:
+            if isinstance(row, dict):
+                rows.append(row)
+                continue
+            reason = "not an object"
+        raise HarnessError(
+            "MS-TEST-FILE", f"line {number} of {path} holds no row: {reason}.", place=place
+        )
+    return rows

@@ -1,0 +1,83 @@
+"""The examples' cases are well formed, and a batch join of the same rows agrees with them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+import sqlglot
+
+from millstream.sql.parse import parse
+from millstream.testing.case import Case
+from millstream.testing.diff import Table, compare
+from millstream.testing.load import load
+from millstream.testing.values import fill
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CASES = load([EXAMPLES])
+# With the whole input there and nothing late, a stream's join is a table's join. These say more:
+# words that only a stream has, or a source's declaration.
+STREAM_ONLY = re.compile(r"CREATE SOURCE|WITHIN|EMIT CHANGES", re.IGNORECASE)
+PLAIN = [
+    case
+    for case in CASES
+    if case.expect
+    and case.end == "flush"
+    and not case.path.name.startswith("late_")
+    and not STREAM_ONLY.search(case.sql)
+]
+
+
+def name(case: Case) -> str:
+    return case.path.name.removesuffix(".test.yaml")
+
+
+def test_names_are_unique():
+    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_the_sql_can_be_read(case):
+    assert parse(case.sql, case.variables)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_inputs_fit_their_schema(case):
+    for source, given in case.inputs.items():
+        for batch in given.batches:
+            if given.types:
+                fill(batch, given.types, source, text=given.text)
+
+
+def test_the_oracle_has_cases():
+    assert len(PLAIN) >= 12
+
+
+@pytest.mark.parametrize("case", PLAIN, ids=name)
+def test_a_batch_join_gives_the_rows_that_the_case_expects(case):
+    with duckdb.connect() as database:
+        database.execute("SET TimeZone = 'UTC'")
+        for source, given in case.inputs.items():
+            columns = ", ".join(f"{column} {type_}" for column, type_ in given.types.items())
+            columns = re.sub(r"\btimestamp\b", "timestamptz", columns)
+            database.execute(f"CREATE TABLE {source} ({columns})")
+            rows = [
+                row
+                for batch in given.batches
+                for row in fill(batch, given.types, source, text=given.text)
+            ]
+            marks = ", ".join("?" for _ in given.types)
+            database.executemany(f"INSERT INTO {source} VALUES ({marks})", rows)
+        for statement in filter(str.strip, case.sql.split(";")):
+            query = re.sub(r"CREATE SINK \w+ AS", "", statement)
+            query = re.sub(r"CREATE STREAM (\w+) AS", r"CREATE VIEW \1 AS", query)
+            [query] = sqlglot.transpile(query, read="spark", write="duckdb")
+            result = database.execute(query)
+        columns = tuple(column[0] for column in result.description or ())
+        actual = [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+    [(sink, expected)] = case.expect.items()
+    diff = compare(sink, expected, Table(columns, tuple(actual)))
+    assert not diff, str(diff)

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from millstream.kernels import rows as cache
+
+
+@pytest.fixture(autouse=True)
+def empty_cache() -> Iterator[None]:
+    """A test must not live on what another one left decoded."""
+    cache.forget_all()
+    yield
+    cache.forget_all()

@@ -1,0 +1,135 @@
+"""The interval join against its definition, for any data, arrival, settings and trouble."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.merging import LogSettings
+from millstream.plan.nodes import JoinType, Predicate
+from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
+from tests.kernels import host, strategies
+from tests.kernels.host import Host, frame_of
+from tests.kernels.oracle import Bag, Join, Row, Stepwise, final_rows
+from tests.kernels.strategies import Arrival
+
+SIDES = st.tuples(strategies.rows(), strategies.rows())
+TROUBLE = st.one_of(st.none(), st.randoms(use_true_random=False))
+HASHES = st.sampled_from([host.own_hash, host.colliding_hash])
+RETENTION = st.sampled_from([None, 0, 9, 40])
+
+
+def spec_of(join: Join, across: Predicate | None = None, **more: object) -> IntervalJoinSpec:
+    return IntervalJoinSpec(
+        join.how, join.lower, join.upper, *host.KEYS, host.LEFT_COLUMNS, host.RIGHT_COLUMNS,
+        across=across, retention=join.retention, **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+@given(
+    strategies.hows, strategies.bounds, SIDES, st.data(), strategies.log_settings, TROUBLE, HASHES,
+    RETENTION,
+)  # fmt: skip
+def test_however_rows_arrive_in_time_the_same_rows_come_out(
+    how: JoinType, bounds: tuple[int, int], sides: tuple[list[Row], list[Row]], data: st.DataObject,
+    settings: LogSettings, trouble: random.Random | None, hashing: host.Hash, retention: int | None,
+) -> None:  # fmt: skip
+    join = Join(how, *bounds, retention=retention)
+    arrival = data.draw(strategies.in_time(sides))
+    run = Host(IntervalJoin(spec_of(join), settings=settings), arrival.delays, hashing, trouble)
+    out: Bag = Counter()
+    for lefts, rights in arrival.batches:
+        out.update(run.feed(lefts, rights))
+    out.update(run.finish())
+    assert out == final_rows(join, *sides)
+    assert run.last.counts["state_rows"] == 0
+    assert not run.state.map("segments").held
+    assert run.last.counts["left.late"] == run.last.counts["right.late"] == 0
+
+
+def run_stepwise(
+    join: Join, arrival: Arrival, run: Host, max_rows: int | None = None
+) -> tuple[Stepwise, Bag]:
+    """Compares every batch with the definition: rows out, late rows and rows held."""
+    oracle, total = Stepwise(join, max_rows), Counter[tuple[int | None, ...]]()
+    late = [0, 0]
+    for number, (lefts, rights) in enumerate([*arrival.batches, ([], [])]):
+        out = run.feed(lefts, rights, end=number == len(arrival.batches))
+        assert out == oracle.step(lefts, rights, run.clock)
+        total.update(out)
+        for side, name in enumerate(("left", "right")):
+            late[side] += len(oracle.late[side])
+            assert run.last.counts[f"{name}.late"] == late[side]
+            assert run.last.counts[f"{name}.held"] == len(oracle.held(side, run.clock))
+            if run.join.spec.late.action is LateAction.SIDE_OUTPUT:
+                check_late_rows(oracle.late[side], side, run)
+    return oracle, total
+
+
+def check_late_rows(rows: list[Row], side: int, run: Host) -> None:
+    found = run.last.late.get(side)
+    if not rows:
+        assert found is None
+        return
+    assert found is not None
+    expected = frame_of(rows, side, run.hashing)
+    assert found.columns == [*expected.columns, "_lateness"]
+    name = "lr"[side] + "_id"
+    lateness = {row.id: run.clock.before - row.t for row in rows}
+    assert dict(found.select(name, "_lateness").rows()) == lateness
+
+
+@given(
+    strategies.hows, strategies.bounds, SIDES, st.data(), strategies.log_settings, TROUBLE, HASHES,
+    RETENTION,
+)  # fmt: skip
+def test_every_batch_lets_out_exactly_what_is_due(
+    how: JoinType, bounds: tuple[int, int], sides: tuple[list[Row], list[Row]], data: st.DataObject,
+    settings: LogSettings, trouble: random.Random | None, hashing: host.Hash, retention: int | None,
+) -> None:  # fmt: skip
+    join = Join(how, *bounds, retention=retention)
+    arrival = data.draw(st.one_of(strategies.any_order(sides), strategies.in_time(sides)))
+    spec = spec_of(join, late=LatePolicy(LateAction.SIDE_OUTPUT))
+    run = Host(IntervalJoin(spec, settings=settings), arrival.delays, hashing, trouble)
+    run_stepwise(join, arrival, run)
+
+
+@given(strategies.hows, strategies.bounds, SIDES, st.data(), strategies.predicates, TROUBLE, HASHES)
+def test_a_predicate_across_the_sides_decides_matching_in_three_valued_logic(
+    how: JoinType, bounds: tuple[int, int], sides: tuple[list[Row], list[Row]], data: st.DataObject,
+    across: Predicate, trouble: random.Random | None, hashing: host.Hash,
+) -> None:  # fmt: skip
+    join = Join(
+        how, *bounds, across=lambda left, right: strategies.holds(across, left, right) is True
+    )
+    arrival = data.draw(strategies.any_order(sides))
+    run = Host(IntervalJoin(spec_of(join, across)), arrival.delays, hashing, trouble)
+    run_stepwise(join, arrival, run)
+
+
+@given(
+    strategies.hows, strategies.bounds, st.integers(0, 8), st.data(), strategies.log_settings,
+    TROUBLE, RETENTION,
+)  # fmt: skip
+def test_beyond_a_limit_the_oldest_rows_go_and_none_is_lost(
+    how: JoinType, bounds: tuple[int, int], max_rows: int, data: st.DataObject,
+    settings: LogSettings, trouble: random.Random | None, retention: int | None,
+) -> None:  # fmt: skip
+    lefts = data.draw(strategies.rows(times=st.integers(-5, 25).map(lambda t: 2 * t)))
+    rights = data.draw(strategies.rows(times=st.integers(-5, 25).map(lambda t: 2 * t + 1)))
+    sides = ([], [])  # of each time one row, so that the oldest is never in doubt
+    sides = tuple(list({row.t: row for row in side}.values()) for side in (lefts, rights))
+    join = Join(how, *bounds, retention=retention)
+    arrival = data.draw(strategies.in_time((sides[0], sides[1])))
+    spec = spec_of(join, limit=StateLimit(max_rows, on_limit=OnLimit.EVICT))
+    run = Host(IntervalJoin(spec, settings=settings), arrival.delays, trouble=trouble)
+    oracle, total = run_stepwise(join, arrival, run, max_rows)
+    for side, name in enumerate(("left", "right")):
+        assert run.last.counts[f"{name}.evicted"] == len(oracle.evicted[side])
+    if how in {JoinType.LEFT, JoinType.FULL}:
+        assert {out[0] for out in total} - {None} == {row.id for row in sides[0]}
+    assert run.last.counts["peak_rows"] <= max_rows
