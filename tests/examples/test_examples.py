@@ -10,10 +10,12 @@ import duckdb
 import pytest
 import sqlglot
 
-from millstream.sql.parse import parse
+from millstream.errors import MillstreamError
+from millstream.plan.build import build_job
 from millstream.testing.case import Case
 from millstream.testing.diff import Table, compare
 from millstream.testing.load import load
+from millstream.testing.sources import given_sources
 from millstream.testing.values import fill
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -39,9 +41,17 @@ def test_names_are_unique():
     assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
-def test_the_sql_can_be_read(case):
-    assert parse(case.sql, case.variables)
+@pytest.mark.parametrize("case", [case for case in CASES if not case.error], ids=name)
+def test_a_plan_can_be_made(case):
+    job = build_job(case.sql, variables=case.variables, sources=given_sources(case))
+    assert {pipeline.sink.name for pipeline in job.pipelines} & case.expect.keys()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.error], ids=name)
+def test_a_refused_job_is_refused_when_planning(case):
+    with pytest.raises(MillstreamError) as caught:
+        build_job(case.sql, variables=case.variables, sources=given_sources(case))
+    assert caught.value.code == case.error, str(caught.value)
 
 
 @pytest.mark.parametrize("case", CASES, ids=name)
@@ -61,9 +71,9 @@ def test_a_batch_join_gives_the_rows_that_the_case_expects(case):
     with duckdb.connect() as database:
         database.execute("SET TimeZone = 'UTC'")
         for source, given in case.inputs.items():
-            columns = ", ".join(f"{column} {type_}" for column, type_ in given.types.items())
-            columns = re.sub(r"\btimestamp\b", "timestamptz", columns)
-            database.execute(f"CREATE TABLE {source} ({columns})")
+            declared = ", ".join(f"{column} {type_}" for column, type_ in given.types.items())
+            declared = re.sub(r"\btimestamp\b", "timestamptz", declared)
+            database.execute(f"CREATE TABLE {source} ({declared})")
             rows = [
                 row
                 for batch in given.batches

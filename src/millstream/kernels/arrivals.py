@@ -40,7 +40,7 @@ def sort_out(
         behind = pl.Series(times < before)
         late = frame.filter(behind).with_columns((before - pl.col(TIME)).alias(LATENESS))
         frame = frame.filter(~behind)
-    frame = frame.select(columns)
+    frame = frame[:, columns]
     unmatchable = None
     if frame[HASH].null_count():
         unmatchable = frame.filter(pl.col(HASH).is_null())

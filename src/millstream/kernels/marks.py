@@ -47,8 +47,12 @@ def from_bitmap(blob: bytes | memoryview, rows: int) -> Bools:
     return np.unpackbits(np.frombuffer(blob, np.uint8), count=rows).view(np.bool_)
 
 
-def set_marks(matched: Bools, rows: Ints) -> Ints:
-    """Marks rows, which may repeat, and gives those that were not marked before, once each."""
+def set_marks(matched: Bools, rows: Ints, once_each: bool) -> Ints:
+    """Marks rows, which may repeat, and gives those that were not marked before."""
+    if not once_each:
+        fresh = rows[~matched[rows]]
+        matched[fresh] = True
+        return fresh
     if 16 * rows.size > matched.size:
         before = matched.copy()
         matched[rows] = True

@@ -39,6 +39,8 @@ def to_merge(
         small = total <= settings.small_rows
         long = 2 * (last - max(first, live_from)) > held_span
         if not small and (long or segment.tier > tier(count)):
+            if long and len(waiting) > 1:  # they won't be joined by more: merge what there is
+                chosen += waiting
             break
         waiting.append(segment)
         if small or len(waiting) >= settings.fan_in - 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from cachetools import LRUCache
 from millstream.kernels.base import HASH, TIME
 from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
 
+FEW_ROWS = 4096
+
 
 class Rows:
     """A frame in time order, its index and, where an operator keeps them, its rows' marks.
@@ -20,13 +23,14 @@ class Rows:
     is tried again sees that marks made by its first try are not those of the store.
     """
 
-    __slots__ = ("frame", "index", "marks", "matched")
+    __slots__ = ("content", "frame", "index", "marks", "matched")
 
     def __init__(self, frame: pl.DataFrame, index: KeyIndex, matched: Bools | None) -> None:
         self.frame = frame
         self.index = index
         self.matched = matched
         self.marks = 0
+        self.content: pl.DataFrame | None = None  # the frame without its fixed columns, once made
 
     @classmethod
     def of(cls, frame: pl.DataFrame, matched: Bools | None = None) -> Rows:
@@ -49,11 +53,14 @@ class Rows:
         """How many rows are older than `time`."""
         return int(np.searchsorted(self.times, time))
 
-    def only(self, keep: Bools) -> Rows:
-        if bool(keep.all()):
+    def only(self, start: int, without: Bools | None = None) -> Rows:
+        """The rows from `start` on but for those that `without` marks."""
+        if start == 0 and (without is None or not without.any()):
             return self
+        keep = np.ones(len(self), np.bool_) if without is None else ~without
+        keep[:start] = False
         matched = None if self.matched is None else self.matched[keep]
-        return Rows(self.frame.filter(pl.Series(keep)), self.index.only(keep), matched)
+        return Rows(take(self.frame, np.flatnonzero(keep)), self.index.only(keep), matched)
 
     @property
     def nbytes(self) -> int:
@@ -62,7 +69,16 @@ class Rows:
 
 
 def take(frame: pl.DataFrame, rows: Ints) -> pl.DataFrame:
-    return frame[rows]
+    """Rows by number. For few of them Polars' thread pool costs more than the work: go by column."""
+    numbers = pl.Series(rows.astype(np.uint32))
+    if rows.size > FEW_ROWS:
+        return frame[numbers]
+    return pl.DataFrame([column[numbers] for column in frame.get_columns()])
+
+
+def stack(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """Frames one below the other, as chunks."""
+    return reduce(pl.DataFrame.vstack, frames)
 
 
 CACHE_BYTES = int(os.environ.get("MILLSTREAM_SEGMENT_CACHE_BYTES", 1 << 30))

@@ -18,10 +18,10 @@ from millstream.kernels import codec, marks
 from millstream.kernels import rows as cache
 from millstream.kernels.base import HASH, MapState
 from millstream.kernels.index import Bools, Ints
-from millstream.kernels.manifest import Manifest, Ref, Segment
+from millstream.kernels.manifest import Manifest, Segment
 from millstream.kernels.merging import LogSettings, split, to_merge
 from millstream.kernels.pages import Pages
-from millstream.kernels.rows import Rows
+from millstream.kernels.rows import Rows, stack, take
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class SegmentLog:
         if segment.uid not in self._renamed:
             self._renamed.add(segment.uid)
             segment.marks = found.marks = new_uid()  # first, so that a failure leaves no trace
-        fresh = marks.set_marks(found.matched, rows)
+        fresh = marks.set_marks(found.matched, rows, self._layouts[side].once)
         if fresh.size:
             self._fresh_marks.setdefault(segment.uid, []).append(fresh)
             if self._layouts[side].once:
@@ -181,7 +181,7 @@ class SegmentLog:
         if merged:
             parts = [self._live(side, segment) for segment in merged]
             parts.append((rows.frame, rows.matched))
-            frame = pl.concat([part for part, _ in parts], rechunk=True)
+            frame = stack([part for part, _ in parts]).rechunk()
             matched = [flags for _, flags in parts if flags is not None]
             rows = Rows.of(frame, np.concatenate(matched) if matched else None)
             for segment in merged:
@@ -200,13 +200,15 @@ class SegmentLog:
             assert rows.matched is not None
             keep &= ~rows.matched
         matched = None if rows.matched is None else rows.matched[keep]
-        return rows.frame.filter(pl.Series(keep)), matched
+        return take(rows.frame, np.flatnonzero(keep)), matched
 
     def _add(self, side: int, rows: Rows) -> None:
         layout = self._layouts[side]
-        frame = rows.frame.drop(HASH) if layout.hash_from else rows.frame
+        frame = rows.frame
+        if layout.hash_from:
+            frame = frame[:, [name for name in frame.columns if name != HASH]]
         if layout.marked:
-            frame = frame.with_columns(pl.Series(marks.MATCHED, rows.matched))
+            frame = frame.hstack([pl.Series(marks.MATCHED, rows.matched)])
         blob = codec.encode(frame)
         first, last = int(rows.times[0]), int(rows.times[-1])
         segment = Segment(new_uid(), None, len(rows), first, last, len(blob))

@@ -1,8 +1,8 @@
 """Time bounds: which conjuncts say how far apart the event times of a pair may be.
 
 A comparison is a bound when, with everything on one side, it reads
-`right.time - left.time + constant <op> 0`. That covers every natural spelling: BETWEEN, either order
-of operands, intervals added on either side, and the difference of the times.
+`right.time - left.time + constant <op> 0`. That covers every natural spelling: BETWEEN, either
+order of operands, intervals added on either side, and the difference of the times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from millstream.plan.expressions import Expressions
 from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
 
-_FLIPPED = {exp.LTE: exp.GTE, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.GT: exp.LT, exp.EQ: exp.EQ}
+_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LTE: exp.GTE,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.GT: exp.LT,
+    exp.EQ: exp.EQ,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +95,14 @@ def _compared(
     if form.odd is not None:
         raise no_fixed_length(form.odd, expressions)
     # Times are whole microseconds, so a strict comparison is one microsecond tighter.
-    return {
+    said: dict[type[exp.Expr], OpenBounds] = {
         exp.LTE: OpenBounds(upper=value),
         exp.LT: OpenBounds(upper=value - 1),
         exp.GTE: OpenBounds(lower=value),
         exp.GT: OpenBounds(lower=value + 1),
         exp.EQ: OpenBounds(value, value),
-    }[operator]
+    }
+    return said[operator]
 
 
 def no_fixed_length(node: exp.Expr, expressions: Expressions) -> PlanError:
@@ -107,9 +114,7 @@ def no_fixed_length(node: exp.Expr, expressions: Expressions) -> PlanError:
     )
 
 
-def _linear(
-    node: exp.Expr, expressions: Expressions, times: tuple[str, str]
-) -> _Linear | None:
+def _linear(node: exp.Expr, expressions: Expressions, times: tuple[str, str]) -> _Linear | None:
     if isinstance(node, exp.Paren):
         return _linear(node.this, expressions, times)
     if isinstance(node, exp.Column):

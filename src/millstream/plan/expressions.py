@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from millstream.plan.refuse import is_steady, refuse_expressions
 from millstream.plan.scope import Reference, Scope
-from millstream.sql.dialect import Millstream, span_of
+from millstream.sql.dialect import Millstream
+from millstream.sql.spans import span_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,7 @@ class Expressions:
         return flat_text(self.scope.text.parsed, span, {}) if span else node.sql("spark")
 
     def reads(self, node: exp.Expr) -> frozenset[tuple[int, str]]:
-        return frozenset(
-            read for reference in self._references(node) for read in reference.reads
-        )
+        return frozenset(read for reference in self._references(node) for read in reference.reads)
 
     def sides(self, node: exp.Expr) -> frozenset[int]:
         """The numbers of the relations that an expression reads."""

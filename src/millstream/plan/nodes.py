@@ -1,4 +1,4 @@
-"""The plan: frozen nodes that SQL and Python share. Expressions are Spark SQL text; Spark runs them.
+"""The plan: frozen nodes that SQL and Python share. Expressions are Spark SQL; Spark runs them.
 
     Job ── Pipeline ── Select ──┬── Source
               │                 ├── Select            (a view, a subquery)

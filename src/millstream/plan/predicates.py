@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,11 +24,14 @@ _OPERATORS: dict[type[exp.Expr], tuple[Operator, Operator]] = {
 }
 
 
+_LEFT, _RIGHT = frozenset((0,)), frozenset((1,))
+
+
 @dataclass(slots=True)
 class Conjuncts:
     """What the conjuncts of a join say, each in the one place it belongs to."""
 
-    bounds: OpenBounds = OpenBounds()
+    bounds: OpenBounds = field(default_factory=OpenBounds)
     keys: list[Key] = field(default_factory=list)
     one_side: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     across: list[Predicate] = field(default_factory=list)
@@ -67,7 +70,7 @@ def conjuncts_of(node: exp.Expr | None) -> Iterator[exp.Expr]:
 def sort_conjuncts(
     terms: list[exp.Expr], expressions: Expressions, times: tuple[str, str], *, inner: bool
 ) -> Conjuncts:
-    """Sort the terms. In an inner join one that depends on chance or the clock filters afterwards."""
+    """Sort the terms. In an inner join, one that depends on chance or a clock filters pairs."""
     found = Conjuncts()
     for term in terms:
         expressions.check(term)
@@ -96,9 +99,16 @@ def conjunct_text(term: exp.Expr, expressions: Expressions) -> str:
     return f"({text})" if isinstance(term, exp.Or) else text
 
 
-def _sort_across(
-    term: exp.Expr, text: str, expressions: Expressions, found: Conjuncts
-) -> None:
+def filter_texts(terms: Iterable[exp.Expr], expressions: Expressions) -> tuple[str, ...]:
+    """Filters in the order they were written."""
+    texts = []
+    for term in terms:
+        expressions.check(term)
+        texts.append(conjunct_text(term, expressions))
+    return tuple(texts)
+
+
+def _sort_across(term: exp.Expr, text: str, expressions: Expressions, found: Conjuncts) -> None:
     inside = term
     while isinstance(inside, exp.Paren):
         inside = inside.this
@@ -161,8 +171,8 @@ def _sided(
     if one_text is None or other_text is None:
         return None
     as_is, flipped = _OPERATORS[operator]
-    if sides == ({0}, {1}):
+    if sides == (_LEFT, _RIGHT):
         return Compare(one_text, as_is, other_text)
-    if sides == ({1}, {0}):
+    if sides == (_RIGHT, _LEFT):
         return Compare(other_text, flipped, one_text)
     return None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.sql.dialect import span_of
+from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
 
 _SELECT = {"expressions", "from_", "joins", "where", "with_", "emit", "options", "stream_window"}
@@ -67,6 +67,8 @@ def refuse_clauses(query: exp.Select, text: SourceText) -> None:
     if window := query.args.get("stream_window"):
         raise not_yet(f"WINDOW {window.args['kind']}", place_of(window, text))
     joins: list[exp.Join] = query.args.get("joins") or []
+    if len(joins) > 1:
+        raise not_yet("a join of more than two streams", place_of(joins[1], text))
     from_ = query.args.get("from_")
     for item in [from_.this, *joins] if from_ else joins:
         if isinstance(item, exp.Join):
@@ -123,14 +125,15 @@ def _named(node: exp.Expr) -> str:
 
 
 # Aggregates of Spark that sqlglot takes for unknown functions.
-_AGGREGATES = frozenset(
-    """bitmap_construct_agg bitmap_or_agg count_min_sketch every histogram_numeric hll_sketch_agg
-    product schema_of_json_agg some std try_avg try_sum""".split()
+_AGGREGATES = (
+    *("bitmap_construct_agg", "bitmap_or_agg", "count_min_sketch", "every", "histogram_numeric"),
+    *("hll_sketch_agg", "product", "schema_of_json_agg", "some", "std", "try_avg", "try_sum"),
 )
-_UNSTEADY = frozenset(
-    """monotonically_increasing_id spark_partition_id input_file_name input_file_block_start
-    input_file_block_length now curdate user randstr uniform current_catalog current_database
-    current_timezone""".split()
+# Functions of chance, of the clock or of the place a row is read, unknown to sqlglot.
+_UNSTEADY = (
+    *("monotonically_increasing_id", "spark_partition_id", "input_file_name", "now", "curdate"),
+    *("input_file_block_start", "input_file_block_length", "user", "randstr", "uniform"),
+    *("current_catalog", "current_database", "current_timezone"),
 )
 _UNSTEADY_NODES = (
     exp.Rand,

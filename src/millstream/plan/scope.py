@@ -89,9 +89,7 @@ class Scope:
                     return Reference(text, start, end, reads, found, len(names) > 2)
         if found_merged := self.merged.get(names[0].lower()):
             merged = found_merged
-            return Reference(
-                merged.text, start, end, merged.reads, merged.column, len(names) > 1
-            )
+            return Reference(merged.text, start, end, merged.reads, merged.column, len(names) > 1)
         owners = [
             (number, found)
             for number, relation in enumerate(self.relations)
@@ -134,9 +132,7 @@ class Scope:
         return _unknown_column(names[0], self.relations, place)
 
 
-def _unknown_column(
-    name: str, relations: tuple[Relation, ...], place: Place | None
-) -> PlanError:
+def _unknown_column(name: str, relations: tuple[Relation, ...], place: Place | None) -> PlanError:
     owners = " and ".join(relation.alias for relation in relations)
     verb = "has" if len(relations) == 1 else "have"
     if name.lower() == EVENT_TIME:

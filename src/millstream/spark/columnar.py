@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from millstream.kernels.interval_join import IntervalJoin as IntervalJoinKernel
 from millstream.kernels.interval_join import IntervalJoinSpec
+from millstream.observe.account import input_names
 from millstream.plan.nodes import IntervalJoin
 from millstream.spark.control import end_packets
 from millstream.spark.groups import labels
@@ -29,12 +31,12 @@ class Joined:
     node: IntervalJoin
     sides: Sides
 
-    def main(self) -> DataFrame:
-        """The joined rows: a struct column a side, named by its alias."""
+    def main(self, frame: DataFrame) -> DataFrame:
+        """The joined rows of `raw`, or of a micro-batch of it: a struct a side, by its alias."""
         shown = [(self.node.left.alias, self.sides.left)]
         if not self.node.how.left_only:
             shown.append((self.node.right.alias, self.sides.right))
-        rows = self.raw.where(F.col("_port") == MAIN).select(
+        rows = frame.where(F.col("_port") == MAIN).select(
             *(_struct(side.fields).alias(alias) for alias, side in shown)
         )
         if self.node.only_spark and self.node.across_sql:
@@ -42,6 +44,17 @@ class Joined:
             with spark_errors():
                 rows = rows.where(F.expr(self.node.across_sql))
         return rows
+
+
+    def late(self, number: int, spark: SparkSession, tables: list[pa.Table]) -> DataFrame:
+        """Late rows of one input: its columns, the source's name and how late they came."""
+        side = (self.sides.left, self.sides.right)[number]
+        rows = spark.createDataFrame(pa.concat_tables(tables))
+        return rows.select(
+            *(from_wire(field.wire, field.type).alias(field.name) for field in side.fields),
+            F.lit(side.packing.name).alias("_source"),
+            F.expr("CAST(_lateness DIV 1000 AS BIGINT)").alias("_lateness_ms"),
+        )
 
 
 def _struct(fields: tuple[Field, ...]) -> Column:
@@ -71,7 +84,8 @@ def join(
     columns = tuple(schema.names)
     for port in StructType.fromDDL(PORTS):
         schema.add(port)
-    inputs = tuple(HostInput(side.alias, side.delay) for side in (node.left, node.right))
+    delays = (node.left.delay, node.right.delay)
+    inputs = tuple(map(HostInput, input_names(node), delays))
     host = KernelHost(IntervalJoinKernel(_spec(node, sides, groups)), inputs, columns)
     raw = stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
     return Joined(raw, node, sides)

@@ -46,9 +46,13 @@ def join(
     condition = _between(left_time, right_time, node)
     for key in node.keys:
         condition = condition & (F.expr(key.left) == F.expr(key.right))
-    for text in (node.left_where, node.right_where, node.across_sql):
+        # A full outer stream-stream join of Spark takes two NULL keys for equal.
+        condition = condition & F.expr(key.left).isNotNull() & F.expr(key.right).isNotNull()
+    for text, time in ((node.left_where, left_time), (node.right_where, right_time)):
         if text:
-            condition = condition & F.expr(text)
+            condition = condition & _not_below_watermark(F.expr(text), time)
+    if node.across_sql:
+        condition = condition & F.expr(node.across_sql)
     with spark_errors():
         joined = sides[0].join(sides[1], condition, _HOW[node.how])
         ended = F.lit(False)
@@ -122,8 +126,12 @@ def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
 
 
 def _kept(rows: Flow, time: str) -> DataFrame:
-    """Filters, but never by a column alone: Spark would move that below the watermark."""
     if not rows.filtered:
         return rows.frame
-    kept = F.col(KEEP) | (F.col(f"`{time}`") >= F.expr(_END))
-    return rows.frame.where(kept).drop(KEEP)
+    return rows.frame.where(_not_below_watermark(F.col(KEEP), time)).drop(KEEP)
+
+
+def _not_below_watermark(condition: Column, time: str) -> Column:
+    """A filter without the event time is moved below the watermark, where it would drop the row that
+    says the input has ended; one with it stays where it is."""
+    return condition | (F.col(f"`{time}`") >= F.expr(_END))

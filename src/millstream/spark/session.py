@@ -83,3 +83,14 @@ def _start(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkS
 
 def partitions(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+
+
+def for_native(spark: SparkSession) -> SparkSession:
+    """A session for the native engine, in which a row is judged late by the same rule as in ours.
+
+    By default Spark judges a micro-batch by the watermark of the one before the last, which is right
+    only for a chain of stateful operators; a native pipeline has one.
+    """
+    own = spark.newSession()
+    own.conf.set("spark.sql.streaming.statefulOperator.allowMultiple", "false")
+    return own

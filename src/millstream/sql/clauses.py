@@ -6,13 +6,15 @@ keeps `within` and `stream_window`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from sqlglot import exp
 
 
 class Created(exp.Expression):
     """CREATE SOURCE | TABLE | STREAM | SINK."""
 
-    arg_types = {
+    arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
         "kind": True,
         "columns": False,
@@ -22,50 +24,50 @@ class Created(exp.Expression):
 
 
 class InsertInto(exp.Expression):
-    arg_types = {"this": True, "expression": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
 
 
 class Setting(exp.Expression):
     """SET 'name' = 'value'."""
 
-    arg_types = {"options": True}
+    arg_types: ClassVar[dict[str, bool]] = {"options": True}
 
 
 class SourceColumn(exp.Expression):
-    arg_types = {"this": True, "kind": True, "primary": False}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True, "primary": False}
 
 
 class WatermarkClause(exp.Expression):
     """WATERMARK FOR this AS expression."""
 
-    arg_types = {"this": True, "expression": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
 
 
 class PrimaryKeyClause(exp.Expression):
-    arg_types = {"expressions": True}
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
 
 
 class Option(exp.Expression):
     """'this' = 'expression'; both plain texts."""
 
-    arg_types = {"this": True, "expression": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
 
 
 class EmitClause(exp.Expression):
-    arg_types = {"this": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 class StreamWindow(exp.Expression):
     """WINDOW kind(arguments)."""
 
-    arg_types = {"kind": True, "expressions": True}
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "expressions": True}
 
 
 class WindowArgument(exp.Expression):
     """A span, named SIZE, SLIDE or GAP, or with no name."""
 
-    arg_types = {"this": False, "expression": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": False, "expression": True}
 
 
 class Within(exp.Expression):
-    arg_types = {"this": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}

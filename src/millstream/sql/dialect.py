@@ -1,101 +1,49 @@
 """Spark SQL with streaming clauses: a sqlglot parser that knows both.
 
-The parser marks every expression with its span in the text (`span_of`), because a plan carries the
-user's own text to Spark: sqlglot's generator renames functions and drops what it does not know.
-
 Traps of sqlglot that this file answers: an unknown CREATE becomes an opaque command; `sqlglot[c]`
-cannot be subclassed; EMIT and WITHIN would be read as table aliases, so they are reserved there.
+cannot be subclassed; EMIT and WITHIN would be read as table aliases, so they are reserved there;
+WITH ( after a table would be read as hints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, NoReturn, TypeVar
+from functools import partial
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.sql import clauses
-
-Parsed = TypeVar("Parsed", bound="exp.Expr | None")
+from millstream.sql.spans import SpannedParser, mark
 
 WINDOW_KINDS = ("TUMBLING", "SLIDING", "SESSION")
 CREATED = ("SOURCE", "TABLE", "STREAM", "SINK")
 STATEMENTS = "CREATE SOURCE, CREATE TABLE, CREATE STREAM, CREATE SINK, INSERT INTO, SET, SELECT"
+ClauseParser = Callable[[Any], tuple[str, Any]]
+_VALUES = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
 
 
-class PlacedError(ParseError):
-    """A parse error that knows where in the text it stopped and what it found there."""
-
-    def __init__(self, code: str, message: str, offset: int, found: str, fix: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.offset = offset
-        self.found = found
-        self.fix = fix
+def _parse_marked(self: Any, parse: ClauseParser) -> tuple[str, Any]:
+    """A clause of a query, marked with where it stands."""
+    first = self._curr
+    key, value = parse(self)
+    if isinstance(value, exp.Expr):
+        mark(value, first, self._prev)
+    return key, value
 
 
-def span_of(node: exp.Expr) -> tuple[int, int] | None:
-    """Offsets of the first and last character of a node's text."""
-    span: tuple[int, int] | None = node.meta.get("span")
-    return span
-
-
-class StreamParser(SparkParser):
+class StreamParser(SpannedParser):
     """Parses one statement of ours at a time; queries are Spark's with our clauses."""
 
     TABLE_POSTFIX_TOKENS = SparkParser.TABLE_POSTFIX_TOKENS | {TokenType.WINDOW}
     TABLE_TERMINATORS = SparkParser.TABLE_TERMINATORS - {TokenType.WINDOW, TokenType.WITH}
-
-    # Errors and spans
-
-    def raise_error(self, message: str, token: Any = None) -> NoReturn:
-        token = token or self._curr
-        if token:
-            raise PlacedError("MS-SQL-PARSE", message, token.start, token.text)
-        raise PlacedError("MS-SQL-PARSE", message, self._prev.end + 1 if self._prev else 0, "")
-
-    def refuse(self, message: str, token: Token, fix: str) -> NoReturn:
-        raise PlacedError("MS-SQL-STATEMENT", message, token.start, token.text, fix)
-
-    def _spanned(self, parse: Callable[[], Parsed]) -> Parsed:
-        first = self._curr
-        node = parse()
-        if node is not None and first and self._prev and self._prev.end >= first.start:
-            node.meta["span"] = (first.start, self._prev.end)
-        return node
-
-    def _parse_disjunction(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_disjunction)
-
-    def _parse_conjunction(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_conjunction)
-
-    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
-        return self._spanned(lambda: SparkParser._parse_equality(self, parse_is))
-
-    def _parse_comparison(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        if this is not None:
-            return super()._parse_comparison(this)
-        return self._spanned(super()._parse_comparison)
-
-    def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
-        if this is not None:
-            return super()._parse_range(this, parse_is)
-        return self._spanned(lambda: SparkParser._parse_range(self, None, parse_is))
-
-    def _parse_bitwise(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_bitwise)
-
-    def _parse_unary(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_unary)
-
-    def _parse_expression(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_expression)
+    QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, ClauseParser]] = {
+        token: partial(_parse_marked, parse=parse)
+        for token, parse in SparkParser.QUERY_MODIFIER_PARSERS.items()
+    }
 
     # Statements
 
@@ -120,12 +68,10 @@ class StreamParser(SparkParser):
 
     def _parse_created(self, first: Token) -> exp.Expr:
         if not self._match_texts(CREATED):
-            what = self._curr or first
-            self.refuse(
-                f'"{what.text}" cannot be created.',
-                what,
-                "CREATE makes a SOURCE, a TABLE, a STREAM or a SINK.",
-            )
+            fix = "CREATE makes a SOURCE, a TABLE, a STREAM or a SINK."
+            if not self._curr:
+                self.refuse("CREATE does not say what to create.", first, fix)
+            self.refuse(f'"{self._curr.text}" cannot be created.', self._curr, fix)
         kind = self._prev.text.upper()
         name = self._parse_name(f"the name of the {kind.lower()}")
         created = clauses.Created(this=name, kind=kind)
@@ -200,10 +146,10 @@ class StreamParser(SparkParser):
 
     def _option_value(self, name: Token) -> exp.Expr:
         value = self._curr
-        if not self._match_set((TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)):
+        if not self._match_set(_VALUES):
             self.raise_error(f"Expecting a value in quotes for '{name.text}'")
         option = clauses.Option(this=name.text, expression=value.text)
-        option.meta["span"] = (name.start, value.end)
+        mark(option, name, value)
         option.meta["value_span"] = (value.start, value.end)
         return option
 
@@ -231,7 +177,7 @@ class StreamParser(SparkParser):
                 if not self._match_texts(("CHANGES", "FINAL")):
                     self.raise_error("Expecting CHANGES or FINAL after EMIT")
                 emit = clauses.EmitClause(this=self._prev.text.upper())
-                emit.meta["span"] = (first.start, self._prev.end)
+                mark(emit, first, self._prev)
                 self._put_once(query, "emit", emit, first)
             elif self._match_pair(TokenType.WITH, TokenType.L_PAREN, advance=False):
                 self._put_once(query, "options", self._parse_options(), first)
@@ -274,7 +220,7 @@ class StreamParser(SparkParser):
     # Tables of a query
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-        table = self._spanned(lambda: SparkParser._parse_table(self, *args, **kwargs))
+        table = super()._parse_table(*args, **kwargs)
         while isinstance(table, exp.Table | exp.Subquery) and self._curr:
             first = self._curr
             if self._at_window():
@@ -290,7 +236,7 @@ class StreamParser(SparkParser):
         if not isinstance(span, exp.Interval | exp.Add):
             self.raise_error("Expecting a span such as INTERVAL '5' MINUTES after WITHIN")
         within = clauses.Within(this=span)
-        within.meta["span"] = (first.start, self._prev.end)
+        mark(within, first, self._prev)
         return within
 
     def _parse_table_alias(
@@ -302,11 +248,10 @@ class StreamParser(SparkParser):
 
     def _parse_table_hints(self) -> None:
         """WITH ( after a table begins the query's properties, not hints."""
-        return None
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
         comma = self._curr.token_type == TokenType.COMMA
-        join = self._spanned(lambda: SparkParser._parse_join(self, *args, **kwargs))
+        join = super()._parse_join(*args, **kwargs)
         if join is not None:
             join.meta["comma"] = comma
         return join

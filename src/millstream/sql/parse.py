@@ -9,8 +9,9 @@ from sqlglot.errors import ParseError, TokenError
 
 from millstream.errors import Place, SqlError
 from millstream.sql import clauses
-from millstream.sql.dialect import Millstream, PlacedError, span_of
+from millstream.sql.dialect import Millstream
 from millstream.sql.intervals import interval_micros
+from millstream.sql.spans import PlacedError, span_of
 from millstream.sql.statements import (
     ColumnDef,
     CreateSink,
@@ -168,7 +169,8 @@ def _watermark(clause: clauses.WatermarkClause, text: SourceText) -> WatermarkDe
 
 
 def _query(tree: exp.Expr, text: SourceText) -> Query:
-    assert isinstance(tree, exp.Query)
+    if not isinstance(tree, exp.Query):
+        raise SqlError("MS-SQL-PARSE", "a query is expected here.", place=_place(tree, text))
     return Query(tree, text, _place(tree, text))
 
 

@@ -1,4 +1,4 @@
-"""The text of a job: what was written, what is parsed after `${name}` is filled in, and places in it.
+"""The text of a job: as written, as parsed once `${name}` is filled in, and the places in it.
 
 Places speak of what was written. A value that was filled in may be a secret, so no error shows it.
 """
@@ -80,7 +80,7 @@ def _line_starts(text: str) -> tuple[int, ...]:
 
 
 def unclosed(text: str) -> int:
-    """Where the first string, quoted name or comment begins that has no end; else the text's end."""
+    """Where the first string, quoted name or comment without an end begins."""
     for piece in _PIECE.finditer(text):
         if piece.lastgroup == "unclosed":
             return piece.start()

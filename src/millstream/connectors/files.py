@@ -1,0 +1,49 @@
+"""The file sink: flat folders of files that anything can read while the job runs.
+
+A micro-batch is written to a hidden folder first and moved into place, file by file, under names that
+say the batch: `000042-0.parquet`. Files that an earlier try of the batch left are removed before, so a
+batch that is written again replaces itself.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from pyarrow import fs
+from pyspark.sql import DataFrame
+
+from millstream.connectors.paths import filesystem
+
+
+class FileSink:
+    def __init__(self, path: str, form: str, *, header: bool = True) -> None:
+        self._path = path.rstrip("/")
+        self._form = form
+        self._options = {"header": str(header).lower()} if form == "csv" else {}
+        # Timestamps as in the input: ISO 8601, to the microsecond, with their offset.
+        if form in ("csv", "json"):
+            self._options["timestampFormat"] = "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"
+        if form == "json":
+            self._options["ignoreNullFields"] = "false"
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        system, root = filesystem(self._path)
+        system.create_dir(root, recursive=True)
+        written = f"{self._path}/_writing-{uuid.uuid4().hex}"
+        hidden = f"{root}/{written.rsplit('/', 1)[1]}"
+        try:
+            rows.write.mode("overwrite").options(**self._options).format(self._form).save(written)
+            for stale in self._files(system, root, f"{batch:06d}-"):
+                system.delete_file(stale)
+            for number, part in enumerate(self._files(system, hidden, "part-")):
+                system.move(part, f"{root}/{batch:06d}-{number}.{self._form}")
+        finally:
+            system.delete_dir(hidden)
+        return None
+
+    @staticmethod
+    def _files(system: fs.FileSystem, folder: str, prefix: str) -> list[str]:
+        found = system.get_file_info(fs.FileSelector(folder))
+        return sorted(
+            info.path for info in found if info.is_file and info.base_name.startswith(prefix)
+        )

@@ -1,0 +1,59 @@
+"""Streams and sinks in this process, for tests and demos."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+
+class MemoryStream:
+    """A streaming source that is fed by hand: each `add` is one micro-batch's rows.
+
+    Two streams that are added to equally often run in step, also where one adds no rows.
+    """
+
+    def __init__(self, spark: SparkSession, schema: str | StructType, folder: Path | None = None) -> None:
+        self.schema = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+        self._arrow = to_arrow_schema(self.schema, timezone="UTC")
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="millstream-"))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.added = len(list(self._folder.glob("*.parquet")))
+        self._spark = spark
+
+    def add(self, rows: Sequence[Mapping[str, Any]] | pa.Table = ()) -> None:
+        table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), self._arrow)
+        target = self._folder / f"{self.added:08d}.parquet"
+        hidden = target.with_name(f".{target.name}")
+        pq.write_table(table.cast(self._arrow), hidden)
+        hidden.rename(target)
+        self.added += 1
+
+    def frame(self) -> DataFrame:
+        reader = self._spark.readStream.schema(self.schema).option("maxFilesPerTrigger", 1)
+        return reader.parquet(str(self._folder))
+
+
+class MemorySink:
+    """Rows by micro-batch; a batch that is written again replaces itself."""
+
+    def __init__(self) -> None:
+        self._batches: dict[int, pa.Table] = {}
+
+    def write(self, rows: DataFrame, batch: int) -> int:
+        self._batches[batch] = rows.toArrow()
+        return self._batches[batch].num_rows
+
+    @property
+    def columns(self) -> list[str]:
+        return next((table.column_names for table in self._batches.values()), [])
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for table in self._batches.values() for row in table.to_pylist()]

@@ -1,0 +1,79 @@
+"""Streams that come in: one function a connector, from a plan's Source to a streaming DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from millstream.connectors.paths import resolve
+from millstream.errors import PlanError, PropertyError
+from millstream.plan.nodes import Source
+
+BAD = "_bad"  # the column in which Spark puts a record that does not fit the schema
+TEXT_FORMATS = ("csv", "json")
+
+
+def read_stream(spark: SparkSession, source: Source, base: Path) -> DataFrame:
+    """The source's stream; relative paths are relative to `base`."""
+    return _READERS[source.connector](spark, source, base)
+
+
+def _files(spark: SparkSession, source: Source, base: Path) -> DataFrame:
+    form = source.option("format", "json").lower()
+    path = resolve(source.option("path"), base)
+    schema = ", ".join(f"`{column.name}` {column.type}" for column in source.columns)
+    reader = spark.readStream.format(form)
+    if form in TEXT_FORMATS:
+        schema += f", `{BAD}` STRING"
+        reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD)
+        if source.option("timestamp.format"):
+            reader = reader.option("timestampFormat", source.option("timestamp.format"))
+    if form == "csv":
+        header = source.option("header", "true")
+        # Were columns pruned, a bad value in one that nobody reads would pass unseen.
+        reader = reader.options(header=header, enforceSchema="false", columnPruning="false")
+        reader = reader.option("sep", source.option("delimiter", ","))
+    if source.option("max.rows.per.batch"):
+        raise PropertyError(
+            "MS-PROP-CONNECTOR",
+            f"source {source.name} reads files, which cannot be cut by rows.",
+            fix="Use 'max.files.per.batch'.",
+            place=source.place,
+        )
+    if limit := source.option("max.files.per.batch"):
+        reader = reader.option("maxFilesPerTrigger", limit)
+    _must_exist(source, path)
+    return reader.schema(schema).load(path)
+
+
+def _must_exist(source: Source, path: str) -> None:
+    if "://" not in path and not any(ch in path for ch in "*?[{") and not Path(path).exists():
+        raise PlanError(
+            "MS-PLAN-NO-PATH",
+            f"source {source.name} reads {path}, which does not exist.",
+            fix="Make the folder (files may come later), or mend 'path'.",
+            place=source.place,
+        )
+
+
+def _rate(spark: SparkSession, source: Source, base: Path) -> DataFrame:
+    """Rows that make themselves: a running number and the time, under the names declared."""
+    rows = spark.readStream.format("rate").option(
+        "rowsPerSecond", source.option("rows.per.second", "10")
+    )
+    made = rows.load()
+    columns = []
+    for column in source.columns:
+        is_time = (column.type or "").lower().startswith("timestamp")
+        made_column = F.col("timestamp") if is_time else F.col("value")
+        columns.append(made_column.cast(column.type or "bigint").alias(column.name))
+    return made.select(*columns)
+
+
+_READERS: dict[str, Callable[[SparkSession, Source, Path], DataFrame]] = {
+    "file": _files,
+    "rate": _rate,
+}

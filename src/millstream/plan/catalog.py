@@ -1,0 +1,148 @@
+"""The names of a job, and what each stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from millstream.errors import Place, PlanError
+from millstream.plan.declare import sink_of, source_of
+from millstream.plan.names import nearest, same
+from millstream.plan.nodes import Job, Select, SinkDef, Source
+from millstream.plan.query import Planned, Planner
+from millstream.plan.refuse import not_yet
+from millstream.plan.walk import joins_of
+from millstream.sql.properties import Where, check
+from millstream.sql.statements import (
+    CreateSink,
+    CreateSource,
+    CreateStream,
+    CreateTable,
+    Property,
+    Query,
+    Statement,
+)
+
+
+@dataclass(slots=True)
+class Catalog:
+    """The names of a job: sources, views, tables and sinks. Letter case does not matter."""
+
+    given: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+    views: dict[str, CreateStream] = field(default_factory=dict)
+    tables: dict[str, CreateTable] = field(default_factory=dict)
+    sinks: dict[str, SinkDef] = field(default_factory=dict)
+    dead_letters: dict[str, Property] = field(default_factory=dict)  # by source
+    fed: set[str] = field(default_factory=set)
+    planning: list[str] = field(default_factory=list)
+
+    def declare(self, statement: Statement) -> None:
+        if isinstance(statement, CreateSource | CreateTable | CreateStream | CreateSink):
+            self._refuse_second(statement.name, statement.place)
+        if isinstance(statement, CreateSource):
+            self.dead_letters |= {
+                statement.name.lower(): item
+                for item in statement.properties
+                if item.name == "dead_letter.sink"
+            }
+            self.sources[statement.name.lower()] = source_of(statement)
+        elif isinstance(statement, CreateTable):
+            check(Where.TABLE, statement.properties)
+            self.tables[statement.name.lower()] = statement
+        elif isinstance(statement, CreateStream):
+            self.views[statement.name.lower()] = statement
+        elif isinstance(statement, CreateSink):
+            self.sinks[statement.name.lower()] = sink_of(statement)
+
+    def plan(self, query: Query) -> Planned:
+        return self._planner(query).plan(query.tree)
+
+    def _planner(self, query: Query) -> Planner:
+        sinks = [sink.name for sink in self.sinks.values()]
+        return Planner(query.text, self.lookup, sinks)
+
+    def lookup(self, name: str, place: Place | None) -> Source | Select:
+        key = name.lower()
+        if key in self.views:
+            return self._view(self.views[key], place)
+        if key in self.sources:
+            return self.sources[key]
+        if key in self.tables:
+            raise not_yet(f"reading the table {name}", place)
+        for given, source in self.given.items():
+            if same(given, name):
+                return source
+        known = [
+            *(view.name for view in self.views.values()),
+            *(source.name for source in self.sources.values()),
+            *self.given,
+        ]
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-TABLE",
+            f"{name} is not a stream of this job.",
+            fix=nearest(name, known) or "Declare it with CREATE SOURCE.",
+            place=place,
+        )
+
+    def _view(self, view: CreateStream, place: Place | None) -> Select:
+        if view.name in self.planning:
+            raise PlanError(
+                "MS-PLAN-CYCLE",
+                f"the stream {view.name} is made of itself: "
+                f"{' reads '.join([*self.planning, view.name])}.",
+                place=place,
+            )
+        self.planning.append(view.name)
+        select = self._planner(view.query).plan_inner(view.query.tree, view.place)
+        self.planning.pop()
+        return select
+
+    def sink(self, name: str, place: Place | None) -> SinkDef:
+        found = self.sinks.get(name.lower())
+        if found is None:
+            known = [sink.name for sink in self.sinks.values()]
+            raise PlanError(
+                "MS-PLAN-UNKNOWN-SINK",
+                f"{name} is not a sink of this job.",
+                fix=nearest(name, known) or f"Declare it with CREATE SINK {name} WITH (…).",
+                place=place,
+            )
+        return found
+
+    def feed(self, sink: SinkDef, place: Place | None) -> None:
+        if sink.name in self.fed:
+            raise PlanError(
+                "MS-PLAN-SHARED-SINK",
+                f"more than one query writes to the sink {sink.name}.",
+                fix="Give each query a sink of its own.",
+                place=place,
+            )
+        self.fed.add(sink.name)
+
+    def resolve_dead_letters(self) -> None:
+        """Sinks may be declared after the sources that name them."""
+        for source, item in self.dead_letters.items():
+            sink = self.sink(item.value, item.value_place)
+            self.sources[source] = replace(self.sources[source], dead_letter=sink.name)
+
+    def check_side_outputs(self, job: Job) -> None:
+        """Late rows and dead letters have columns of their own, so they share no query's sink."""
+        for item in self.dead_letters.values():
+            self._refuse_fed(self.sink(item.value, item.place).name, "dead letters", item.place)
+        for pipeline in job.pipelines:
+            for join in joins_of(pipeline.root):
+                self._refuse_fed(join.late.sink, "late rows", join.place)
+
+    def _refuse_fed(self, sink: str | None, what: str, place: Place | None) -> None:
+        if sink in self.fed:
+            raise PlanError(
+                "MS-PLAN-SHARED-SINK",
+                f"{what} and a query both write to the sink {sink}.",
+                fix=f"Give {what} a sink of their own.",
+                place=place,
+            )
+
+    def _refuse_second(self, name: str, place: Place) -> None:
+        for known in (self.sources, self.views, self.tables, self.sinks):
+            if name.lower() in known:
+                raise PlanError("MS-PLAN-DUPLICATE-NAME", f"{name} is declared twice.", place=place)

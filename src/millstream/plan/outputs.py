@@ -1,0 +1,140 @@
+"""The select list: names, types, `*`, and which output carries the event time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.plan.expressions import Expressions
+from millstream.plan.nodes import IntervalJoin, JoinType, Output
+from millstream.plan.refuse import not_yet, place_of
+from millstream.plan.scope import Reference, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An output, the columns it reads, and the reference if it is nothing else."""
+
+    output: Output
+    reads: frozenset[tuple[int, str]]
+    bare: Reference | None
+    place: Place | None
+
+
+def outputs_of(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
+    for item in tree.expressions:
+        place = place_of(item, expressions.scope.text)
+        if isinstance(item, exp.Star) or _is_qualified_star(item):
+            yield from _expanded(item, expressions.scope, place)
+            continue
+        if isinstance(item, exp.Aliases):
+            raise not_yet("several names for one expression", place)
+        value = item.this if isinstance(item, exp.Alias) else item
+        expressions.check(value)
+        text = expressions.text(value)
+        if text is None:
+            raise not_yet("this expression", place)
+        bare = expressions.bare(value)
+        name = item.alias if isinstance(item, exp.Alias) else _own_name(value, expressions)
+        output = Output(text, name, _type_of(value, bare))
+        yield Item(output, expressions.reads(value), bare, place)
+
+
+def _is_qualified_star(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
+
+
+def _own_name(value: exp.Expr, expressions: Expressions) -> str:
+    """A column or a field keeps its own name; anything else is called by its text."""
+    while isinstance(value, exp.Paren):
+        value = value.this
+    if isinstance(value, exp.Column | exp.Dot):
+        return value.name
+    return expressions.written(value)
+
+
+def _type_of(value: exp.Expr, bare: Reference | None) -> str | None:
+    if bare:
+        return bare.column.type
+    if isinstance(value, exp.Cast):
+        return value.to.sql("spark")
+    return None
+
+
+def _expanded(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item]:
+    """The outputs of `*` or `alias.*`; over USING, `*` begins with the merged columns."""
+    star = item.this if isinstance(item, exp.Column) else item
+    if any(star.args.values()):
+        raise not_yet("* EXCEPT", place)
+    numbers = list(range(len(scope.relations)))
+    hidden: set[str] = set()
+    if isinstance(item, exp.Column):
+        if item.args.get("db"):
+            raise not_yet("the * of a struct", place)
+        number, _ = scope.relation(item.table, place)
+        numbers = [number]
+    else:
+        for merged in scope.merged.values():
+            output = Output(merged.text, merged.column.name, merged.column.type)
+            bare = Reference(merged.text, 0, 0, merged.reads, merged.column, False)
+            yield Item(output, frozenset(merged.reads), bare, place)
+        hidden = set(scope.merged)
+    for number in numbers:
+        relation = scope.relations[number]
+        for column in relation.columns:
+            if column.name.lower() in hidden:
+                continue
+            text, reads = relation.text(column.name), ((number, column.name),)
+            bare = Reference(text, 0, 0, reads, column, False)
+            output = Output(text, column.name, column.type)
+            yield Item(output, frozenset(reads), bare, place)
+
+
+def distinct(items: list[Item], scope: Scope, place: Place | None) -> tuple[Output, ...]:
+    seen: dict[str, Item] = {}
+    twice: list[Item] = []
+    for item in items:
+        key = item.output.name.lower()
+        if key in seen:
+            twice.append(item)
+        seen.setdefault(key, item)
+    if twice:
+        names = ", ".join(item.output.name for item in twice)
+        first = twice[0].output
+        alias = _new_name(twice[0], scope)
+        raise PlanError(
+            "MS-PLAN-DUPLICATE-COLUMN",
+            f"the result has more than one column called {names}.",
+            fix=f"List the columns and rename one of each: {first.sql} AS {alias}.",
+            place=twice[0].place or place,
+        )
+    return tuple(item.output for item in items)
+
+
+def _new_name(item: Item, scope: Scope) -> str:
+    numbers = {number for number, _ in item.reads}
+    if len(numbers) == 1:
+        return f"{scope.relations[numbers.pop()].alias}_{item.output.name}"
+    return f"{item.output.name}_2"
+
+
+def carrying(items: list[Item], times: tuple[tuple[int, str | None], ...]) -> str | None:
+    """The first output that is a bare reference to one of the event times, in their order."""
+    for time in times:
+        for item in items:
+            if item.bare and item.bare.reads == (time,):
+                return item.output.name
+    return None
+
+
+def join_time(join: IntervalJoin, items: list[Item]) -> str | None:
+    """An event time that no row of the result lacks; an outer join pads one or both sides."""
+    left, right = (0, join.left.time), (1, join.right.time)
+    if join.how is JoinType.FULL:
+        return None
+    if join.how is JoinType.RIGHT:
+        return carrying(items, (right,))
+    return carrying(items, (left, right) if join.how is JoinType.INNER else (left,))

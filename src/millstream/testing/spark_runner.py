@@ -1,0 +1,110 @@
+"""Runs cases on a real Spark: each input a streaming source, item i of every input in micro-batch i."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from millstream.connectors.memory import MemorySink, MemoryStream
+from millstream.connectors.sinks import Sink
+from millstream.errors import HarnessError, MillstreamError, PlanError
+from millstream.plan.build import build_job
+from millstream.plan.check import check_job
+from millstream.plan.nodes import Engine, Job, SinkDef, Source
+from millstream.run.job import JobRun
+from millstream.testing import case as cases
+from millstream.testing.case import Case
+from millstream.testing.diff import Table
+from millstream.testing.runner import Outcome
+from millstream.testing.sources import given_sources
+from millstream.testing.values import fill
+
+
+@dataclass(slots=True)
+class SparkRunner:
+    """One Spark for all cases, started when the first of them has a plan that can run."""
+
+    spark: SparkSession
+
+    def run(self, case: Case, engine: cases.Engine) -> Outcome:
+        try:
+            job = build_job(case.sql, variables=case.variables, sources=given_sources(case))
+            job = _with_engine(job, engine)
+        except MillstreamError as error:
+            return Outcome(error=error)
+        try:
+            check_job(job)
+        except PlanError as error:
+            if error.code == "MS-PLAN-ENGINE" and case.error != error.code:
+                return Outcome(unsupported=str(error))
+            return Outcome(error=error)
+        with tempfile.TemporaryDirectory(prefix="millstream-test-") as folder:
+            return _Run(self.spark, case, job, Path(folder)).outcome()
+
+
+def _with_engine(job: Job, engine: cases.Engine) -> Job:
+    pipelines = tuple(replace(each, engine=Engine(engine)) for each in job.pipelines)
+    return replace(job, pipelines=pipelines)
+
+
+@dataclass(slots=True)
+class _Run:
+    spark: SparkSession
+    case: Case
+    job: Job
+    folder: Path
+    sinks: dict[str, MemorySink] = field(default_factory=dict)
+
+    def outcome(self) -> Outcome:
+        run = JobRun(
+            self.spark,
+            self.job,
+            checkpoint=self.folder / "checkpoint",
+            base=self.case.path.parent,
+            sources=self._source,
+            sinks=self._sink,
+        )
+        try:
+            run.start({"processingTime": "0 seconds"})
+            run.process_available()
+            if self.case.end == "flush":
+                run.flush()
+        except MillstreamError as error:
+            return Outcome(error=error)
+        finally:
+            run.stop()
+        for each in run.running:
+            if each.engine is Engine.COLUMNAR and (errors := each.tally.account.errors):
+                raise HarnessError(
+                    "MS-TEST-ACCOUNT", f"the account of rows does not add up: {'; '.join(errors)}."
+                )
+        return Outcome(tables={name: _table(sink) for name, sink in self.sinks.items()})
+
+    def _source(self, spark: SparkSession, source: Source) -> DataFrame:
+        given = self.case.inputs.get(source.name)
+        if given is None:
+            raise HarnessError(
+                "MS-TEST-INPUT",
+                f"the job reads {source.name}, and the case gives it no input.",
+                fix=f"Add it to inputs; with no rows if none shall arrive: {source.name}: {{rows: []}}",
+            )
+        types = {column.name: column.type or "string" for column in source.columns}
+        schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
+        stream = MemoryStream(spark, schema, self.folder / "inputs" / source.name)
+        if not stream.added:
+            for rows in given.batches:
+                filled = fill(rows, types, source.name, text=given.text)
+                stream.add([dict(zip(types, row, strict=True)) for row in filled])
+        return stream.frame()
+
+    def _sink(self, sink: SinkDef) -> Sink:
+        return self.sinks.setdefault(sink.name, MemorySink())
+
+
+def _table(sink: MemorySink) -> Table:
+    rows: list[dict[str, Any]] = sink.rows()
+    return Table(tuple(sink.columns), tuple(rows))

@@ -1,0 +1,127 @@
+"""The book's code does what the book says, its links lead somewhere, its pictures are new."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from millstream.errors import MillstreamError
+from millstream.plan.build import build_job
+from millstream.sql.parse import parse
+from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Statement
+from millstream.testing.load import load_file
+from millstream.testing.sources import given_sources
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+FENCE = re.compile(r"^```(\w+)? *([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[\w-]+)?\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    line: int
+    language: str
+    words: tuple[str, ...]
+    text: str
+    declared: str  # the sources and sinks that run blocks before it declare, where it has a query
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def is_declaration(statement: Statement) -> bool:
+    return isinstance(statement, CreateSource | CreateTable) or (
+        isinstance(statement, CreateSink) and statement.query is None
+    )
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text, declared = page.read_text(encoding="utf-8"), ""
+    for match in FENCE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        language, words, code = match[1] or "", tuple(match[2].split()), match[3]
+        if language == "sql" and words == ("run",) and all(map(is_declaration, parse(code))):
+            declared += code
+            continue
+        yield Block(page, line, language, words, code, declared)
+
+
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+
+
+def chosen(language: str, word: str) -> list[Block]:
+    return [block for block in BLOCKS if block.language == language and block.words[:1] == (word,)]
+
+
+def test_every_tag_is_known():
+    tags = {(block.language, *block.words[:1]) for block in BLOCKS if block.words}
+    assert tags <= {("sql", "run"), ("sql", "refused"), ("yaml", "run"), ("python", "run")}
+
+
+@pytest.mark.parametrize("block", chosen("sql", "run"), ids=str)
+def test_sql_can_be_planned(block):
+    assert build_job(block.declared + block.text).pipelines
+
+
+@pytest.mark.parametrize("block", chosen("sql", "refused"), ids=str)
+def test_sql_is_refused_with_the_code_it_names(block):
+    with pytest.raises(MillstreamError) as caught:
+        build_job(block.declared + block.text)
+    assert caught.value.code == block.words[1], str(caught.value)
+
+
+@pytest.mark.parametrize("block", chosen("yaml", "run"), ids=str)
+def test_yaml_is_a_case_that_can_be_planned(block, tmp_path):
+    path = tmp_path / "a.test.yaml"
+    path.write_text(block.text)
+    for case in load_file(path):
+        refused = pytest.raises(MillstreamError, match=f"^{case.error} at ")
+        with refused if case.error else nullcontext():
+            build_job(case.sql, variables=case.variables, sources=given_sources(case))
+
+
+@pytest.mark.parametrize(
+    "page", sorted({block.page for block in chosen("python", "run")}), ids=lambda page: page.name
+)
+def test_python_runs(page, request, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in chosen("python", "run"):
+        if block.page == page:
+            if re.search(r"\bspark\b", block.text):
+                names["spark"] = request.getfixturevalue("spark")
+            exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    links = [link for link in LINK.findall(text) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def drawn() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("draw", ROOT / "docs/pictures/draw.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pictures_are_as_drawn():
+    folder = ROOT / "docs/pictures"
+    pictures = drawn().PICTURES
+    assert {path.name for path in folder.glob("*.svg")} == pictures.keys()
+    for name, draw in pictures.items():
+        kept = (folder / name).read_text(encoding="utf-8")
+        assert kept == draw(), f"{name} is old: run python docs/pictures/draw.py"

@@ -1,0 +1,31 @@
+"""Inputs with a schema are sources that the SQL need not declare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millstream.errors import HarnessError
+from millstream.plan.nodes import Column, Source
+from millstream.temporal import Watermark
+from millstream.testing.case import Case, Input
+from millstream.testing.sources import given_sources
+
+MARK = Watermark("t", 5_000_000)
+
+
+def test_an_input_with_a_schema_is_a_source():
+    inputs = {
+        "orders": Input((), {"id": "string", "t": "timestamp"}, MARK),
+        "shipments": Input(()),
+    }
+    columns = (Column("id", "string"), Column("t", "timestamp"))
+    assert given_sources(Case("a", "", Path("a"), inputs=inputs)) == {
+        "orders": Source("orders", columns, MARK, connector="memory")
+    }
+
+
+def test_a_watermark_without_a_schema_is_refused():
+    with pytest.raises(HarnessError, match="the input o of 'a' has a watermark, but no schema"):
+        given_sources(Case("a", "", Path("a"), inputs={"o": Input((), None, MARK)}))
