@@ -57,7 +57,12 @@ class Shop:
             yield orders.slice(start, self.batch), shipments.filter(window)
 
     def _frame(
-        self, side: str, keys: np.ndarray, ids: np.ndarray, times: np.ndarray, rng: np.random.Generator
+        self,
+        side: str,
+        keys: np.ndarray,
+        ids: np.ndarray,
+        times: np.ndarray,
+        rng: np.random.Generator,
     ) -> pl.DataFrame:
         columns = {
             "_t": times,
@@ -93,16 +98,18 @@ class Figures:
     out: int
 
 
-def run(how: JoinType, shop: Shop, groups: int = 1, warm: int = 3, delay: int = 5_000_000) -> Figures:
+def part_of(frame: pl.DataFrame, group: int, groups: int) -> pl.DataFrame:
+    return frame if groups == 1 else frame.filter(pl.col("_h") % groups == group)
+
+
+def run(
+    how: JoinType, shop: Shop, groups: int = 1, warm: int = 3, delay: int = 5_000_000
+) -> Figures:
     join, states = join_of(how, shop), [MemoryState() for _ in range(groups)]
     times, calls, counts, out, before = [], 0, {}, 0, BEGIN_OF_TIME
     for number, (left, right) in enumerate(shop.arrivals()):
         after = int(left["_t"].max()) - delay  # type: ignore[arg-type]
-        parts = [
-            {side: frame.filter(pl.col("_h") % groups == group) for side, frame in ((0, left), (1, right))}
-            if groups > 1 else {0: left, 1: right}
-            for group in range(groups)
-        ]  # fmt: skip
+        parts = [{0: part_of(left, n, groups), 1: part_of(right, n, groups)} for n in range(groups)]
         made = sum(sum(state.calls.values()) for state in states)
         started = time.perf_counter()
         results = [
@@ -119,16 +126,22 @@ def run(how: JoinType, shop: Shop, groups: int = 1, warm: int = 3, delay: int = 
         }
         before = after
     return Figures(
-        statistics.median(times), sorted(times)[len(times) // 10], shop.batch, counts["state_rows"], counts["segments"],
-        calls / len(times) / groups, out // len(times),
-    )  # fmt: skip
+        step=statistics.median(times),
+        quick=sorted(times)[len(times) // 10],
+        rows=shop.batch,
+        state_rows=counts["state_rows"],
+        segments=counts["segments"],
+        calls=calls / len(times) / groups,
+        out=out // len(times),
+    )
 
 
 def show(title: str, figures: Figures) -> None:
     rate = figures.rows * 1.9 / figures.step / 1e6
     print(
-        f"{title:58s} {figures.step * 1e3:8.2f} ms (quick {figures.quick * 1e3:7.2f}) {rate:7.2f} M rows/s  state {figures.state_rows:>9,}"
-        f"  segments {figures.segments:>3}  calls {figures.calls:4.1f}  out {figures.out:,}",
+        f"{title:50s} {figures.step * 1e3:8.2f} ms (quick {figures.quick * 1e3:7.2f})"
+        f" {rate:6.2f} M rows/s  state {figures.state_rows:>9,} in {figures.segments:>3} segments"
+        f"  calls {figures.calls:4.1f}  out {figures.out:,}",
         flush=True,
     )
     cache.forget_all()
@@ -142,13 +155,18 @@ def bulk() -> None:
 
 def groups() -> None:
     for count in (1, 4, 16):
-        show(f"475 k rows a side, left, {count} groups", run(JoinType.LEFT, Shop(475_000, 6), count))
+        show(
+            f"475 k rows a side, left, {count} groups", run(JoinType.LEFT, Shop(475_000, 6), count)
+        )
 
 
 def growth() -> None:
     for times in (1, 10):
         shop = Shop(50_000, 5 + 12 * times, within=times * MINUTE // 2)
-        show(f"50 k rows a side, left, bound of {times * 30} s", run(JoinType.LEFT, shop, warm=12 * times))
+        show(
+            f"50 k rows a side, left, bound of {times * 30} s",
+            run(JoinType.LEFT, shop, warm=12 * times),
+        )
 
 
 def small() -> None:

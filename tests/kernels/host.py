@@ -1,4 +1,4 @@
-"""A host for kernels in tests: makes frames of rows, keeps the watermark, loses caches and retries."""
+"""A host for kernels in tests: makes frames, keeps the watermark, loses caches, retries batches."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import polars as pl
+from tests.kernels.oracle import Bag, Row
 
 from millstream.kernels import rows as cache
 from millstream.kernels.base import Clock, StepResult
 from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
-from tests.kernels.oracle import Bag, Row
 
 LEFT_COLUMNS, RIGHT_COLUMNS = ("l_id",), ("r_id",)
 KEYS = (("l_k1", "l_k2"), ("r_k1", "r_k2"))
@@ -23,6 +24,10 @@ Hash = Callable[[Row], int]
 
 def own_hash(row: Row) -> int:
     return hash(row.key)
+
+
+def integer_key(row: Row) -> int:
+    return cast("int", row.key[1])
 
 
 def colliding_hash(row: Row) -> int:
@@ -101,11 +106,11 @@ class Host:
 
 
 def bag(result: StepResult, spec: IntervalJoinSpec) -> Bag:
-    right = () if spec.how.left_only else RIGHT_COLUMNS
+    ids = ("l_id",) if spec.how.left_only else ("l_id", "r_id")
     out: Bag = Counter()
     for frame in result.main:
-        assert frame.columns == [*LEFT_COLUMNS, *right]
-        out.update(frame.rows())
+        assert frame.columns == list(spec.outputs)
+        out.update(frame.select(ids).rows())
     return out
 
 

@@ -26,7 +26,7 @@ class Join:
     how: JoinType
     lower: int
     upper: int
-    across: Callable[[Row, Row], bool] = lambda left, right: True
+    across: Callable[[Row, Row], bool] = lambda _left, _right: True
     retention: int | None = None
 
     def match(self, left: Row, right: Row) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+from tests.kernels.oracle import Row
 
 from millstream.kernels.merging import LogSettings
 from millstream.plan.nodes import Compare, JoinType, Logic, Predicate
-from tests.kernels.oracle import Row
 
 Batches = list[tuple[list[Row], list[Row]]]
 
@@ -30,7 +30,9 @@ log_settings = st.builds(
 
 
 @st.composite
-def rows(draw: st.DrawFn, max_size: int = 14, times: st.SearchStrategy[int] | None = None) -> list[Row]:
+def rows(
+    draw: st.DrawFn, max_size: int = 14, times: st.SearchStrategy[int] | None = None
+) -> list[Row]:
     times = times if times is not None else st.integers(-10, 50)
     found = draw(st.lists(st.tuples(times, keys, numbers), max_size=max_size))
     return [Row(number, t, key, x) for number, (t, key, x) in enumerate(found)]
@@ -55,8 +57,10 @@ def in_time(draw: st.DrawFn, sides: tuple[Sequence[Row], Sequence[Row]]) -> Arri
     cut: list[list[list[Row]]] = []
     for side, delay in zip(sides, delays, strict=True):
         jitter = draw(st.lists(st.integers(0, delay), min_size=len(side), max_size=len(side)))
-        order = sorted(range(len(side)), key=lambda i: side[i].t + jitter[i])  # noqa: B023
-        where = sorted(draw(st.lists(st.integers(0, count - 1), min_size=len(side), max_size=len(side))))
+        order = sorted(range(len(side)), key=lambda i: side[i].t + jitter[i])
+        where = sorted(
+            draw(st.lists(st.integers(0, count - 1), min_size=len(side), max_size=len(side)))
+        )
         batches: list[list[Row]] = [[] for _ in range(count)]
         for number, batch in zip(order, where, strict=True):
             batches[batch].append(side[number])
@@ -87,7 +91,11 @@ predicates: st.SearchStrategy[Predicate] = st.recursive(
     compares,
     lambda inner: st.one_of(
         st.builds(Logic, st.just("not"), st.tuples(inner)),
-        st.builds(Logic, st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=3).map(tuple)),
+        st.builds(
+            Logic,
+            st.sampled_from(["and", "or"]),
+            st.lists(inner, min_size=2, max_size=3).map(tuple),
+        ),
     ),
     max_leaves=5,
 )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kernels import host, strategies
+from tests.kernels.host import Host, frame_of
+from tests.kernels.oracle import Bag, Join, Row, Stepwise, final_rows
+from tests.kernels.strategies import Arrival
 
 from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.merging import LogSettings
 from millstream.plan.nodes import JoinType, Predicate
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
-from tests.kernels import host, strategies
-from tests.kernels.host import Host, frame_of
-from tests.kernels.oracle import Bag, Join, Row, Stepwise, final_rows
-from tests.kernels.strategies import Arrival
 
 SIDES = st.tuples(strategies.rows(), strategies.rows())
 TROUBLE = st.one_of(st.none(), st.randoms(use_true_random=False))
@@ -111,6 +112,22 @@ def test_a_predicate_across_the_sides_decides_matching_in_three_valued_logic(
     run_stepwise(join, arrival, run)
 
 
+@given(strategies.hows, strategies.bounds, SIDES, st.data(), strategies.log_settings, TROUBLE)
+def test_an_integer_key_may_stand_for_its_own_hash(
+    how: JoinType, bounds: tuple[int, int], sides: tuple[list[Row], list[Row]], data: st.DataObject,
+    settings: LogSettings, trouble: random.Random | None,
+) -> None:  # fmt: skip
+    lefts, rights = ([replace(row, key=("a", row.key[1])) for row in side] for side in sides)
+    join = Join(how, *bounds)
+    arrival = data.draw(strategies.any_order((lefts, rights)))
+    spec = IntervalJoinSpec(
+        how, *bounds, ("l_k2",), ("r_k2",), ("l_k2", "l_id"), ("r_id",), key_is_hash=True
+    )
+    kernel = IntervalJoin(spec, settings=settings)
+    run = Host(kernel, arrival.delays, host.integer_key, trouble)
+    run_stepwise(join, arrival, run)
+
+
 @given(
     strategies.hows, strategies.bounds, st.integers(0, 8), st.data(), strategies.log_settings,
     TROUBLE, RETENTION,
@@ -121,15 +138,15 @@ def test_beyond_a_limit_the_oldest_rows_go_and_none_is_lost(
 ) -> None:  # fmt: skip
     lefts = data.draw(strategies.rows(times=st.integers(-5, 25).map(lambda t: 2 * t)))
     rights = data.draw(strategies.rows(times=st.integers(-5, 25).map(lambda t: 2 * t + 1)))
-    sides = ([], [])  # of each time one row, so that the oldest is never in doubt
-    sides = tuple(list({row.t: row for row in side}.values()) for side in (lefts, rights))
+    # One row of each time, so that the oldest is never in doubt.
+    lefts, rights = (list({row.t: row for row in side}.values()) for side in (lefts, rights))
     join = Join(how, *bounds, retention=retention)
-    arrival = data.draw(strategies.in_time((sides[0], sides[1])))
+    arrival = data.draw(strategies.in_time((lefts, rights)))
     spec = spec_of(join, limit=StateLimit(max_rows, on_limit=OnLimit.EVICT))
     run = Host(IntervalJoin(spec, settings=settings), arrival.delays, trouble=trouble)
     oracle, total = run_stepwise(join, arrival, run, max_rows)
     for side, name in enumerate(("left", "right")):
         assert run.last.counts[f"{name}.evicted"] == len(oracle.evicted[side])
     if how in {JoinType.LEFT, JoinType.FULL}:
-        assert {out[0] for out in total} - {None} == {row.id for row in sides[0]}
+        assert {out[0] for out in total} - {None} == {row.id for row in lefts}
     assert run.last.counts["peak_rows"] <= max_rows

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job, build_query
-from millstream.plan.nodes import Input, IntervalJoin, Job, Node, Pipeline, Predicate, Select, Source
+from millstream.plan.nodes import (
+    Compare,
+    Input,
+    IntervalJoin,
+    Job,
+    Node,
+    Pipeline,
+    Predicate,
+    Select,
+    Source,
+)
 
 SOURCES_SQL = """
 CREATE SOURCE orders (
@@ -116,6 +126,6 @@ def _side(which: str, side: Input) -> Iterator[str]:
 def _predicate(predicate: Predicate | None) -> str:
     if predicate is None:
         return ""
-    if hasattr(predicate, "left"):
+    if isinstance(predicate, Compare):
         return f"[{predicate.left} {predicate.op} {predicate.right}]"
     return f"{predicate.op}({', '.join(_predicate(term) for term in predicate.terms)})"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from tests.plan.plans import plan
+from tests.plan.plans import error_of, plan
 
 # The expression, and the same with its columns qualified; None: it stays as it is.
 EXPRESSIONS: list[tuple[str, str | None]] = [
@@ -19,7 +18,7 @@ EXPRESSIONS: list[tuple[str, str | None]] = [
     ("struct(a, b AS z)", "struct(e.a, e.b AS z)"),
     ("transform(xs, x -> x + a)", "transform(e.xs, x -> x + e.a)"),
     ("transform(xs, (a, i) -> a + i + b)", "transform(e.xs, (a, i) -> a + i + e.b)"),
-    ("filter(items, e -> e.price > c)", "filter(e.items, e -> e.price > e.c)"),
+    ("filter(items, i -> i.price > c)", "filter(e.items, i -> i.price > e.c)"),
     ("exists(xs, x -> x > a)", "exists(e.xs, x -> x > e.a)"),
     (
         "aggregate(xs, 0, (acc, x) -> acc + x, acc -> acc * a)",
@@ -68,7 +67,7 @@ EXPRESSIONS: list[tuple[str, str | None]] = [
     ("a IS DISTINCT FROM b", "e.a IS DISTINCT FROM e.b"),
     ("a BETWEEN 1 AND b", "e.a BETWEEN 1 AND e.b"),
     ("a NOT IN (1, 2, b)", "e.a NOT IN (1, 2, e.b)"),
-    ("a IS NOT NULL = true", "e.a IS NOT NULL = true"),
+    ("(a IS NOT NULL) = true", "(e.a IS NOT NULL) = true"),
     ("if(a > 1, b, c)", "if(e.a > 1, e.b, e.c)"),
     ("nvl2(a, b, c)", "nvl2(e.a, e.b, e.c)"),
     ("coalesce(a, b, 0)", "coalesce(e.a, e.b, 0)"),
@@ -119,3 +118,15 @@ def test_a_filter_keeps_its_text_too() -> None:
     sql = "SELECT a FROM events e WHERE exists(xs, x -> x > a) AND (s = 'a\\'b' OR tags['k'] = s)"
     where = "exists(e.xs, x -> x > e.a) AND (e.s = 'a\\'b' OR e.tags['k'] = e.s)"
     assert plan(sql).root.where == where
+
+
+def test_a_lambda_variable_that_hides_a_stream_is_refused() -> None:
+    assert error_of("SELECT filter(items, e -> e.price > c) AS x FROM events e") == (
+        "MS-PLAN-AMBIGUOUS at line 1, column 22: the lambda's variable e hides the stream e. "
+        "Give the variable another name."
+    )
+
+
+def test_a_lambda_variable_may_hide_a_stream_that_its_body_does_not_read() -> None:
+    output = plan("SELECT transform(xs, e -> e + 1) AS x FROM events e").root.outputs[0]
+    assert output.sql == "transform(e.xs, e -> e + 1)"

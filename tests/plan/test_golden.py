@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.golden import cases
 from tests.plan.plans import describe
 

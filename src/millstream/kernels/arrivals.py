@@ -1,4 +1,4 @@
-"""What a batch brings to one side of a join: late rows, rows that can match nothing, and the others."""
+"""What a batch brings to a side of a join: late rows, rows that can match nothing, the others."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def sort_out(
             reassigned = int(np.count_nonzero(pardoned))
             times = np.where(pardoned, before, times)
             frame = frame.with_columns(pl.Series(TIME, times))
-        behind = pl.Series(times < before)
-        late = frame.filter(behind).with_columns((before - pl.col(TIME)).alias(LATENESS))
-        frame = frame.filter(~behind)
+        behind = times < before
+        if behind.any():
+            late = frame.filter(behind).with_columns((before - pl.col(TIME)).alias(LATENESS))
+            frame = frame.filter(~behind)
     frame = frame[:, columns]
     unmatchable = None
     if frame[HASH].null_count():
@@ -48,4 +49,4 @@ def sort_out(
     rows = None
     if frame.height:
         rows = Rows.of(frame.rechunk(), np.zeros(frame.height, np.bool_) if marked else None)
-    return Arrivals(rows, unmatchable, late if late is not None and late.height else None, reassigned)
+    return Arrivals(rows, unmatchable, late, reassigned)

@@ -86,7 +86,7 @@ class StepResult:
 
     main: list[pl.DataFrame] = field(default_factory=list)
     late: dict[int, pl.DataFrame] = field(default_factory=dict)  # by input number
-    counts: dict[str, int] = field(default_factory=dict)  # since the state began, see observe/account
+    counts: dict[str, int] = field(default_factory=dict)  # since the state began
 
 
 class Kernel(Protocol):

@@ -1,12 +1,12 @@
-"""The interval join: right.time in [left.time + lower, left.time + upper], keys equal, predicate true.
+"""The interval join: right.time in [left.time + lower, left.time + upper], keys equal.
 
     arrivals ──▶ match new with new, new with held ──▶ pairs
                          │ marks
                          ▼
     held rows, once the watermark has passed their last possible partner ──▶ unmatched rows
 
-A row is held while a partner may come. Each row of a side that comes out without a partner carries a
-mark, so a row that falls due is known to be unmatched without looking for its partners again.
+A row is held while a partner may come. On a side whose rows come out without a partner, too, each
+row carries a mark: one that falls due is known to be unmatched without a second search.
 """
 
 from __future__ import annotations

@@ -87,6 +87,6 @@ def _too_much(log: SegmentLog, limit: StateLimit) -> StateError:
     return StateError(
         "MS-STATE-LIMIT",
         f"a key group of the join holds {what}.",
-        fix=f"Raise '{name}', narrow the join's time bound, or set 'state.on_limit' = 'evict' to let "
-        "the oldest rows go.",
+        fix=f"Raise '{name}', narrow the join's time bound, or set 'state.on_limit' = 'evict' to "
+        "let the oldest rows go.",
     )

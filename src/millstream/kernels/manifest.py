@@ -57,7 +57,7 @@ def tier(rows: int) -> int:
 
 @dataclass(slots=True)
 class Manifest:
-    """One for a key group. `watermark` is the one that the last step which changed state ended with."""
+    """One for a key group. `watermark` is that after the last step which changed state."""
 
     watermark: int = BEGIN_OF_TIME
     counts: dict[str, int] = field(default_factory=dict)

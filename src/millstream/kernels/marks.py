@@ -2,8 +2,8 @@
 
     marks of a segment = its own column `_m`, or its last bitmap, + its share of the recent marks
 
-Recent marks are one small record of row numbers for all segments, written anew when it changes. When
-it grows, the segments with most of it get a new bitmap instead.
+Recent marks are one small record of row numbers for all segments, written anew when it changes.
+When it grows, the segments with most of it get a new bitmap instead.
 """
 
 from __future__ import annotations

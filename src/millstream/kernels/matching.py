@@ -46,13 +46,16 @@ class Matcher:
         """Matches new rows of a side with rows of the other one."""
         found: list[Partners] = []
         count = 0
+        enough: index.Enough = "all"
+        if self._outputs is None and not self._checks:  # one partner is as good as many
+            enough = "each here" if side.number == 0 else "each there"
         for segment, rows in partners:
-            for mine, theirs in new.index.pairs(rows.index, side.lower, side.upper):
-                pair = Partners(segment, rows, mine, theirs)
-                if segment is not None and segment.skip:
-                    _keep(pair, theirs >= segment.skip)
-                found.append(pair)
-                count += pair.new.size
+            skip = segment.skip if segment else 0
+            for mine, theirs in new.index.pairs(
+                rows.index, side.lower, side.upper, skip=skip, enough=enough
+            ):
+                found.append(Partners(segment, rows, mine, theirs))
+                count += mine.size
                 if count >= index.MAX_PAIRS:
                     yield from self._decide(side, new, found)
                     found, count = [], 0
@@ -83,18 +86,20 @@ class Matcher:
     def _verdict(self, left: pl.DataFrame, right: pl.DataFrame) -> Bools:
         true = [left[mine] == right[theirs] for mine, theirs in self._keys]
         if self._across is not None:
-            true.append(evaluate(self._across, lambda name: (left if name in left else right)[name]))
+            true.append(evaluate(self._across, lambda name: _column(name, left, right)))
         verdict = np.ones(left.height, np.bool_)
         for term in true:
             verdict &= (term.fill_null(False) if term.null_count() else term).to_numpy()
         return verdict
 
     def _side_by_side(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
-        if self._keys or self._across is not None:
-            assert self._outputs is not None
-            columns = [(left if name in left.columns else right)[name] for name in self._outputs]
-            return pl.DataFrame(columns)
+        if self._checks and self._outputs is not None:  # there are columns that only check
+            return pl.DataFrame([_column(name, left, right) for name in self._outputs])
         return left.hstack(right.get_columns())
+
+
+def _column(name: str, left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:
+    return (left if name in left.columns else right).get_column(name)
 
 
 def _content(rows: Rows) -> pl.DataFrame:

@@ -1,17 +1,18 @@
-"""Which segments become one. Sizes grow in tiers, so few are alive; spans stay short, so they can go."""
+"""Which segments become one: sizes grow in tiers, so few live; spans stay short, so they can go."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from millstream.kernels.codec import size_of
 from millstream.kernels.manifest import Segment, tier
 from millstream.kernels.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    max_blob: int = 32 << 20  # bytes of one value in the store, before compression
+    max_blob: int = 32 << 20  # bytes of one value in the store, were it not compressed
     small_rows: int = 2048  # a segment below it is rewritten with every addition
     fan_in: int = 4  # segments of a tier that become one
     recent_bytes: int = 16 << 10  # of marks kept as row numbers; beyond it they become bitmaps
@@ -26,7 +27,7 @@ def to_merge(
     of the time that is held: from `live_from` to the newest row.
     """
     count, first, last = len(rows), int(rows.times[0]), int(rows.times[-1])
-    row_bytes = rows.frame.estimated_size() / count
+    row_bytes = size_of(rows.frame) / count
     held_span = max([last, *(segment.last for segment in segments)]) - live_from
     chosen: list[Segment] = []
     waiting: list[Segment] = []
@@ -51,7 +52,7 @@ def to_merge(
 
 def split(rows: Rows, max_blob: int) -> Iterator[Rows]:
     """The same rows as sets that fit a blob, cut by time."""
-    parts = -(-int(rows.frame.estimated_size()) // max_blob)
+    parts = -(-size_of(rows.frame) // max_blob)
     if parts <= 1:
         yield rows
         return

@@ -31,8 +31,8 @@ class Pages:
         return page[ref.offset : ref.offset + ref.size]
 
     def write(self, bundles: Sequence[Sequence[bytes]], still_used: set[int]) -> list[list[Ref]]:
-        """Writes every bundle as a page, first over pages that nothing uses any more: that saves the
-        call to remove them."""
+        """Writes every bundle as a page, first over pages that nothing uses any more: that saves
+        the call to remove them."""
         free = sorted(self._used - still_used)
         beyond = max(self._used, default=-1) + 1
         refs = []

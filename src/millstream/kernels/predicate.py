@@ -1,7 +1,7 @@
 """Predicates over columns in SQL's three-valued logic.
 
 Polars compares as Spark does: NaN equals NaN and is greater than every number, -0.0 equals 0.0,
-strings compare bytewise, a comparison with NULL is NULL, and AND / OR know that NULL AND FALSE is FALSE.
+strings compare bytewise, a comparison with NULL is NULL, and NULL AND FALSE is FALSE.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Rows:
 
 
 def take(frame: pl.DataFrame, rows: Ints) -> pl.DataFrame:
-    """Rows by number. For few of them Polars' thread pool costs more than the work: go by column."""
+    """Rows by number. For few, Polars' thread pool costs more than the work: go by column."""
     numbers = pl.Series(rows.astype(np.uint32))
     if rows.size > FEW_ROWS:
         return frame[numbers]
@@ -81,12 +81,12 @@ def stack(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return reduce(pl.DataFrame.vstack, frames)
 
 
-CACHE_BYTES = int(os.environ.get("MILLSTREAM_SEGMENT_CACHE_BYTES", 1 << 30))
+CACHE_BYTES = int(os.environ.get("MILLSTREAM_SEGMENT_CACHE_BYTES", str(1 << 30)))
 _cache: LRUCache[int, tuple[int, Any]] = LRUCache(CACHE_BYTES, getsizeof=lambda item: item[0])
 
 
 def remember(uid: int, thing: Any, nbytes: int) -> None:
-    """Keeps a decoded thing under its uid. The store stays the only truth: a miss only costs time."""
+    """Keeps a decoded thing under its uid. The store stays the truth: a miss only costs time."""
     if nbytes <= _cache.maxsize:
         _cache[uid] = (nbytes, thing)
 

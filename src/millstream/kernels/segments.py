@@ -1,7 +1,7 @@
 """The log that joins keep rows in: immutable segments a side, merged in tiers, dropped by time.
 
-A `SegmentLog` lives for one step. It changes the manifest and gathers what is to be written; `flush`
-writes it in as few calls as it can.
+A `SegmentLog` lives for one step. It changes the manifest and gathers what is to be written;
+`flush` writes it in as few calls as it can.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from millstream.kernels.rows import Rows, stack, take
 class Layout:
     """How one side's rows are kept."""
 
-    hash_from: str | None = None  # the column that holds the hash, so that it need not be kept twice
+    hash_from: str | None = None  # the column that is the hash, which then is not kept twice
     marked: bool = False  # does each row remember whether it met a partner?
     once: bool = False  # is a row of no more use once it did?
 
@@ -226,9 +226,12 @@ class SegmentLog:
         """Writes what is new. Small parts of both sides share a page, new bitmaps another."""
         small: list[tuple[Segment, bytes]] = []
         large: list[tuple[Segment, bytes]] = []
+        room = self._settings.max_blob // 2
         for segment in self.manifest.segments():
             if segment.uid in self._unwritten:
-                kind = small if segment.rows <= self._settings.small_rows else large
+                fits = segment.rows <= self._settings.small_rows and segment.size <= room
+                room -= segment.size if fits else 0
+                kind = small if fits else large
                 kind.append((segment, self._unwritten[segment.uid][1]))
         bitmaps, recent = self._marks_to_write()
         shared = [blob for _, blob in small]

@@ -1,7 +1,7 @@
 """The account of rows: every row that came in is accounted for, exactly, over restarts too.
 
-    in       = accepted + late + filtered + missing time + missing key + malformed
-    accepted = held + expired + evicted
+in       = accepted + late + filtered + missing time + missing key + malformed
+accepted = held + expired + evicted
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 from millstream.plan.nodes import IntervalJoin
 from millstream.plan.walk import sources_of
 
-_LOST = ("late", "filtered", "missing_time", "missing_key", "malformed")
-_KEPT = ("held", "expired", "evicted")
+LOST = ("late", "filtered", "missing_time", "missing_key", "malformed")
+KEPT = ("held", "expired", "evicted")
 _SIDES = ("left", "right")
+_STATE = ("state_rows", "state_bytes", "segments", "peak_rows", "lookups")
 
 
 @dataclass(slots=True)
@@ -32,16 +33,16 @@ class InputAccount:
     def errors(self) -> list[str]:
         """What does not add up, in words."""
         found = []
-        spent = self["accepted"] + sum(self[what] for what in _LOST)
+        spent = self["accepted"] + sum(self[what] for what in LOST)
         if self["in"] != spent:
             found.append(f"{self.name}: {self['in']} rows in, {spent} accounted for")
-        kept = sum(self[what] for what in _KEPT)
+        kept = sum(self[what] for what in KEPT)
         if self["accepted"] != kept:
             found.append(f"{self.name}: {self['accepted']} rows accepted, {kept} accounted for")
         return found
 
     def as_data(self) -> dict[str, int]:
-        return {what: self[what] for what in ("in", "accepted", *_LOST, "reassigned", *_KEPT)}
+        return {what: self[what] for what in ("in", "accepted", *LOST, "reassigned", *KEPT)}
 
 
 @dataclass(slots=True)
@@ -69,6 +70,29 @@ class Account:
         }
 
 
+@dataclass(slots=True)
+class SparkAccount:
+    """A join of Spark's own: all that Spark tells of it. Whether it adds up is not known."""
+
+    rows_in: dict[str, int] = field(default_factory=dict)
+    late: int = 0  # of all inputs together
+    rows_out: int = 0
+    state: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> list[str]:
+        return []
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "inputs": {name: {"in": count} for name, count in self.rows_in.items()},
+            "late": self.late,
+            "rows_out": self.rows_out,
+            "state": self.state,
+            "adds_up": None,
+        }
+
+
 def input_names(join: IntervalJoin) -> tuple[str, str]:
     """What a join's inputs are called in accounts: by their source, unless that is one for both."""
     left, right = sources_of(join.left.node)[0].name, sources_of(join.right.node)[0].name
@@ -91,11 +115,8 @@ def of_join(names: tuple[str, str], stats: Iterable[Mapping[str, Any]], rows_out
         for what, count in counts.items():
             if what.startswith(f"{side}."):
                 each.counts[what.removeprefix(f"{side}.")] = count
-    state = {what: counts.get(what, 0) for what in ("state_rows", "state_bytes", "segments", "peak_rows")}
-    state["lookups"] = counts.get("lookups", 0)
-    return Account(
-        inputs, counts.get("matches", 0), counts.get("unmatched", 0), rows_out, state
-    )
+    state = {what: counts.get(what, 0) for what in _STATE}
+    return Account(inputs, counts.get("matches", 0), counts.get("unmatched", 0), rows_out, state)
 
 
 def of_select(name: str, tally: Mapping[str, int], rows_out: int) -> Account:

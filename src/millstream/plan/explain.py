@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass, field
 
-from millstream.plan.check import JoinFacts, PipelineFacts, check_job, hold_of, join_facts, name_of
+from millstream.plan.check import (
+    JoinFacts,
+    PipelineFacts,
+    SideFacts,
+    check_job,
+    hold_of,
+    join_facts,
+    moved,
+    name_of,
+)
 from millstream.plan.explain_json import explain_json
 from millstream.plan.nodes import Input, Job, Node, Select, SinkDef, Source
 from millstream.plan.secrets import masked, options_text
@@ -15,6 +25,8 @@ __all__ = ["explain", "explain_json"]
 
 WIDTH = 100
 _LABEL = 11
+_SUM = re.compile(r"\S+ [+-] \d+\w+")  # "event_time + 24h" stays on one line
+_GLUE = "\x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +61,20 @@ def _lines(block: Block, first: str, rest: str) -> list[str]:
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(
-        text,
+    lines = textwrap.wrap(
+        _SUM.sub(lambda match: match[0].replace(" ", _GLUE), text),
         WIDTH,
         initial_indent=first,
         subsequent_indent=rest,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_GLUE, " ") for line in lines]
 
 
 def _pipeline(facts: PipelineFacts) -> Block:
     pipeline = facts.pipeline
-    told = [("engine", f"{facts.engine}: {facts.reason}"), ("spread", str(facts.strategy))]
+    told = [("engine", f"{facts.engine}: {facts.reason}"), ("strategy", str(facts.strategy))]
     if pipeline.emit:
         told.append(("emit", str(pipeline.emit)))
     sink = _sink(pipeline.sink, _node(pipeline.root))
@@ -124,6 +137,7 @@ def _join(facts: JoinFacts) -> Block:
     told = [
         ("key", " and ".join(f"{key.left} = {key.right}" for key in join.keys)),
         ("bound", f"{difference} in {join.bounds}"),
+        ("watermark", f"the lesser of {_watermark(left)} and {_watermark(right)}"),
         *facts.predicates,
         ("held", left.why),
         ("", right.why),
@@ -139,8 +153,17 @@ def _join(facts: JoinFacts) -> Block:
         _node(join.left.node, left.alias),
         _node(join.right.node, right.alias),
     )
-    title = f"Interval join, {join.how}: {left.name} {left.alias}, {right.name} {right.alias}"
-    return Block(title, tuple(told), children)
+    return Block(
+        f"Interval join, {join.how}: {_called(left)}, {_called(right)}", tuple(told), children
+    )
+
+
+def _watermark(side: SideFacts) -> str:
+    return f"{side.alias}.{moved(side.time, -side.delay)}"
+
+
+def _called(side: SideFacts) -> str:
+    return side.name if side.name == side.alias else f"{side.name} {side.alias}"
 
 
 def _used(side: Input) -> str:

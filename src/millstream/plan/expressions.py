@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from millstream.plan.refuse import is_steady, refuse_expressions
+from millstream.errors import PlanError
+from millstream.plan.refuse import is_steady, place_of, refuse_expressions
 from millstream.plan.scope import Reference, Scope
 from millstream.sql.dialect import Millstream
 from millstream.sql.spans import span_of
@@ -61,11 +62,25 @@ class Expressions:
         self._references(node)
 
     def _references(self, node: exp.Expr) -> list[Reference]:
-        return [
-            self.scope.resolve(column)
-            for column in node.find_all(exp.Column)
-            if not isinstance(column.this, exp.Star)
-        ]
+        columns = [c for c in node.find_all(exp.Column) if not isinstance(c.this, exp.Star)]
+        for column in columns:
+            self._refuse_capture(column)
+        return [self.scope.resolve(column) for column in columns]
+
+    def _refuse_capture(self, column: exp.Column) -> None:
+        """Inside `o -> …` the text `o.total` would speak of the variable, not of the stream o."""
+        above = column.find_ancestor(exp.Lambda)
+        while above is not None:
+            names = {variable.name.lower() for variable in above.expressions}
+            hidden = next((r for r in self.scope.relations if r.alias.lower() in names), None)
+            if hidden:
+                raise PlanError(
+                    "MS-PLAN-AMBIGUOUS",
+                    f"the lambda's variable {hidden.alias} hides the stream {hidden.alias}.",
+                    fix="Give the variable another name.",
+                    place=place_of(above, self.scope.text),
+                )
+            above = above.find_ancestor(exp.Lambda)
 
 
 def flat_text(source: str, span: tuple[int, int], references: dict[int, Reference]) -> str:

@@ -15,7 +15,7 @@ from millstream.plan.nodes import Input, IntervalJoin, JoinType, Select, Source
 from millstream.plan.predicates import Conjuncts, conjuncts_of, filter_texts, sort_conjuncts
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.scope import Relation, Scope
-from millstream.plan.using import merged_columns, using_keys
+from millstream.plan.using import merged_columns, using_bounds, using_keys
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
 from millstream.temporal import LateAction
@@ -75,7 +75,12 @@ def plan_join(
             fix=f"Add an equality of both sides to ON, such as {left.alias}.id = {right.alias}.id.",
             place=place,
         )
-    given = found.bounds & within(query, clause, both) & property_bounds(properties)
+    given = (
+        found.bounds
+        & using_bounds(clause, both)
+        & within(query, clause, both)
+        & property_bounds(properties)
+    )
     if not inner:
         refuse_bound_in_where(filters, given, Expressions(scope), times, how)
     bounds = closed(given, left, right, times, place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import PlanError
+from millstream.plan.bounds import OpenBounds
 from millstream.plan.names import nearest, same
 from millstream.plan.nodes import Column, JoinType, Key
 from millstream.plan.refuse import place_of
@@ -12,11 +13,20 @@ from millstream.plan.scope import Merged, Scope
 
 
 def using_keys(clause: exp.Join, scope: Scope) -> list[Key]:
+    """The keys; the event times, if USING names both, are a bound and no key."""
     left, right = scope.relations
     return [
         Key(left.text(one.name), right.text(other.name))
         for one, other in _using_columns(clause, scope)
+        if (one.name, other.name) != (left.time, right.time)
     ]
+
+
+def using_bounds(clause: exp.Join, scope: Scope) -> OpenBounds:
+    """USING the event times of both sides says that they are equal."""
+    left, right = scope.relations
+    pairs = [(one.name, other.name) for one, other in _using_columns(clause, scope)]
+    return OpenBounds(0, 0) if (left.time, right.time) in pairs else OpenBounds()
 
 
 def merged_columns(clause: exp.Join, scope: Scope, how: JoinType) -> dict[str, Merged]:

@@ -1,16 +1,22 @@
 """What stands in a checkpoint folder, and whether a job may go on from it.
 
-    <checkpoint>/<pipeline>/millstream.json   what the state depends on: plan, engine, key groups
-                            spark/            Spark's own checkpoint
-                            control/          the control stream
-                            account.json      the account of rows after the last batch
-    <checkpoint>/dead-letter/<source>/        malformed records of sources that name no sink for them
+<checkpoint>/spark.log                    what Spark said, when run from the command line
+             lock                         held by the process that runs the job
+<checkpoint>/<pipeline>/millstream.json   what the state depends on: plan, engine, key groups
+                        spark/            Spark's own checkpoint
+                        control/          the control stream
+                        account.json      the account of rows after the last batch
+                        late/             late rows that are put out, if no sink is named
+                        dead-letter/<source>/   malformed records, if no sink is named
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,23 +44,69 @@ class Checkpoint:
     def account(self) -> Path:
         return self.folder / "account.json"
 
+    @property
+    def late(self) -> Path:
+        return self.folder / "late"
+
+    def dead_letters(self, source: str) -> Path:
+        return self.folder / "dead-letter" / source
+
+    @property
+    def next_batch(self) -> int:
+        """The batch that a run begins with: the one after the last that was committed."""
+        commits = self.spark / "commits"
+        found = [int(path.name) for path in commits.glob("*") if path.name.isdecimal()]
+        return max(found, default=-1) + 1
+
+    @property
+    def begun(self) -> bool:
+        """Has a run from here ever taken in a batch, done or not?"""
+        return any((self.spark / "offsets").glob("[0-9]*"))
+
     def open(self, pipeline: Pipeline, groups: int) -> int:
         """Make the folder, or check that the job fits it; the number of key groups that holds."""
         self.control.mkdir(parents=True, exist_ok=True)
         described = self.folder / "millstream.json"
-        print_now = fingerprint(pipeline)
         if not described.exists():
-            write_json(described, {"key_groups": groups, "plan": print_now})
+            write_json(described, {"key_groups": groups, "plan": fingerprint(pipeline)})
             return groups
+        self.check(pipeline)
+        return int(json.loads(described.read_text(encoding="utf-8"))["key_groups"])
+
+    def check(self, pipeline: Pipeline) -> None:
+        """Refuses a plan that the state does not fit."""
+        described = self.folder / "millstream.json"
+        if not described.exists():
+            return
         held = json.loads(described.read_text(encoding="utf-8"))
-        if changes := diff(held["plan"], print_now):
+        if changes := diff(held["plan"], fingerprint(pipeline)):
             listed = "; ".join(changes)
             raise StateError(
                 "MS-STATE-CHANGED",
                 f"the checkpoint {self.folder} was made by another plan of {pipeline.name}: {listed}.",
                 fix="Undo the change to go on, or start anew with another --checkpoint.",
             )
-        return int(held["key_groups"])
+
+
+@contextmanager
+def locked(checkpoint: Path) -> Iterator[None]:
+    """Holds the checkpoint for this process. The lock goes with the process, however it ends."""
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    with (checkpoint / "lock").open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise StateError(
+                "MS-STATE-IN-USE",
+                f"the checkpoint {checkpoint} is in use by another run (process {holder}).",
+                fix="Stop that one first, or run with another --checkpoint.",
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
 
 
 def write_json(path: Path, data: Any) -> None:

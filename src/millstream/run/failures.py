@@ -1,41 +1,68 @@
-"""What Spark reports of a failed query, as the error it was where it happened."""
+"""What Spark reports of a failed query, as the error it was where it happened.
+
+An error of ours that is raised in a worker reaches the driver as text only: `CODE: cause fix`, at the
+end of a worker's traceback or inside Spark's own brackets. Everything around it is Spark's.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from pyspark.errors import PySparkException
 
 from millstream.errors import MillstreamError, RunError, StateError
 
-_OURS = re.compile(r"(MS-(RUN|STATE)-[A-Z-]+)[^:]*: (.+?)(?=\n|$|\. SQLSTATE| SQLSTATE)")
+_CODE = r"(MS-(RUN|STATE)-[A-Z]+(?:-[A-Z]+)*)"
+# The last line of a Python traceback, or the message of Spark's raise_error.
+_RAISED = re.compile(
+    rf"^(?:millstream\.errors\.\w+: |.*\[USER_RAISED_EXCEPTION\] ){_CODE}(?: at [^:\n]*)?: (.+)$",
+    re.MULTILINE,
+)
+_SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$")
+_CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
+_SPARK_CLASS = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
+# The end of a sentence that stands outside of quotes.
+_QUOTED = r"""(?<!\w)'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
+_SENTENCE = re.compile(rf"(?:{_QUOTED}|.)+?[.](?= [A-Z])")
 
 
-class user_error:  # noqa: N801 -- reads as a verb where it is used
+@contextmanager
+def user_error(log: Path | None = None) -> Iterator[None]:
     """Turns a failed query's exception into an error with a code."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, PySparkException):
-            raise failure(error) from error
+    try:
+        yield
+    except PySparkException as error:
+        raise failure(error, log) from error
 
 
-def failure(error: BaseException) -> MillstreamError:
+def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
+    """The error with a code that an exception stands for."""
+    if isinstance(error, MillstreamError):
+        return error
     text = str(error)
-    if ours := _OURS.search(text):
-        kind = StateError if ours[2] == "STATE" else RunError
-        return kind(ours[1], ours[3].strip())
-    return RunError(
-        "MS-RUN-FAILED",
-        f"the streaming query failed: {_first_cause(text)}",
-        fix="The whole of Spark's report is in its log.",
-    )
+    if raised := _RAISED.findall(text):
+        code, family, told = raised[-1]
+        cause, fix = _split(_SQLSTATE.sub("", told).strip())
+        return (StateError if family == "STATE" else RunError)(code, cause, fix=fix)
+    whole = f"The whole of Spark's report is in {log}." if log else ""
+    return RunError("MS-RUN-FAILED", f"the streaming query failed: {_innermost(text)}", fix=whole)
 
 
-def _first_cause(text: str) -> str:
-    """The innermost cause that Spark names, in one line."""
-    causes = re.findall(r"(?:Caused by: |^)(?:[\w.$]+(?:Exception|Error): )(.+)", text, re.MULTILINE)
-    line = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), text)
-    return line.strip()[:500]
+def _split(told: str) -> tuple[str, str]:
+    """A cause is the first sentence; all that follows is the fix."""
+    sentence = _SENTENCE.match(told)
+    if sentence is None:
+        return told, ""
+    return sentence[0], told[sentence.end() :].strip()
+
+
+def _innermost(text: str) -> str:
+    """The innermost cause that Spark names, in one line; one with an error class if there is any."""
+    causes = [cause.strip() for cause in _CAUSE.findall(text)]
+    classed = [found[0] for cause in causes if (found := _SPARK_CLASS.search(cause))]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    line = (classed or causes or lines[:1] or ["it gave no reason"])[-1]
+    return _SQLSTATE.sub("", line)[:500]

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from millstream.plan.nodes import Engine, IntervalJoin, Pipeline, Select, Source
 from millstream.spark import columnar, native
 from millstream.spark.packets import BAD, KEEP
-from millstream.spark.ports import Batch, SideRows, checked, ported
+from millstream.spark.ports import Batch, SideRows, checked, observed, ported
 from millstream.spark.stateless import flow, select, source_of
 
 
@@ -54,7 +54,7 @@ def compile_pipeline(
         caught = ported(batch)
         return Batch(main(caught.main), caught.side)
 
-    return Query(joined.raw, read, main(joined.raw), joined.late)
+    return Query(joined.raw, read, main(observed(joined.raw)), joined.late)
 
 
 def _split(root: Select) -> tuple[IntervalJoin | None, list[Select]]:

@@ -107,8 +107,7 @@ class KernelHost(StatefulProcessor):
         }
         for name, column in ports.items():
             table = table.append_column(name, column)
-        # Columns backed by Arrow reach Spark without a Python object a value.
-        return table.to_pandas(types_mapper=pd.ArrowDtype)
+        return ArrowFrame(table.combine_chunks().to_pandas(types_mapper=pd.ArrowDtype))
 
     def _packet_row(self, port: int, source: int, blob: bytes) -> pd.DataFrame:
         empty = {name: pd.Series([None], dtype=object) for name in self._columns}
@@ -116,6 +115,28 @@ class KernelHost(StatefulProcessor):
 
     def close(self) -> None:
         pass
+
+
+class _ArrowSeries(pd.Series):  # type: ignore[type-arg]
+    """A column that is in Arrow's memory already.
+
+    Spark applies a converter to every value of a nested type; here there is nothing to convert.
+    """
+
+    def apply(self, *_: Any, **__: Any) -> _ArrowSeries:
+        return self
+
+
+class ArrowFrame(pd.DataFrame):
+    """A frame that reaches Spark without a Python object a value."""
+
+    @property
+    def _constructor(self) -> type[ArrowFrame]:
+        return ArrowFrame
+
+    @property
+    def _constructor_sliced(self) -> type[_ArrowSeries]:
+        return _ArrowSeries
 
 
 @dataclass(slots=True)

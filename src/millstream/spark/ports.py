@@ -36,6 +36,19 @@ class Batch:
     side: Callable[[], SideRows]
 
 
+OBSERVED = "millstream"  # the name under which a query's progress shows its statistics
+
+
+def observed(stream: DataFrame) -> DataFrame:
+    """The state host's stream, its statistics shown in the progress of the query that runs it."""
+    stats = F.when(F.col("_port") == host.STATS, F.col("_blob").cast("string"))
+    return stream.observe(OBSERVED, F.collect_list(stats).alias("stats"))
+
+
+def observed_stats(texts: list[str]) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in texts]
+
+
 def ported(batch: DataFrame) -> Batch:
     """A batch of the state host's rows."""
     observation = Observation()

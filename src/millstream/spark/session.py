@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from millstream.errors import RunError
+from millstream.observe.sparklog import decisive_line, opened, since
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 HDFS_BACKED = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -41,44 +46,80 @@ LOCAL = {
 }
 
 
-def local_session(cores: int = 2, **conf: str) -> SparkSession:
-    """A Spark on this machine; `conf` overrides any setting."""
+def local_session(cores: int = 2, *, log: Path | None = None, **conf: str) -> SparkSession:
+    """A Spark on this machine; `conf` overrides any setting. Spark's own output goes to `log`."""
     settings = {
         **ENGINE,
         **LOCAL,
+        "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
         **conf,
     }
-    return _start(SparkSession.builder.master(f"local[{cores}]").appName("millstream"), settings)
+    return _start(settings, log)
 
 
-def session(settings: Mapping[str, str], cores: int | None = None) -> SparkSession:
+def session(
+    settings: Mapping[str, str], cores: int | None = None, log: Path | None = None
+) -> SparkSession:
     """The session a job runs in: Spark's own when submitted to a cluster, else a local one."""
-    active = SparkSession.getActiveSession()
+    active = active_session()
     if active is not None:
         return active
     if "spark.master" in settings or os.environ.get("SPARK_ENV_LOADED"):
-        return _start(SparkSession.builder.appName("millstream"), {**ENGINE, **settings})
-    return local_session(cores or min(os.cpu_count() or 2, 8), **settings)
+        return _start({**ENGINE, **settings}, log)
+    return local_session(cores or min(os.cpu_count() or 2, 8), log=log, **settings)
 
 
-def _start(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    # Spark's launcher prints its own banner and log lines before a log level can be set.
+def active_session() -> SparkSession | None:
+    """The session of this process, whichever thread started it."""
+    if SparkContext._active_spark_context is None:
+        return None
+    return SparkSession.getActiveSession() or SparkSession._instantiatedSession
+
+
+def _start(settings: Mapping[str, str], log: Path | None) -> SparkSession:
+    conf = SparkConf()
+    for name, value in {"spark.app.name": "millstream", **settings}.items():
+        conf.set(name, value)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    _quiet_callbacks()
+    begin = log.stat().st_size if log and log.exists() else 0
     try:
-        spark = builder.getOrCreate()
+        _launch(conf, log)
+        spark = SparkSession.builder.config(conf=conf).getOrCreate()
     except Exception as error:
+        told = decisive_line(since(log, begin)) or str(error).splitlines()[0]
         raise RunError(
             "MS-RUN-SPARK",
-            f"Spark did not start: {str(error).splitlines()[0]}",
-            fix="Check that Java 17 or newer is installed (java -version) and JAVA_HOME fits it.",
+            f"Spark did not start: {told}",
+            fix="Check that Java 17 or newer is installed (java -version) and JAVA_HOME fits it."
+            + (f" All that Spark said is in {log}." if log else ""),
         ) from error
-    spark.sparkContext.setLogLevel(os.environ.get("MILLSTREAM_SPARK_LOG", "OFF"))
+    spark.sparkContext.setLogLevel(os.environ.get("MILLSTREAM_SPARK_LOG", "WARN" if log else "OFF"))
     return spark
+
+
+def _launch(conf: SparkConf, log: Path | None) -> None:
+    """Start the JVM with its output, and that of the Python workers below it, in the log.
+
+    Spark's launcher prints a banner and log lines before a log level can be set, and its workers
+    print on; on a terminal they would stand between the job's own lines.
+    """
+    if SparkContext._gateway is not None:
+        return
+    with opened(log) as out:
+        gateway = launch_gateway(conf, {"stdout": out, "stderr": out})
+    SparkContext(conf=conf, gateway=gateway)
+
+
+def _quiet_callbacks() -> None:
+    """An error in a micro-batch ends its query with that error; py4j need not print it as well."""
+    py4j = logging.getLogger("py4j")
+    if not py4j.handlers:
+        py4j.addHandler(logging.NullHandler())
+        py4j.propagate = False
 
 
 def partitions(spark: SparkSession) -> int:

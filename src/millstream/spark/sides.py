@@ -19,6 +19,7 @@ from millstream.spark.wire import (
     common_type,
     comparable,
     hashes_to_itself,
+    held,
     to_wire,
 )
 
@@ -138,6 +139,8 @@ def _side(
     fields = tuple(
         Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used)
     )
+    for field in fields:
+        held(field.name, field.type)
     columns = [
         group.cast("int").alias(GROUP),
         time,

@@ -22,6 +22,7 @@ from pyspark.sql.types import (
     MapType,
     NumericType,
     StringType,
+    StructType,
     TimestampNTZType,
     TimestampType,
 )
@@ -30,6 +31,25 @@ from millstream.errors import PlanError
 
 _TEMPORAL = (DateType, TimestampType, TimestampNTZType)
 _COMPARABLE = (NumericType, StringType, BooleanType, BinaryType, *_TEMPORAL)
+
+
+def held(name: str, kind: DataType) -> None:
+    """Refuses a column of a type that has no exact twin in Arrow and Polars."""
+    inner = kind
+    if isinstance(kind, MapType):
+        held(name, kind.keyType)
+        inner = kind.valueType
+    while isinstance(inner, ArrayType):
+        inner = inner.elementType
+    if isinstance(inner, StructType):
+        for field in inner:
+            held(f"{name}.{field.name}", field.dataType)
+    elif not isinstance(inner, _COMPARABLE):
+        raise PlanError(
+            "MS-PLAN-COLUMN-TYPE",
+            f"column {name} is of type {kind.simpleString()}, which the columnar engine cannot hold.",
+            fix="Leave the column out of the query, cast it to STRING, or set 'engine' = 'native'.",
+        )
 
 
 def to_wire(column: Column, kind: DataType) -> Column:

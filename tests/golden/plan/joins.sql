@@ -132,6 +132,16 @@ SELECT * FROM (SELECT order_id, total, event_time FROM orders) o LEFT JOIN (SELE
 -->         shipments.event_time AS shipped : TIMESTAMP  <- event time
 -->         source shipments
 
+-- USING the event times too is the bound [0s, 0s]
+SELECT order_id, event_time FROM orders o JOIN shipments s USING (order_id, event_time)
+--> select
+-->   o.order_id AS order_id : STRING
+-->   o.event_time AS event_time : TIMESTAMP  <- event time
+-->   inner join [0s, 0s]
+-->     key o.order_id = s.order_id
+-->     left o, time event_time, used order_id, event_time
+-->     right s, time event_time, used none
+
 -- USING of a RIGHT join
 SELECT order_id, s.event_time FROM orders o RIGHT JOIN shipments s WITHIN 5 MINUTES USING (order_id)
 --> select

@@ -1,0 +1,109 @@
+"""How a job shall run: what the command line says, else what SET in its text says, else defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from millstream.errors import PlanError, PropertyError
+from millstream.plan.nodes import Job, Pipeline
+from millstream.plan.walk import joins_of, sources_of
+from millstream.temporal import LateAction, parse_span
+
+FOLDER = ".millstream"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """`base` is the folder that the job's relative paths start from."""
+
+    base: Path
+    checkpoint: Path
+    every: int = 0  # microseconds between the starts of micro-batches; 0: as fast as they go
+    once: bool = False
+    flush: bool = False
+    groups: int | None = None
+    spark: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def trigger(self) -> dict[str, object]:
+        """What Spark's `DataStreamWriter.trigger` takes."""
+        if self.once and not self.flush:
+            return {"availableNow": True}
+        # Spark takes whole milliseconds, and 0 for "at once".
+        return {"processingTime": f"{-(-self.every // 1000)} milliseconds"}
+
+
+def settings_of(
+    job: Job,
+    file: Path,
+    *,
+    checkpoint: Path | None = None,
+    once: bool = False,
+    flush: bool = False,
+    every: str | None = None,
+) -> RunSettings:
+    """Settings for the job of a file. A path in the job is relative to the file's folder."""
+    base = file.resolve().parent
+    said = job.setting("trigger").lower()
+    if not once and every is None and said:
+        once, every = said == "once", None if said == "once" else said
+    groups = job.setting("key_groups")
+    _refuse_what_cannot_be_used(job)
+    return RunSettings(
+        base=base,
+        checkpoint=checkpoint or base / (job.setting("checkpoint") or f"{FOLDER}/{file.stem}"),
+        every=_span(every) if every else 0,
+        once=once,
+        flush=flush,
+        groups=int(groups) if groups else None,
+        spark=tuple((name, value) for name, value in job.settings if name.startswith("spark.")),
+    )
+
+
+def _span(every: str) -> int:
+    try:
+        span = parse_span(every)
+    except PropertyError as error:
+        raise PropertyError("MS-PROP-TRIGGER", error.cause, fix=_TRIGGER) from None
+    if span <= 0:
+        raise PropertyError("MS-PROP-TRIGGER", f"'{every}' is no time to wait.", fix=_TRIGGER)
+    return span
+
+
+_TRIGGER = "A trigger is a duration such as 500ms, 10s or 5m, or 'once' in SET 'trigger'."
+
+
+def _refuse_what_cannot_be_used(job: Job) -> None:
+    if job.setting("batch.target"):
+        raise PlanError(
+            "MS-PLAN-NOT-YET",
+            "'batch.target' cannot be used yet.",
+            fix="Take it out; 'max.files.per.batch' of a source limits a batch.",
+        )
+    users: dict[str, tuple[str, str]] = {}
+    for pipeline in job.pipelines:
+        for sink, user in _side_sinks(pipeline):
+            if users.setdefault(sink, user) != user:
+                raise PlanError(
+                    "MS-PLAN-SHARED-SINK",
+                    f"{_say(users[sink])} and {_say(user)} both go to the sink {sink}, and would "
+                    "replace each other batch by batch.",
+                    fix="Give each a sink of its own; without one they are kept in the checkpoint.",
+                )
+
+
+def _side_sinks(pipeline: Pipeline) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The sinks of a pipeline's side outputs, each with who writes what to it."""
+    for source in sources_of(pipeline.root):
+        if source.dead_letter:
+            yield source.dead_letter, (pipeline.name, "dead letters")
+    for join in joins_of(pipeline.root):
+        if join.late.action is LateAction.SIDE_OUTPUT and join.late.sink:
+            yield join.late.sink, (pipeline.name, "late rows")
+
+
+def _say(user: tuple[str, str]) -> str:
+    pipeline, what = user
+    return f"{what} of {pipeline}"

@@ -1,0 +1,178 @@
+"""How the log keeps rows: few segments, few calls, nothing read that cannot matter."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from millstream.errors import StateError
+from millstream.kernels import codec
+from millstream.kernels import rows as cache
+from millstream.kernels.base import Clock
+from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.memory import MemoryState
+from millstream.kernels.merging import LogSettings
+from millstream.plan.nodes import JoinType
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+
+HOUR = 3_600_000_000
+
+
+class Steps:
+    """An integer-keyed join fed by ranges of ids: row i has the key i and the time i seconds."""
+
+    def __init__(
+        self, how: JoinType = JoinType.LEFT, upper: int = HOUR, settings: LogSettings | None = None
+    ) -> None:
+        spec = IntervalJoinSpec(
+            how, 0, upper, ("l_k",), ("r_k",), ("l_k", "l_text"), ("r_k",), key_is_hash=True
+        )
+        self.join = IntervalJoin(spec, settings=settings)
+        self.state = MemoryState()
+        self.watermark = BEGIN_OF_TIME
+        self.out: list[pl.DataFrame] = []
+        self.counts: dict[str, int] = {}
+
+    def step(self, left: range, right: range = range(0), watermark: int | None = None) -> None:
+        after = self.watermark if watermark is None else watermark * 1_000_000
+        inputs = {0: self._frame("l", left), 1: self._frame("r", right)}
+        self.state.calls.clear()
+        result = self.join.step(self.state, inputs, Clock(self.watermark, after))
+        self.watermark, self.counts = after, result.counts
+        self.out += result.main
+
+    def _frame(self, side: str, ids: range) -> pl.DataFrame:
+        numbers = np.arange(ids.start, ids.stop, dtype=np.int64)
+        texts = pl.Series([f"text of number {number}" for number in ids], dtype=pl.String)
+        columns = {"_t": numbers * 1_000_000, f"{side}_k": numbers, f"{side}_text": texts}
+        return pl.DataFrame(columns).with_columns(pl.Series("_h", numbers))
+
+    @property
+    def manifest(self) -> dict[str, object]:
+        return json.loads(self.state.values["meta"].held or b"{}")  # type: ignore[no-any-return]
+
+    @property
+    def rows_out(self) -> int:
+        return sum(frame.height for frame in self.out)
+
+
+def test_many_small_batches_make_few_segments() -> None:
+    run = Steps()
+    for number in range(0, 3000, 10):
+        run.step(range(number, number + 10), watermark=number - 3000)
+    assert run.counts["left.held"] == 3000
+    assert run.counts["segments"] <= 3
+    small = Steps(settings=LogSettings(small_rows=1))
+    most = 0
+    for number in range(0, 3000, 10):
+        small.step(range(number, number + 10), watermark=number - 3000)
+        most = max(most, small.counts["segments"])
+    assert most <= 3 * 5 + 1  # three of each tier: 10, 40, 160, 640, 2560
+
+
+def test_a_small_step_reads_and_writes_the_manifest_and_one_page() -> None:
+    run = Steps(JoinType.FULL)
+    for number in range(0, 500, 10):
+        run.step(range(number, number + 10), range(number, number + 5), watermark=number - 100)
+    assert run.state.calls == {"get": 1, "put": 2}
+
+
+def test_a_step_with_nothing_to_do_reads_the_manifest_alone() -> None:
+    run = Steps()
+    run.step(range(100), watermark=0)
+    run.step(range(0))
+    assert run.state.calls == {"get": 1}
+    run.step(range(0), watermark=50)  # nothing falls due in the first hour
+    assert run.state.calls == {"get": 1}
+    assert run.counts["left.held"] == 100
+
+
+def test_expired_segments_go_unread() -> None:
+    run = Steps(JoinType.INNER, settings=LogSettings(small_rows=1, fan_in=100))
+    for number in range(0, 500, 100):
+        run.step(range(number, number + 100), watermark=number)
+    cache.forget_all()
+    run.step(range(0), watermark=3600 + 300)
+    assert run.state.calls == {"get": 1, "put": 1, "remove": 3}
+    assert (run.counts["left.held"], run.counts["left.expired"]) == (200, 300)
+
+
+def test_rows_expire_exactly_though_segments_go_whole() -> None:
+    run = Steps(JoinType.INNER)
+    run.step(range(100), watermark=0)
+    run.step(range(0), watermark=3600 + 30)
+    assert (run.counts["left.held"], run.counts["left.expired"]) == (70, 30)
+    assert run.state.map("segments").held
+
+
+def test_a_cold_scan_reads_only_segments_within_the_bounds() -> None:
+    run = Steps(upper=50_000_000, settings=LogSettings(small_rows=1, fan_in=100))
+    for number in range(0, 500, 100):
+        run.step(range(number, number + 100))
+    cache.forget_all()
+    run.step(range(0), range(310, 320))
+    assert run.state.calls["get"] == 1 + 2  # the manifest, and the rows of 200 … 299 and 300 … 399
+    assert run.rows_out == 10
+
+
+def test_a_value_is_cut_by_time_when_it_grows_too_large() -> None:
+    run = Steps(settings=LogSettings(max_blob=20_000))
+    run.step(range(5000), watermark=0)
+    pages = run.state.map("segments").held
+    assert len(pages) > 10
+    assert max(map(len, pages.values())) < 20_000 + 1_000  # rows, and the head of a stream
+    run.step(range(0), range(5000))
+    assert run.rows_out == 5000
+
+
+def test_texts_cut_from_a_large_frame_do_not_drag_it_along() -> None:
+    texts = pl.DataFrame({"text": [f"a text of some length {n}" for n in range(50_000)]})
+    part = texts[10_000:15_000]
+    assert part.height >= codec.SMALL_ROWS
+    blob = codec.encode(part)
+    assert len(blob) < 200_000
+    assert codec.decode(blob, part.height).equals(part)
+    small = codec.encode(texts[:100])
+    assert len(small) < 10_000
+    assert codec.decode(small, 100).equals(texts[:100])
+
+
+@pytest.mark.parametrize("how", [JoinType.LEFT, JoinType.ANTI])
+@pytest.mark.parametrize("recent_bytes", [0, 1 << 20])
+def test_marks_outlive_the_cache(how: JoinType, recent_bytes: int) -> None:
+    run = Steps(how, settings=LogSettings(recent_bytes=recent_bytes))
+    run.step(range(6000), watermark=0)
+    for number in range(0, 6000, 60):  # few marks a time: kept as numbers, or as bitmaps
+        run.step(range(0), range(number, number + 6))
+        if number % 600 == 0:
+            cache.forget_all()
+    cache.forget_all()
+    run.out.clear()
+    run.step(range(0), watermark=END_OF_TIME // 1_000_000)
+    assert run.rows_out == 6000 - 600
+    assert not any(frame["l_k"].is_in(range(6)).any() for frame in run.out)
+    assert run.counts["state_rows"] == 0
+
+
+def test_a_page_that_is_gone_is_an_error_and_not_a_wrong_result() -> None:
+    run = Steps()
+    run.step(range(100), watermark=0)
+    cache.forget_all()
+    run.state.map("segments").held.clear()
+    with pytest.raises(StateError, match="MS-STATE-LOST: the state store has no page 0"):
+        run.step(range(0), range(10))
+
+
+def test_a_batch_that_is_tried_again_meets_the_state_as_it_was() -> None:
+    run = Steps()
+    run.step(range(100), watermark=0)
+    before = run.state.copy()
+    run.step(range(100, 200), range(50))  # marks rows that are decoded in this process
+    run.state = before
+    run.out.clear()
+    run.step(range(0), range(0), watermark=END_OF_TIME // 1_000_000)
+    assert run.rows_out == 100
+    assert all(frame["r_k"].null_count() == frame.height for frame in run.out)

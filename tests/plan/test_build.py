@@ -1,0 +1,223 @@
+"""Whole jobs: sources, views, sinks and settings that find each other."""
+
+from __future__ import annotations
+
+import pytest
+from tests.plan.plans import SOURCES, job
+
+from millstream.errors import MillstreamError
+from millstream.plan.build import build_job, build_query
+from millstream.plan.nodes import Column, Engine, IntervalJoin, Select, Source
+from millstream.temporal import Emit, LateAction, Malformed, MissingTime, OnLimit, Watermark
+
+JOIN = (
+    "SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id"
+)
+
+
+def refused(sql: str) -> str:
+    with pytest.raises(MillstreamError) as caught:
+        job(sql)
+    return str(caught.value)
+
+
+def test_a_declared_source_carries_its_policies() -> None:
+    plan = build_job(
+        """CREATE SOURCE a (k STRING, t TIMESTAMP, WATERMARK FOR T AS t - INTERVAL 2 SECONDS)
+        WITH ('connector' = 'FILE', 'path' = 'x', 'event.missing' = 'Skip', 'malformed' = 'fail',
+              'dead_letter.sink' = 'BAD', 'timestamp.format' = 'yyyy');
+        CREATE SINK bad; CREATE SINK out AS SELECT * FROM A"""
+    )
+    assert plan.pipelines[0].root.input == Source(
+        "a",
+        (Column("k", "STRING"), Column("t", "TIMESTAMP")),
+        Watermark("t", 2_000_000),
+        "file",
+        (("path", "x"), ("timestamp.format", "yyyy")),
+        MissingTime.SKIP,
+        Malformed.FAIL,
+        "bad",
+    )
+
+
+def test_a_sink_without_a_connector_is_kept_in_memory() -> None:
+    plan = job("CREATE SINK out AS SELECT order_id FROM orders")
+    assert plan.pipelines[0].sink.connector == "memory"
+    assert plan.sink("out") == plan.pipelines[0].sink
+
+
+def test_insert_into_feeds_a_sink_declared_before_or_after() -> None:
+    plan = job(
+        """INSERT INTO OUT SELECT order_id FROM orders EMIT CHANGES;
+        CREATE SINK out WITH ('connector' = 'console')"""
+    )
+    (pipeline,) = plan.pipelines
+    assert (pipeline.name, pipeline.sink.connector, pipeline.emit) == (
+        "out",
+        "console",
+        Emit.CHANGES,
+    )
+
+
+def test_a_stream_is_inlined_into_each_of_its_users() -> None:
+    plan = job(
+        """CREATE STREAM big AS SELECT order_id, event_time AS at FROM orders WHERE total > 9;
+        CREATE SINK one AS SELECT order_id FROM big;
+        CREATE SINK two AS SELECT b.order_id FROM big b JOIN shipments s WITHIN 1 HOUR
+          USING (order_id)"""
+    )
+    one, two = (pipeline.root.input for pipeline in plan.pipelines)
+    assert isinstance(one, Select)
+    assert one.where == "orders.total > 9"
+    assert isinstance(two, IntervalJoin)
+    assert two.left.node == one
+    assert (two.left.time, two.left.delay, two.right.delay) == ("at", 5_000_000, 10_000_000)
+
+
+def test_settings_choose_the_engine_and_a_query_may_choose_another() -> None:
+    plan = job(
+        f"""SET 'engine' = 'native'; SET 'checkpoint' = 'here'; SET 'spark.x.Y' = '1';
+        CREATE SINK a AS {JOIN}; CREATE SINK b AS {JOIN} WITH ('engine' = 'columnar')"""
+    )
+    assert [pipeline.engine for pipeline in plan.pipelines] == [Engine.NATIVE, Engine.COLUMNAR]
+    assert plan.setting("checkpoint") == "here"
+    assert plan.setting("spark.x.Y") == "1"
+
+
+def test_policies_of_a_join_reach_the_plan() -> None:
+    plan = job(
+        f"""CREATE SINK late; CREATE SINK out AS {JOIN}
+        WITH ('late.policy' = 'side_output', 'late.sink' = 'LATE', 'join.retention' = '1h',
+              'state.max_rows' = '10', 'state.max_bytes' = '20', 'state.on_limit' = 'evict')"""
+    )
+    join = plan.pipelines[0].root.input
+    assert isinstance(join, IntervalJoin)
+    assert (join.late.action, join.late.sink) == (LateAction.SIDE_OUTPUT, "late")
+    assert join.retention == 3_600_000_000
+    assert (join.limit.max_rows, join.limit.max_bytes, join.limit.on_limit) == (
+        10,
+        20,
+        OnLimit.EVICT,
+    )
+
+
+def test_what_the_text_declares_goes_before_what_is_given() -> None:
+    plan = job("CREATE SOURCE orders (x INT); CREATE SINK out AS SELECT x FROM orders")
+    source = plan.pipelines[0].root.input
+    assert isinstance(source, Source)
+    assert source.columns == (Column("x", "INT"),)
+
+
+def test_variables_are_filled_in() -> None:
+    plan = build_job(
+        "CREATE SINK ${name} WITH ('path' = '${path}') AS SELECT order_id FROM orders",
+        variables={"name": "out", "path": "it's"},
+        sources=SOURCES,
+    )
+    assert plan.pipelines[0].sink.options == (("path", "it's"),)
+
+
+def test_a_query_alone_goes_back_to_python() -> None:
+    pipeline = build_query(JOIN, SOURCES)
+    assert (pipeline.sink.name, pipeline.sink.connector) == ("result", "dataframe")
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        (
+            "SET 'engine' = 'native'",
+            "MS-PLAN-NO-QUERY: no query of the text writes to a sink. Add CREATE SINK name "
+            "WITH (…) AS SELECT …, or INSERT INTO name SELECT …",
+        ),
+        (
+            "SELECT order_id FROM orders",
+            "MS-PLAN-NO-SINK at line 1, column 1: the rows of this SELECT go nowhere. Write "
+            "CREATE SINK name WITH (…) AS before it, or INSERT INTO name.",
+        ),
+        (
+            "CREATE SINK shipped; INSERT INTO shiped SELECT order_id FROM orders",
+            "MS-PLAN-UNKNOWN-SINK at line 1, column 22: shiped is not a sink of this job. "
+            "Did you mean shipped?",
+        ),
+        (
+            "CREATE SINK a AS SELECT order_id FROM orders;\nINSERT INTO a SELECT total FROM orders",
+            "MS-PLAN-SHARED-SINK at line 2, column 1: more than one query writes to the sink a. "
+            "Give each query a sink of its own.",
+        ),
+        (
+            f"CREATE SINK a AS {JOIN} WITH ('late.policy' = 'side_output', 'late.sink' = 'a')",
+            "MS-PLAN-SHARED-SINK at line 1, column 50: late rows and a query both write to the "
+            "sink a. Give late rows a sink of their own.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING); CREATE SINK X AS SELECT k FROM x",
+            "MS-PLAN-DUPLICATE-NAME at line 1, column 29: X is declared twice.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING, K INT); CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-DUPLICATE-COLUMN at line 1, column 28: x has more than one column called K.",
+        ),
+        (
+            "CREATE STREAM a AS SELECT * FROM b; CREATE STREAM b AS SELECT * FROM a; "
+            "CREATE SINK c AS SELECT * FROM a",
+            "MS-PLAN-CYCLE at line 1, column 70: the stream a is made of itself: "
+            "a reads b reads a.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING, WATERMARK FOR t AS t); CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-UNKNOWN-COLUMN at line 1, column 28: x has no column t, which the watermark "
+            "names. Known: k.",
+        ),
+        (
+            "CREATE SOURCE x (t STRING, WATERMARK FOR t AS t); CREATE SINK a AS SELECT t FROM x",
+            "MS-PLAN-TIME-TYPE at line 1, column 28: the watermark's column t is STRING, not "
+            "TIMESTAMP. Declare t TIMESTAMP.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING) WITH ('connector' = 'kafka', 'topic' = 't'); "
+            "CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-NOT-YET at line 1, column 48: the connector kafka cannot be run yet.",
+        ),
+        (
+            "CREATE SINK a WITH ('connector' = 'jdbc') AS SELECT order_id FROM orders",
+            "MS-PLAN-NOT-YET at line 1, column 35: the connector jdbc cannot be run yet.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING) WITH ('idle.timeout' = '5s'); "
+            "CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-NOT-YET at line 1, column 34: 'idle.timeout' cannot be run yet.",
+        ),
+        (
+            "CREATE TABLE x (k STRING); CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-NOT-YET at line 1, column 59: reading the table x cannot be run yet.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING) WITH ('dead_letter.sink' = 'bad'); "
+            "CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-UNKNOWN-SINK at line 1, column 55: bad is not a sink of this job. Known: a.",
+        ),
+        (
+            "CREATE STREAM v AS SELECT * FROM orders WITH ('engine' = 'native'); "
+            "CREATE SINK a AS SELECT * FROM v",
+            "MS-PLAN-ENGINE at line 1, column 1: 'engine' stands on a query inside another. One "
+            "engine runs the whole query: put it on the outermost one, or SET it.",
+        ),
+        (
+            "SET 'chekpoint' = 'x'; CREATE SINK a AS SELECT * FROM orders",
+            "MS-PROP-UNKNOWN at line 1, column 5: a job has no property 'chekpoint'. "
+            "Did you mean 'checkpoint'?",
+        ),
+    ],
+)
+def test_job_is_refused_with_code_place_and_fix(sql: str, error: str) -> None:
+    assert refused(sql) == error
+
+
+def test_python_takes_exactly_one_select() -> None:
+    with pytest.raises(MillstreamError) as caught:
+        build_query(f"{JOIN}; SET 'engine' = 'native'", SOURCES)
+    assert str(caught.value) == (
+        "MS-SQL-STATEMENT at line 1, column 95: exactly one SELECT is expected here. "
+        "A text with other statements is a job."
+    )

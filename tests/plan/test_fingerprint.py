@@ -1,0 +1,97 @@
+"""What a checkpoint depends on, and how a change is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from millstream.plan.build import build_job
+from millstream.plan.fingerprint import diff, fingerprint
+
+SQL = """
+CREATE SOURCE orders (order_id STRING, total DOUBLE, t TIMESTAMP,
+  WATERMARK FOR t AS t - INTERVAL 5 SECONDS) WITH ('connector' = 'file', 'path' = 'a');
+CREATE SOURCE shipments (order_id STRING, carrier STRING, t TIMESTAMP,
+  WATERMARK FOR t AS t - INTERVAL 5 SECONDS) WITH ('connector' = 'file', 'path' = 'b');
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out') AS
+SELECT o.order_id AS id, s.carrier FROM orders o JOIN shipments s ON o.order_id = s.order_id
+  AND s.t BETWEEN o.t AND o.t + INTERVAL 24 HOURS AND o.total > 1
+WITH ('state.max_rows' = '10');
+"""
+
+
+def changed(old: str, new: str) -> list[str]:
+    """The sentences about a job in which one text is replaced."""
+    assert old in SQL
+    first, second = (
+        fingerprint(build_job(text).pipelines[0]) for text in (SQL, SQL.replace(old, new))
+    )
+    return diff(json.loads(json.dumps(first)), second)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        ("24 HOURS", "48 HOURS", ["join bound: [0s, 1d] -> [0s, 2d]"]),
+        ("o JOIN", "o LEFT JOIN", ["join type: inner -> left"]),
+        ("o.total > 1", "o.total > 2", ["join left filter: o.total > 1 -> o.total > 2"]),
+        ("total DOUBLE", "total INT", ["source orders column total: DOUBLE -> INT"]),
+        (
+            "total DOUBLE,",
+            "total DOUBLE, extra INT,",
+            ["source orders column extra is new: INT"],
+        ),
+        (
+            "WATERMARK FOR t AS t - INTERVAL 5 SECONDS) WITH ('connector' = 'file', 'path' = 'a')",
+            "WATERMARK FOR t AS t - INTERVAL 9 SECONDS) WITH ('connector' = 'file', 'path' = 'a')",
+            ["source orders watermark: t - 5s -> t - 9s", "join left delay: 5s -> 9s"],
+        ),
+        (
+            "s.carrier FROM",
+            "s.carrier, o.total FROM",
+            ["join left columns held: order_id -> order_id, total"],
+        ),
+        (
+            "o.order_id = s.order_id",
+            "o.order_id = lower(s.order_id)",
+            ["join key: o.order_id = s.order_id -> o.order_id = lower(s.order_id)"],
+        ),
+        ("'10'", "'11'", ["join limit rows: 10 -> 11"]),
+        ("WITH ('state", "WITH ('engine' = 'columnar', 'state", []),
+        ("'path' = 'out'", "'path' = 'new'", ["sink path: out -> new"]),
+        (
+            "o.total > 1",
+            "o.total > s.carrier",
+            [
+                "join left filter: o.total > 1 -> none",
+                "join left columns held: order_id -> order_id, total",
+                "join predicate: none -> o.total > s.carrier",
+                "join kernel predicate: none -> o.total > s.carrier",
+            ],
+        ),
+    ],
+)
+def test_change_that_state_depends_on_is_told(old: str, new: str, sentences: list[str]) -> None:
+    assert changed(old, new) == sentences
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("o.order_id AS id", "upper(o.order_id) AS name"),
+        ("'path' = 'a'", "'path' = 'moved'"),
+        ("\nSELECT", "\n\n  SELECT"),
+    ],
+)
+def test_change_that_state_does_not_depend_on_is_none(old: str, new: str) -> None:
+    assert changed(old, new) == []
+
+
+def test_removing_a_join_is_told_as_such() -> None:
+    old = fingerprint(build_job(SQL).pipelines[0])
+    simple = SQL[: SQL.index("SELECT")] + "SELECT * FROM orders"
+    sentences = diff(old, fingerprint(build_job(simple).pipelines[0]))
+    assert sentences[:2] == ["engine: columnar -> native", "source shipments is gone"]
+    assert sentences[2].startswith("join: type inner, key o.order_id = s.order_id, ")
+    assert sentences[2].endswith(" -> none")

@@ -1,0 +1,80 @@
+"""`${name}` in a text: where it may stand, how values are made safe, where errors point."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.errors import SqlError
+from millstream.sql.parse import parse
+from millstream.sql.statements import SetProperty
+from millstream.sql.text import fill
+
+
+def value_of(text: str, **variables: str) -> str:
+    (statement,) = parse(text, variables)
+    assert isinstance(statement, SetProperty)
+    return statement.property.value
+
+
+def test_a_variable_in_a_string_takes_any_value() -> None:
+    given = """it's "quoted" \\ and ${not} a
+new line; -- no comment"""
+    assert value_of("SET 'checkpoint' = 'x${v}y'", v=given) == f"x{given}y"
+
+
+def test_a_value_in_double_quotes_is_escaped_too() -> None:
+    assert value_of("SET 'checkpoint' = \"${v}\"", v='say "hi"') == 'say "hi"'
+
+
+def test_a_variable_outside_of_strings_is_plain_tokens() -> None:
+    assert fill("SELECT ${what} FROM ${where}", {"what": "a.b", "where": "t"}).parsed == (
+        "SELECT a.b FROM t"
+    )
+
+
+@pytest.mark.parametrize("value", ["x'y", "a;b", "a(b)", "a\nb", "a--b", "--", "a,b", "`a`"])
+def test_a_value_that_could_change_the_statement_is_refused_outside_of_strings(value: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        fill("SELECT a FROM\n ${t}", {"t": value})
+    assert str(caught.value) == (
+        "MS-SQL-VARIABLE at line 2, column 2: the value of ${t} has characters that may only "
+        "stand in a string literal. Write '${t}' if it is a string; elsewhere a value may hold "
+        "letters, digits, spaces and _ . : / -"
+    )
+
+
+@pytest.mark.parametrize("text", ["SELECT 1 -${v}", "SELECT ${w}-1"])
+def test_a_value_may_not_complete_a_comment(text: str) -> None:
+    with pytest.raises(SqlError, match="MS-SQL-VARIABLE"):
+        fill(text, {"v": "-1", "w": "1-"})
+
+
+def test_a_value_may_not_leave_a_quoted_name_or_a_raw_string() -> None:
+    for text in ("SELECT `${v}`", "SELECT r'${v}'"):
+        with pytest.raises(SqlError, match="MS-SQL-VARIABLE"):
+            fill(text, {"v": "a`b'c"})
+
+
+def test_a_variable_without_a_value_is_an_error_with_its_place() -> None:
+    with pytest.raises(SqlError) as caught:
+        parse("SET 'engine' = 'native';\nSET 'checkpoint' = '${root}/x'", {"home": "h"})
+    assert str(caught.value) == (
+        "MS-SQL-VARIABLE at line 2, column 21: the variable ${root} has no value. "
+        "Give it one; variables with a value: home."
+    )
+    assert caught.value.place
+    assert caught.value.place.text == "SET 'checkpoint' = '${root}/x'"
+
+
+def test_variables_in_comments_are_left_alone() -> None:
+    text = "-- ${a}\nSELECT /* ${b} */ 'x'"
+    assert fill(text, {}).parsed == text
+
+
+def test_places_after_a_filling_speak_of_what_was_written() -> None:
+    with pytest.raises(SqlError) as caught:
+        parse("SELECT '${secret}' AS a b c FROM t", {"secret": "a very long value"})
+    error = caught.value
+    assert str(error) == 'MS-SQL-PARSE at line 1, column 25: "b" stands here and does not fit.'
+    assert error.place
+    assert error.place.text == "SELECT '${secret}' AS a b c FROM t"
