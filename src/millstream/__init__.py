@@ -20,4 +20,6 @@ def __getattr__(name: str) -> Any:
 
     if name not in __all__:
         raise AttributeError(f"module 'millstream' has no attribute {name!r}")
-    return getattr(import_module("millstream.errors" if name == "MillstreamError" else "millstream.api"), name)
+    return getattr(
+        import_module("millstream.errors" if name == "MillstreamError" else "millstream.api"), name
+    )

@@ -1,9 +1,9 @@
 """The Python API: event-time joins of streaming DataFrames, giving ordinary streaming DataFrames.
 
-    orders = ms.stream(orders_df, time="event_time", delay="5 seconds")
-    shipments = ms.stream(shipments_df, time="event_time", delay="5 seconds")
-    joined = orders.interval_join(shipments, on="order_id", lower="0s", upper="24h", how="left")
-    joined.writeStream…
+orders = ms.stream(orders_df, time="event_time", delay="5 seconds")
+shipments = ms.stream(shipments_df, time="event_time", delay="5 seconds")
+joined = orders.interval_join(shipments, on="order_id", lower="0s", upper="24h", how="left")
+joined.writeStream…
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ class Stream:
         columns = tuple(
             Column(field.name, field.dataType.simpleString()) for field in self.frame.schema
         )
-        return Source(
-            name, columns, Watermark(self.time, self.delay), missing_time=self.missing
-        )
+        return Source(name, columns, Watermark(self.time, self.delay), missing_time=self.missing)
 
 
 def stream(frame: DataFrame, *, time: str, delay: str = "0s", missing: str = "error") -> Stream:

@@ -1,12 +1,12 @@
 """Every error a user can meet: a code, the place, the cause and the next step.
 
-    MillstreamError
-    ├── SqlError        MS-SQL-…    the text cannot be read
-    ├── PropertyError   MS-PROP-…   a property is unknown or has a bad value
-    ├── PlanError       MS-PLAN-…   the text is read, but no exact or bounded job can be made of it
-    ├── RunError        MS-RUN-…    the job was started and cannot go on
-    ├── StateError      MS-STATE-…  state hit its limit, or does not fit the job
-    └── HarnessError    MS-TEST-…   a test file is not well formed
+MillstreamError
+├── SqlError        MS-SQL-…    the text cannot be read
+├── PropertyError   MS-PROP-…   a property is unknown or has a bad value
+├── PlanError       MS-PLAN-…   the text is read, but no exact or bounded job can be made of it
+├── RunError        MS-RUN-…    the job was started and cannot go on
+├── StateError      MS-STATE-…  state hit its limit, or does not fit the job
+└── HarnessError    MS-TEST-…   a test file is not well formed
 """
 
 from __future__ import annotations

@@ -166,6 +166,13 @@ def test_a_page_that_is_gone_is_an_error_and_not_a_wrong_result() -> None:
         run.step(range(0), range(10))
 
 
+def test_state_of_another_format_is_refused() -> None:
+    run = Steps()
+    run.state.value("meta").put(b'{"format":9}')
+    with pytest.raises(StateError, match="MS-STATE-FORMAT: the state was written in format 9"):
+        run.step(range(10))
+
+
 def test_a_batch_that_is_tried_again_meets_the_state_as_it_was() -> None:
     run = Steps()
     run.step(range(100), watermark=0)

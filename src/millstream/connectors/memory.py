@@ -20,7 +20,9 @@ class MemoryStream:
     Two streams that are added to equally often run in step, also where one adds no rows.
     """
 
-    def __init__(self, spark: SparkSession, schema: str | StructType, folder: Path | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, schema: str | StructType, folder: Path | None = None
+    ) -> None:
         self.schema = StructType.fromDDL(schema) if isinstance(schema, str) else schema
         self._arrow = to_arrow_schema(self.schema, timezone="UTC")
         self._folder = folder or Path(tempfile.mkdtemp(prefix="millstream-"))
@@ -29,7 +31,9 @@ class MemoryStream:
         self._spark = spark
 
     def add(self, rows: Sequence[Mapping[str, Any]] | pa.Table = ()) -> None:
-        table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), self._arrow)
+        table = (
+            rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), self._arrow)
+        )
         target = self._folder / f"{self.added:08d}.parquet"
         hidden = target.with_name(f".{target.name}")
         pq.write_table(table.cast(self._arrow), hidden)

@@ -4,8 +4,9 @@ Rows lie in time order. The index holds their hashes in sorted order beside the 
 rows of one hash are a run, and within a run row numbers rise as times do. A range of times is a
 range of row numbers, so the search for a hot key's partners is as narrow as the bounds are.
 
-Measured on 475 k × 475 k rows: sorting the hashes takes 13 ms, once a set; a search 10 to 20 ms. A
-Polars hash join takes 80 ms each time.
+Measured on 475 k × 475 k rows, on a busy machine: making the index takes 16 ms, once a set; a
+search 6 ms if nothing matches, 17 ms if four rows in ten do, 51 ms if nine do. A Polars hash
+join of the same numbers takes 55, 75 and 99 ms.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class KeyIndex:
     @cached_property
     def sieve(self) -> tuple[Bools, np.uint64]:
         """For the top bits of a key: may it be here? A key that is not is told so seven times in
-        eight, at a tenth of what searching for it costs."""
+        eight, at about an eighth of what searching for it costs. Where nine keys in ten are here
+        it does not pay, but costs little."""
         bits = len(self.keys).bit_length() + 3
         shift = np.uint64(64 - bits)
         there = np.zeros(1 << bits, np.bool_)

@@ -40,7 +40,7 @@ COUNTS = (
 
 
 class IntervalJoin:
-    stores = (("meta", "value"), ("segments", "map"))
+    stores: tuple[tuple[str, str], ...] = (("meta", "value"), ("segments", "map"))
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class IntervalJoin:
 
     def alone(self, side: Side, frame: pl.DataFrame) -> pl.DataFrame:
         """Rows of one side as they come out without a partner."""
-        mine = frame[:, list(side.output)]
+        mine = frame if frame.columns == list(side.output) else frame[:, list(side.output)]
         if self.spec.how.left_only:
             return mine
         names = self.sides[1 - side.number].output
@@ -219,7 +219,7 @@ class _Step:
 
     def _emit_rows(self, side: Side, rows: Rows, numbers: Ints) -> None:
         if numbers.size:
-            self._emit_alone(side, take(rows.frame, numbers))
+            self._emit_alone(side, take(rows.content, numbers))
 
     def _emit_alone(self, side: Side, frame: pl.DataFrame) -> None:
         self.counts["unmatched"] += frame.height

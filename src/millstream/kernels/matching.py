@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels import index
-from millstream.kernels.base import HASH, TIME
 from millstream.kernels.index import Bools, Ints
 from millstream.kernels.join_spec import IntervalJoinSpec, Side
 from millstream.kernels.manifest import Segment
@@ -69,7 +68,7 @@ class Matcher:
         if self._outputs is None and not self._checks:
             yield Matches(found, None)
             return
-        mine = take(_content(new), _joined([pair.new for pair in found]))
+        mine = take(new.content, _joined([pair.new for pair in found]))
         theirs = _take_all(found)
         pairs = (mine, theirs) if side.number == 0 else (theirs, mine)
         if self._checks:
@@ -102,23 +101,15 @@ def _column(name: str, left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:
     return (left if name in left.columns else right).get_column(name)
 
 
-def _content(rows: Rows) -> pl.DataFrame:
-    """The columns apart from the fixed ones, which the index stands for."""
-    if rows.content is None:
-        names = [name for name in rows.frame.columns if name not in {TIME, HASH}]
-        rows.content = rows.frame[:, names]
-    return rows.content
-
-
 def _take_all(found: list[Partners]) -> pl.DataFrame:
     """The partners' rows, one below the other. Few rows are taken in one go from all segments."""
     if sum(pair.theirs.size for pair in found) > FEW_ROWS:
-        return stack([take(_content(pair.rows), pair.theirs) for pair in found])
+        return stack([take(pair.rows.content, pair.theirs) for pair in found])
     numbers, before = [], 0
     for pair in found:
         numbers.append(pair.theirs + before)
         before += len(pair.rows)
-    return take(stack([_content(pair.rows) for pair in found]), _joined(numbers))
+    return take(stack([pair.rows.content for pair in found]), _joined(numbers))
 
 
 def _joined(parts: list[Ints]) -> Ints:

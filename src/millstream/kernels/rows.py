@@ -23,14 +23,14 @@ class Rows:
     is tried again sees that marks made by its first try are not those of the store.
     """
 
-    __slots__ = ("content", "frame", "index", "marks", "matched")
+    __slots__ = ("_content", "frame", "index", "marks", "matched")
 
     def __init__(self, frame: pl.DataFrame, index: KeyIndex, matched: Bools | None) -> None:
         self.frame = frame
         self.index = index
         self.matched = matched
         self.marks = 0
-        self.content: pl.DataFrame | None = None  # the frame without its fixed columns, once made
+        self._content: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, frame: pl.DataFrame, matched: Bools | None = None) -> Rows:
@@ -44,6 +44,14 @@ class Rows:
 
     def __len__(self) -> int:
         return self.frame.height
+
+    @property
+    def content(self) -> pl.DataFrame:
+        """The columns apart from the fixed ones, which the index stands for."""
+        if self._content is None:
+            names = [name for name in self.frame.columns if name not in {TIME, HASH}]
+            self._content = self.frame[:, names]
+        return self._content
 
     @property
     def times(self) -> Ints:

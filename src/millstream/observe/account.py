@@ -21,7 +21,7 @@ _STATE = ("state_rows", "state_bytes", "segments", "peak_rows", "lookups")
 
 @dataclass(slots=True)
 class InputAccount:
-    """What became of the rows of one input. A stateless query holds nothing: it accepts and is done."""
+    """What became of the rows of one input. A query without state holds nothing: it accepts."""
 
     name: str
     counts: dict[str, int] = field(default_factory=dict)
@@ -56,6 +56,10 @@ class Account:
     state: dict[str, int] = field(default_factory=dict)
 
     @property
+    def total_in(self) -> int:
+        return sum(each["in"] for each in self.inputs)
+
+    @property
     def errors(self) -> list[str]:
         return [error for each in self.inputs for error in each.errors]
 
@@ -78,6 +82,10 @@ class SparkAccount:
     late: int = 0  # of all inputs together
     rows_out: int = 0
     state: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def total_in(self) -> int:
+        return sum(self.rows_in.values())
 
     @property
     def errors(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The file that Spark's own output goes to, and the line of it that says why Spark did not start."""
+"""The file that Spark's own output goes to, and the line that says why Spark did not start."""
 
 from __future__ import annotations
 

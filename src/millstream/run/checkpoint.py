@@ -5,6 +5,7 @@
 <checkpoint>/<pipeline>/millstream.json   what the state depends on: plan, engine, key groups
                         spark/            Spark's own checkpoint
                         control/          the control stream
+                        ended             there once a flush is done
                         account.json      the account of rows after the last batch
                         late/             late rows that are put out, if no sink is named
                         dead-letter/<source>/   malformed records, if no sink is named
@@ -59,6 +60,14 @@ class Checkpoint:
         return max(found, default=-1) + 1
 
     @property
+    def ended(self) -> bool:
+        """Has a run from here been flushed, so that its state takes in no row any more?"""
+        return (self.folder / "ended").exists()
+
+    def end(self) -> None:
+        (self.folder / "ended").touch()
+
+    @property
     def begun(self) -> bool:
         """Has a run from here ever taken in a batch, done or not?"""
         return any((self.spark / "offsets").glob("[0-9]*"))
@@ -67,7 +76,7 @@ class Checkpoint:
         """Make the folder, or check that the job fits it; the number of key groups that holds."""
         self.control.mkdir(parents=True, exist_ok=True)
         described = self.folder / "millstream.json"
-        if not described.exists():
+        if not described.exists() or not self.begun:
             write_json(described, {"key_groups": groups, "plan": fingerprint(pipeline)})
             return groups
         self.check(pipeline)
@@ -76,14 +85,15 @@ class Checkpoint:
     def check(self, pipeline: Pipeline) -> None:
         """Refuses a plan that the state does not fit."""
         described = self.folder / "millstream.json"
-        if not described.exists():
+        if not described.exists() or not self.begun:
             return
         held = json.loads(described.read_text(encoding="utf-8"))
         if changes := diff(held["plan"], fingerprint(pipeline)):
             listed = "; ".join(changes)
             raise StateError(
                 "MS-STATE-CHANGED",
-                f"the checkpoint {self.folder} was made by another plan of {pipeline.name}: {listed}.",
+                f"the checkpoint {self.folder} was made by another plan of {pipeline.name}: "
+                f"{listed}.",
                 fix="Undo the change to go on, or start anew with another --checkpoint.",
             )
 

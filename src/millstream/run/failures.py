@@ -1,7 +1,7 @@
 """What Spark reports of a failed query, as the error it was where it happened.
 
-An error of ours that is raised in a worker reaches the driver as text only: `CODE: cause fix`, at the
-end of a worker's traceback or inside Spark's own brackets. Everything around it is Spark's.
+An error of ours that is raised in a worker reaches the driver as text only: `CODE: cause fix`, at
+the end of a worker's traceback or inside Spark's own brackets. Everything around it is Spark's.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _RAISED = re.compile(
 _SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$")
 _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
 _SPARK_CLASS = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
-# The end of a sentence that stands outside of quotes.
+# A cause ends where a sentence, outside of quotes, is followed by one that tells what to do.
 _QUOTED = r"""(?<!\w)'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
-_SENTENCE = re.compile(rf"(?:{_QUOTED}|.)+?[.](?= [A-Z])")
+_DO = "Add|CAST|Cast|Check|Compare|Give|Leave|Make|Mend|Raise|Remove|Set|Start|Take|Try|Use|Write"
+_SENTENCE = re.compile(rf"(?:{_QUOTED}|.)+?[.](?= (?:{_DO})\b)")
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
 
 
 def _split(told: str) -> tuple[str, str]:
-    """A cause is the first sentence; all that follows is the fix."""
+    """The cause, and the fix that follows it."""
     sentence = _SENTENCE.match(told)
     if sentence is None:
         return told, ""
@@ -60,7 +61,7 @@ def _split(told: str) -> tuple[str, str]:
 
 
 def _innermost(text: str) -> str:
-    """The innermost cause that Spark names, in one line; one with an error class if there is any."""
+    """The innermost cause that Spark names, in one line; one with an error class goes first."""
     causes = [cause.strip() for cause in _CAUSE.findall(text)]
     classed = [found[0] for cause in causes if (found := _SPARK_CLASS.search(cause))]
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from millstream.connectors.files import FileSink
 from millstream.connectors.memory import MemorySink
@@ -18,9 +16,10 @@ from millstream.connectors.sources import read_stream
 from millstream.errors import PlanError
 from millstream.plan.check import choose_engine
 from millstream.plan.nodes import Engine, IntervalJoin, Job, Pipeline, SinkDef, Source
-from millstream.plan.walk import sources_of
+from millstream.plan.walk import joins_of, sources_of
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.failures import user_error
+from millstream.run.failures import failure, user_error
+from millstream.run.running import Running
 from millstream.run.tally import Tally
 from millstream.run.writer import Writer
 from millstream.spark.compile import compile_pipeline
@@ -29,24 +28,6 @@ from millstream.spark.session import for_native, partitions
 
 GROUPS_PER_PARTITION = 1
 _POLL = 0.05
-
-
-@dataclass(slots=True)
-class Running:
-    """One pipeline that runs."""
-
-    pipeline: Pipeline
-    engine: Engine
-    query: StreamingQuery
-    tally: Tally
-    checkpoint: Checkpoint
-    writer: Writer
-    first_batch: int
-
-    def hear(self) -> None:
-        """Add to the account what only Spark can tell."""
-        if self.tally.by_spark:
-            self.tally.hear(json.loads(report.json) for report in self.query.recentProgress)
 
 
 @dataclass(slots=True)
@@ -81,16 +62,15 @@ class JobRun:
             spark, pipeline, sources, engine=engine, groups=groups, control=str(folder.control)
         )
         tally = Tally.open(pipeline, folder.account)
-        writer = Writer(self, spark, pipeline, query, tally)
+        writer = Writer(self, spark, pipeline, query, tally, self.log)
         writer.open()
-        started = (
+        stream = (
             query.stream.writeStream.queryName(pipeline.name)
             .foreachBatch(writer.write)
             .outputMode("append")
             .option("checkpointLocation", str(folder.spark))
-            .trigger(**trigger)  # type: ignore[arg-type]
-            .start()
         )
+        started = stream.trigger(**trigger).start()  # type: ignore[call-overload]
         return Running(pipeline, engine, started, tally, folder, writer, first)
 
     def _frame(self, spark: SparkSession, source: Source) -> DataFrame:
@@ -120,7 +100,7 @@ class JobRun:
         return opened
 
     def dead_letter_sink(self, source: Source, pipeline: Pipeline) -> tuple[str, Sink]:
-        """Where malformed records of a source go, under a name that is the same for the same sink."""
+        """Where malformed records of a source go, and a name that is one for one sink."""
         if named := self.job.sink(source.dead_letter or ""):
             return named.name, self.open_sink(named)
         if self.sinks is not None:
@@ -152,6 +132,9 @@ class JobRun:
         for each in self.running:
             end_of_input(each.checkpoint.control)
         self.process_available()
+        for each in self.running:
+            if joins_of(each.pipeline.root):
+                each.checkpoint.end()
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end of all pipelines, at most so long; False if one still runs.
@@ -163,14 +146,13 @@ class JobRun:
             active = [each for each in self.running if each.query.isActive]
             for each in self.running:
                 if each not in active:
-                    with each.writer.own_error(), user_error(self.log):
-                        each.query.awaitTermination(0)
                     each.hear()
+                    if error := each.query.exception():
+                        raise each.writer.error or failure(error, self.log)
             left = until - time.monotonic()
             if not active or left <= 0:
                 return not active
-            with user_error(self.log):
-                active[0].query.awaitTermination(max(min(left, _POLL * 10), _POLL))
+            time.sleep(min(left, _POLL))
 
     def stop(self) -> None:
         for each in self.running:

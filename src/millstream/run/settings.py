@@ -1,4 +1,4 @@
-"""How a job shall run: what the command line says, else what SET in its text says, else defaults."""
+"""How a job shall run: as the command line says, else as SET in its text says, else by default."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from millstream.observe.account import Account, SparkAccount, input_names, of_join, of_select
@@ -30,6 +31,7 @@ class Tally:
     before: dict[str, int] = field(default_factory=dict)  # sums up to the batch before the last
     sums: dict[str, int] = field(default_factory=dict)
     told: dict[str, Any] = field(default_factory=dict)  # by Spark, of its own join
+    _saving: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
     def open(cls, pipeline: Pipeline, file: Path) -> Tally:
@@ -56,31 +58,29 @@ class Tally:
 
     def hear(self, reports: Iterable[Mapping[str, Any]]) -> None:
         """Take in what Spark reports of micro-batches, oldest first; each counts once."""
-        heard = False
         names = [source.name for source in sources_of(self.pipeline.root)]
+        told = {"batch": -1, "in": {}, "late": 0, **self.told}
         for report in reports:
-            rows = [
-                s["numInputRows"] for s in report["sources"] if "/control]" not in s["description"]
-            ]
-            if report["batchId"] <= self.told.get("batch", -1) or not sum(rows):
-                continue
-            heard = True
-            counted = self.told.get("in", {})
+            read = [each for each in report["sources"] if "/control]" not in each["description"]]
+            rows = [each["numInputRows"] for each in read]
             operators = report["stateOperators"]
-            dropped = sum(each["numRowsDroppedByWatermark"] for each in operators)
-            self.told = {
-                "batch": report["batchId"],
-                "in": {n: counted.get(n, 0) + r for n, r in zip(names, rows, strict=False)},
-                "late": self.told.get("late", 0) + dropped,
-                "state_rows": sum(each["numRowsTotal"] for each in operators),
-                "state_bytes": sum(each["memoryUsedBytes"] for each in operators),
-            }
-        if heard:
+            # A trigger that finds no new rows reports under the number of the batch to come.
+            if report["batchId"] > told["batch"] and sum(rows):
+                counted = zip(names, rows, strict=False)
+                told["batch"] = report["batchId"]
+                told["in"] = {name: told["in"].get(name, 0) + count for name, count in counted}
+                told["late"] += sum(each["numRowsDroppedByWatermark"] for each in operators)
+            if operators:
+                told["state_rows"] = sum(each["numRowsTotal"] for each in operators)
+                told["state_bytes"] = sum(each["memoryUsedBytes"] for each in operators)
+        if told != self.told:
+            self.told = told
             self._save()
 
     def _save(self) -> None:
         names = ("batch", "stats", "before", "sums", "told")
-        write_json(self.file, {name: getattr(self, name) for name in names})
+        with self._saving:  # batches are written by one thread, reports heard by another
+            write_json(self.file, {name: getattr(self, name) for name in names})
 
     @property
     def account(self) -> Account | SparkAccount:
@@ -109,7 +109,7 @@ class Tally:
 
     @property
     def watermarks(self) -> dict[str, int | None]:
-        """The watermark of each input: its greatest time less its delay; None if no row came yet."""
+        """The watermark of each input: greatest time less delay; None before its first row."""
         if self._join is None or not self.stats:
             return {}
         tops = self.stats[0]["tops"]

@@ -1,20 +1,23 @@
-"""Writes the micro-batches of one pipeline, each exactly once: main rows, then what rode with them."""
+"""Writes the micro-batches of one pipeline, each once: main rows, then what rode with them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from millstream.connectors.sinks import Sink
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, RunError
 from millstream.plan.nodes import IntervalJoin, Pipeline, SinkDef, Source
 from millstream.plan.walk import joins_of, sources_of
+from millstream.run.failures import failure
 from millstream.run.tally import Tally
 from millstream.spark.compile import Query
 from millstream.spark.ports import SideRows
@@ -36,6 +39,7 @@ class Writer:
     pipeline: Pipeline
     query: Query
     tally: Tally
+    log: Path | None = None
     error: MillstreamError | None = None
     _main: Sink | None = None
     _late: Sink | None = None
@@ -53,8 +57,16 @@ class Writer:
     def write(self, frame: DataFrame, batch: int) -> None:
         try:
             self._write(frame, batch)
-        except MillstreamError as error:
-            self.error = error  # on its way through Spark it would become a text
+        except OSError as error:
+            self.error = RunError(
+                "MS-RUN-SINK",
+                f"a sink of {self.pipeline.name} could not be written: {error}.",
+                fix="Mend that and run again: the batch is then written anew.",
+            )
+            raise
+        except (MillstreamError, PySparkException) as error:
+            # On its way back through Spark it would be wrapped in texts of Spark's.
+            self.error = failure(error, self.log)
             raise
 
     @contextmanager

@@ -45,7 +45,6 @@ class Joined:
                 rows = rows.where(F.expr(self.node.across_sql))
         return rows
 
-
     def late(self, number: int, spark: SparkSession, tables: list[pa.Table]) -> DataFrame:
         """Late rows of one input: its columns, the source's name and how late they came."""
         side = (self.sides.left, self.sides.right)[number]

@@ -40,19 +40,19 @@ def join(
     for side in (node.left, node.right):
         source = source_of(side.node)
         frame = _timed(spark, source, sources[source.name], side.delay, control)
-        rows = _kept(flow(side.node, {source.name: frame}), side.time)
-        sides.append(rows.select(F.col(f"`{side.time}`").alias(_time(side.alias)), _struct(rows, side.alias)))
+        rows = _kept(flow(side.node, {source.name: frame}))
+        sides.append(
+            rows.select(F.col(f"`{side.time}`").alias(_time(side.alias)), _struct(rows, side.alias))
+        )
     left_time, right_time = _time(node.left.alias), _time(node.right.alias)
     condition = _between(left_time, right_time, node)
     for key in node.keys:
         condition = condition & (F.expr(key.left) == F.expr(key.right))
         # A full outer stream-stream join of Spark takes two NULL keys for equal.
         condition = condition & F.expr(key.left).isNotNull() & F.expr(key.right).isNotNull()
-    for text, time in ((node.left_where, left_time), (node.right_where, right_time)):
+    for text in (node.left_where, node.right_where, node.across_sql):
         if text:
-            condition = condition & _not_below_watermark(F.expr(text), time)
-    if node.across_sql:
-        condition = condition & F.expr(node.across_sql)
+            condition = condition & F.expr(text)
     with spark_errors():
         joined = sides[0].join(sides[1], condition, _HOW[node.how])
         ended = F.lit(False)
@@ -105,7 +105,7 @@ def _timed(
             )
         )
         frame = frame.unionByName(end)
-    return frame.withWatermark(source.time or "", f"{delay // 1000 + 1} milliseconds")
+    return _with_watermark(frame, source.time or "", delay)
 
 
 def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
@@ -125,13 +125,15 @@ def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
     return frame.where(checked).drop(BAD)
 
 
-def _kept(rows: Flow, time: str) -> DataFrame:
-    if not rows.filtered:
-        return rows.frame
-    return rows.frame.where(_not_below_watermark(F.col(KEEP), time)).drop(KEEP)
+def _kept(rows: Flow) -> DataFrame:
+    return rows.frame.where(F.col(KEEP)).drop(KEEP) if rows.filtered else rows.frame
 
 
-def _not_below_watermark(condition: Column, time: str) -> Column:
-    """A filter without the event time is moved below the watermark, where it would drop the row that
-    says the input has ended; one with it stays where it is."""
-    return condition | (F.col(f"`{time}`") >= F.expr(_END))
+def _with_watermark(frame: DataFrame, time: str, delay: int) -> DataFrame:
+    """Spark's watermark, with a column above it that no filter can be moved past.
+
+    Spark moves filters below a watermark, and makes some of its own (a key that is not NULL). There
+    they would drop the row that says the input has ended, and any other row that moves time.
+    """
+    marked = frame.withWatermark(time, f"{delay // 1000 + 1} milliseconds")
+    return marked.withColumn("_any", F.rand()).where("_any >= 0").drop("_any")

@@ -24,9 +24,7 @@ GROUP = "_g"
 KEEP = "_keep"  # false: the row is filtered out, but its time still counts for the watermark
 BAD = "_bad"  # the raw text of a record that does not fit the schema
 
-PACKET = (
-    "label int, kind int, source int, top bigint, rows bigint, blob binary, tally string"
-)
+PACKET = "label int, kind int, source int, top bigint, rows bigint, blob binary, tally string"
 PACKET_SCHEMA = pa.schema(
     [
         ("label", pa.int32()),
@@ -175,4 +173,15 @@ def _group_packets(
         yield label, ROWS, top, part.num_rows, blob
 
 
-__all__ = ["BAD", "GROUP", "HASH", "KEEP", "PACKET", "TIME", "Packing", "decode", "encode", "packer"]
+__all__ = [
+    "BAD",
+    "GROUP",
+    "HASH",
+    "KEEP",
+    "PACKET",
+    "TIME",
+    "Packing",
+    "decode",
+    "encode",
+    "packer",
+]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from millstream.errors import RunError
@@ -110,16 +111,19 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
     if SparkContext._gateway is not None:
         return
     with opened(log) as out:
-        gateway = launch_gateway(conf, {"stdout": out, "stderr": out})
+        output = {"stdout": out, "stderr": out}
+        gateway = launch_gateway(conf, output)  # type: ignore[no-untyped-call]
     SparkContext(conf=conf, gateway=gateway)
 
 
 def _quiet_callbacks() -> None:
-    """An error in a micro-batch ends its query with that error; py4j need not print it as well."""
+    """An error in a micro-batch ends its query with that error; others need not print it too."""
     py4j = logging.getLogger("py4j")
     if not py4j.handlers:
         py4j.addHandler(logging.NullHandler())
         py4j.propagate = False
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def partitions(spark: SparkSession) -> int:
@@ -129,8 +133,8 @@ def partitions(spark: SparkSession) -> int:
 def for_native(spark: SparkSession) -> SparkSession:
     """A session for the native engine, in which a row is judged late by the same rule as in ours.
 
-    By default Spark judges a micro-batch by the watermark of the one before the last, which is right
-    only for a chain of stateful operators; a native pipeline has one.
+    By default Spark judges a micro-batch by the watermark of the one before the last, which is
+    right only for a chain of stateful operators; a native pipeline has one.
     """
     own = spark.newSession()
     own.conf.set("spark.sql.streaming.statefulOperator.allowMultiple", "false")

@@ -68,7 +68,10 @@ def prepare(
             number,
             side,
             flows[number],
-            keys=[(pair[number], types[number], types[2]) for pair, types in zip(pairs, keys, strict=True)],
+            keys=[
+                (pair[number], types[number], types[2])
+                for pair, types in zip(pairs, keys, strict=True)
+            ],
             compared=[
                 (text, types[number], types[2])
                 for text, types in zip(
@@ -136,9 +139,7 @@ def _side(
     group = F.pmod(F.when(matchable, hashed).otherwise(F.xxhash64(F.col(side.time))), F.lit(groups))
 
     types = {field.name: field.dataType for field in rows.frame.schema}
-    fields = tuple(
-        Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used)
-    )
+    fields = tuple(Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used))
     for field in fields:
         held(field.name, field.type)
     columns = [

@@ -10,7 +10,9 @@ from pyspark.sql.streaming import StatefulProcessorHandle
 class SparkState:
     """The stores of the key group that Spark has made current."""
 
-    def __init__(self, handle: StatefulProcessorHandle, stores: tuple[tuple[str, str], ...]) -> None:
+    def __init__(
+        self, handle: StatefulProcessorHandle, stores: tuple[tuple[str, str], ...]
+    ) -> None:
         opened = {"value": _Value, "list": _List, "map": _Map}
         self._stores: dict[str, Any] = {name: opened[kind](handle, name) for name, kind in stores}
 

@@ -91,7 +91,9 @@ def common_type(spark: SparkSession, left: DataType, right: DataType, what: str)
         return left
     for family in ((NumericType,), _TEMPORAL):
         if isinstance(left, family) and isinstance(right, family):
-            both = f"array(CAST(NULL AS {left.simpleString()}), CAST(NULL AS {right.simpleString()}))"
+            both = (
+                f"array(CAST(NULL AS {left.simpleString()}), CAST(NULL AS {right.simpleString()}))"
+            )
             array = spark.sql(f"SELECT {both} AS both").schema["both"].dataType
             assert isinstance(array, ArrayType)
             return array.elementType

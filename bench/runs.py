@@ -1,0 +1,54 @@
+"""Starts workers one after the other, never two at once, and reads what they measured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.worker import Task
+
+ROOT = Path(__file__).resolve().parent.parent
+Say = Callable[[str], None]
+
+
+def measure(task: Task, say: Say) -> dict[str, Any]:
+    say(f"  {task.engine:15} {task.how:6} …")
+    with tempfile.TemporaryDirectory(prefix="millstream-bench-") as scratch:
+        result, log = Path(scratch) / "result.json", Path(scratch) / "log"
+        argument = json.dumps(asdict(task) | {"checkpoint": f"{scratch}/checkpoint"})
+        with log.open("wb") as output:
+            done = subprocess.run(  # noqa: S603 -- our own module
+                [sys.executable, "-m", "bench.worker", argument, str(result)],
+                cwd=ROOT,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if done.returncode:
+            tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-30:])
+            raise RuntimeError(f"{task.engine} {task.how} failed:\n{tail}")
+        measured: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+    say(f"  {task.engine:15} {task.how:6} {measured['rows'] / measured['seconds']:12,.0f} rows/s")
+    return measured
+
+
+def steady_rate(measured: dict[str, Any]) -> float:
+    """Rows a second over the later half of the batches, when everything is warm."""
+    half = len(measured["batch_ms"]) // 2
+    return median(
+        rows / (ms / 1000)
+        for rows, ms in zip(
+            measured["batch_rows"][half:], measured["batch_ms"][half:], strict=True
+        )
+    )
+
+
+def median_batch(measured: dict[str, Any]) -> float:
+    return median(measured["batch_ms"][len(measured["batch_ms"]) // 2 :])

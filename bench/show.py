@@ -1,0 +1,33 @@
+"""A benchmark's result for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+_TITLES = {
+    "throughput": "Interval join, whole run and steady state",
+    "small": "Small micro-batches",
+    "growth": "Time of a micro-batch as state grows, columnar",
+}
+
+
+def show(result: dict[str, Any]) -> None:
+    console = Console()
+    console.print(f"{result['benchmark']}: {result['settings']}, {result['machine']}")
+    for part, title in _TITLES.items():
+        rows = result.get(part)
+        if not rows:
+            continue
+        table = Table(title=title, title_justify="left")
+        for name in rows[0]:
+            table.add_column(name.replace("_", " "), justify="right")
+        for row in rows:
+            table.add_row(*(_text(value) for value in row.values()))
+        console.print(table)
+
+
+def _text(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

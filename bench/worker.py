@@ -1,0 +1,136 @@
+"""One engine, one query, one process: reads the files of `data`, prints what it measured as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bench import data
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    engine: str  # columnar | native-rocksdb | native-hdfs
+    how: str
+    folder: str
+    checkpoint: str
+    upper: int = data.BOUND
+    cores: int = 2
+
+
+class PeakMemory(threading.Thread):
+    """The greatest memory of this process and all its children, shared pages counted once."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak = 0
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        me = psutil.Process()
+        while not self._done.wait(0.5):
+            total = 0
+            for process in (me, *me.children(recursive=True)):
+                try:
+                    total += process.memory_full_info().pss
+                except (psutil.Error, AttributeError):
+                    continue
+            self.peak = max(self.peak, total)
+
+    def stop(self) -> int:
+        self._done.set()
+        return self.peak
+
+
+def run(task: Task) -> dict[str, Any]:
+    from pyspark.sql import functions as F
+
+    import millstream as ms
+    from millstream.spark.session import HDFS_BACKED, ROCKSDB, local_session
+
+    provider = HDFS_BACKED if task.engine == "native-hdfs" else ROCKSDB
+    conf = {
+        "spark.driver.memory": "6g",
+        "spark.sql.streaming.stateStore.providerClass": provider,
+        "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    }
+    spark = local_session(task.cores, **conf)
+
+    def read(name: str, schema: str) -> Any:
+        reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+        return reader.parquet(f"{task.folder}/{name}")
+
+    orders, shipments = read("orders", data.ORDERS), read("shipments", data.SHIPMENTS)
+    columns = ("order_id", "customer_id", "amount", "shipment_id", "carrier")
+    if task.engine == "columnar":
+        bound = f"INTERVAL '{task.upper // 1_000_000}' SECOND"
+        side = "LEFT JOIN" if task.how == "left" else "JOIN"
+        joined = ms.sql(
+            "SELECT o.order_id, o.customer_id, o.amount, s.shipment_id, s.carrier "
+            f"FROM orders o {side} shipments s ON o.order_id = s.order_id "
+            f"AND s.event_time BETWEEN o.event_time AND o.event_time + {bound}",
+            orders=ms.stream(orders, time="event_time", delay="5s"),
+            shipments=ms.stream(shipments, time="event_time", delay="5s"),
+        )
+    else:
+        left, right = (
+            frame.withWatermark("event_time", "5 seconds").alias(name)
+            for frame, name in ((orders, "o"), (shipments, "s"))
+        )
+        within = F.expr(
+            "o.order_id = s.order_id AND s.event_time BETWEEN o.event_time "
+            f"AND o.event_time + INTERVAL {task.upper // 1_000_000} SECONDS"
+        )
+        joined = left.join(right, within, task.how).select("o.order_id", *columns[1:])
+
+    memory = PeakMemory()
+    memory.start()
+    started = time.monotonic()
+    query = (
+        joined.writeStream.format("noop")
+        .option("checkpointLocation", task.checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    seconds = time.monotonic() - started
+    peak = memory.stop()
+    batches = [p for p in query.recentProgress if p.numInputRows > 0]
+    made = {
+        "task": asdict(task),
+        "seconds": round(seconds, 3),
+        "rows": sum(p.numInputRows for p in batches),
+        "rows_out": sum(p.sink.numOutputRows for p in query.recentProgress),
+        "batch_ms": [p.durationMs["triggerExecution"] for p in batches],
+        "batch_rows": [p.numInputRows for p in batches],
+        "peak_memory_bytes": peak,
+        "state_rows": _state_rows(task, query, batches),
+        "checkpoint_bytes": _size(Path(task.checkpoint)),
+    }
+    spark.stop()
+    return made
+
+
+def _state_rows(task: Task, query: Any, batches: list[Any]) -> int:
+    import millstream as ms
+
+    if task.engine == "columnar":
+        account = ms.account(query)
+        return account.state["state_rows"] if account else 0
+    return sum(op.numRowsTotal for op in batches[-1].stateOperators) if batches else 0
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    result = run(Task(**json.loads(sys.argv[1])))
+    Path(sys.argv[2]).write_text(json.dumps(result), encoding="utf-8")

@@ -1,0 +1,36 @@
+"""`millstream explain`: what a job would do, without doing it."""
+
+from __future__ import annotations
+
+from millstream.cli.fail import print_json, reported
+from millstream.cli.load import load_job
+from millstream.cli.options import AsJson, EngineOption, JobFile, Variables
+
+EPILOG = """
+Examples:
+
+  millstream explain job.sql
+
+  millstream explain job.sql --set day=2026-01-15 --engine native
+
+  millstream explain job.sql --json | jq '.pipelines[].engine'
+"""
+
+
+def explain(
+    job: JobFile, variables: Variables = None, engine: EngineOption = None, as_json: AsJson = False
+) -> None:
+    """Show the plan: engine, bounds, how long rows are kept and why, what is late.
+
+    Nothing is started. A job that could not run, or whose state would grow for ever, is refused
+    here as `run` would refuse it.
+    """
+    with reported(as_json):
+        from millstream.plan.explain import explain as as_text
+        from millstream.plan.explain import explain_json
+
+        loaded = load_job(job, variables, engine)
+        if as_json:
+            print_json(explain_json(loaded))
+        else:
+            print(as_text(loaded), end="")

@@ -1,0 +1,51 @@
+"""From a file to a job that can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from millstream.cli.fail import CommandError
+from millstream.cli.options import EngineChoice, variables_of
+from millstream.errors import MillstreamError
+from millstream.plan.nodes import Engine, Job
+
+
+def load_job(file: Path, given: Iterable[str] | None, engine: EngineChoice | None) -> Job:
+    """The job of a file, checked. An error's place names the file."""
+    from millstream.plan.build import build_job
+    from millstream.plan.check import check_job
+
+    variables = variables_of(given)
+    text = _text(file)
+    with placed_in(file):
+        job = build_job(text, variables=variables)
+        if engine is not None:
+            asked = Engine(engine.value)
+            pipelines = tuple(replace(each, engine=asked) for each in job.pipelines)
+            job = replace(job, pipelines=pipelines)
+        check_job(job)
+    return job
+
+
+@contextmanager
+def placed_in(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except MillstreamError as error:
+        raise error.in_file(str(file)) from None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        near = sorted(path.name for path in file.parent.glob("*.sql"))[:5]
+        raise CommandError(
+            "MS-CLI-FILE",
+            f"cannot read {file}: {reason}.",
+            fix=f"There is {', '.join(near)}." if near else "Name a file of SQL statements.",
+        ) from None

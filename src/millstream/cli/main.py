@@ -1,0 +1,59 @@
+"""The command `millstream`: one file a verb. Spark and Polars wait until a verb needs them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millstream.cli import bench, explain, init, run, test
+
+HELP = "Streaming SQL for event-time joins on Apache Spark."
+EPILOG = """
+Start here:
+
+  millstream init shop            a new project: a job, its data, a test
+
+  millstream run shop/job.sql --once --flush
+
+  millstream explain shop/job.sql
+
+  millstream test shop
+
+Exit codes: 0 all went well, 1 a run or test failed, 2 the job or command is wrong, 130 Ctrl-C.
+"""
+
+app = typer.Typer(
+    name="millstream",
+    help=HELP,
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"millstream {version('millstream')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+app.command(epilog=init.EPILOG)(init.init)
+app.command(epilog=run.EPILOG)(run.run)
+app.command(epilog=explain.EPILOG)(explain.explain)
+app.command("test", epilog=test.EPILOG)(test.run_tests)
+app.command(epilog=bench.EPILOG, hidden=bench.HIDDEN)(bench.bench)

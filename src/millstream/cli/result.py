@@ -1,0 +1,73 @@
+"""What came of a run: rows written, the account, where other rows went."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from millstream.cli import fail
+from millstream.cli.preview import preview
+from millstream.cli.words import shown
+from millstream.errors import MillstreamError
+from millstream.observe.account_text import account_text
+from millstream.run.destinations import Destination, destinations
+from millstream.run.running import Running
+
+if TYPE_CHECKING:
+    from millstream.cli.execute import Request
+
+
+def show(request: Request, running: Sequence[Running]) -> None:
+    console = Console(file=sys.stdout)
+    if not console.is_terminal:
+        console.width = 200  # a table in a file need not fit a screen
+    for each in running:
+        account = each.tally.account
+        sink, *others = destinations(request.job, each.pipeline, request.settings, account)
+        if request.settings.once:
+            _preview(console, each, sink)
+        print(account_text(each.pipeline.name, account))
+        for to in (sink, *(other for other in others if other.rows)):
+            if to.path is not None:
+                print(f"{to.rows:,} {to.what} in {shown(to.path)}")
+
+
+def _preview(console: Console, each: Running, sink: Destination) -> None:
+    names = [column.name for column in each.pipeline.root.columns]
+    header = each.pipeline.sink.option("header", "true").lower() == "true"
+    table = preview(sink, names, each.first_batch, header=header)
+    if table is not None:
+        console.print(table)
+    elif sink.path is not None:
+        print(f"{each.pipeline.name}: this run wrote no rows")
+
+
+def as_data(
+    request: Request, running: Sequence[Running], failed: MillstreamError | None
+) -> dict[str, Any]:
+    """The run as one JSON object."""
+    pipelines = []
+    for each in running:
+        account = each.tally.account
+        sink, *others = destinations(request.job, each.pipeline, request.settings, account)
+        pipelines.append(
+            {
+                "name": each.pipeline.name,
+                "engine": str(each.engine),
+                "first_batch": each.first_batch,
+                "last_batch": each.tally.batch if each.tally.batch >= 0 else None,
+                "account": account.as_data(),
+                "sink": {"name": each.pipeline.sink.name, **asdict(sink)},
+                "side_outputs": [asdict(other) for other in others],
+            }
+        )
+    return {
+        "job": str(request.file),
+        "checkpoint": str(request.settings.checkpoint),
+        "pipelines": pipelines,
+        "error": fail.as_data(failed) if failed else None,
+    }

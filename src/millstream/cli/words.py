@@ -1,0 +1,45 @@
+"""Values as people read them: times, sizes, paths."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from millstream.temporal import MICROS
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment(micros: int) -> str:
+    """A time as ISO 8601 in UTC, to the second."""
+    return (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def behind(micros: int, now: datetime) -> str:
+    """How far a time is behind another, in its one or two largest units: "3d 4h"."""
+    rest = max(0, (now - _EPOCH) // timedelta(microseconds=1) - micros)
+    parts: list[str] = []
+    for unit in ("d", "h", "m", "s"):
+        count, rest = divmod(rest, MICROS[unit])
+        if count or (parts and len(parts) < 2):
+            parts.append(f"{count}{unit}")
+        if len(parts) == 2:
+            break
+    return " ".join(parts) or "0s"
+
+
+def size(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def shown(path: str | Path) -> str:
+    """A path as short as it can be from here."""
+    if "://" in str(path):
+        return str(path)
+    here = Path.cwd()
+    whole = Path(path).absolute()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)

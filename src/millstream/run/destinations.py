@@ -1,0 +1,117 @@
+"""Where the rows of a pipeline go: its own, late ones and dead letters."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyarrow import fs
+
+from millstream.connectors.paths import filesystem, resolve
+from millstream.errors import StateError
+from millstream.observe.account import Account, SparkAccount
+from millstream.plan.nodes import Job, Pipeline, SinkDef
+from millstream.plan.walk import joins_of, sources_of
+from millstream.run.checkpoint import Checkpoint
+from millstream.run.settings import RunSettings
+from millstream.temporal import LateAction
+
+# What the file sink calls the files of a batch.
+_BATCH_FILE = re.compile(r"(\d{6,})-\d+\.\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """`rows` is how many of a kind there were, `connector` and `path` where they went."""
+
+    what: str
+    rows: int
+    connector: str
+    path: str | None = None
+    format: str = "json"
+
+
+def destinations(
+    job: Job, pipeline: Pipeline, settings: RunSettings, account: Account | SparkAccount
+) -> list[Destination]:
+    """The sink first, then those of late rows and dead letters, whether or not there were any."""
+    found = [_to(pipeline.sink, "rows", account.rows_out, settings)]
+    if isinstance(account, SparkAccount):
+        return found
+    folder = Checkpoint(settings.checkpoint / pipeline.name)
+    for join in joins_of(pipeline.root):
+        if join.late.action is LateAction.SIDE_OUTPUT:
+            late = sum(each["late"] for each in account.inputs)
+            if named := job.sink(join.late.sink or ""):
+                found.append(_to(named, "late rows", late, settings))
+            else:
+                found.append(Destination("late rows", late, "file", str(folder.late)))
+    for source in sources_of(pipeline.root):
+        names = (source.name, f"{source.name} ")  # of one source twice, accounts add the alias
+        bad = [each["malformed"] for each in account.inputs if each.name.startswith(names)]
+        what, count = f"malformed records of {source.name}", sum(bad[:1])
+        if named := job.sink(source.dead_letter or ""):
+            found.append(_to(named, what, count, settings))
+        else:
+            path = str(folder.dead_letters(source.name))
+            found.append(Destination(what, count, "file", path))
+    return found
+
+
+def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> Destination:
+    path = sink.option("path")
+    where = resolve(path, settings.base) if sink.connector == "file" and path else None
+    return Destination(what, rows, sink.connector, where, sink.option("format", "json").lower())
+
+
+def batch_files(path: str, first_batch: int = 0) -> list[str]:
+    """The files that the file sink wrote to a folder, by batch, from a batch on."""
+    system, root = filesystem(path)
+    found = []
+    if system.get_file_info(root).type is fs.FileType.Directory:
+        for info in system.get_file_info(fs.FileSelector(root)):
+            named = _BATCH_FILE.fullmatch(info.base_name)
+            if named and int(named[1]) >= first_batch:
+                found.append(info.path)
+    return sorted(found)
+
+
+def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
+    """A new checkpoint counts batches from 0: it must not write over files of an earlier run."""
+    for pipeline in job.pipelines:
+        if Checkpoint(settings.checkpoint / pipeline.name).begun:
+            continue
+        for sink in _file_sinks(job, pipeline):
+            path = resolve(sink.option("path"), settings.base)
+            if batch_files(path):
+                raise StateError(
+                    "MS-STATE-SINK",
+                    f"{path} holds files of another run, and a new checkpoint would write its "
+                    f"batches over them.",
+                    fix="Go on from that run's --checkpoint, give the sink another path, or add "
+                    "--fresh to remove those files and start anew.",
+                    place=sink.place,
+                )
+
+
+def forget(job: Job, settings: RunSettings) -> None:
+    """Remove the checkpoint of each pipeline and the files that its sinks wrote."""
+    for pipeline in job.pipelines:
+        folder = settings.checkpoint / pipeline.name
+        if (folder / "millstream.json").exists():
+            shutil.rmtree(folder)
+        for sink in _file_sinks(job, pipeline):
+            path = resolve(sink.option("path"), settings.base)
+            system, _ = filesystem(path)
+            for file in batch_files(path):
+                system.delete_file(file)
+
+
+def _file_sinks(job: Job, pipeline: Pipeline) -> Iterator[SinkDef]:
+    names = [source.dead_letter for source in sources_of(pipeline.root)]
+    names += [join.late.sink for join in joins_of(pipeline.root)]
+    for sink in (pipeline.sink, *(job.sink(name) for name in dict.fromkeys(names) if name)):
+        if sink is not None and sink.connector == "file":
+            yield sink

@@ -1,0 +1,86 @@
+"""Drives a run in its own thread: calls into Spark block, and a signal must be heard meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+
+from pyspark.sql import SparkSession
+
+from millstream.plan.nodes import Job
+from millstream.run.job import JobRun
+from millstream.run.settings import RunSettings
+
+_POLL = 0.2
+_PATIENCE = 30.0
+
+
+@dataclass(slots=True)
+class Drive:
+    """One run, from Spark's start to its end. `phase` says what it is at, `error` why it ended."""
+
+    job: Job
+    settings: RunSettings
+    session: Callable[[], SparkSession]
+    log: Path | None = None
+    run: JobRun | None = None
+    phase: str = "starting Spark"
+    error: BaseException | None = None
+    _stopping: Event = field(default_factory=Event)
+    _thread: Thread | None = None
+
+    def start(self) -> None:
+        # A daemon, so that a Spark that hangs cannot keep the process alive.
+        self._thread = Thread(target=self._work, name="millstream-run", daemon=True)
+        self._thread.start()
+
+    def done(self, seconds: float) -> bool:
+        """Wait so long at most; has the run ended?"""
+        assert self._thread is not None
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """End the run: a batch under way is given up, and done again by the next run."""
+        self._stopping.set()
+        if self.run is None:
+            return
+        self.phase = "stopping"
+        self.run.stop()
+        self.done(_PATIENCE)
+
+    def _work(self) -> None:
+        try:
+            spark = self.session()
+            if self._stopping.is_set():
+                return
+            self.run = JobRun(
+                spark,
+                self.job,
+                self.settings.checkpoint,
+                self.settings.base,
+                groups=self.settings.groups,
+                log=self.log,
+            )
+            self._run(self.run)
+        except BaseException as error:  # noqa: BLE001 -- told by the thread that waits
+            if not self._stopping.is_set():
+                self.error = error
+        finally:
+            if self.run is not None:
+                self.run.stop()
+
+    def _run(self, run: JobRun) -> None:
+        self.phase = "starting queries"
+        run.start(self.settings.trigger)
+        self.phase = "running"
+        if self.settings.flush:
+            run.process_available()
+            if not self._stopping.is_set():
+                self.phase = "closing: the input has ended"
+                run.flush()
+            return
+        while not self._stopping.is_set() and not run.wait(_POLL):
+            pass

@@ -1,0 +1,71 @@
+"""How far a pipeline is: its last batch, its watermarks, its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from millstream.observe.account import SparkAccount
+from millstream.plan.walk import joins_of
+from millstream.run.running import Running
+from millstream.temporal import StateLimit
+
+SPARK_WATERMARK = "all inputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`watermarks` are microseconds by input, None where no row came yet."""
+
+    name: str
+    batch: int | None  # the last one that this run has done
+    rows_in: int  # since the checkpoint began
+    rows_out: int
+    rate: float  # rows a second in the last batch
+    seconds: float  # that the last batch took
+    watermarks: Mapping[str, int | None] = field(default_factory=dict)
+    ended: bool = False
+    state_rows: int = 0
+    state_bytes: int = 0
+    limit: StateLimit = StateLimit()
+
+    @property
+    def pressure(self) -> float | None:
+        """How full state is, by the limit that is nearer; None where there is no limit."""
+        parts = []
+        if self.limit.max_rows:
+            parts.append(self.state_rows / self.limit.max_rows)
+        if self.limit.max_bytes:
+            parts.append(self.state_bytes / self.limit.max_bytes)
+        return max(parts, default=None)
+
+
+def progress_of(running: Running) -> Progress:
+    account, report = running.tally.account, running.report
+    joins = joins_of(running.pipeline.root)
+    watermarks = running.tally.watermarks
+    if isinstance(account, SparkAccount):
+        running.hear()
+        account = running.tally.account
+        if report and (text := report.eventTime.get("watermark")):
+            watermarks = {SPARK_WATERMARK: _micros(text)}
+    return Progress(
+        name=running.pipeline.name,
+        batch=report.batchId if report else None,
+        rows_in=account.total_in,
+        rows_out=account.rows_out,
+        rate=report.processedRowsPerSecond if report else 0.0,
+        seconds=report.batchDuration / 1000 if report else 0.0,
+        watermarks=watermarks,
+        ended=running.tally.ended,
+        state_rows=account.state.get("state_rows", 0),
+        state_bytes=account.state.get("state_bytes", 0),
+        limit=joins[0].limit if joins else StateLimit(),
+    )
+
+
+def _micros(text: str) -> int | None:
+    moment = datetime.fromisoformat(text)
+    micros = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1_000_000)
+    return micros or None  # Spark begins at 1970

@@ -1,0 +1,49 @@
+"""One pipeline that runs, and what Spark reports of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.plan.nodes import Engine, Pipeline
+from millstream.run.checkpoint import Checkpoint
+from millstream.run.tally import Tally
+from millstream.run.writer import Writer
+
+
+@dataclass(slots=True)
+class Running:
+    pipeline: Pipeline
+    engine: Engine
+    query: StreamingQuery
+    tally: Tally
+    checkpoint: Checkpoint
+    writer: Writer
+    first_batch: int
+    _report: StreamingQueryProgress | None = None
+
+    @property
+    def report(self) -> StreamingQueryProgress | None:
+        """What Spark reports of the last batch that this run has done."""
+        last = self.query.lastProgress
+        if last is None:
+            return self._report
+        if _is_batch(last):
+            self._report = last
+        elif self._report is None or self._report.batchId < last.batchId - 1:
+            # A trigger that found nothing to do has reported since, under the next batch's number.
+            done = filter(_is_batch, reversed(self.query.recentProgress))
+            self._report = next(done, self._report)
+        return self._report
+
+    def hear(self) -> None:
+        """Add to the account what only Spark can tell."""
+        if self.tally.by_spark:
+            self.tally.hear(json.loads(report.json) for report in self.query.recentProgress)
+
+
+def _is_batch(report: StreamingQueryProgress) -> bool:
+    return "addBatch" in report.durationMs

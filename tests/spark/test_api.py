@@ -1,0 +1,123 @@
+"""The Python API: DataFrames in, an ordinary streaming DataFrame out."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from tests.spark.joins import moment
+
+import millstream as ms
+from millstream.connectors.memory import MemorySink, MemoryStream
+from millstream.errors import MillstreamError, PlanError
+
+ORDERS = (
+    "id string, amount decimal(10,2), tags array<string>, labels map<string,int>, "
+    "inner struct<a:int,b:timestamp>, event_time timestamp"
+)
+SHIPMENTS = "id string, carrier string, day date, event_time timestamp"
+
+
+def orders(spark) -> MemoryStream:
+    stream = MemoryStream(spark, ORDERS)
+    stream.add(
+        [
+            {
+                "id": "A",
+                "amount": Decimal("1.50"),
+                "tags": ["x", None],
+                "labels": {"k": 1},
+                "inner": {"a": 1, "b": moment(5)},
+                "event_time": moment(0),
+            },
+            {"id": "B", "event_time": moment(1)},
+        ]
+    )
+    return stream
+
+
+def shipments(spark) -> MemoryStream:
+    stream = MemoryStream(spark, SHIPMENTS)
+    stream.add([{"id": "A", "carrier": "UPS", "day": date(2026, 1, 1), "event_time": moment(3)}])
+    return stream
+
+
+def written(frame, control=None) -> list[dict]:
+    sink = MemorySink()
+    query = frame.writeStream.foreachBatch(lambda rows, batch: sink.write(rows, batch) and None).start()
+    try:
+        for _ in range(2):
+            query.processAllAvailable()
+        if control is not None:
+            ms.end_of_input(control)
+            for _ in range(2):
+                query.processAllAvailable()
+    finally:
+        query.stop()
+    return sink.rows()
+
+
+def test_a_left_join_gives_every_type_of_column_unchanged(spark, tmp_path) -> None:
+    left = ms.stream(orders(spark).frame(), time="event_time", delay="5s")
+    right = ms.stream(shipments(spark).frame(), time="event_time", delay="5s")
+    joined = left.interval_join(
+        right, on="id", lower="0s", upper="10s", how="left", control=tmp_path / "control"
+    )
+    assert joined.isStreaming
+    a, b = sorted(written(joined, tmp_path / "control"), key=lambda row: row["id"])
+    assert a["amount"] == Decimal("1.50")
+    assert a["tags"] == ["x", None]
+    assert dict(a["labels"]) == {"k": 1}
+    assert a["inner"]["a"] == 1 and a["inner"]["b"].timestamp() == moment(5).timestamp()
+    assert (a["carrier"], a["day"]) == ("UPS", date(2026, 1, 1))
+    assert a["event_time_right"].timestamp() == moment(3).timestamp()
+    assert (b["amount"], b["tags"], b["labels"], b["inner"], b["carrier"]) == (None,) * 5
+
+
+def test_the_result_composes_with_any_pyspark_code(spark) -> None:
+    left = ms.stream(orders(spark).frame(), time="event_time")
+    right = ms.stream(shipments(spark).frame(), time="event_time")
+    joined = left.interval_join(right, on={"id": "id"}, lower="0s", upper="1m")
+    shown = joined.where("carrier = 'UPS'").selectExpr("lower(id) AS id")
+    assert written(shown) == [{"id": "a"}]
+
+
+def test_sql_takes_a_stream_s_watermark_from_spark(spark) -> None:
+    rows = written(
+        ms.sql(
+            "SELECT o.id, upper(s.carrier) AS carrier FROM orders o JOIN ships s ON o.id = s.id "
+            "AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR",
+            orders=orders(spark).frame().withWatermark("event_time", "5 seconds"),
+            ships=ms.stream(shipments(spark).frame(), time="event_time"),
+        )
+    )
+    assert rows == [{"id": "A", "carrier": "UPS"}]
+
+
+def test_sql_without_a_join_is_spark_s_own(spark) -> None:
+    text = "SELECT id, amount * 2 AS twice FROM orders WHERE amount > 1"
+    assert written(ms.sql(text, orders=orders(spark).frame())) == [
+        {"id": "A", "twice": Decimal("3.00")}
+    ]
+
+
+def test_mistakes_are_told_before_anything_runs(spark) -> None:
+    left = ms.stream(orders(spark).frame(), time="event_time")
+    right = ms.stream(shipments(spark).frame(), time="event_time")
+    with pytest.raises(PlanError, match="MS-PLAN-UNKNOWN-COLUMN: the stream has no column 'tme'"):
+        ms.stream(orders(spark).frame(), time="tme")
+    with pytest.raises(PlanError, match="MS-PLAN-EMPTY-BOUND"):
+        left.interval_join(right, on="id", lower="1m", upper="0s")
+    with pytest.raises(PlanError, match="MS-PLAN-JOIN-TYPE: 'sideways' is no type of join"):
+        left.interval_join(right, on="id", lower="0s", upper="1m", how="sideways")
+    with pytest.raises(MillstreamError, match="MS-PROP-DURATION"):
+        left.interval_join(right, on="id", lower="soon", upper="1m")
+    with pytest.raises(PlanError, match="MS-PLAN-KEY-TYPE: The join's key compares string with"):
+        left.interval_join(right, on={"id": "event_time"}, lower="0s", upper="1m")
+
+
+def test_the_public_names_are_these() -> None:
+    names = ["MillstreamError", "Stream", "account", "end_of_input", "sql", "stream"]
+    assert sorted(ms.__all__) == names
+    assert all(hasattr(ms, name) for name in ms.__all__)
