@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
+import polars as pl
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from millstream.kernels.interval_join import IntervalJoin as IntervalJoinKernel
@@ -85,7 +88,8 @@ def join(
         schema.add(port)
     delays = (node.left.delay, node.right.delay)
     inputs = tuple(map(HostInput, input_names(node), delays))
-    host = KernelHost(IntervalJoinKernel(_spec(node, sides, groups)), inputs, columns)
+    kernel = IntervalJoinKernel(_spec(node, sides, groups), _polars_types(sides))
+    host = KernelHost(kernel, inputs, columns)
     raw = stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
     return Joined(raw, node, sides)
 
@@ -113,6 +117,15 @@ def _spec(node: IntervalJoin, sides: Sides, groups: int) -> IntervalJoinSpec:
         ),
         late=node.late,
     )
+
+
+def _polars_types(sides: Sides) -> dict[str, pl.DataType]:
+    """Types of all columns, so that a side no row has come of has its own NULLs."""
+    types: dict[str, pl.DataType] = {}
+    for side in (sides.left, sides.right):
+        empty = to_arrow_schema(side.frame.schema, timezone="UTC").empty_table()
+        types.update(cast("pl.DataFrame", pl.from_arrow(empty)).schema)
+    return types
 
 
 def _share(limit: int | None, groups: int) -> int | None:

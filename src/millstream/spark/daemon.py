@@ -21,7 +21,7 @@ if __name__ == "__main__":
     import pyspark.sql.streaming.stateful_processor_util
     import pyspark.worker  # noqa: F401
 
-    import millstream.spark.host
-    import millstream.spark.packets  # noqa: F401
+    import millstream.kernels.interval_join
+    import millstream.spark.step  # noqa: F401
 
     sys.exit(pyspark.daemon.manager())

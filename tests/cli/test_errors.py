@@ -1,0 +1,91 @@
+"""A mistake is answered with a code, the place, the cause and the fix, and never with a trace."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.jobs import JOIN, SOURCES, UNBOUNDED, command, project
+
+from millstream.cli.fail import bug, text
+from millstream.errors import Place, PlanError
+
+
+def test_a_plan_error_shows_the_line_with_a_caret(tmp_path):
+    job = project(tmp_path, SOURCES + UNBOUNDED)
+    done = command("explain", job)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert lines[0] == f"MS-PLAN-UNBOUNDED at {job}, line 10, column 1"
+    assert lines[1] == "  10 | JOIN shipments s ON o.id = s.id;"
+    assert lines[2] == "     | ^"
+    assert "time bound" in lines[3]
+    assert lines[4].startswith("Fix: ")
+    assert len(lines) == 5
+
+
+def test_run_refuses_before_spark_is_started(tmp_path):
+    done = command("run", project(tmp_path, SOURCES + UNBOUNDED), "--once")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("MS-PLAN-UNBOUNDED at ")
+    assert not (tmp_path / ".millstream").exists()
+
+
+def test_the_caret_stands_under_wide_letters_and_tabs():
+    place = Place(7, 4, "\t値x = 1", "job.sql")
+    shown = text(PlanError("MS-PLAN-X", "it is wrong.", place=place))
+    assert shown == (
+        "MS-PLAN-X at job.sql, line 7, column 4\n  7 |  値x = 1\n    |     ^\nit is wrong.\n"
+    )
+
+
+def test_an_error_is_data_with_json(tmp_path):
+    job = project(tmp_path, SOURCES + UNBOUNDED)
+    done = command("explain", job, "--json")
+    assert done.exit_code == 2
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == "MS-PLAN-UNBOUNDED"
+    assert error["place"] == {"file": str(job), "line": 10, "column": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["explain", "no.sql"], "MS-CLI-FILE", "cannot read no.sql: No such file or directory."),
+        (["explain", "JOB", "--set", "day"], "MS-CLI-SET", "--set day gives no value."),
+        (["explain", "JOB", "--set", "=1"], "MS-CLI-SET", "--set =1 has no name."),
+        (["run", "JOB", "--flush"], "MS-CLI-TRIGGER", "Fix: Add --once."),
+        (["run", "JOB", "--once", "--every", "1s"], "MS-CLI-TRIGGER", "exclude each other"),
+        (["run", "JOB", "--every", "soon"], "MS-PROP-TRIGGER", "'soon' is not a duration."),
+        (["run", "JOB", "--every", "0s"], "MS-PROP-TRIGGER", "'0s' is no time to wait."),
+        (["test", "no-folder"], "MS-TEST-FILE", "no-folder does not exist."),
+    ],
+)
+def test_a_wrong_command_is_told_what_to_do(tmp_path, arguments, code, words):
+    job = project(tmp_path)
+    done = command(*(job if argument == "JOB" else argument for argument in arguments))
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"{code}\n")
+    assert words in done.stderr
+
+
+def test_an_unknown_option_is_a_usage_error(tmp_path):
+    assert command("explain", project(tmp_path), "--engin", "native").exit_code == 2
+
+
+def test_variables_are_filled_and_a_missing_one_is_named(tmp_path, monkeypatch):
+    text = SOURCES.replace("in/orders", "in/${folder}") + JOIN
+    job = project(tmp_path, text)
+    done = command("explain", job)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"MS-SQL-VARIABLE at {job}, line 3, column 44\n")
+    assert "in/orders" in command("explain", job, "--set", "folder=orders").stdout
+    monkeypatch.setenv("folder", "from-environment")
+    assert "in/from-environment" in command("explain", job, "--set", "folder").stdout
+
+
+def test_a_mistake_of_ours_is_told_as_one(monkeypatch):
+    monkeypatch.delenv("MILLSTREAM_TRACE", raising=False)
+    shown = text(bug(KeyError("kafka")))
+    assert shown.startswith("MS-RUN-BUG\nMillstream itself failed: KeyError: 'kafka'\nFix: ")
