@@ -1,4 +1,4 @@
-"""Orders and shipments as Parquet files, the same for every engine: a file of each a micro-batch."""
+"""Orders and shipments as Parquet files, the same for every engine: a file each a micro-batch."""
 
 from __future__ import annotations
 

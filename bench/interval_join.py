@@ -52,9 +52,7 @@ def _throughput(
         say(f"{written.rows:,} rows of orders and shipments in {_FILES} files each")
         table = []
         for how in hows:
-            measured = {
-                engine: measure(Task(engine, how, folder, ""), say) for engine in engines
-            }
+            measured = {engine: measure(Task(engine, how, folder, ""), say) for engine in engines}
             for engine, one in measured.items():
                 ours = measured.get("columnar", one)
                 table.append(
@@ -80,9 +78,7 @@ def _small(engines: tuple[str, ...], say: Say) -> list[dict[str, Any]]:
     say(f"micro-batches of {_SMALL_ROWS:,} rows")
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as folder:
         data.write(Path(folder), _SMALL_BATCHES * _SMALL_ROWS * 10 // 19, _SMALL_BATCHES)
-        measured = {
-            engine: measure(Task(engine, "inner", folder, ""), say) for engine in engines
-        }
+        measured = {engine: measure(Task(engine, "inner", folder, ""), say) for engine in engines}
         ours = median_batch(measured["columnar"]) if "columnar" in measured else 0
         return [
             {

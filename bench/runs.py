@@ -44,9 +44,7 @@ def steady_rate(measured: dict[str, Any]) -> float:
     half = len(measured["batch_ms"]) // 2
     return median(
         rows / (ms / 1000)
-        for rows, ms in zip(
-            measured["batch_rows"][half:], measured["batch_ms"][half:], strict=True
-        )
+        for rows, ms in zip(measured["batch_rows"][half:], measured["batch_ms"][half:], strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""One engine, one query, one process: reads the files of `data`, prints what it measured as JSON."""
+"""One engine, one query, one process: reads the files of `data`, writes what it measured."""
 
 from __future__ import annotations
 
@@ -102,6 +102,7 @@ def run(task: Task) -> dict[str, Any]:
     query.awaitTermination()
     seconds = time.monotonic() - started
     peak = memory.stop()
+    processor = _processor_seconds()
     batches = [p for p in query.recentProgress if p.numInputRows > 0]
     made = {
         "task": asdict(task),
@@ -111,11 +112,19 @@ def run(task: Task) -> dict[str, Any]:
         "batch_ms": [p.durationMs["triggerExecution"] for p in batches],
         "batch_rows": [p.numInputRows for p in batches],
         "peak_memory_bytes": peak,
+        "cpu_seconds": round(processor, 1),
         "state_rows": _state_rows(task, query, batches),
         "checkpoint_bytes": _size(Path(task.checkpoint)),
     }
     spark.stop()
     return made
+
+
+def _processor_seconds() -> float:
+    """Of this process, its JVM and its workers since they started."""
+    me = psutil.Process()
+    times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
+    return sum(each.user + each.system for each in times)
 
 
 def _state_rows(task: Task, query: Any, batches: list[Any]) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.errors import PlanError
 from millstream.observe.account import Account, of_join
@@ -71,7 +71,7 @@ class Stream:
         once. `control` is a folder in which `end_of_input` can say that all rows have come.
         """
         pairs = _pairs(on)
-        left, right = self._source("left"), other._source("right")
+        left, right = self.source("left"), other.source("right")
         bounds = Bounds(parse_span(lower), parse_span(upper))
         if bounds.empty:
             raise PlanError(
@@ -94,7 +94,8 @@ class Stream:
         frames = {"left": self.frame, "right": other.frame}
         return _rows(pipeline, frames, control, key_groups)
 
-    def _source(self, name: str) -> Source:
+    def source(self, name: str) -> Source:
+        """The stream as a plan knows it."""
         columns = tuple(
             Column(field.name, field.dataType.simpleString()) for field in self.frame.schema
         )
@@ -124,7 +125,7 @@ def sql(
     """
     known = {name: _as_stream(given) for name, given in streams.items()}
     sources = {
-        name: each._source(name)
+        name: each.source(name)
         if isinstance(each, Stream)
         else Source(name, tuple(Column(f.name, f.dataType.simpleString()) for f in each.schema))
         for name, each in known.items()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from tests.kernels.oracle import Bag, Row
 
 import millstream as ms
@@ -16,6 +18,8 @@ from millstream.connectors.memory import MemorySink, MemoryStream
 from millstream.observe.account import Account
 
 EPOCH = datetime(2026, 1, 15, tzinfo=UTC)
+Rows = list[tuple[Any, ...]]
+Batches = list[tuple[list[Row], list[Row]]]
 SCHEMA = "id bigint, k1 string, k2 bigint, x double, t timestamp"
 
 
@@ -36,7 +40,9 @@ class JoinOnSpark:
     delays: tuple[int, int] = (0, 0)
     engine: str = "columnar"
 
-    def run(self, batches: list[tuple[list[Row], list[Row]]]) -> tuple[list[tuple], Account | None]:
+    def run(
+        self, batches: list[tuple[list[Row], list[Row]]]
+    ) -> tuple[list[tuple[Any, ...]], Account | None]:
         streams = MemoryStream(self.spark, SCHEMA), MemoryStream(self.spark, SCHEMA)
         for batch in batches:
             for stream, rows in zip(streams, batch, strict=True):
@@ -50,7 +56,7 @@ class JoinOnSpark:
             control = Path(folder) / "control"
             joined = ms.sql(self.query, engine=self.engine, control=control, l=left, r=right)
             query = (
-                joined.writeStream.foreachBatch(lambda frame, batch: sink.write(frame, batch) and None)
+                joined.writeStream.foreachBatch(writer(sink))
                 .option("checkpointLocation", f"{folder}/checkpoint")
                 .start()
             )
@@ -66,5 +72,12 @@ class JoinOnSpark:
         return [tuple(row.values()) for row in sink.rows()], account
 
 
-def bag(rows: list[tuple]) -> Bag:
+def writer(sink: MemorySink) -> Callable[[DataFrame, int], None]:
+    def write(frame: DataFrame, batch: int) -> None:
+        sink.write(frame, batch)
+
+    return write
+
+
+def bag(rows: Rows) -> Bag:
     return Counter(rows)

@@ -22,7 +22,7 @@ DELAY = 8
 
 
 def random_side(rng: random.Random, count: int) -> list[Row]:
-    """Rows at most DELAY behind the latest before them, with NULL keys and equal times among them."""
+    """Rows at most DELAY behind the latest before them, NULL keys and equal times among them."""
     rows = [
         Row(
             number,
@@ -90,7 +90,7 @@ def test_what_only_spark_can_decide_filters_an_inner_join(spark) -> None:
     lefts, rights = random_side(rng, 40), random_side(rng, 40)
     text = query(JoinType.INNER, 0, 10, " AND concat(l.k1, r.k1) = 'aa'")
     rows, _ = JoinOnSpark(spark, text, (DELAY, DELAY)).run([(lefts, rights)])
-    join = Join(JoinType.INNER, 0, 10, lambda left, right: left.key[0] == "a")
+    join = Join(JoinType.INNER, 0, 10, lambda left, _: left.key[0] == "a")
     assert bag(rows) == final_rows(join, lefts, rights)
 
 
@@ -99,4 +99,5 @@ def test_a_silent_input_holds_unmatched_rows_until_the_end(spark) -> None:
     text = query(JoinType.LEFT, 0, 1)
     rows, account = JoinOnSpark(spark, text).run([(lefts[:1], []), (lefts[1:], [])])
     assert sorted(rows) == [(0, None), (1, None), (2, None)]
-    assert account is not None and account.unmatched == 3
+    assert account is not None
+    assert account.unmatched == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -24,8 +25,8 @@ def chunk(times: list[int | None], groups: list[int], **columns: list[object]) -
     return pa.table({**made, **columns})
 
 
-def packets(packing: Packing, table: pa.Table) -> list[dict[str, object]]:
-    return pack_chunk(packing, table).to_pylist()
+def packets(packing: Packing, table: pa.Table) -> list[dict[str, Any]]:
+    return list(pack_chunk(packing, table).to_pylist())
 
 
 def test_each_group_gets_its_rows_and_the_greatest_time_of_all() -> None:

@@ -1,8 +1,8 @@
 """The file sink: flat folders of files that anything can read while the job runs.
 
-A micro-batch is written to a hidden folder first and moved into place, file by file, under names that
-say the batch: `000042-0.parquet`. Files that an earlier try of the batch left are removed before, so a
-batch that is written again replaces itself.
+A micro-batch is written to a hidden folder first and moved into place, file by file, under names
+that say the batch: `000042-0.parquet`. Files that an earlier try of the batch left are removed
+before, so a batch that is written again replaces itself.
 """
 
 from __future__ import annotations

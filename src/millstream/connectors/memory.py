@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,7 +23,8 @@ class MemoryStream:
     def __init__(
         self, spark: SparkSession, schema: str | StructType, folder: Path | None = None
     ) -> None:
-        self.schema = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+        read = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+        self.schema = cast("StructType", read)
         self._arrow = to_arrow_schema(self.schema, timezone="UTC")
         self._folder = folder or Path(tempfile.mkdtemp(prefix="millstream-"))
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -53,7 +54,7 @@ class MemorySink:
 
     def write(self, rows: DataFrame, batch: int) -> int:
         self._batches[batch] = rows.toArrow()
-        return self._batches[batch].num_rows
+        return int(self._batches[batch].num_rows)
 
     @property
     def columns(self) -> list[str]:

@@ -18,7 +18,7 @@ from millstream.plan.nodes import SinkDef
 
 class Sink(Protocol):
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        """Write a micro-batch, running its plan exactly once; how many rows, where that is known."""
+        """Write a micro-batch, running its plan exactly once; how many rows, if that is known."""
         ...
 
 
@@ -44,7 +44,7 @@ class ConsoleSink:
 class NoopSink:
     """Runs the plan and keeps nothing; for measurements."""
 
-    def write(self, rows: DataFrame, batch: int) -> int | None:
+    def write(self, rows: DataFrame, batch: int) -> int | None:  # noqa: ARG002
         rows.write.format("noop").mode("overwrite").save()
         return None
 

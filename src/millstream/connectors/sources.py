@@ -59,7 +59,7 @@ def _must_exist(source: Source, path: str) -> None:
         )
 
 
-def _rate(spark: SparkSession, source: Source, base: Path) -> DataFrame:
+def _rate(spark: SparkSession, source: Source, base: Path) -> DataFrame:  # noqa: ARG001
     """Rows that make themselves: a running number and the time, under the names declared."""
     rows = spark.readStream.format("rate").option(
         "rowsPerSecond", source.option("rows.per.second", "10")

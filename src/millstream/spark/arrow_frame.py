@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 
-class _ArrowSeries(pd.Series):  # type: ignore[type-arg]
+class _ArrowSeries(pd.Series):  # type: ignore[misc]
     """A column that is in Arrow's memory already.
 
     Spark applies a converter to every value of a nested type; here there is nothing to convert.
@@ -18,7 +18,7 @@ class _ArrowSeries(pd.Series):  # type: ignore[type-arg]
         return self
 
 
-class ArrowFrame(pd.DataFrame):
+class ArrowFrame(pd.DataFrame):  # type: ignore[misc]
     @classmethod
     def of(cls, table: pa.Table) -> ArrowFrame:
         return cls(table.combine_chunks().to_pandas(types_mapper=pd.ArrowDtype))

@@ -84,7 +84,7 @@ def join(
         for field in side.fields:
             schema.add(side.frame.schema[field.wire])
     columns = tuple(schema.names)
-    for port in StructType.fromDDL(PORTS):
+    for port in cast("StructType", StructType.fromDDL(PORTS)):
         schema.add(port)
     delays = (node.left.delay, node.right.delay)
     inputs = tuple(map(HostInput, input_names(node), delays))

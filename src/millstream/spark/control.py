@@ -42,7 +42,7 @@ def prepare_folder(folder: Path) -> None:
 
 
 def end_of_input(folder: Path) -> None:
-    """Says that no input will come any more: all that is held comes out. Saying it twice is once."""
+    """Says that no input will come any more: all that is held comes out. Twice is once."""
     target = folder / END_FILE
     if target.exists():
         return

@@ -1,27 +1,27 @@
 """Spark starts this module as the parent of its Python workers (`spark.python.daemon.module`).
 
-Workers are forked from it, so what is imported here once is there at once in each of them: the first
-micro-batch would otherwise pay seconds for it. Imports only: a thread started before a fork is lost.
+Workers are forked from it, so what is imported here once is there at once in each of them: the
+first micro-batch would otherwise pay seconds for it. Imports only: a thread started before a fork
+is lost.
 """
 
 import os
-import sys
 
 if __name__ == "__main__":
     # Two workers of one host share its cores; Polars would start a thread a core in each.
     os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("MILLSTREAM_WORKER_THREADS", "1"))
 
-    import pandas  # noqa: F401
-    import polars  # noqa: F401
-    import pyarrow  # noqa: F401
+    import pandas as pd  # noqa: F401
+    import polars as pl  # noqa: F401
+    import pyarrow as pa  # noqa: F401
     import pyspark.daemon
     import pyspark.sql.pandas.serializers
     import pyspark.sql.streaming.proto.StateMessage_pb2
     import pyspark.sql.streaming.stateful_processor_api_client
     import pyspark.sql.streaming.stateful_processor_util
-    import pyspark.worker  # noqa: F401
+    import pyspark.worker
 
     import millstream.kernels.interval_join
     import millstream.spark.step  # noqa: F401
 
-    sys.exit(pyspark.daemon.manager())
+    pyspark.daemon.manager()

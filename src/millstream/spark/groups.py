@@ -1,7 +1,7 @@
 """Key groups: the unit of state. A row belongs to group `pmod(xxhash64(key), G)`, for ever.
 
-Spark places a group in partition `pmod(murmur3(label), P)`. Were a group's label simply its number,
-eight groups could fall six to two on two partitions. So labels are chosen: label i hashes to i modulo
+Spark places a group in partition `pmod(murmur3(label), P)`. Were a group's label its number, eight
+groups could fall six to two on two partitions. So labels are chosen: label i hashes to i modulo
 `SPREAD`, which spreads G groups evenly over every P that divides `SPREAD`.
 """
 

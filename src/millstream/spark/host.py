@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import (
+    StatefulProcessor,
+    StatefulProcessorHandle,
+)
 
 from millstream.spark.state import SparkState
 
@@ -53,11 +56,11 @@ class KernelHost(StatefulProcessor):
             self._kernel = pickle.loads(self._pickled)  # noqa: S301 -- our own, made above
         return self._kernel
 
-    def handleInputRows(  # noqa: N802 -- Spark's name
+    def handleInputRows(
         self,
         key: Any,
         rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803 -- Spark's name
+        timerValues: Any,
     ) -> Iterator[pd.DataFrame]:
         from millstream.spark.step import step
 

@@ -1,8 +1,8 @@
 """The native engine: the same plan on Spark's own stream-stream join and Spark's own watermark.
 
-Spark counts a row at its watermark as late and keeps time in milliseconds, so delays are a millisecond
-longer here: a row at the watermark is in time on both engines. The end of input is a row without a key
-at the end of time, on every source: it moves the watermark past all that is held.
+Spark counts a row at its watermark as late and keeps time in milliseconds, so delays are a
+millisecond longer here: a row at the watermark is in time on both engines. The end of input is a row
+without a key at the end of time, on every source: it moves the watermark past all that is held.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _between(left: str, right: str, node: IntervalJoin) -> Column:
 def _timed(
     spark: SparkSession, source: Source, frame: DataFrame, delay: int, control: str | None
 ) -> DataFrame:
-    """The source with Spark's watermark, and without what the other engine sets aside or refuses."""
+    """The source with Spark's watermark, without what the other engine sets aside or refuses."""
     time = F.col(f"`{source.time}`")
     if BAD in frame.columns:
         frame = _without_malformed(source, frame)
@@ -109,7 +109,7 @@ def _timed(
 
 
 def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
-    """Spark's join has no second output to set a record aside to: it stops at one, or never sees it."""
+    """Spark's join has no second output to set a record aside to, so it stops at one."""
     policy = "does not fit its schema, and the native engine cannot set records aside"
     advice = "Set 'engine' = 'columnar', or mend the input."
     if source.malformed is Malformed.FAIL:

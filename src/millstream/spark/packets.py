@@ -3,8 +3,8 @@
     rows ──pack──▶ packets ──exchange──▶ step
 
 A chunk of rows becomes one packet for every key group, also for groups it holds no rows for, since
-each packet carries the chunk's greatest event time: so every group learns every source's progress in
-the same micro-batch.
+each packet carries the chunk's greatest event time: so every group learns every source's progress
+in the same micro-batch.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def _split_malformed(
     if packing.malformed is Malformed.FAIL:
         raise RunError(
             "MS-RUN-MALFORMED",
-            f"source {packing.name} holds a record that does not fit its schema: {raw[0].as_py()!r}.",
+            f"source {packing.name} holds a record that does not fit its schema: "
+            f"{raw[0].as_py()!r}.",
             fix="Mend the input, or set 'malformed' = 'dead_letter' to set such records aside.",
         )
     rejected = pa.table(

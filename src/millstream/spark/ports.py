@@ -1,7 +1,7 @@
 """What a micro-batch gives beside its main rows: late rows, rejected records, statistics.
 
-They ride the main rows' plan and are caught on the way by an observation: the batch runs once, with no
-second pass and nothing cached. They reach the driver, which writes them to their sinks.
+They ride the main rows' plan and are caught on the way by an observation: the batch runs once, with
+no second pass and nothing cached. They reach the driver, which writes them to their sinks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The two sides of a join as Spark must prepare them: key hash, group, event time, columns to hold."""
+"""The sides of a join as Spark prepares them: key hash, group, event time, columns to hold."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _side(
 def _held_as(
     key: tuple[str, DataType, DataType], alias: str, fields: tuple[Field, ...]
 ) -> str | None:
-    """The packet column that holds just this key, 64 bits wide, so that it need not be held twice."""
+    """The packet column that holds just this key, 64 bits wide: it need not be held twice."""
     text, kind, common = key
     for field in fields:
         same = text.replace("`", "") in (field.name, f"{alias}.{field.name}")

@@ -1,7 +1,7 @@
 """Sources and SELECTs as Spark DataFrames, with the rows a WHERE drops still seen by the watermark.
 
 A filter before a stateful operator must not hold back time: on a stream where one row in a thousand
-passes, the watermark would crawl. So until rows are packed, a WHERE is a column (`KEEP`), not a filter.
+passes, the watermark would crawl. So until rows are packed, a WHERE is a column (`KEEP`).
 """
 
 from __future__ import annotations

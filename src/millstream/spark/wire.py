@@ -1,7 +1,8 @@
 """How values travel between Spark and kernels, exactly.
 
-A timestamp travels as its microseconds, a map as its entries; every other type is the same in Spark,
-Arrow and Polars. Keys and compared values of two types are cast to the one Spark would compare in.
+A timestamp travels as its microseconds, a map as its entries; every other type is the same in
+Spark, Arrow and Polars. Keys and compared values of two types are cast to the one in which Spark
+would compare them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def held(name: str, kind: DataType) -> None:
     elif not isinstance(inner, _COMPARABLE):
         raise PlanError(
             "MS-PLAN-COLUMN-TYPE",
-            f"column {name} is of type {kind.simpleString()}, which the columnar engine cannot hold.",
+            f"column {name} is of type {kind.simpleString()}, which the columnar engine cannot "
+            "hold.",
             fix="Leave the column out of the query, cast it to STRING, or set 'engine' = 'native'.",
         )
 
@@ -70,7 +72,7 @@ def from_wire(name: str, kind: DataType) -> Column:
 
 
 def comparable(column: Column, kind: DataType, common: DataType) -> Column:
-    """The column as it is compared: in the common type, and floats with one zero, as Spark joins."""
+    """The column as it is compared: in the common type, floats with one zero, as Spark does."""
     cast = column if kind == common else column.cast(common)
     if isinstance(common, FloatType | DoubleType):
         cast = cast + F.lit(0.0).cast(common)

@@ -1,4 +1,4 @@
-"""Runs cases on a real Spark: each input a streaming source, item i of every input in micro-batch i."""
+"""Runs cases on a real Spark: item i of every input arrives in micro-batch i."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class _Run:
             raise HarnessError(
                 "MS-TEST-INPUT",
                 f"the job reads {source.name}, and the case gives it no input.",
-                fix=f"Add it to inputs; with no rows if none shall arrive: {source.name}: {{rows: []}}",
+                fix=f"Add it to inputs; if no row shall arrive, as {source.name}: {{rows: []}}",
             )
         types = {column.name: column.type or "string" for column in source.columns}
         schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())

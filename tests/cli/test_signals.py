@@ -1,0 +1,74 @@
+"""A run that is told to stop ends cleanly, and the next one goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.jobs import project
+
+START = 240.0  # seconds: a busy machine takes its time to start Spark
+
+
+def started(job: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "millstream.cli", "run", str(job), "--cores", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_batch(run: subprocess.Popen[str]) -> list[str]:
+    """Read what the run says until it has done a batch."""
+    assert run.stderr is not None
+    told, until = [], time.monotonic() + START
+    for line in run.stderr:
+        told.append(line.rstrip("\n"))
+        if " batch " in line and "rows in" in line:
+            return told
+        assert time.monotonic() < until, told
+    raise AssertionError(f"the run ended: {told}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_sigterm_ends_a_run_cleanly_and_the_next_goes_on_until_ctrl_c(tmp_path):
+    job = project(tmp_path)
+    run = started(job)
+    wait_for_batch(run)
+    run.send_signal(signal.SIGTERM)
+    out, told = run.communicate(timeout=120)
+    assert run.returncode == 0, told
+    assert "Stopping. A batch under way is given up and done again by the next run." in told
+    assert "Stopped. To go on, run it again with " in told
+    assert "\nadds up\n" in out
+    assert "Traceback" not in told
+    assert "WARN" not in told
+
+    (tmp_path / "in/orders/2.csv").write_text("id,amount,at\nC,3,2026-01-15T10:06:00Z\n")
+    run = started(job)
+    assert any("resuming from batch 1" in line for line in wait_for_batch(run))
+    run.send_signal(signal.SIGINT)
+    out, told = run.communicate(timeout=120)
+    assert run.returncode == 130, told
+    assert "in                      3          1" in out
+    assert "Traceback" not in told
+
+
+@pytest.mark.slow
+def test_a_stop_while_spark_starts_is_heard_at_once(tmp_path):
+    run = started(project(tmp_path))
+    assert run.stderr is not None
+    while "starting Spark" not in run.stderr.readline():
+        pass
+    begun = time.monotonic()
+    os.kill(run.pid, signal.SIGINT)
+    run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert time.monotonic() - begun < 10

@@ -1,0 +1,115 @@
+"""A checkpoint says where to go on, and refuses what it does not fit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.jobs import JOIN, SOURCES, command, project
+
+from millstream.errors import StateError
+from millstream.plan.build import build_job
+from millstream.plan.nodes import Pipeline
+from millstream.run.checkpoint import Checkpoint, locked
+
+
+def pipeline(text: str = JOIN) -> Pipeline:
+    return build_job(SOURCES + text).pipelines[0]
+
+
+def begin(folder: Path, *, batches: int = 1) -> Checkpoint:
+    """A checkpoint as Spark leaves it after some batches."""
+    checkpoint = Checkpoint(folder)
+    for name in ("offsets", "commits"):
+        (checkpoint.spark / name).mkdir(parents=True, exist_ok=True)
+        for batch in range(batches):
+            (checkpoint.spark / name / str(batch)).write_text("v1")
+            (checkpoint.spark / name / f".{batch}.crc").write_text("")
+    return checkpoint
+
+
+def test_the_next_batch_is_the_one_after_the_last_that_was_done(tmp_path):
+    assert Checkpoint(tmp_path).next_batch == 0
+    checkpoint = begin(tmp_path, batches=12)
+    assert checkpoint.next_batch == 12
+    (checkpoint.spark / "commits/11").unlink()
+    assert checkpoint.next_batch == 11
+
+
+def test_the_first_number_of_key_groups_holds(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    assert checkpoint.open(pipeline(), 8) == 8
+    begin(tmp_path)
+    assert checkpoint.open(pipeline(), 32) == 8
+
+
+def test_a_changed_plan_is_refused_with_what_changed(tmp_path):
+    Checkpoint(tmp_path).open(pipeline(), 8)
+    begin(tmp_path)
+    changed = JOIN.replace("1 HOUR", "2 HOURS").replace("LEFT JOIN", "JOIN")
+    with pytest.raises(StateError) as caught:
+        Checkpoint(tmp_path).open(pipeline(changed), 8)
+    assert caught.value.code == "MS-STATE-CHANGED"
+    assert caught.value.cause == (
+        f"the checkpoint {tmp_path} was made by another plan of shipped: "
+        "join bound: [0s, 1h] -> [0s, 2h]; join type: left -> inner."
+    )
+
+
+def test_a_plan_may_change_before_its_first_batch(tmp_path):
+    Checkpoint(tmp_path).open(pipeline(), 8)
+    assert Checkpoint(tmp_path).open(pipeline(JOIN.replace("1 HOUR", "2 HOURS")), 4) == 4
+
+
+def test_run_refuses_a_changed_plan_before_spark_is_started(tmp_path):
+    job = project(tmp_path)
+    folder = tmp_path / ".millstream/job/shipped"
+    Checkpoint(folder).open(pipeline(), 8)
+    begin(folder)
+    job.write_text(SOURCES + JOIN.replace("1 HOUR", "90 MINUTES"))
+    done = command("run", job, "--once")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("MS-STATE-CHANGED\n")
+    assert "join bound: [0s, 1h] -> [0s, 1h 30m]" in done.stderr
+
+
+def test_run_refuses_a_checkpoint_whose_input_has_ended(tmp_path):
+    job = project(tmp_path)
+    folder = tmp_path / ".millstream/job/shipped"
+    Checkpoint(folder).open(pipeline(), 8)
+    begin(folder)
+    Checkpoint(folder).end()
+    done = command("run", job, "--once", "--flush")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("MS-STATE-ENDED\n")
+    assert "Add --fresh to start anew" in done.stderr
+
+
+def test_run_refuses_to_write_over_another_run_s_files(tmp_path):
+    job = project(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/000000-0.csv").write_text("id,amount,carrier\n")
+    done = command("run", job, "--once")
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"MS-STATE-SINK at {job}, line 8, ")
+    assert f"{tmp_path}/out holds files of another run" in done.stderr
+
+
+def test_a_checkpoint_is_used_by_one_process_at_a_time(tmp_path):
+    job = project(tmp_path)
+    checkpoint = tmp_path / ".millstream/job"
+    with locked(checkpoint):
+        done = subprocess.run(
+            [sys.executable, "-m", "millstream.cli", "run", str(job), "--once"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("MS-STATE-IN-USE\n")
+    assert "is in use by another run (process " in done.stderr
+    with locked(checkpoint):
+        pass

@@ -1,0 +1,67 @@
+"""A job goes on where it was: same rows, and an account that goes on adding up."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.run.trial import Trial, at
+
+from millstream.errors import StateError
+
+SQL = """
+CREATE SOURCE orders (id STRING, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in/orders', 'format' = 'csv');
+CREATE SOURCE shipments (id STRING, carrier STRING, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in/shipments', 'format' = 'csv');
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'csv') AS
+SELECT o.id, s.carrier FROM orders o LEFT JOIN shipments s
+  ON o.id = s.id AND s.at BETWEEN o.at AND o.at + INTERVAL 10 MINUTES;
+"""
+
+
+@pytest.fixture
+def trial(spark, tmp_path):
+    made = Trial(spark, tmp_path, SQL)
+    made.add("orders", "1.csv", ["id,at", f"A,{at(0)}", f"B,{at(1)}", f"C,{at(2)}"])
+    made.add("shipments", "1.csv", ["id,carrier,at", f"B,UPS,{at(4)}"])
+    return made
+
+
+@pytest.mark.slow
+def test_three_runs_give_what_one_would_and_the_account_goes_on(trial):
+    first = trial.once()
+    assert (first.total_in, first.rows_out) == (4, 1)
+    assert sum(each["held"] for each in first.inputs) == 4
+
+    trial.add("shipments", "2.csv", ["id,carrier,at", f"C,DHL,{at(12)}", f"A,UPS,{at(10, 1)}"])
+    second = trial.once()
+    assert (second.total_in, second.matches, second.rows_out) == (6, 2, 2)
+
+    trial.add("orders", "2.csv", ["id,at", f"D,{at(30)}"])
+    last = trial.flushed()
+    assert (last.total_in, last.matches, last.unmatched, last.rows_out) == (7, 2, 2, 4)
+    assert sum(each["held"] for each in last.inputs) == 0
+    assert trial.rows() == Counter([("B", "UPS"), ("C", "DHL"), ("A", ""), ("D", "")])
+
+
+@pytest.mark.slow
+def test_a_batch_that_was_written_but_not_done_is_written_again_in_its_place(trial):
+    first = trial.once()
+    rows = trial.rows()
+    assert rows == Counter([("B", "UPS")])
+    commits = trial.folder / "checkpoint/out/spark/commits"
+    for file in commits.glob("*0*"):  # as after a crash between the sink's write and the commit
+        file.unlink()
+    again = trial.once()
+    assert trial.rows() == rows
+    assert again.as_data() == first.as_data()
+
+
+def test_a_changed_plan_does_not_go_on_from_an_old_checkpoint(trial):
+    trial.once()
+    trial.sql = SQL.replace("10 MINUTES", "20 MINUTES")
+    with pytest.raises(StateError) as caught:
+        trial.start()
+    assert caught.value.code == "MS-STATE-CHANGED"
+    assert "join bound: [0s, 10m] -> [0s, 20m]" in caught.value.cause

@@ -1,0 +1,81 @@
+"""How a job runs: the command line before SET, SET before defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.jobs import JOIN, SOURCES
+
+from millstream.errors import PlanError, PropertyError
+from millstream.plan.build import build_job
+from millstream.plan.nodes import Job
+from millstream.run.settings import settings_of
+
+LATE = "EMIT CHANGES WITH ('late.policy' = 'side_output', 'late.sink' = 'late')"
+SECOND = JOIN.replace("SINK shipped", "SINK again").replace("'out'", "'again'")
+
+
+def job(*settings: str) -> Job:
+    return build_job("".join(f"SET {setting};\n" for setting in settings) + SOURCES + JOIN)
+
+
+def test_defaults(tmp_path):
+    settings = settings_of(job(), tmp_path / "orders.sql")
+    assert settings.base == tmp_path
+    assert settings.checkpoint == tmp_path / ".millstream/orders"
+    assert settings.trigger == {"processingTime": "0 milliseconds"}
+    assert settings.groups is None
+
+
+def test_set_gives_paths_relative_to_the_job_and_the_command_line_wins(tmp_path):
+    made = job("'checkpoint' = 'keep/here'", "'trigger' = '10s'", "'key_groups' = '8'")
+    settings = settings_of(made, tmp_path / "job.sql")
+    assert settings.checkpoint == tmp_path / "keep/here"
+    assert settings.trigger == {"processingTime": "10000 milliseconds"}
+    assert settings.groups == 8
+    given = settings_of(made, tmp_path / "job.sql", checkpoint=Path("there"), every="1s")
+    assert given.checkpoint == Path("there")
+    assert given.trigger == {"processingTime": "1000 milliseconds"}
+
+
+def test_once_is_what_is_available_now_and_a_flush_needs_a_query_that_goes_on(tmp_path):
+    file = tmp_path / "job.sql"
+    assert settings_of(job("'trigger' = 'once'"), file).trigger == {"availableNow": True}
+    assert settings_of(job(), file, once=True).trigger == {"availableNow": True}
+    flushed = settings_of(job(), file, once=True, flush=True)
+    assert flushed.trigger == {"processingTime": "0 milliseconds"}
+
+
+def test_spark_settings_go_to_spark(tmp_path):
+    made = job("'spark.sql.shuffle.partitions' = '4'", "'key_groups' = '8'")
+    assert settings_of(made, tmp_path / "job.sql").spark == (("spark.sql.shuffle.partitions", "4"),)
+
+
+def test_a_trigger_that_is_none_is_refused(tmp_path):
+    with pytest.raises(PropertyError, match=r"^MS-PROP-TRIGGER: 'now' is not a duration\."):
+        settings_of(job("'trigger' = 'now'"), tmp_path / "job.sql")
+
+
+def test_a_setting_without_effect_is_refused(tmp_path):
+    with pytest.raises(PlanError, match=r"^MS-PLAN-NOT-YET: 'batch.target' cannot be used yet\."):
+        settings_of(job("'batch.target' = '1s'"), tmp_path / "job.sql")
+
+
+def test_two_queries_do_not_share_a_sink_of_late_rows(tmp_path):
+    sink = "CREATE SINK late WITH ('connector' = 'file', 'path' = 'late');\n"
+    queries = [f"{text.rstrip().rstrip(';')} {LATE};\n" for text in (JOIN, SECOND)]
+    made = build_job(SOURCES + sink + "".join(queries))
+    with pytest.raises(PlanError) as caught:
+        settings_of(made, tmp_path / "job.sql")
+    assert caught.value.code == "MS-PLAN-SHARED-SINK"
+    assert caught.value.cause == (
+        "late rows of shipped and late rows of again both go to the sink late, and would replace "
+        "each other batch by batch."
+    )
+
+
+def test_dead_letters_of_two_sources_may_share_a_sink(tmp_path):
+    sources = SOURCES.replace("'csv'", "'csv', 'dead_letter.sink' = 'bad'")
+    sink = "CREATE SINK bad WITH ('connector' = 'file', 'path' = 'bad');\n"
+    settings_of(build_job(sources + sink + JOIN), tmp_path / "job.sql")
