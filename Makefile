@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup ## join the example's orders to their shipments, once
-	cd examples/orders && ../../$(BIN)/millstream run job.sql --once
+	cd examples/orders && ../../$(BIN)/millstream run job.sql --once --flush --fresh
 
 test: setup ## run all tests that need no service and little time (PYTEST_ARGS="…" for more)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -40,4 +40,5 @@ bench: setup ## run the benchmarks
 clean: ## remove .venv and everything that was built or written
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf spark-warehouse metastore_db derby.log out checkpoints
+	rm -rf examples/*/out examples/*/.millstream
 	find src tests docs examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,8 +1,8 @@
 """The native engine: the same plan on Spark's own stream-stream join and Spark's own watermark.
 
 Spark counts a row at its watermark as late and keeps time in milliseconds, so delays are a
-millisecond longer here: a row at the watermark is in time on both engines. The end of input is a row
-without a key at the end of time, on every source: it moves the watermark past all that is held.
+millisecond longer here: a row at the watermark is in time on both engines. The end of input is a
+row without a key at the end of time, on every source: it moves the watermark past all that is held.
 """
 
 from __future__ import annotations

@@ -1,0 +1,70 @@
+"""The book's jobs and cases run on Spark."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.docs.test_docs import chosen
+
+from millstream.connectors.memory import MemorySink, MemoryStream
+from millstream.plan.build import build_job
+from millstream.plan.nodes import SinkDef, Source
+from millstream.run.job import JobRun
+from millstream.testing.case import ENGINES
+from millstream.testing.load import load_file
+from millstream.testing.runner import Result, run_cases
+from millstream.testing.spark_runner import SparkRunner
+
+pytestmark = pytest.mark.slow
+
+
+def no_rows(spark: SparkSession, source: Source) -> DataFrame:
+    """A stream that a micro-batch finds empty: enough for Spark to resolve and run a query."""
+    columns = (f"`{column.name}` {column.type}" for column in source.columns)
+    stream = MemoryStream(spark, ", ".join(columns))
+    stream.add()
+    return stream.frame()
+
+
+@pytest.mark.parametrize("block", chosen("sql", "run"), ids=str)
+def test_a_job_runs(block, spark, tmp_path):
+    sinks: dict[str, MemorySink] = {}
+
+    def open_sink(sink: SinkDef) -> MemorySink:
+        return sinks.setdefault(sink.name, MemorySink())
+
+    job = build_job(block.declared + block.text)
+    run = JobRun(spark, job, tmp_path, tmp_path, sources=no_rows, sinks=open_sink)
+    try:
+        run.start({"processingTime": "0 seconds"})
+        run.process_available()
+        run.flush()
+    finally:
+        run.stop()
+    assert {pipeline.sink.name for pipeline in job.pipelines} <= sinks.keys()
+    assert [row for sink in sinks.values() for row in sink.rows()] == []
+
+
+class Failures:
+    """A report that keeps what failed."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def start(self, *_: object) -> None: ...
+
+    def done(self, result: Result) -> None:
+        if result.verdict == "failed":
+            self.found.append(f"{result.case.name} [{result.engine}]: {result.detail}")
+
+    def close(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize("block", chosen("yaml", "run"), ids=str)
+def test_a_case_passes(block, spark, tmp_path):
+    path = tmp_path / "a.test.yaml"
+    path.write_text(block.text)
+    failures = Failures()
+    code = run_cases(load_file(path), SparkRunner(spark), ENGINES, failures)
+    assert failures.found == []
+    assert code == 0
