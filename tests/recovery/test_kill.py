@@ -87,13 +87,11 @@ def rows(folder: Path) -> Counter[str]:
 
 def committed(folder: Path) -> int:
     commits = folder / "killed-checkpoint" / "joined" / "spark" / "commits"
-    return (
-        len([name for name in os.listdir(commits) if name.isdecimal()]) if commits.is_dir() else 0
-    )
+    return len([1 for file in commits.glob("*") if file.name.isdecimal()])
 
 
 def kill_after(process: subprocess.Popen[str], folder: Path, batches: int, delay: float) -> None:
-    """Kill -9 the job and all it started, once so many more batches are done, and a moment later."""
+    """Kill -9 the job and all it started, a moment after so many more batches are done."""
     goal = committed(folder) + batches
     deadline = time.monotonic() + 200
     while process.poll() is None and committed(folder) < goal and time.monotonic() < deadline:

@@ -87,7 +87,8 @@ def join(
     for port in cast("StructType", StructType.fromDDL(PORTS)):
         schema.add(port)
     delays = (node.left.delay, node.right.delay)
-    inputs = tuple(map(HostInput, input_names(node), delays))
+    hashes = (sides.left.hash_from, sides.right.hash_from)
+    inputs = tuple(map(HostInput, input_names(node), delays, hashes))
     kernel = IntervalJoinKernel(_spec(node, sides, groups), _polars_types(sides))
     host = KernelHost(kernel, inputs, columns)
     raw = stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")

@@ -29,10 +29,14 @@ PORTS = "_port tinyint, _from int, _blob binary"
 
 @dataclass(frozen=True, slots=True)
 class HostInput:
-    """One input of the operator: its name in accounts, and its watermark's delay."""
+    """One input of the operator: its name in accounts, and its watermark's delay.
+
+    `hash_from` names a column of its packets that is the key's hash as it stands, if one is.
+    """
 
     name: str
     delay: int
+    hash_from: str | None = None
 
 
 class KernelHost(StatefulProcessor):

@@ -41,6 +41,7 @@ class Side:
     packing: Packing
     fields: tuple[Field, ...]
     keys: tuple[str, ...]
+    hash_from: str | None  # the packet column that is the key's hash as it stands, if one is
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +146,18 @@ def _side(
     columns = [
         group.cast("int").alias(GROUP),
         time,
-        F.when(matchable, key_hash).alias(HASH),
         *(to_wire(F.col(f"`{field.name}`"), field.type).alias(field.wire) for field in fields),
         *(
             comparable(F.expr(text), kind, common).alias(f"{letter}x{i}")
             for i, (text, kind, common) in enumerate(compared)
         ),
     ]
+    held_as = _held_as(keys[0], side.alias, fields) if key_is_hash else None
+    hash_from = held_as if where is None else None
+    if hash_from is None:
+        columns.append(F.when(matchable, key_hash).alias(HASH))
     if key_is_hash:
-        key_names: tuple[str, ...] = (_held_as(keys[0], side.alias, fields) or HASH,)
+        key_names: tuple[str, ...] = (held_as or HASH,)
     else:
         key_names = tuple(f"{letter}k{i}" for i in range(len(wired)))
         columns += [key.alias(name) for key, name in zip(wired, key_names, strict=True)]
@@ -169,7 +173,7 @@ def _side(
         missing_time=source.missing_time,
         malformed=source.malformed,
     )
-    return Side(frame.select(*columns), packing, fields, key_names)
+    return Side(frame.select(*columns), packing, fields, key_names, hash_from)
 
 
 def _held_as(

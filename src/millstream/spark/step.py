@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from millstream.kernels.base import Clock, StepResult, frames
+from millstream.kernels.base import HASH, Clock, StepResult, frames
 from millstream.spark import packets
 from millstream.spark.arrow_frame import ArrowFrame
 from millstream.spark.host import LATE, MAIN, REJECTED, STATS, HostInput, KernelHost
@@ -34,7 +34,7 @@ def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator
         if packet.kind == packets.REJECTED:
             yield _packet_row(host.columns, REJECTED, packet.source, cast("bytes", packet.blob))
         elif packet.blob is not None:
-            frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(packet.blob)))
+            frame = _frame(host.inputs[packet.source], packet.blob)
             arrived.setdefault(packet.source, []).append(frame)
     clock = Clock(before, progress.watermark(host.inputs))
     inputs = {
@@ -68,6 +68,13 @@ def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
             frame["kind"], frame["source"], frame["top"], frame["blob"], frame["tally"], strict=True
         ):
             yield _Packet(int(kind), int(source), None if pd.isna(top) else int(top), blob, tally)
+
+
+def _frame(source: HostInput, blob: bytes) -> pl.DataFrame:
+    frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(blob)))
+    if source.hash_from is None:
+        return frame
+    return frame.with_columns(pl.col(source.hash_from).alias(HASH))
 
 
 def _main_rows(columns: tuple[str, ...], frame: pl.DataFrame) -> pd.DataFrame:
