@@ -26,7 +26,10 @@ class Task:
 
 
 class PeakMemory(threading.Thread):
-    """The greatest memory of this process and all its children, shared pages counted once."""
+    """The greatest resident memory of this process and all its children.
+
+    Pages that forked workers share count for each; to count them once would slow the run down.
+    """
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -39,8 +42,8 @@ class PeakMemory(threading.Thread):
             total = 0
             for process in (me, *me.children(recursive=True)):
                 try:
-                    total += process.memory_full_info().pss
-                except (psutil.Error, AttributeError):
+                    total += process.memory_info().rss
+                except psutil.Error:
                     continue
             self.peak = max(self.peak, total)
 

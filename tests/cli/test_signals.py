@@ -61,6 +61,41 @@ def test_sigterm_ends_a_run_cleanly_and_the_next_goes_on_until_ctrl_c(tmp_path):
     assert "Traceback" not in told
 
 
+def test_a_second_signal_ends_the_process_at_once():
+    code = """
+import os, signal, time
+from millstream.cli.interrupt import Signals
+with Signals() as signals:
+    os.kill(os.getpid(), signal.SIGINT)
+    assert signals.heard is signal.SIGINT
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr == "\nKilled. The next run goes on from the last batch that was done.\n"
+
+
+def test_a_spark_that_does_not_start_is_told_by_its_own_words(tmp_path):
+    job = project(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "millstream.cli", "run", str(job), "--once", "--quiet"],
+        env=os.environ | {"JAVA_HOME": str(tmp_path / "no-java")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    code, cause, fix = done.stderr.splitlines()
+    assert code == "MS-RUN-SPARK"
+    assert cause.startswith("Spark did not start: ")
+    assert cause.endswith(f"{tmp_path}/no-java/bin/java: No such file or directory")
+    assert f"All that Spark said is in {tmp_path}/.millstream/job/spark.log." in fix
+
+
 @pytest.mark.slow
 def test_a_stop_while_spark_starts_is_heard_at_once(tmp_path):
     run = started(project(tmp_path))

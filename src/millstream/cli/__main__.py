@@ -2,4 +2,5 @@
 
 from millstream.cli.main import app
 
-app(prog_name="millstream")
+if __name__ == "__main__":
+    app(prog_name="millstream")

@@ -94,7 +94,8 @@ class Checkpoint:
                 "MS-STATE-CHANGED",
                 f"the checkpoint {self.folder} was made by another plan of {pipeline.name}: "
                 f"{listed}.",
-                fix="Undo the change to go on, or start anew with another --checkpoint.",
+                fix="Undo the change to go on, or start anew: with --fresh, which removes what was "
+                "written, or with another --checkpoint.",
             )
 
 

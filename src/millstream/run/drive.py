@@ -15,6 +15,7 @@ from millstream.run.settings import RunSettings
 
 _POLL = 0.2
 _PATIENCE = 30.0
+_STARTING = "starting queries"
 
 
 @dataclass(slots=True)
@@ -47,9 +48,11 @@ class Drive:
         self._stopping.set()
         if self.run is None:
             return
+        # Queries may still be started; then the thread itself stops them.
+        patience = _PATIENCE if self.phase == _STARTING else 1.0
         self.phase = "stopping"
         self.run.stop()
-        self.done(_PATIENCE)
+        self.done(patience)
 
     def _work(self) -> None:
         try:
@@ -73,7 +76,7 @@ class Drive:
                 self.run.stop()
 
     def _run(self, run: JobRun) -> None:
-        self.phase = "starting queries"
+        self.phase = _STARTING
         run.start(self.settings.trigger)
         self.phase = "running"
         if self.settings.flush:
