@@ -56,7 +56,7 @@ def run(task: Task) -> dict[str, Any]:
     from pyspark.sql import functions as F
 
     import millstream as ms
-    from millstream.spark.session import HDFS_BACKED, ROCKSDB, local_session
+    from millstream.spark.session import HDFS_BACKED, ROCKSDB, local_session, warm
 
     provider = HDFS_BACKED if task.engine == "native-hdfs" else ROCKSDB
     conf = {
@@ -65,6 +65,11 @@ def run(task: Task) -> dict[str, Any]:
         "spark.sql.streaming.numRecentProgressUpdates": "1000",
     }
     spark = local_session(task.cores, **conf)
+    memory = PeakMemory()
+    memory.start()
+    started = time.monotonic()
+    if task.engine == "columnar":
+        warm(spark)
 
     def read(name: str, schema: str) -> Any:
         reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
@@ -93,9 +98,6 @@ def run(task: Task) -> dict[str, Any]:
         )
         joined = left.join(right, within, task.how).select("o.order_id", *columns[1:])
 
-    memory = PeakMemory()
-    memory.start()
-    started = time.monotonic()
     query = (
         joined.writeStream.format("noop")
         .option("checkpointLocation", task.checkpoint)
