@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from millstream.api import Stream, account, end_of_input, sql, stream
     from millstream.errors import MillstreamError
+    from millstream.temporal import OnLimit, StateLimit
 
     __version__: str
 
-__all__ = ["MillstreamError", "Stream", "account", "end_of_input", "sql", "stream"]
+__all__ = [
+    "MillstreamError",
+    "OnLimit",
+    "StateLimit",
+    "Stream",
+    "account",
+    "end_of_input",
+    "sql",
+    "stream",
+]
+_ELSEWHERE = {"MillstreamError": "errors", "OnLimit": "temporal", "StateLimit": "temporal"}
 
 
 def __getattr__(name: str) -> Any:
@@ -22,5 +33,4 @@ def __getattr__(name: str) -> Any:
         return metadata.version("millstream")
     if name not in __all__:
         raise AttributeError(f"module 'millstream' has no attribute {name!r}")
-    home = "millstream.errors" if name == "MillstreamError" else "millstream.api"
-    return getattr(import_module(home), name)
+    return getattr(import_module(f"millstream.{_ELSEWHERE.get(name, 'api')}"), name)

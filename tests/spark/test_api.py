@@ -120,6 +120,14 @@ def test_mistakes_are_told_before_anything_runs(spark) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    names = ["MillstreamError", "Stream", "account", "end_of_input", "sql", "stream"]
-    assert sorted(ms.__all__) == names
+    assert ms.__all__ == [
+        "MillstreamError",
+        "OnLimit",
+        "StateLimit",
+        "Stream",
+        "account",
+        "end_of_input",
+        "sql",
+        "stream",
+    ]
     assert all(hasattr(ms, name) for name in ms.__all__)

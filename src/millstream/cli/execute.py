@@ -19,7 +19,8 @@ from millstream.cli.load import placed_in
 from millstream.cli.result import as_data, show
 from millstream.cli.words import shown
 from millstream.errors import MillstreamError, StateError
-from millstream.plan.nodes import Job
+from millstream.plan.check import choose_engine
+from millstream.plan.nodes import Engine, Job
 from millstream.plan.walk import joins_of
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.destinations import forget, refuse_foreign_files
@@ -27,7 +28,7 @@ from millstream.run.drive import Drive
 from millstream.run.progress import progress_of
 from millstream.run.settings import FOLDER, RunSettings
 from millstream.spark.control import has_ended
-from millstream.spark.session import active_session, session
+from millstream.spark.session import active_session, session, warm
 
 _POLL = 0.25
 
@@ -74,7 +75,10 @@ def _run(request: Request, held: ExitStack) -> int:
     before = active_session()
 
     def start() -> SparkSession:
-        return before or session(dict(request.settings.spark), request.cores, log)
+        spark = before or session(dict(request.settings.spark), request.cores, log)
+        if any(choose_engine(each)[0] is Engine.COLUMNAR for each in request.job.pipelines):
+            warm(spark)
+        return spark
 
     drive = Drive(request.job, request.settings, start, log)
     with Signals() as signals:

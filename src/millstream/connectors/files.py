@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 
+import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark.sql import DataFrame
 
@@ -35,11 +36,26 @@ class FileSink:
             rows.write.mode("overwrite").options(**self._options).format(self._form).save(written)
             for stale in self._files(system, root, f"{batch:06d}-"):
                 system.delete_file(stale)
-            for number, part in enumerate(self._files(system, hidden, "part-")):
+            parts = [
+                part
+                for part in self._files(system, hidden, "part-")
+                if self._holds_rows(system, part)
+            ]
+            for number, part in enumerate(parts):
                 system.move(part, f"{root}/{batch:06d}-{number}.{self._form}")
         finally:
             system.delete_dir(hidden)
         return None
+
+    def _holds_rows(self, system: fs.FileSystem, part: str) -> bool:
+        """Spark writes a file, if only a header, for a batch without rows; nobody needs that."""
+        with system.open_input_file(part) as file:
+            if self._form == "parquet":
+                return bool(pq.read_metadata(file).num_rows)
+            if self._options.get("header") == "true":
+                start = file.read(1 << 16)
+                return file.size() > len(start) or b"\n" in start.rstrip(b"\n")
+            return bool(file.size())
 
     @staticmethod
     def _files(system: fs.FileSystem, folder: str, prefix: str) -> list[str]:

@@ -67,6 +67,7 @@ class _Run:
             base=self.case.path.parent,
             sources=self._source,
             sinks=self._sink,
+            groups=self._groups(),
         )
         try:
             run.start({"processingTime": "0 seconds"})
@@ -83,6 +84,18 @@ class _Run:
                     "MS-TEST-ACCOUNT", f"the account of rows does not add up: {'; '.join(errors)}."
                 )
         return Outcome(tables={name: _table(sink) for name, sink in self.sinks.items()})
+
+    def _groups(self) -> int | None:
+        """Of a case's settings, the one that changes what runs; Spark's are the session's."""
+        for name in self.case.settings:
+            if name not in ("key_groups", "engine", "checkpoint", "trigger"):
+                raise HarnessError(
+                    "MS-TEST-SETTING",
+                    f"the setting {name!r} cannot be changed for one case.",
+                    fix="Leave it out; a case can set 'key_groups'.",
+                )
+        chosen = self.case.settings.get("key_groups") or self.job.setting("key_groups")
+        return int(chosen) if chosen else None
 
     def _source(self, spark: SparkSession, source: Source) -> DataFrame:
         given = self.case.inputs.get(source.name)
