@@ -86,6 +86,7 @@ def run(task: Task) -> dict[str, Any]:
             f"AND s.event_time BETWEEN o.event_time AND o.event_time + {bound}",
             orders=ms.stream(orders, time="event_time", delay="5s"),
             shipments=ms.stream(shipments, time="event_time", delay="5s"),
+            key_groups=task.cores,  # one a partition, as `millstream run` has it
         )
     else:
         left, right = (
