@@ -52,7 +52,7 @@ LOCAL = {
         "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
     ),
     # A small file is one task. Spark would cut it in as many as there are cores, but a Parquet file
-    # of one row group has all its rows in one of them, and an empty task costs a worker's round trip.
+    # of one row group has its rows in one of them, and an empty task costs a worker's round trip.
     "spark.sql.files.minPartitionNum": "1",
     # A polling loop that sleeps is latency a laptop need not have.
     "spark.sql.streaming.pollingDelay": "5ms",
