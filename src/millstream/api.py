@@ -15,7 +15,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.errors import PlanError
+from millstream.errors import PlanError, PropertyError
 from millstream.observe.account import Account, of_join
 from millstream.plan.build import build_query
 from millstream.plan.check import check_pipeline, choose_engine
@@ -32,10 +32,11 @@ from millstream.plan.nodes import (
     SinkDef,
     Source,
 )
+from millstream.plan.walk import joins_of
 from millstream.spark.compile import compile_pipeline
 from millstream.spark.control import end_of_input as _say_end
 from millstream.spark.ports import OBSERVED, observed_stats
-from millstream.temporal import Bounds, MissingTime, StateLimit, Watermark, parse_span
+from millstream.temporal import Bounds, LateAction, MissingTime, StateLimit, Watermark, parse_span
 
 KEY_GROUPS = 8  # state is kept by key group, so their number must not change between two runs
 _WATERMARK = "spark.watermarkDelayMs"
@@ -108,6 +109,12 @@ def stream(frame: DataFrame, *, time: str, delay: str = "0s", missing: str = "er
     `missing` says what becomes of a row without a time: "error", "skip" or "wall_clock".
     """
     _must_have(frame, time)
+    if missing not in list(MissingTime):
+        raise PropertyError(
+            "MS-PROP-VALUE",
+            f"{missing!r} is no way to treat a missing time.",
+            fix=f"Use one of {', '.join(MissingTime)}.",
+        )
     return Stream(frame, time, parse_span(delay), MissingTime(missing))
 
 
@@ -150,13 +157,13 @@ def account(query: StreamingQuery) -> Account | None:
     Of a query that a DataFrame of this API is written by, with one columnar join.
     """
     for progress in reversed(query.recentProgress):
-        found = progress.observedMetrics.get(OBSERVED)
-        if found is not None and found["stats"]:
-            stats = observed_stats(found["stats"])
-            names = tuple(stats[0]["tops"])
-            made = of_join((names[0], names[1]), stats, 0)
-            made.rows_out = made.matches + made.unmatched
-            return made
+        for name, found in progress.observedMetrics.items():
+            if name.startswith(OBSERVED) and found["stats"]:
+                stats = observed_stats(found["stats"])
+                names = tuple(stats[0]["tops"])
+                made = of_join((names[0], names[1]), stats, 0)
+                made.rows_out = made.matches + made.unmatched
+                return made
     return None
 
 
@@ -164,6 +171,14 @@ def _rows(
     pipeline: Pipeline, frames: Mapping[str, DataFrame], control: str | Path | None, groups: int
 ) -> DataFrame:
     check_pipeline(pipeline)
+    for join in joins_of(pipeline.root):
+        if join.late.action is LateAction.SIDE_OUTPUT:
+            raise PlanError(
+                "MS-PLAN-LATE-SINK",
+                "a DataFrame has no second output for late rows.",
+                fix="Take 'late.policy' out, or run the query with `millstream run`.",
+                place=join.place,
+            )
     if control is not None:
         Path(control).mkdir(parents=True, exist_ok=True)
     spark = next(iter(frames.values())).sparkSession

@@ -101,3 +101,40 @@ def test_a_silent_input_holds_unmatched_rows_until_the_end(spark) -> None:
     assert sorted(rows) == [(0, None), (1, None), (2, None)]
     assert account is not None
     assert account.unmatched == 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [("r.id AS r_id", [(None,), (10,), (11,)]), ("'x' AS tag", [("x",)] * 3)],
+)
+def test_a_side_of_which_no_column_is_read_still_joins(spark, columns: str, expected) -> None:
+    lefts = [Row(1, 0, ("a", 1)), Row(2, 0, ("a", 2))]
+    rights = [Row(10, 1, ("a", 1)), Row(11, 2, ("a", 1))]
+    text = (
+        f"SELECT {columns} FROM l LEFT JOIN r ON l.k2 = r.k2 "
+        "AND r.t BETWEEN l.t AND l.t + INTERVAL '5' SECOND"
+    )
+    rows, _ = JoinOnSpark(spark, text).run([(lefts, rights)])
+    assert sorted(rows, key=str) == sorted(expected, key=str)
+
+
+def test_a_condition_guards_the_expressions_that_rely_on_it(spark) -> None:
+    """With ANSI casts, a key that is no number would stop the job, had it not been filtered out."""
+    lefts = [Row(1, 0, ("7", 1)), Row(2, 0, ("seven", 1))]
+    rights = [Row(3, 1, ("x", 7))]
+    text = (
+        "SELECT v.id AS l_id, r.id AS r_id FROM (SELECT * FROM l WHERE k1 RLIKE '^[0-9]+$') v "
+        "JOIN r ON CAST(v.k1 AS BIGINT) = r.k2 AND r.t BETWEEN v.t AND v.t + INTERVAL 5 SECONDS"
+    )
+    rows, account = JoinOnSpark(spark, text).run([(lefts, rights)])
+    assert rows == [(1, 3)]
+    assert account is not None
+    assert account.inputs[0]["filtered"] == 1
+
+
+def test_a_random_condition_is_made_once_for_a_row(spark) -> None:
+    lefts = [Row(number, 0, ("a", number)) for number in range(200)]
+    text = "SELECT id, upper(k1) AS name FROM (SELECT * FROM l WHERE rand() < 0.5) v"
+    rows, _ = JoinOnSpark(spark, text, engine="auto").run([(lefts, [])])
+    assert 0 < len(rows) < 200
+    assert {name for _, name in rows} == {"A"}

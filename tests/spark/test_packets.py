@@ -44,14 +44,14 @@ def test_a_group_without_rows_still_learns_the_time() -> None:
 
 
 def test_a_filtered_row_moves_time_and_is_counted() -> None:
-    table = chunk([5, 9], [0, 0], _keep=pa.array([True, False]))
+    table = chunk([5, 9], [0, 0], _ms_keep=pa.array([True, False]))
     one, _ = packets(Packing(0, "orders", LABELS, filtered=True), table)
     assert (one["top"], one["rows"]) == (9, 1)
     assert json.loads(one["tally"]) == {"in": 2, "filtered": 1}
 
 
 def test_a_malformed_record_is_set_aside_with_its_text() -> None:
-    table = chunk([5, None], [0, 0], _bad=pa.array([None, "garbage,"]))
+    table = chunk([5, None], [0, 0], _ms_bad=pa.array([None, "garbage,"]))
     one, _, rejected = packets(Packing(0, "orders", LABELS, checked=True), table)
     assert json.loads(one["tally"]) == {"in": 2, "malformed": 1}
     assert rejected["kind"] == REJECTED
@@ -61,7 +61,7 @@ def test_a_malformed_record_is_set_aside_with_its_text() -> None:
 
 
 def test_a_malformed_record_stops_the_job_if_told_to() -> None:
-    table = chunk([5, None], [0, 0], _bad=pa.array([None, "garbage,"]))
+    table = chunk([5, None], [0, 0], _ms_bad=pa.array([None, "garbage,"]))
     packing = Packing(0, "orders", LABELS, checked=True, malformed=Malformed.FAIL)
     with pytest.raises(RunError) as caught:
         packets(packing, table)

@@ -20,16 +20,19 @@ class FileSink:
     def __init__(self, path: str, form: str, *, header: bool = True) -> None:
         self._path = path.rstrip("/")
         self._form = form
+        self._clean = False
         self._options = {"header": str(header).lower()} if form == "csv" else {}
         # Timestamps as in the input: ISO 8601, to the microsecond, with their offset.
         if form in ("csv", "json"):
             self._options["timestampFormat"] = "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"
+            self._options["timestampNTZFormat"] = "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]"
         if form == "json":
             self._options["ignoreNullFields"] = "false"
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         system, root = filesystem(self._path)
         system.create_dir(root, recursive=True)
+        self._remove_leftovers(system, root)
         written = f"{self._path}/_writing-{uuid.uuid4().hex}"
         hidden = f"{root}/{written.rsplit('/', 1)[1]}"
         try:
@@ -46,6 +49,15 @@ class FileSink:
         finally:
             system.delete_dir(hidden)
         return None
+
+    def _remove_leftovers(self, system: fs.FileSystem, root: str) -> None:
+        """A job that was killed while it wrote leaves a hidden folder; no other job writes here."""
+        if self._clean:
+            return
+        for info in system.get_file_info(fs.FileSelector(root)):
+            if info.base_name.startswith("_writing-"):
+                system.delete_dir(info.path)
+        self._clean = True
 
     def _holds_rows(self, system: fs.FileSystem, part: str) -> bool:
         """Spark writes a file, if only a header, for a batch without rows; nobody needs that."""

@@ -12,7 +12,7 @@ from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Source
 
-BAD = "_bad"  # the column in which Spark puts a record that does not fit the schema
+BAD = "_ms_bad"  # the column in which Spark puts a record that does not fit the schema
 TEXT_FORMATS = ("csv", "json")
 
 
@@ -55,12 +55,12 @@ def _read_whole(rows: DataFrame, source: Source) -> DataFrame:
 
     The hash reads them all; which branch it chooses makes no difference.
     """
-    columns = [
-        F.size(column.name)
-        if rows.schema[column.name].dataType.typeName() == "map"
-        else column.name
-        for column in source.columns
-    ]
+    columns = []
+    for column in source.columns:
+        value = F.col(f"`{column.name}`")
+        kind = rows.schema[column.name].dataType.simpleString()
+        hashable = "map<" not in kind and "variant" not in kind
+        columns.append(value if hashable else F.to_json(F.struct(value)))
     read = F.xxhash64(*columns) == F.lit(0)
     bad = F.when(read, F.concat(F.col(BAD), F.lit(""))).otherwise(F.col(BAD))
     return rows.withColumn(BAD, bad)

@@ -89,11 +89,6 @@ def _join(join: IntervalJoin) -> dict[str, Any]:
         "predicate": join.across_sql,
         "kernel predicate": _predicate(join.across),
         "retention": None if join.retention is None else format_span(join.retention),
-        "limit": {
-            "rows": join.limit.max_rows,
-            "bytes": join.limit.max_bytes,
-            "when reached": str(join.limit.on_limit),
-        },
     }
 
 

@@ -49,8 +49,12 @@ def destinations(
             else:
                 found.append(Destination("late rows", late, "file", str(folder.late)))
     for source in sources_of(pipeline.root):
-        names = (source.name, f"{source.name} ")  # of one source twice, accounts add the alias
-        bad = [each["malformed"] for each in account.inputs if each.name.startswith(names)]
+        bad = [
+            each["malformed"]
+            for each in account.inputs
+            # Of one source twice, accounts add the alias.
+            if each.name == source.name or each.name.startswith(f"{source.name} ")
+        ]
         what, count = f"malformed records of {source.name}", sum(bad[:1])
         if named := job.sink(source.dead_letter or ""):
             found.append(_to(named, what, count, settings))

@@ -133,7 +133,8 @@ class JobRun:
             end_of_input(each.checkpoint.control)
         self.process_available()
         for each in self.running:
-            if joins_of(each.pipeline.root):
+            # A query that was stopped meanwhile has let its wait end, and rows are still held.
+            if joins_of(each.pipeline.root) and each.query.isActive:
                 each.checkpoint.end()
 
     def wait(self, seconds: float) -> bool:

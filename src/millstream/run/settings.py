@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +83,7 @@ def _refuse_what_cannot_be_used(job: Job) -> None:
             "'batch.target' cannot be used yet.",
             fix="Take it out; 'max.files.per.batch' of a source limits a batch.",
         )
+    _refuse_shared_folders(job)
     users: dict[str, tuple[str, str]] = {}
     for pipeline in job.pipelines:
         for sink, user in _side_sinks(pipeline):
@@ -91,6 +93,27 @@ def _refuse_what_cannot_be_used(job: Job) -> None:
                     f"{_say(users[sink])} and {_say(user)} both go to the sink {sink}, and would "
                     "replace each other batch by batch.",
                     fix="Give each a sink of its own; without one they are kept in the checkpoint.",
+                )
+
+
+def _refuse_shared_folders(job: Job) -> None:
+    """File sinks name their files by batch: two in one folder would replace each other's."""
+    used = {pipeline.sink.name: pipeline.sink for pipeline in job.pipelines}
+    for pipeline in job.pipelines:
+        for name, _ in _side_sinks(pipeline):
+            if sink := job.sink(name):
+                used[sink.name] = sink
+    folders: dict[str, str] = {}
+    for sink in used.values():
+        if sink.connector == "file":
+            folder = posixpath.normpath(sink.option("path"))
+            if folders.setdefault(folder, sink.name) != sink.name:
+                raise PlanError(
+                    "MS-PLAN-SHARED-SINK",
+                    f"the sinks {folders[folder]} and {sink.name} both write to {folder}, and "
+                    "would replace each other's files batch by batch.",
+                    fix="Give each a 'path' of its own.",
+                    place=sink.place,
                 )
 
 

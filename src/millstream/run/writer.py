@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,9 +91,11 @@ class Writer:
     def _write_rejected(self, side: SideRows, batch: int) -> None:
         """One write a sink and batch: a second one would replace the first."""
         tables: dict[str, list[pa.Table]] = {}
-        for table in side.rejected:
-            name, _ = self._dead_letters[table["_source"][0].as_py()]
-            tables.setdefault(name, []).append(table)
+        for number, table in side.rejected:
+            source = table["_source"][0].as_py()
+            if number and source == sources_of(self.pipeline.root)[0].name:
+                continue  # a source that is joined to itself is read twice
+            tables.setdefault(self._dead_letters[source][0], []).append(table)
         for name, sink in dict(self._dead_letters.values()).items():
             if name in tables:
                 sink.write(self.spark.createDataFrame(pa.concat_tables(tables[name])), batch)
@@ -101,18 +103,5 @@ class Writer:
     def _write_late(self, side: SideRows, batch: int) -> None:
         if self._late is None or self.query.late is None:
             return
-        frames: list[DataFrame] = []
-        for number in (0, 1):
-            tables = [table for source, table in side.late if source == number]
-            if tables:
-                frames.append(self.query.late(number, self.spark, tables))
-        if frames:
-            self._late.write(_union(frames), batch)
-
-
-def _union(frames: Iterable[DataFrame]) -> DataFrame:
-    """Rows of several sources in one table: the union of their columns."""
-    first, *others = frames
-    for frame in others:
-        first = first.unionByName(frame, allowMissingColumns=True)
-    return first
+        if side.late:
+            self._late.write(self.query.late(self.spark, side.late), batch)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructType
 
 from millstream.kernels.interval_join import IntervalJoin as IntervalJoinKernel
 from millstream.kernels.interval_join import IntervalJoinSpec
@@ -48,20 +48,39 @@ class Joined:
                 rows = rows.where(F.expr(self.node.across_sql))
         return rows
 
-    def late(self, number: int, spark: SparkSession, tables: list[pa.Table]) -> DataFrame:
-        """Late rows of one input: its columns, the source's name and how late they came."""
-        side = (self.sides.left, self.sides.right)[number]
-        rows = spark.createDataFrame(pa.concat_tables(tables))
+    def late(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:
+        """Late rows: columns of both inputs, the source's name and how late a row came."""
+        frames = []
+        for number, side in enumerate((self.sides.left, self.sides.right)):
+            tables = [table for source, table in found if source == number]
+            frames.append(self._late_side(spark, side, tables))
+        return frames[0].unionByName(frames[1], allowMissingColumns=True)
+
+    def _late_side(self, spark: SparkSession, side: Side, tables: list[pa.Table]) -> DataFrame:
+        types = {field.name: field.type for field in self.sides.left.fields}
+        types |= {field.name: field.type for field in self.sides.right.fields}
+        unlike = {
+            field.name
+            for each in (self.sides.left, self.sides.right)
+            for field in each.fields
+            if types[field.name] != field.type
+        }
+        columns = []
+        for field in side.fields:
+            # Of one name and two types, both are shown as text: a cast could change a value.
+            kind = StringType() if field.name in unlike else field.type
+            value = from_wire(field.wire, field.type) if tables else F.lit(None)
+            columns.append(value.cast(kind).alias(field.name))
+        lateness = F.expr("_lateness DIV 1000") if tables else F.lit(None)
+        rows = spark.createDataFrame(pa.concat_tables(tables)) if tables else spark.range(0)
         return rows.select(
-            *(from_wire(field.wire, field.type).alias(field.name) for field in side.fields),
+            *columns,
             F.lit(side.packing.name).alias("_source"),
-            F.expr("CAST(_lateness DIV 1000 AS BIGINT)").alias("_lateness_ms"),
+            lateness.cast("bigint").alias("_lateness_ms"),
         )
 
 
 def _struct(fields: tuple[Field, ...]) -> Column:
-    if not fields:
-        return F.struct(F.lit(None).cast("boolean").alias("_none"))
     return F.struct(*(from_wire(field.wire, field.type).alias(field.name) for field in fields))
 
 
@@ -90,7 +109,7 @@ def join(
     hashes = (sides.left.hash_from, sides.right.hash_from)
     inputs = tuple(map(HostInput, input_names(node), delays, hashes))
     kernel = IntervalJoinKernel(_spec(node, sides, groups), _polars_types(sides))
-    host = KernelHost(kernel, inputs, columns)
+    host = KernelHost(kernel, inputs, columns, _signature(node, sides, groups))
     raw = stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
     return Joined(raw, node, sides)
 
@@ -127,6 +146,24 @@ def _polars_types(sides: Sides) -> dict[str, pl.DataType]:
         empty = to_arrow_schema(side.frame.schema, timezone="UTC").empty_table()
         types.update(cast("pl.DataFrame", pl.from_arrow(empty)).schema)
     return types
+
+
+def _signature(node: IntervalJoin, sides: Sides, groups: int) -> dict[str, str]:
+    """What state depends on. It is kept in the state, for those who keep nothing beside it."""
+    texts = {"type": str(node.how), "bound": str(node.bounds), "key groups": str(groups)}
+    for name, side, where in (
+        ("left", sides.left, node.left_where),
+        ("right", sides.right, node.right_where),
+    ):
+        held = [f"{field.name} {field.type.simpleString()}" for field in side.fields]
+        texts[f"{name} columns"] = ", ".join(held)
+        texts[f"{name} filter"] = where or "none"
+    keys = [f"{key.left} = {key.right}" for key in node.keys]
+    wired = [field for field in sides.left.frame.schema if field.name in sides.left.keys]
+    texts["key"] = " AND ".join(keys)
+    texts["key type"] = ", ".join(field.dataType.simpleString() for field in wired) or "bigint"
+    texts["predicate"] = node.across_sql or "none"
+    return texts
 
 
 def _share(limit: int | None, groups: int) -> int | None:

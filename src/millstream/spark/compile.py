@@ -10,10 +10,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from millstream.plan.nodes import Engine, IntervalJoin, Pipeline, Select, Source
+from millstream.plan.walk import sources_of
 from millstream.spark import columnar, native
 from millstream.spark.packets import BAD, KEEP
 from millstream.spark.ports import Batch, SideRows, checked, observed, ported
-from millstream.spark.stateless import flow, select, source_of
+from millstream.spark.stateless import (
+    flow,
+    refusing_malformed,
+    select,
+    source_of,
+    with_wall_clock,
+)
+from millstream.temporal import Malformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,7 @@ class Query:
     stream: DataFrame
     batch: Callable[[DataFrame], Batch]
     rows: DataFrame
-    late: Callable[[int, SparkSession, list[pa.Table]], DataFrame] | None = None
+    late: Callable[[SparkSession, list[tuple[int, pa.Table]]], DataFrame] | None = None
 
 
 def compile_pipeline(
@@ -40,6 +48,10 @@ def compile_pipeline(
     control: str | None,
 ) -> Query:
     join, selects = _split(pipeline.root)
+    sources = {
+        source.name: with_wall_clock(source, sources[source.name])
+        for source in sources_of(pipeline.root)
+    }
     if join is None:
         return _stateless(pipeline.root, sources)
     if engine is Engine.NATIVE:
@@ -74,8 +86,12 @@ def _apply(selects: list[Select], frame: DataFrame) -> DataFrame:
 
 
 def _stateless(root: Select, sources: Mapping[str, DataFrame]) -> Query:
+    source = source_of(root)
+    name = source.name
+    if source.malformed is Malformed.FAIL and BAD in sources[name].columns:
+        said = "does not fit its schema", "Mend the input."
+        sources = {name: refusing_malformed(source, sources[name], *said)}
     rows = flow(root, sources)
-    name = source_of(root).name
 
     def keep(frame: DataFrame) -> DataFrame:
         return frame.where(F.col(KEEP)).drop(KEEP) if rows.filtered else frame

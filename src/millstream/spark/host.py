@@ -43,9 +43,14 @@ class KernelHost(StatefulProcessor):
     """One instance a task; one call a key group and micro-batch."""
 
     def __init__(
-        self, kernel: Kernel, inputs: tuple[HostInput, ...], columns: tuple[str, ...]
+        self,
+        kernel: Kernel,
+        inputs: tuple[HostInput, ...],
+        columns: tuple[str, ...],
+        signature: dict[str, str],
     ) -> None:
         self.inputs = inputs
+        self.signature = signature  # what the state that is kept depends on
         self.columns = columns
         self._stores = kernel.stores
         self._pickled = pickle.dumps(kernel)  # its module is imported when it is first used

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from millstream.plan.nodes import IntervalJoin, JoinType, Source
 from millstream.spark.control import end_rows
 from millstream.spark.packets import BAD, KEEP
-from millstream.spark.stateless import Flow, flow, source_of, spark_errors
+from millstream.spark.stateless import Flow, flow, refusing_malformed, source_of, spark_errors
 from millstream.temporal import Malformed, MissingTime
 
 _END = "TIMESTAMP '9999-01-01 00:00:00'"
@@ -110,19 +110,14 @@ def _timed(
 
 def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
     """Spark's join has no second output to set a record aside to, so it stops at one."""
-    policy = "does not fit its schema, and the native engine cannot set records aside"
-    advice = "Set 'engine' = 'columnar', or mend the input."
     if source.malformed is Malformed.FAIL:
-        policy, advice = "does not fit its schema", "Mend the input."
-    failed = F.raise_error(
-        F.concat(
-            F.lit(f"MS-RUN-MALFORMED: source {source.name} holds a record that {policy}: "),
-            F.col(BAD),
-            F.lit(f". {advice}"),
-        )
+        return refusing_malformed(source, frame, "does not fit its schema", "Mend the input.")
+    return refusing_malformed(
+        source,
+        frame,
+        "does not fit its schema, and the native engine cannot set records aside",
+        "Set 'engine' = 'columnar', or mend the input.",
     )
-    checked = F.when(F.col(BAD).isNotNull(), failed.cast("boolean")).otherwise(F.lit(True))
-    return frame.where(checked).drop(BAD)
 
 
 def _kept(rows: Flow) -> DataFrame:

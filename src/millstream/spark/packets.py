@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.connectors.sources import BAD
 from millstream.errors import RunError
 from millstream.kernels.base import HASH, TIME
 from millstream.temporal import Malformed, MissingTime
 
 GROUP = "_g"
-KEEP = "_keep"  # false: the row is filtered out, but its time still counts for the watermark
-BAD = "_bad"  # the raw text of a record that does not fit the schema
+KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
 PACKET = "label int, kind int, source int, top bigint, rows bigint, blob binary, tally string"
 PACKET_SCHEMA = pa.schema(

@@ -7,6 +7,7 @@ no second pass and nothing cached. They reach the driver, which writes them to t
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,9 +22,9 @@ from millstream.spark.packets import BAD, decode
 
 @dataclass(slots=True)
 class SideRows:
-    """By port: tables of rejected records, late rows by input number, statistics of key groups."""
+    """By port: rejected records and late rows, by input number; statistics of key groups."""
 
-    rejected: list[pa.Table] = field(default_factory=list)
+    rejected: list[tuple[int, pa.Table]] = field(default_factory=list)
     late: list[tuple[int, pa.Table]] = field(default_factory=list)
     stats: list[dict[str, Any]] = field(default_factory=list)
 
@@ -36,13 +37,14 @@ class Batch:
     side: Callable[[], SideRows]
 
 
-OBSERVED = "millstream"  # the name under which a query's progress shows its statistics
+OBSERVED = "millstream"  # names under which a query's progress shows statistics begin with it
 
 
 def observed(stream: DataFrame) -> DataFrame:
     """The state host's stream, its statistics shown in the progress of the query that runs it."""
     stats = F.when(F.col("_port") == host.STATS, F.col("_blob").cast("string"))
-    return stream.observe(OBSERVED, F.collect_list(stats).alias("stats"))
+    name = f"{OBSERVED}-{uuid.uuid4().hex[:8]}"  # a query may hold two joins
+    return stream.observe(name, F.collect_list(stats).alias("stats"))
 
 
 def observed_stats(texts: list[str]) -> list[dict[str, Any]]:
@@ -67,7 +69,7 @@ def _sort(rows: list[Any]) -> SideRows:
         elif port == host.LATE:
             side.late.append((source, decode(bytes(blob))))
         else:
-            side.rejected.append(decode(bytes(blob)))
+            side.rejected.append((source, decode(bytes(blob))))
     return side
 
 
@@ -85,7 +87,7 @@ def checked(batch: DataFrame, source: str) -> Batch:
         found = observation.get
         bad = found.get("bad") or []
         tally = {source: {"in": found["rows"], "malformed": len(bad)}}
-        rejected = [dead_letters(source, bad)] if bad else []
+        rejected = [(0, dead_letters(source, bad))] if bad else []
         return SideRows(rejected=rejected, stats=[{"tally": tally, "counts": {}}])
 
     return Batch(seen, side)

@@ -8,12 +8,12 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, LongType, TimestampType
+from pyspark.sql.types import BooleanType, DataType, LongType, TimestampType
 
 from millstream.plan.nodes import Compare, Input, IntervalJoin, Logic, Predicate
 from millstream.spark.groups import labels
 from millstream.spark.packets import BAD, GROUP, HASH, KEEP, TIME, Packing
-from millstream.spark.stateless import Flow, flow, source_of
+from millstream.spark.stateless import Flow, flow, guarded, source_of
 from millstream.spark.wire import (
     as_hash,
     common_type,
@@ -22,6 +22,8 @@ from millstream.spark.wire import (
     held,
     to_wire,
 )
+
+NOTHING = "_ms_nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,26 +131,29 @@ def _side(
 ) -> Side:
     letter = "lr"[number]
     frame = rows.frame.alias(side.alias)
-    time = F.unix_micros(F.col(side.time)).alias(TIME)
-    wired = [comparable(F.expr(text), kind, common) for text, kind, common in keys]
+    event_time = F.col(f"`{side.time}`")
+    wired = [comparable(guarded(rows.sound, text), kind, common) for text, kind, common in keys]
     matchable = reduce(Column.__and__, [key.isNotNull() for key in wired])
     if where is not None:
-        matchable = matchable & F.coalesce(F.expr(where), F.lit(False))
+        matchable = matchable & F.coalesce(guarded(rows.sound, where), F.lit(False))
     hashed = F.xxhash64(*wired)
     key_hash = as_hash(wired[0]) if key_is_hash else hashed
     # Rows that match nothing are spread by time: were they one group, NULL keys would make it hot.
-    group = F.pmod(F.when(matchable, hashed).otherwise(F.xxhash64(F.col(side.time))), F.lit(groups))
+    group = F.pmod(F.when(matchable, hashed).otherwise(F.xxhash64(event_time)), F.lit(groups))
 
     types = {field.name: field.dataType for field in rows.frame.schema}
     fields = tuple(Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used))
     for field in fields:
         held(field.name, field.type)
+    if not fields:
+        # A frame without columns has no rows; one that nobody reads counts them.
+        fields = (Field(f"{letter}0", NOTHING, BooleanType()),)
     columns = [
         group.cast("int").alias(GROUP),
-        time,
-        *(to_wire(F.col(f"`{field.name}`"), field.type).alias(field.wire) for field in fields),
+        F.unix_micros(event_time).alias(TIME),
+        *(_wired(field).alias(field.wire) for field in fields),
         *(
-            comparable(F.expr(text), kind, common).alias(f"{letter}x{i}")
+            comparable(guarded(rows.sound, text), kind, common).alias(f"{letter}x{i}")
             for i, (text, kind, common) in enumerate(compared)
         ),
     ]
@@ -174,6 +179,12 @@ def _side(
         malformed=source.malformed,
     )
     return Side(frame.select(*columns), packing, fields, key_names, hash_from)
+
+
+def _wired(field: Field) -> Column:
+    if field.name == NOTHING:
+        return F.lit(None).cast(field.type)
+    return to_wire(F.col(f"`{field.name}`"), field.type)
 
 
 def _held_as(

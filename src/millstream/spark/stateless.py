@@ -19,6 +19,7 @@ from millstream.plan.nodes import Select, Source
 from millstream.spark.packets import BAD, KEEP
 from millstream.temporal import MissingTime
 
+_KEPT = "_ms_kept"
 _NAME = re.compile(r"(`[^`]+`|\w+)(\.(`[^`]+`|\w+))?")
 
 
@@ -30,35 +31,73 @@ class Flow:
     filtered: bool = False
     checked: bool = False
 
+    @property
+    def sound(self) -> Column | None:
+        """True of rows that are neither filtered out nor malformed; None if all are."""
+        if self.filtered and self.checked:
+            return F.col(KEEP) & F.col(BAD).isNull()
+        if self.filtered:
+            return F.col(KEEP)
+        return F.col(BAD).isNull() if self.checked else None
+
 
 def flow(node: Source | Select, sources: Mapping[str, DataFrame]) -> Flow:
     if isinstance(node, Source):
         frame = sources[node.name]
-        if node.time and node.missing_time is MissingTime.WALL_CLOCK:
-            # The batch's time from the offset log: the same when the batch is tried again.
-            now = F.coalesce(F.col(f"`{node.time}`"), F.current_timestamp())
-            frame = frame.withColumn(node.time, now)
         return Flow(frame, checked=BAD in frame.columns)
     if not isinstance(node.input, Source | Select):
         raise TypeError("a stateless flow holds no join")
     inner = flow(node.input, sources)
-    frame = inner.frame.alias(node.alias) if node.alias else inner.frame
     carried = [F.col(BAD)] if inner.checked else []
+    sound = inner.sound
     with spark_errors(node):
-        if node.where is None and not inner.filtered:
-            return Flow(frame.select(*_outputs(node), *carried), checked=inner.checked)
-        keep = F.coalesce(F.expr(node.where), F.lit(False)) if node.where else F.lit(True)
-        if inner.filtered:
-            keep = F.when(F.col(KEEP), keep).otherwise(F.lit(False))
-        # A dropped row must not fail an expression that the WHERE was there to guard.
+        frame = _called(inner.frame, node.alias)
+        if node.where is not None:
+            where = F.coalesce(F.expr(node.where), F.lit(False))
+            kept = where if sound is None else F.when(sound, where).otherwise(F.lit(False))
+            # Made once: a random condition must be the same for the row and for its columns.
+            frame = _called(frame.select("*", kept.alias(_KEPT)), node.alias)
+            sound = F.col(_KEPT)
         outputs = [
-            F.expr(output.sql).alias(output.name)
-            if _NAME.fullmatch(output.sql)
-            else F.when(keep, F.expr(output.sql)).alias(output.name)
+            guarded(sound, output.sql, bare=output.name == node.time).alias(output.name)
             for output in node.outputs
         ]
-        kept = frame.select(*outputs, keep.alias(KEEP), *carried)
-    return Flow(kept, filtered=True, checked=inner.checked)
+        filtered = node.where is not None or inner.filtered
+        keep = [F.col(_KEPT if node.where is not None else KEEP).alias(KEEP)] if filtered else []
+        selected = frame.select(*outputs, *keep, *carried)
+    return Flow(selected, filtered=filtered, checked=inner.checked)
+
+
+def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
+    """An expression, not run on rows that are filtered out or malformed: it may fail on them."""
+    if sound is None or bare or _NAME.fullmatch(text):
+        return F.expr(text)
+    return F.when(sound, F.expr(text))
+
+
+def with_wall_clock(source: Source, frame: DataFrame) -> DataFrame:
+    """Rows without an event time get the batch's, which the offset log keeps for a retry."""
+    if source.time is None or source.missing_time is not MissingTime.WALL_CLOCK:
+        return frame
+    now = F.coalesce(F.col(f"`{source.time}`"), F.current_timestamp())
+    return frame.withColumn(source.time, now)
+
+
+def refusing_malformed(source: Source, frame: DataFrame, policy: str, advice: str) -> DataFrame:
+    """The source's rows; the first record that does not fit its schema stops the job."""
+    failed = F.raise_error(
+        F.concat(
+            F.lit(f"MS-RUN-MALFORMED: source {source.name} holds a record that {policy}: "),
+            F.col(BAD),
+            F.lit(f". {advice}"),
+        )
+    )
+    checked = F.when(F.col(BAD).isNotNull(), failed.cast("boolean")).otherwise(F.lit(True))
+    return frame.where(checked).drop(BAD)
+
+
+def _called(frame: DataFrame, alias: str | None) -> DataFrame:
+    return frame.alias(alias) if alias else frame
 
 
 def source_of(node: Source | Select) -> Source:

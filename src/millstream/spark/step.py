@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
+from millstream.errors import StateError
 from millstream.kernels.base import HASH, Clock, StepResult, frames
 from millstream.spark import packets
 from millstream.spark.arrow_frame import ArrowFrame
@@ -23,7 +24,7 @@ from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     store = host.state.value("clock")
-    progress = Progress.load(store.get(), host.inputs)
+    progress = Progress.load(store.get(), host.inputs, host.signature)
     before = progress.watermark(host.inputs)
     arrived: dict[int, list[pl.DataFrame]] = {}
     for packet in _packets(rows):
@@ -116,16 +117,25 @@ class Progress:
     tops: list[int]
     ended: bool
     tally: dict[str, dict[str, int]]
+    signature: dict[str, str]
 
     @classmethod
-    def load(cls, blob: bytes | None, inputs: tuple[HostInput, ...]) -> Progress:
+    def load(
+        cls, blob: bytes | None, inputs: tuple[HostInput, ...], signature: dict[str, str]
+    ) -> Progress:
         if blob is None:
-            return cls([BEGIN_OF_TIME] * len(inputs), False, {})
+            return cls([BEGIN_OF_TIME] * len(inputs), False, {}, signature)
         held = json.loads(blob)
-        return cls(held["tops"], held["ended"], held["tally"])
+        _refuse_change(held["signature"], signature)
+        return cls(held["tops"], held["ended"], held["tally"], signature)
 
     def dump(self) -> bytes:
-        held = {"tops": self.tops, "ended": self.ended, "tally": self.tally}
+        held = {
+            "tops": self.tops,
+            "ended": self.ended,
+            "tally": self.tally,
+            "signature": self.signature,
+        }
         return json.dumps(held, separators=(",", ":")).encode()
 
     def hear(self, name: str, packet: _Packet) -> None:
@@ -142,3 +152,17 @@ class Progress:
             return END_OF_TIME
         slowest = min(top - each.delay for top, each in zip(self.tops, inputs, strict=True))
         return max(BEGIN_OF_TIME, slowest)
+
+
+def _refuse_change(old: dict[str, str], new: dict[str, str]) -> None:
+    changes = [
+        f"{what}: {old.get(what, 'none')} -> {new.get(what, 'none')}"
+        for what in dict.fromkeys([*old, *new])
+        if old.get(what) != new.get(what)
+    ]
+    if changes:
+        raise StateError(
+            "MS-STATE-CHANGED",
+            f"the checkpoint was made by another join: {'; '.join(changes)}.",
+            fix="Undo the change to go on, or start anew with another checkpoint.",
+        )
