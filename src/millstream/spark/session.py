@@ -155,12 +155,13 @@ def _worker_python() -> str:
     folder = Path(tempfile.mkdtemp(prefix="millstream-python-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     script = folder / "python"
-    script.write_text(
-        "#!/bin/sh\n"
-        "PYTHONPATH=$(printf %s \"$PYTHONPATH\" | tr : '\\n' | grep -v '/pyspark[.]zip$' | tr '\\n' :)\n"
-        f'export PYTHONPATH\nexec {shlex.quote(sys.executable)} "$@"\n',
-        encoding="utf-8",
+    lines = (
+        "#!/bin/sh",
+        """PYTHONPATH=$(printf %s "$PYTHONPATH" | sed 's#[^:]*/pyspark[.]zip:\\{0,1\\}##g')""",
+        "export PYTHONPATH",
+        f'exec {shlex.quote(sys.executable)} "$@"',
     )
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     script.chmod(0o700)
     return str(script)
 
