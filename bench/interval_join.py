@@ -64,6 +64,7 @@ def _throughput(
                         "columnar_is": round(one["seconds"] / ours["seconds"], 2),
                         "columnar_is_steady": round(steady_rate(ours) / steady_rate(one), 2),
                         "seconds": one["seconds"],
+                        "prepare_seconds": one["prepare_seconds"],
                         "first_batch_ms": one["batch_ms"][0],
                         "rows_out": one["rows_out"],
                         "peak_memory_mb": round(one["peak_memory_bytes"] / 2**20),
