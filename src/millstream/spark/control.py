@@ -37,10 +37,6 @@ def end_rows(spark: SparkSession, folder: str) -> DataFrame:
     return said.where("say = 'end-of-input'").select()
 
 
-def prepare_folder(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-
-
 def end_of_input(folder: Path) -> None:
     """Says that no input will come any more: all that is held comes out. Twice is once."""
     target = folder / END_FILE

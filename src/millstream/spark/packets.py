@@ -138,14 +138,19 @@ def _split_malformed(
             f"{raw[0].as_py()!r}.",
             fix="Mend the input, or set 'malformed' = 'dead_letter' to set such records aside.",
         )
-    rejected = pa.table(
+    rejected = dead_letters(packing.name, raw)
+    return chunk.filter(pc.invert(bad)).drop_columns([BAD]), rejected
+
+
+def dead_letters(source: str, raw: pa.ChunkedArray | pa.Array) -> pa.Table:
+    """Malformed records as they are set aside."""
+    return pa.table(
         {
-            "_source": pa.array([packing.name] * count, pa.string()),
-            "_reason": pa.array(["malformed"] * count, pa.string()),
+            "_source": pa.array([source] * len(raw), pa.string()),
+            "_reason": pa.array(["malformed"] * len(raw), pa.string()),
             "_raw": raw,
         }
     )
-    return chunk.filter(pc.invert(bad)).drop_columns([BAD]), rejected
 
 
 def _drop_missing_time(packing: Packing, chunk: pa.Table, tally: dict[str, int]) -> pa.Table:

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from millstream.spark import host
-from millstream.spark.packets import BAD, decode
+from millstream.spark.packets import BAD, dead_letters, decode
 
 
 @dataclass(slots=True)
@@ -87,17 +87,7 @@ def checked(batch: DataFrame, source: str) -> Batch:
         found = observation.get
         bad = found.get("bad") or []
         tally = {source: {"in": found["rows"], "malformed": len(bad)}}
-        rejected = [(0, dead_letters(source, bad))] if bad else []
+        rejected = [(0, dead_letters(source, pa.array(bad, pa.string())))] if bad else []
         return SideRows(rejected=rejected, stats=[{"tally": tally, "counts": {}}])
 
     return Batch(seen, side)
-
-
-def dead_letters(source: str, raw: list[str]) -> pa.Table:
-    return pa.table(
-        {
-            "_source": pa.array([source] * len(raw), pa.string()),
-            "_reason": pa.array(["malformed"] * len(raw), pa.string()),
-            "_raw": pa.array(raw, pa.string()),
-        }
-    )
