@@ -93,6 +93,46 @@ class Watermark:
 
     column: str
     delay: int = 0
+    every: int = 1  # it advances once so many rows have come
+
+
+class WindowKind(StrEnum):
+    TUMBLING = "tumbling"
+    SLIDING = "sliding"
+    SESSION = "session"
+    GIVEN = "given"  # rows come with their window: they are results of a windowed query
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Windows of time. Those of a fixed size begin at `offset` from the epoch and every `slide`
+    after it; a session ends once no row has come for `size` after its last."""
+
+    kind: WindowKind
+    size: int = 0
+    slide: int = 0  # of a tumbling window, its size
+    offset: int = 0
+    wall_clock: bool = False  # by the time a row was read, not by its event time
+
+    def __str__(self) -> str:
+        match self.kind:
+            case WindowKind.TUMBLING:
+                text = f"tumbling windows of {format_span(self.size)}"
+            case WindowKind.SLIDING:
+                text = f"windows of {format_span(self.size)} every {format_span(self.slide)}"
+            case WindowKind.SESSION:
+                text = f"sessions with a gap of {format_span(self.size)}"
+            case WindowKind.GIVEN:
+                text = "windows of the query below"
+        return text + (f", offset {format_span(self.offset)}" if self.offset else "")
+
+
+class OutputMode(StrEnum):
+    """How a result that changes is told. `upsert` leaves out the old row of a change."""
+
+    APPEND = "append"
+    UPSERT = "upsert"
+    RETRACT = "retract"
 
 
 class MissingTime(StrEnum):

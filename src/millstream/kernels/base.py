@@ -6,6 +6,8 @@ key group and micro-batch. Kernels speak of a row's fixed columns by these names
     _t   Int64   event time in microseconds, never NULL
     _h   Int64   xxhash64 of the key, made by Spark; NULL: the row can match nothing
 
+    _op  Int8    of rows that may be taken back: INSERT, BEFORE, AFTER or DELETE
+
 Every other column has the name the kernel's spec gives it.
 """
 
@@ -19,6 +21,8 @@ import polars as pl
 
 TIME = "_t"
 HASH = "_h"
+OP = "_op"
+INSERT, BEFORE, AFTER, DELETE = range(4)  # +I, -U, +U, -D
 LATENESS = "_lateness"  # of a late row: how far behind the watermark it came, in microseconds
 
 

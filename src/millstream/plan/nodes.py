@@ -2,11 +2,20 @@
 
     Job ── Pipeline ── Select ──┬── Source
               │                 ├── Select            (a view, a subquery)
-              └─ SinkDef        └── IntervalJoin ──┬── Input ── Source | Select
-                                                   └── Input ── Source | Select
+              └─ SinkDef        ├── IntervalJoin ──┬── Input ── Source | Select
+                                │                  └── Input ── Source | Select
+                                └── Aggregate | Deduplicate | TopN | RowsOver ── Input ── …
+
+A Select is stateless; what it stands on may keep state, and so may what its Inputs stand on: an
+operator reads the results of another through a Select.
 
 A join offers its users two columns, each a struct named as the side's alias, so that `o.total` and
-`o.*` mean in Spark what they mean in the query.
+`o.*` mean in Spark what they mean in the query. The other operators offer plain columns, named in
+their `columns`, as their Select's input without an alias.
+
+Results that change. Some operators take rows back (`retracts`). Rows of such a stream carry their
+kind in the column `_op`: +I new, -U the old and +U the new value of a change, -D gone. A Select
+passes it on; a pipeline shows it as its sink's mode asks.
 """
 
 from __future__ import annotations
@@ -22,8 +31,10 @@ from millstream.temporal import (
     LatePolicy,
     Malformed,
     MissingTime,
+    OutputMode,
     StateLimit,
     Watermark,
+    Window,
 )
 
 
@@ -76,6 +87,7 @@ class Source:
     missing_time: MissingTime = MissingTime.ERROR
     malformed: Malformed = Malformed.DEAD_LETTER
     dead_letter: str | None = None
+    idle: int | None = None  # silent for so long, the source no longer holds the watermark back
     place: Place | None = field(default=None, compare=False)
 
     @property
@@ -107,6 +119,7 @@ class Select:
     where: str | None = None
     alias: str | None = None
     time: str | None = None  # the output that carries the input's event time, if one does
+    window: tuple[str, str] | None = None  # outputs that carry a window's start and end
     place: Place | None = field(default=None, compare=False)
 
     @property
@@ -116,13 +129,13 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One side of a join: a stateless stream under the alias its users call it by."""
+    """What an operator reads: a stream under the alias its users call it by."""
 
     alias: str
     node: Source | Select
-    time: str
-    delay: int
-    used: tuple[str, ...]  # columns that the join's users read; others need not be held
+    time: str | None  # None: the operator needs no event time, or goes by the wall clock
+    delay: int  # of the source; of a stream of results, how far they lag behind their input
+    used: tuple[str, ...]  # columns that the operator's users read; others need not be held
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +185,162 @@ class IntervalJoin:
     limit: StateLimit = StateLimit()
     place: Place | None = field(default=None, compare=False)
 
+    @property
+    def retracts(self) -> bool:
+        return False
 
-Node = Source | Select | IntervalJoin
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An aggregate function. Its argument's text speaks of the input's alias.
+
+    `function` is one of FUNCTIONS. With FILTER, the text is NULL where the filter is not true, but
+    for functions that see NULLs: those have the filter apart.
+    """
+
+    function: str
+    argument: str | None  # None: COUNT(*)
+    name: str  # of the column it gives: a0, a1, …
+    type: str | None = None
+    filter: str | None = None
+    by: str | None = None  # max_by, min_by: what they go by
+    ignore_nulls: bool = True  # first, last
+    parameters: tuple[float, ...] = ()  # percentiles; accuracy
+
+
+FUNCTIONS = (
+    *("count", "count_distinct", "sum", "avg", "min", "max"),
+    *("stddev_samp", "stddev_pop", "var_samp", "var_pop"),
+    *("first", "last", "approx_count_distinct", "approx_percentile", "collect_list"),
+    *("collect_set", "bool_and", "bool_or", "max_by", "min_by"),
+)
+WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
+OP = "_op"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """GROUP BY keys and window. Gives keys (k0, k1, …), the window's start, end and time (the last
+    microsecond in it, the event time of the result), then a column a call (a0, a1, …)."""
+
+    input: Input
+    keys: tuple[Output, ...]
+    calls: tuple[Call, ...]
+    window: Window | None = None
+    given: tuple[str, str] | None = None  # texts of start and end, for a window of kind GIVEN
+    emit: Emit = Emit.FINAL
+    lateness: int = 0
+    late: LatePolicy = LatePolicy()
+    ttl: int | None = None  # without a window: how long after its last change a group is kept
+    limit: StateLimit = StateLimit()
+    over_changes: bool = False  # does the input retract?
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def retracts(self) -> bool:
+        return self.emit is Emit.CHANGES or self.lateness > 0
+
+    @property
+    def time(self) -> str | None:
+        return WINDOW_TIME if self.window else None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        window = (WINDOW_START, WINDOW_END, WINDOW_TIME) if self.window else ()
+        return (
+            *(Column(key.name, key.type) for key in self.keys),
+            *(Column(name, "TIMESTAMP") for name in window),
+            *(Column(call.name, call.type) for call in self.calls),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicate:
+    """The first row to arrive of each key passes; of one batch, the earliest. A key is known until
+    the watermark is `within` past the row that passed; None: for ever. Gives the columns used."""
+
+    input: Input
+    keys: tuple[str, ...]  # texts
+    within: int | None
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def time(self) -> str | None:
+        return self.input.time
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One term of ORDER BY."""
+
+    sql: str
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TopN:
+    """The first `n` rows of each partition by `order`. Gives the columns used and their number in
+    the order (`rank`), from 1.
+
+    FINAL: once, when the watermark reaches `due`, a text that all rows of a partition agree on (the
+    end of their window). CHANGES: as it changes; a partition is kept until `ttl` after its last row.
+    """
+
+    input: Input
+    partition: tuple[str, ...]  # texts
+    order: tuple[Order, ...]
+    n: int
+    rank: str | None = None  # the name of the column with the number, if it is asked for
+    due: str | None = None
+    emit: Emit = Emit.CHANGES
+    ttl: int | None = None
+    over_changes: bool = False
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def retracts(self) -> bool:
+        return self.emit is Emit.CHANGES
+
+    @property
+    def time(self) -> str | None:
+        return self.input.time
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOver:
+    """Every row with aggregates over it and the `preceding` rows before it in its partition, in
+    the order of event time (None: all of them). A row comes out once the watermark has passed it.
+    Gives the columns used, then a column a call."""
+
+    input: Input
+    partition: tuple[str, ...]
+    preceding: int | None
+    calls: tuple[Call, ...]
+    ttl: int | None = None  # how long after its last row a partition is kept
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def time(self) -> str | None:
+        return self.input.time
+
+
+Operator = IntervalJoin | Aggregate | Deduplicate | TopN | RowsOver
+Node = Source | Select | Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +365,7 @@ class Pipeline:
     sink: SinkDef
     emit: Emit | None = None
     engine: Engine = Engine.AUTO
+    mode: OutputMode = OutputMode.APPEND  # anything else shows `_op`
 
 
 @dataclass(frozen=True, slots=True)

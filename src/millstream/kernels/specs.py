@@ -1,0 +1,103 @@
+"""What kernels with one input are asked to do. Columns go by their names in the frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.temporal import Emit, LateAction, LatePolicy, StateLimit, Window, WindowKind
+
+WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
+GIVEN_START, GIVEN_END = "_ws", "_we"  # of rows that come with their window
+
+
+@dataclass(frozen=True, slots=True)
+class CallSpec:
+    """An aggregate function: the columns it reads and the one it gives."""
+
+    function: str  # one of plan.nodes.FUNCTIONS
+    name: str
+    argument: str | None = None  # None: COUNT(*)
+    filter: str | None = None  # of functions that see NULLs: a column of booleans
+    by: str | None = None  # max_by, min_by
+    ignore_nulls: bool = True
+    parameters: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateSpec:
+    """GROUP BY `keys` and `window`; gives keys, window columns (if there is a window), a column a
+    call and, if it retracts, `_op`. NULL is a key like any other."""
+
+    keys: tuple[str, ...]
+    calls: tuple[CallSpec, ...]
+    window: Window | None = None
+    emit: Emit = Emit.FINAL
+    lateness: int = 0
+    late: LatePolicy = LatePolicy()
+    ttl: int | None = None
+    over_changes: bool = False
+    ansi: bool = True  # an overflow is an error, as in Spark; else as in Spark without ANSI
+    limit: StateLimit = StateLimit()  # of one key group
+
+    @property
+    def retracts(self) -> bool:
+        return self.emit is Emit.CHANGES or self.lateness > 0
+
+    @property
+    def early(self) -> bool:
+        """Are rows folded before the exchange? Not where a late row is needed as it came."""
+        return self.window is None or self.late.action is LateAction.DROP
+
+    @property
+    def windowed(self) -> bool:
+        return self.window is not None
+
+    @property
+    def given(self) -> bool:
+        return self.window is not None and self.window.kind is WindowKind.GIVEN
+
+
+@dataclass(frozen=True, slots=True)
+class DeduplicateSpec:
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]  # that come out
+    within: int | None
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSpec:
+    column: str
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TopNSpec:
+    """The first `n` of each partition. Rows equal by the order stand as they arrived, and those of
+    one batch by their columns, so that the cut into batches does not matter."""
+
+    partition: tuple[str, ...]
+    order: tuple[OrderSpec, ...]
+    columns: tuple[str, ...]  # that come out
+    n: int
+    rank: str | None = None
+    due: str | None = None  # FINAL: a column of microseconds; fires once the watermark reaches it
+    emit: Emit = Emit.CHANGES
+    ttl: int | None = None
+    over_changes: bool = False
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOverSpec:
+    partition: tuple[str, ...]
+    columns: tuple[str, ...]  # that come out, before the calls'
+    preceding: int | None  # None: all rows before
+    calls: tuple[CallSpec, ...] = ()
+    ttl: int | None = None
+    ansi: bool = True
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
