@@ -1,4 +1,4 @@
-"""Orders and shipments as Parquet files, the same for every engine: a file each a micro-batch."""
+"""Rows as Parquet files, the same for every engine: a file of each stream a micro-batch."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ _CARRIERS = np.array(["UPS", "DHL", "FedEx"])
 
 ORDERS = "order_id long, customer_id long, amount double, event_time timestamp"
 SHIPMENTS = "order_id long, shipment_id long, carrier string, event_time timestamp"
+EVENTS = "message_id long, user_id long, amount double, event_time timestamp"
+_EVENTS_PER_SECOND = 20_000
+_USERS = 20_000  # at one time; every ten seconds others come
+_STAY = 10
+_AGAIN = 0.2
+_JITTER = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +59,43 @@ def write(folder: Path, orders: int, files: int) -> Written:
         pq.write_table(pa.table(sent), folder / "shipments" / f"{number:05d}.parquet")
         rows += each + len(order)
     return Written(folder, rows)
+
+
+def write_users(folder: Path, users: int, files: int) -> Written:
+    """One event of each of `users` users, all within a second."""
+    (folder / "events").mkdir(parents=True)
+    each = users // files
+    for number in range(files):
+        ids = np.arange(number * each, (number + 1) * each)
+        made = {
+            "message_id": ids,
+            "user_id": ids,
+            "amount": ids / 100,
+            "event_time": _BEGIN + ids.astype("timedelta64[us]"),
+        }
+        pq.write_table(pa.table(made), folder / "events" / f"{number:05d}.parquet")
+    return Written(folder, each * files)
+
+
+def write_events(folder: Path, events: int, files: int) -> Written:
+    """`events` events of users who come and go, out of order within two seconds, one in five
+    delivered twice, over `files` micro-batches, by a fixed seed."""
+    rng = np.random.default_rng(2)
+    (folder / "events").mkdir(parents=True)
+    each = events // files
+    for number in range(files):
+        places = np.arange(number * each, (number + 1) * each)
+        ids = places.copy()
+        again = rng.random(each) < _AGAIN
+        again[:100] = False
+        ids[again] -= rng.integers(1, 100, np.count_nonzero(again))
+        micros = places * (1_000_000 // _EVENTS_PER_SECOND) + rng.integers(0, _JITTER, each)
+        made = {
+            "message_id": ids,
+            "user_id": places // (_EVENTS_PER_SECOND * _STAY) * _USERS
+            + rng.integers(0, _USERS, each),
+            "amount": rng.integers(0, 10_000, each) / 100,
+            "event_time": _BEGIN + micros.astype("timedelta64[us]"),
+        }
+        pq.write_table(pa.table(made), folder / "events" / f"{number:05d}.parquet")
+    return Written(folder, each * files)

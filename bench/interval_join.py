@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import data
-from bench.runs import Say, measure, median_batch, steady_rate
+from bench.runs import Say, compared, measure, median_batch
 from bench.worker import Task
 
 ENGINES = ("columnar", "native-rocksdb", "native-hdfs")
@@ -52,26 +52,8 @@ def _throughput(
         say(f"{written.rows:,} rows of orders and shipments in {_FILES} files each")
         table = []
         for how in hows:
-            measured = {engine: measure(Task(engine, how, folder, ""), say) for engine in engines}
-            for engine, one in measured.items():
-                ours = measured.get("columnar", one)
-                table.append(
-                    {
-                        "how": how,
-                        "engine": engine,
-                        "rows_per_second": round(one["rows"] / one["seconds"]),
-                        "steady_rows_per_second": round(steady_rate(one)),
-                        "columnar_is": round(one["seconds"] / ours["seconds"], 2),
-                        "columnar_is_steady": round(steady_rate(ours) / steady_rate(one), 2),
-                        "seconds": one["seconds"],
-                        "prepare_seconds": one["prepare_seconds"],
-                        "first_batch_ms": one["batch_ms"][0],
-                        "rows_out": one["rows_out"],
-                        "peak_memory_mb": round(one["peak_memory_bytes"] / 2**20),
-                        "state_rows": one["state_rows"],
-                        "checkpoint_mb": round(one["checkpoint_bytes"] / 2**20, 1),
-                    }
-                )
+            measured = {engine: measure(Task(engine, how, folder), say) for engine in engines}
+            table += compared(how, measured)
         return table
 
 
@@ -79,7 +61,7 @@ def _small(engines: tuple[str, ...], say: Say) -> list[dict[str, Any]]:
     say(f"micro-batches of {_SMALL_ROWS:,} rows")
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as folder:
         data.write(Path(folder), _SMALL_BATCHES * _SMALL_ROWS * 10 // 19, _SMALL_BATCHES)
-        measured = {engine: measure(Task(engine, "inner", folder, ""), say) for engine in engines}
+        measured = {engine: measure(Task(engine, "inner", folder), say) for engine in engines}
         ours = median_batch(measured["columnar"]) if "columnar" in measured else 0
         return [
             {
@@ -96,7 +78,7 @@ def _growth(say: Say) -> list[dict[str, Any]]:
     say(f"micro-batches of {_GROWTH_ROWS * 19 // 10:,} rows while state grows")
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as folder:
         data.write(Path(folder), _GROWTH_ROWS * _GROWTH_BATCHES, _GROWTH_BATCHES)
-        measured = measure(Task("columnar", "inner", folder, "", upper=_FOREVER), say)
+        measured = measure(Task("columnar", "inner", folder, upper=_FOREVER), say)
     times = measured["batch_ms"]
     table = []
     for at in (4, 8, 16, 24, 32, 40):

@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 
 
 def measure(task: Task, say: Say) -> dict[str, Any]:
-    say(f"  {task.engine:15} {task.how:6} …")
+    say(f"  {task.engine:15} {task.query:9} …")
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as scratch:
         result, log = Path(scratch) / "result.json", Path(scratch) / "log"
         argument = json.dumps(asdict(task) | {"checkpoint": f"{scratch}/checkpoint"})
@@ -33,9 +33,9 @@ def measure(task: Task, say: Say) -> dict[str, Any]:
             )
         if done.returncode:
             tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-30:])
-            raise RuntimeError(f"{task.engine} {task.how} failed:\n{tail}")
+            raise RuntimeError(f"{task.engine} {task.query} failed:\n{tail}")
         measured: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
-    say(f"  {task.engine:15} {task.how:6} {measured['rows'] / measured['seconds']:12,.0f} rows/s")
+    say(f"  {task.engine:15} {task.query:9} {measured['rows'] / measured['seconds']:12,.0f} rows/s")
     return measured
 
 
@@ -46,6 +46,31 @@ def steady_rate(measured: dict[str, Any]) -> float:
         rows / (ms / 1000)
         for rows, ms in zip(measured["batch_rows"][half:], measured["batch_ms"][half:], strict=True)
     )
+
+
+def compared(query: str, measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row an engine: what it did, and how many times as fast the columnar one was."""
+    table = []
+    for engine, one in measured.items():
+        ours = measured.get("columnar", one)
+        table.append(
+            {
+                "query": query,
+                "engine": engine,
+                "rows_per_second": round(one["rows"] / one["seconds"]),
+                "steady_rows_per_second": round(steady_rate(one)),
+                "columnar_is": round(one["seconds"] / ours["seconds"], 2),
+                "columnar_is_steady": round(steady_rate(ours) / steady_rate(one), 2),
+                "seconds": one["seconds"],
+                "prepare_seconds": one["prepare_seconds"],
+                "first_batch_ms": one["batch_ms"][0],
+                "rows_out": one["rows_out"],
+                "peak_memory_mb": round(one["peak_memory_bytes"] / 2**20),
+                "state_rows": one["state_rows"],
+                "checkpoint_mb": round(one["checkpoint_bytes"] / 2**20, 1),
+            }
+        )
+    return table
 
 
 def median_batch(measured: dict[str, Any]) -> float:

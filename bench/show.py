@@ -8,9 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 _TITLES = {
-    "throughput": "Interval join, whole run and steady state",
+    "throughput": "Whole run and steady state",
     "small": "Small micro-batches",
     "growth": "Time of a micro-batch as state grows, columnar",
+    "open": "A million open groups, columnar",
+    "behind": "Time of a micro-batch as closed windows pile up behind, columnar",
 }
 
 

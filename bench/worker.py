@@ -18,9 +18,9 @@ from bench import data
 @dataclass(frozen=True, slots=True)
 class Task:
     engine: str  # columnar | native-rocksdb | native-hdfs
-    how: str
+    query: str  # one of QUERIES
     folder: str
-    checkpoint: str
+    checkpoint: str = ""
     upper: int = data.BOUND
     cores: int = 2
 
@@ -53,9 +53,7 @@ class PeakMemory(threading.Thread):
 
 
 def run(task: Task) -> dict[str, Any]:
-    from pyspark.sql import functions as F
-
-    import millstream as ms
+    from bench.queries import QUERIES
     from millstream.spark.session import HDFS_BACKED, ROCKSDB, local_session, warm
 
     provider = HDFS_BACKED if task.engine == "native-hdfs" else ROCKSDB
@@ -70,38 +68,10 @@ def run(task: Task) -> dict[str, Any]:
     began = time.monotonic()
     if task.engine == "columnar":
         warm(spark)
-
-    def read(name: str, schema: str) -> Any:
-        reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
-        return reader.parquet(f"{task.folder}/{name}")
-
-    orders, shipments = read("orders", data.ORDERS), read("shipments", data.SHIPMENTS)
-    columns = ("order_id", "customer_id", "amount", "shipment_id", "carrier")
-    if task.engine == "columnar":
-        bound = f"INTERVAL '{task.upper // 1_000_000}' SECOND"
-        side = "LEFT JOIN" if task.how == "left" else "JOIN"
-        joined = ms.sql(
-            "SELECT o.order_id, o.customer_id, o.amount, s.shipment_id, s.carrier "
-            f"FROM orders o {side} shipments s ON o.order_id = s.order_id "
-            f"AND s.event_time BETWEEN o.event_time AND o.event_time + {bound}",
-            orders=ms.stream(orders, time="event_time", delay="5s"),
-            shipments=ms.stream(shipments, time="event_time", delay="5s"),
-            key_groups=task.cores,  # one a partition, as `millstream run` has it
-        )
-    else:
-        left, right = (
-            frame.withWatermark("event_time", "5 seconds").alias(name)
-            for frame, name in ((orders, "o"), (shipments, "s"))
-        )
-        within = F.expr(
-            "o.order_id = s.order_id AND s.event_time BETWEEN o.event_time "
-            f"AND o.event_time + INTERVAL {task.upper // 1_000_000} SECONDS"
-        )
-        joined = left.join(right, within, task.how).select("o.order_id", *columns[1:])
-
+    rows = QUERIES[task.query](spark, task)
     started = time.monotonic()
     query = (
-        joined.writeStream.format("noop")
+        rows.writeStream.format("noop")
         .option("checkpointLocation", task.checkpoint)
         .trigger(availableNow=True)
         .start()

@@ -6,7 +6,21 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from millstream.api import Stream, account, end_of_input, sql, stream
+    from millstream.api import (
+        Outputs,
+        Stream,
+        account,
+        drop,
+        end_of_input,
+        outputs,
+        reassign,
+        session,
+        side_output,
+        sliding,
+        sql,
+        stream,
+        tumbling,
+    )
     from millstream.errors import MillstreamError
     from millstream.temporal import OnLimit, StateLimit
 
@@ -15,12 +29,20 @@ if TYPE_CHECKING:
 __all__ = [
     "MillstreamError",
     "OnLimit",
+    "Outputs",
     "StateLimit",
     "Stream",
     "account",
+    "drop",
     "end_of_input",
+    "outputs",
+    "reassign",
+    "session",
+    "side_output",
+    "sliding",
     "sql",
     "stream",
+    "tumbling",
 ]
 _ELSEWHERE = {"MillstreamError": "errors", "OnLimit": "temporal", "StateLimit": "temporal"}
 

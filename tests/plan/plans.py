@@ -6,17 +6,23 @@ from collections.abc import Iterator
 
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job, build_query
+from millstream.plan.explain_operators import call_text, late_text, limit_text, order_text
 from millstream.plan.nodes import (
+    Aggregate,
     Compare,
+    Deduplicate,
     Input,
     IntervalJoin,
     Job,
     Node,
     Pipeline,
     Predicate,
+    RowsOver,
     Select,
     Source,
+    TopN,
 )
+from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
 
 SOURCES_SQL = """
 CREATE SOURCE orders (
@@ -78,7 +84,9 @@ def error_of(sql: str) -> str:
 def describe(sql: str) -> str:
     """The plan of a query, or the error that planning it gives."""
     try:
-        return "\n".join(_node(plan(sql).root))
+        pipeline = plan(sql)
+        mode = [] if pipeline.mode is OutputMode.APPEND else [f"mode {pipeline.mode}"]
+        return "\n".join([*mode, *_node(pipeline.root)])
     except MillstreamError as error:
         return str(error)
 
@@ -92,12 +100,59 @@ def _node(node: Node) -> Iterator[str]:
         for output in node.outputs:
             kind = f" : {output.type}" if output.type else ""
             time = "  <- event time" if output.name == node.time else ""
+            time += "  <- window" if output.name in (node.window or ()) else ""
             yield f"  {output.sql} AS {output.name}{kind}{time}"
         if node.where:
             yield f"  where {node.where}"
         yield from (f"  {line}" for line in _node(node.input))
-    else:
+    elif isinstance(node, IntervalJoin):
         yield from _join(node)
+    else:
+        yield from _operator(node)
+
+
+def _operator(node: Aggregate | Deduplicate | TopN | RowsOver) -> Iterator[str]:
+    match node:
+        case Aggregate():
+            window = f", {node.window}" if node.window else ""
+            clock = " by the clock" if node.window and node.window.wall_clock else ""
+            yield f"aggregate{window}{clock}, emit {node.emit}"
+            yield from (f"  key {key.sql} AS {key.name}{_typed(key.type)}" for key in node.keys)
+            yield from (f"  call {call_text(call)}{_typed(call.type)}" for call in node.calls)
+            if node.given:
+                yield f"  given {' to '.join(node.given)}"
+            if node.lateness:
+                yield f"  lateness {format_span(node.lateness)}"
+        case Deduplicate():
+            yield f"deduplicate by {', '.join(node.keys)}, within {_span(node.within)}"
+        case TopN():
+            due = f", due {node.due}" if node.due else ""
+            yield f"first {node.n}, emit {node.emit}{due}"
+            yield f"  partition {', '.join(node.partition) or 'none'}"
+            yield f"  order {', '.join(order_text(order) for order in node.order)}"
+            if node.rank:
+                yield f"  number {node.rank}"
+        case RowsOver():
+            yield f"rows over {'all' if node.preceding is None else node.preceding} before"
+            yield f"  partition {', '.join(node.partition) or 'none'}"
+            yield from (f"  call {call_text(call)}{_typed(call.type)}" for call in node.calls)
+    if isinstance(node, Aggregate | TopN) and node.over_changes:
+        yield "  over changes"
+    if isinstance(node, Aggregate | TopN | RowsOver) and node.ttl is not None:
+        yield f"  ttl {_span(node.ttl)}"
+    if node.late != LatePolicy():
+        yield f"  late {late_text(node.late)}"
+    if node.limit != StateLimit():
+        yield f"  limit {limit_text(node.limit)}"
+    yield from (f"  {line}" for line in _side("input", node.input))
+
+
+def _typed(kind: str | None) -> str:
+    return f" : {kind}" if kind else ""
+
+
+def _span(micros: int | None) -> str:
+    return "for ever" if micros is None else format_span(micros)
 
 
 def _join(join: IntervalJoin) -> Iterator[str]:
@@ -118,7 +173,9 @@ def _join(join: IntervalJoin) -> Iterator[str]:
 
 
 def _side(which: str, side: Input) -> Iterator[str]:
-    yield f"{which} {side.alias}, time {side.time}, used {', '.join(side.used) or 'none'}"
+    lag = f" - {format_span(side.delay)}" if isinstance(side.node, Select) and side.delay else ""
+    used = ", ".join(side.used) or "none"
+    yield f"{which} {side.alias}, time {side.time}{lag}, used {used}"
     if isinstance(side.node, Select):
         yield from (f"  {line}" for line in _node(side.node))
 

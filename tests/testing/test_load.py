@@ -148,7 +148,7 @@ def test_a_folder_without_cases(tmp_path):
         (
             "name: a\nsql: x\nexpect: {out: {rows: [], zzz: 1}}\n",
             "MS-TEST-KEY at a.yaml, line 3, column 26: the key 'expect.out.zzz' is unknown. "
-            "Known here: rows, file, approx.",
+            "Known here: rows, table, file, approx.",
         ),
         (
             "sql: x\nerror: MS-X\n",

@@ -21,7 +21,7 @@ from millstream.cli.words import shown
 from millstream.errors import MillstreamError, StateError
 from millstream.plan.check import choose_engine
 from millstream.plan.nodes import Engine, Job
-from millstream.plan.walk import joins_of
+from millstream.plan.walk import operators_of
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.destinations import forget, refuse_foreign_files
 from millstream.run.drive import Drive
@@ -141,7 +141,7 @@ def _check(job: Job, settings: RunSettings) -> None:
     for pipeline in job.pipelines:
         folder = Checkpoint(settings.checkpoint / pipeline.name)
         folder.check(pipeline)
-        said = has_ended(folder.control) and bool(joins_of(pipeline.root))
+        said = has_ended(folder.control) and bool(operators_of(pipeline.root))
         if folder.ended or (said and not settings.flush):
             raise StateError(
                 "MS-STATE-ENDED",

@@ -50,6 +50,11 @@ def to_merge(
     return chosen[::-1]
 
 
+def wasteful(segment: Segment) -> bool:
+    """Are more of its rows used up than held? To write the others anew is then paid for by them."""
+    return segment.gone > segment.held
+
+
 def split(rows: Rows, max_blob: int) -> Iterator[Rows]:
     """The same rows as sets that fit a blob, cut by time."""
     parts = -(-size_of(rows.frame) // max_blob)

@@ -19,9 +19,11 @@ from millstream.kernels import rows as cache
 from millstream.kernels.base import HASH, MapState
 from millstream.kernels.index import Bools, Ints
 from millstream.kernels.manifest import Manifest, Segment
-from millstream.kernels.merging import LogSettings, split, to_merge
+from millstream.kernels.merging import LogSettings, split, to_merge, wasteful
 from millstream.kernels.pages import Pages
 from millstream.kernels.rows import Rows, stack, take
+
+NULL_HASH = 0x6D696C6C_73747265  # stands for the hash of a key that is NULL, where one is held
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ class SegmentLog:
             own_marks = _own_marks(frame)
             frame = frame.drop(marks.MATCHED)
         if layout.hash_from:  # last, as in the frame that was kept
-            frame = frame.with_columns(pl.col(layout.hash_from).cast(pl.Int64).alias(HASH))
+            keys = frame[layout.hash_from].cast(pl.Int64).fill_null(NULL_HASH)
+            frame = frame.with_columns(keys.alias(HASH))
         return Rows.of(frame, own_marks)
 
     def _load_marks(self, segment: Segment, found: Rows) -> Bools:
@@ -172,23 +175,40 @@ class SegmentLog:
                     self._discard(segment)
             side[:] = [segment for segment in side if segment.held]
 
-    def append(self, side: int, rows: Rows, live_from: int) -> None:
-        """Adds rows; small segments at the end of the log become one with them."""
+    def append(self, side: int, rows: Rows, live_from: int, tidy: bool = False) -> None:
+        """Adds rows; small segments at the end of the log become one with them. If the log is to be
+        `tidy`, so do those of which most is used up, wherever they are."""
         if not len(rows):
             return
         segments = self.manifest.sides[side]
-        merged = to_merge(segments, rows, live_from, self._settings)
+        waste = [segment for segment in segments if wasteful(segment)] if tidy else []
+        rest = [segment for segment in segments if not wasteful(segment)] if tidy else segments
+        merged = [*waste, *to_merge(rest, rows, live_from, self._settings)]
         if merged:
-            parts = [self._live(side, segment) for segment in merged]
-            parts.append((rows.frame, rows.matched))
-            frame = stack([part for part, _ in parts]).rechunk()
-            matched = [flags for _, flags in parts if flags is not None]
-            rows = Rows.of(frame, np.concatenate(matched) if matched else None)
-            for segment in merged:
-                self._discard(segment)
-            del segments[len(segments) - len(merged) :]
+            rows = self._joined(side, merged, rows)
         for part in split(rows, self._settings.max_blob):
             self._add(side, part)
+
+    def tidy(self, side: int) -> None:
+        """Writes segments anew of which most is used up. Their rows become one segment."""
+        waste = [segment for segment in self.manifest.sides[side] if wasteful(segment)]
+        if waste:
+            for part in split(self._joined(side, waste), self._settings.max_blob):
+                self._add(side, part)
+
+    def _joined(self, side: int, merged: list[Segment], rows: Rows | None = None) -> Rows:
+        """The rows that segments still hold, and then `rows`. The segments are no more."""
+        parts = [self._live(side, segment) for segment in merged if segment.held]
+        if rows is not None:
+            parts.append((rows.frame, rows.matched))
+        frame = stack([part for part, _ in parts]).rechunk()
+        matched = [flags for _, flags in parts if flags is not None]
+        for segment in merged:
+            self._discard(segment)
+        gone = {segment.uid for segment in merged}
+        segments = self.manifest.sides[side]
+        segments[:] = [segment for segment in segments if segment.uid not in gone]
+        return Rows.of(frame, np.concatenate(matched) if matched else None)
 
     def _live(self, side: int, segment: Segment) -> tuple[pl.DataFrame, Bools | None]:
         rows = self.rows(side, segment)

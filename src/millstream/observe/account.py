@@ -1,21 +1,26 @@
 """The account of rows: every row that came in is accounted for, exactly, over restarts too.
 
-in       = accepted + late + filtered + missing time + missing key + malformed
+in       = accepted + late + duplicate + filtered + missing time + missing key + malformed
 accepted = held + expired + evicted
+
+An aggregated row is held while its group is. The results of one operator that another reads are
+rows in of that one, and accounted for there as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.plan.nodes import IntervalJoin
-from millstream.plan.walk import sources_of
+from millstream.plan.nodes import Input, Select, Source
+from millstream.plan.walk import inputs_of, operators_of
 
-LOST = ("late", "filtered", "missing_time", "missing_key", "malformed")
+LOST = ("late", "duplicate", "filtered", "missing_time", "missing_key", "malformed")
 KEPT = ("held", "expired", "evicted")
-_SIDES = ("left", "right")
+InputNames = tuple[tuple[str, ...], ...]  # of each operator's inputs
+_SIDES = {1: ("input",), 2: ("left", "right")}
 _STATE = ("state_rows", "state_bytes", "segments", "peak_rows", "lookups")
 
 
@@ -25,6 +30,7 @@ class InputAccount:
 
     name: str
     counts: dict[str, int] = field(default_factory=dict)
+    derived: bool = False  # results of another operator, not rows of a source
 
     def __getitem__(self, what: str) -> int:
         return self.counts.get(what, 0)
@@ -57,7 +63,7 @@ class Account:
 
     @property
     def total_in(self) -> int:
-        return sum(each["in"] for each in self.inputs)
+        return sum(each["in"] for each in self.inputs if not each.derived)
 
     @property
     def errors(self) -> list[str]:
@@ -101,30 +107,66 @@ class SparkAccount:
         }
 
 
-def input_names(join: IntervalJoin) -> tuple[str, str]:
-    """What a join's inputs are called in accounts: by their source, unless that is one for both."""
-    left, right = sources_of(join.left.node)[0].name, sources_of(join.right.node)[0].name
-    if left != right:
-        return left, right
-    return f"{left} {join.left.alias}", f"{right} {join.right.alias}"
+def input_names(root: Select) -> InputNames:
+    """What inputs are called in accounts, by operator: by their source or, if they are results of
+    another operator, by their alias; where that is not one for all, by both and a number."""
+    plain = [[_plain_name(side) for side in inputs_of(each)] for each in operators_of(root)]
+    told = [[side.alias for side in inputs_of(each)] for each in operators_of(root)]
+    seen = Counter(name for names in plain for name in names)
+    used: Counter[str] = Counter()
+    made = []
+    for names, aliases in zip(plain, told, strict=True):
+        full = []
+        for name, alias in zip(names, aliases, strict=True):
+            shown = name if seen[name] == 1 or name == alias else f"{name} {alias}"
+            used[shown] += 1
+            full.append(shown if used[shown] == 1 else f"{shown} {used[shown]}")
+        made.append(tuple(full))
+    return tuple(made)
 
 
-def of_join(names: tuple[str, str], stats: Iterable[Mapping[str, Any]], rows_out: int) -> Account:
+def _plain_name(side: Input) -> str:
+    node = side.node
+    while isinstance(node, Select) and isinstance(node.input, Source | Select):
+        node = node.input
+    return node.name if isinstance(node, Source) else side.alias
+
+
+def of_operators(
+    names: InputNames, derived: Collection[str], stats: Iterable[Mapping[str, Any]], rows_out: int
+) -> Account:
     """From the statistics of all key groups, each counted since its state began."""
+    inputs = {name: InputAccount(name, derived=name in derived) for each in names for name in each}
     counts: dict[str, int] = {}
-    inputs = [InputAccount(name) for name in names]
     for group in stats:
+        own = names[group["operator"]]
+        sides = dict(zip(_SIDES[len(own)], own, strict=True))
         for what, count in group["counts"].items():
-            counts[what] = counts.get(what, 0) + count
-        for each in inputs:
-            for what, count in group["tally"].get(each.name, {}).items():
-                each.counts[what] = each.counts.get(what, 0) + count
-    for side, each in zip(_SIDES, inputs, strict=True):
-        for what, count in counts.items():
-            if what.startswith(f"{side}."):
-                each.counts[what.removeprefix(f"{side}.")] = count
+            side, _, plain = what.rpartition(".")
+            if side:
+                _add(inputs[sides[side]].counts, plain, count)
+            else:
+                _add(counts, what, count)
+        for name in own:
+            for what, count in group["tally"].get(name, {}).items():
+                _add(inputs[name].counts, what, count)
     state = {what: counts.get(what, 0) for what in _STATE}
-    return Account(inputs, counts.get("matches", 0), counts.get("unmatched", 0), rows_out, state)
+    matches, unmatched = counts.get("matches", 0), counts.get("unmatched", 0)
+    return Account(list(inputs.values()), matches, unmatched, rows_out, state)
+
+
+def _add(counts: dict[str, int], what: str, count: int) -> None:
+    counts[what] = counts.get(what, 0) + count
+
+
+def derived_names(root: Select, names: InputNames) -> set[str]:
+    """Those of inputs that read results of another operator."""
+    return {
+        name
+        for each, own in zip(operators_of(root), names, strict=True)
+        for side, name in zip(inputs_of(each), own, strict=True)
+        if operators_of(side.node)
+    }
 
 
 def of_select(name: str, tally: Mapping[str, int], rows_out: int) -> Account:

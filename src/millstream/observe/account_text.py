@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from millstream.observe.account import KEPT, LOST, Account, SparkAccount
 
+_RARE = ("duplicate",)  # told of only if there are any
 _Line = tuple[str, Sequence[str]]
 
 
@@ -28,15 +29,19 @@ def _counted(account: Account) -> list[_Line]:
     lines = [line("in", "in"), line("  accepted", "accepted")]
     if account.state:  # a query without state keeps nothing
         lines += [line(f"    {what}", what) for what in KEPT]
-    lines += [line(f"  {what.replace('_', ' ')}", what) for what in LOST]
+    lines += [
+        line(f"  {what.replace('_', ' ')}", what)
+        for what in LOST
+        if what not in _RARE or any(each[what] for each in account.inputs)
+    ]
     lines.append(("out", [f"{account.rows_out:,}"]))
-    if account.state:
+    if account.matches or account.unmatched:
         lines += [
             ("  matches", [f"{account.matches:,}"]),
             ("  unmatched", [f"{account.unmatched:,}"]),
         ]
         filtered = account.matches + account.unmatched - account.rows_out
-        if filtered:
+        if filtered and not any(each.derived for each in account.inputs):
             lines.append(("  less WHERE", [f"{filtered:,}"]))
     wrong = account.errors
     lines.append((f"does not add up: {'; '.join(wrong)}" if wrong else "adds up", []))

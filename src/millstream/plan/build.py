@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from millstream.errors import PlanError, SqlError
 from millstream.plan.catalog import Catalog
 from millstream.plan.check import choose_engine
+from millstream.plan.emits import mode_of
 from millstream.plan.nodes import Engine, Job, Pipeline, SinkDef, Source
 from millstream.plan.query import Planned
+from millstream.plan.top_n import refuse_unlimited
 from millstream.sql.parse import parse
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import (
@@ -76,7 +78,11 @@ def build_query(
 
 
 def _pipeline(sink: SinkDef, planned: Planned, engine: Engine) -> Pipeline:
-    pipeline = Pipeline(sink.name, planned.select, sink, planned.emit, planned.engine or engine)
+    refuse_unlimited(planned.select)
+    mode = mode_of(planned.mode, planned.select, sink)
+    pipeline = Pipeline(
+        sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode
+    )
     choose_engine(pipeline)  # refuses what no engine can run
     return pipeline
 

@@ -10,7 +10,7 @@ from millstream.plan.names import nearest, same
 from millstream.plan.nodes import Job, Select, SinkDef, Source
 from millstream.plan.query import Planned, Planner
 from millstream.plan.refuse import not_yet
-from millstream.plan.walk import joins_of
+from millstream.plan.walk import operators_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import (
     CreateSink,
@@ -130,8 +130,8 @@ class Catalog:
         for item in self.dead_letters.values():
             self._refuse_fed(self.sink(item.value, item.place).name, "dead letters", item.place)
         for pipeline in job.pipelines:
-            for join in joins_of(pipeline.root):
-                self._refuse_fed(join.late.sink, "late rows", join.place)
+            for operator in operators_of(pipeline.root):
+                self._refuse_fed(operator.late.sink, "late rows", operator.place)
 
     def _refuse_fed(self, sink: str | None, what: str, place: Place | None) -> None:
         if sink in self.fed:

@@ -10,36 +10,66 @@ from millstream.plan.nodes import Column, SinkDef, Source
 from millstream.plan.refuse import not_yet
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import CreateSink, CreateSource, Property
-from millstream.temporal import Malformed, MissingTime, Watermark
+from millstream.temporal import Malformed, MissingTime, Watermark, parse_span
 
 _LATER_CONNECTORS = ("kafka", "jdbc")
-_OWN_SOURCE_PROPERTIES = ("connector", "event.missing", "malformed", "dead_letter.sink")
+_OWN_SOURCE_PROPERTIES = (
+    *("connector", "event.missing", "malformed", "dead_letter.sink"),
+    *("idle.timeout", "watermark.every"),
+)
 
 
 def source_of(statement: CreateSource) -> Source:
     properties = check(Where.SOURCE, statement.properties)
     connector = _connector(properties, "memory")
-    if idle := properties.get("idle.timeout"):
-        raise not_yet("'idle.timeout'", idle.place)
     columns = tuple(Column(column.name, column.type) for column in statement.columns)
     _refuse_second_column(statement)
     dead_letter = properties.get("dead_letter.sink")
     return Source(
         name=statement.name,
         columns=columns,
-        watermark=_watermark(statement),
+        watermark=_watermark(statement, properties),
         connector=connector,
         options=_options(properties, _OWN_SOURCE_PROPERTIES),
         missing_time=MissingTime(_value(properties, "event.missing", MissingTime.ERROR)),
         malformed=Malformed(_value(properties, "malformed", Malformed.DEAD_LETTER)),
         dead_letter=dead_letter.value if dead_letter else None,
+        idle=_idle(properties, statement),
         place=statement.place,
     )
 
 
-def _watermark(statement: CreateSource) -> Watermark | None:
-    given = statement.watermark
+def _idle(properties: Mapping[str, Property], statement: CreateSource) -> int | None:
+    given = properties.get("idle.timeout")
     if given is None:
+        return None
+    if statement.watermark is None:
+        raise _without_watermark(given, statement)
+    timeout = parse_span(given.value)
+    if timeout == 0:
+        raise PlanError(
+            "MS-PLAN-IDLE",
+            f"with 'idle.timeout' = '{given.value}', {statement.name} would always be idle.",
+            fix="Give the time after which a silent source may be passed over, such as 1m.",
+            place=given.value_place,
+        )
+    return timeout
+
+
+def _without_watermark(given: Property, statement: CreateSource) -> PlanError:
+    return PlanError(
+        "MS-PLAN-NO-WATERMARK",
+        f"'{given.name}' is about the watermark of {statement.name}, which has none.",
+        fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or leave it out.",
+        place=given.place,
+    )
+
+
+def _watermark(statement: CreateSource, properties: Mapping[str, Property]) -> Watermark | None:
+    given, every = statement.watermark, properties.get("watermark.every")
+    if given is None:
+        if every is not None:
+            raise _without_watermark(every, statement)
         return None
     column = next((c for c in statement.columns if same(c.name, given.column)), None)
     if column is None:
@@ -56,7 +86,7 @@ def _watermark(statement: CreateSource) -> Watermark | None:
             fix=f"Declare {column.name} TIMESTAMP.",
             place=given.place,
         )
-    return Watermark(column.name, given.delay)
+    return Watermark(column.name, given.delay, int(every.value) if every else 1)
 
 
 def _refuse_second_column(statement: CreateSource) -> None:

@@ -6,29 +6,36 @@ columns are replaced. Comments and line breaks become one space.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.refuse import is_steady, place_of, refuse_expressions
+from millstream.plan.refuse import is_steady, place_of, refuse_part
 from millstream.plan.scope import Reference, Scope
+from millstream.plan.subqueries import refused_subquery
 from millstream.sql.dialect import Millstream
 from millstream.sql.spans import span_of
+
+Replace = Callable[[exp.Expr], Reference | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """Reads expressions of one query, whose names mean what `scope` says."""
+    """Reads expressions of one query, whose names mean what `scope` says.
+
+    `replace` knows parts of expressions, such as aggregates, that an operator gives as a column.
+    """
 
     scope: Scope
+    replace: Replace | None = None
 
     def text(self, node: exp.Expr) -> str | None:
         """The expression as Spark SQL; None for the rare node whose characters are not known."""
         span = span_of(node)
         if span is None:
-            return None
+            return node.sql("spark") if isinstance(node, exp.Literal | exp.Boolean) else None
         references = {reference.start: reference for reference in self._references(node)}
         return flat_text(self.scope.text.parsed, span, references)
 
@@ -48,9 +55,11 @@ class Expressions:
         """The reference, if the expression is nothing but a column."""
         while isinstance(node, exp.Paren):
             node = node.this
-        if not isinstance(node, exp.Column):
+        reference = self.replace(node) if self.replace else None
+        if reference is None and isinstance(node, exp.Column):
+            reference = self.scope.resolve(node)
+        if reference is None:
             return None
-        reference = self.scope.resolve(node)
         return None if reference.has_fields else reference
 
     def steady(self, node: exp.Expr) -> bool:
@@ -58,14 +67,30 @@ class Expressions:
 
     def check(self, node: exp.Expr) -> None:
         """Refuse what cannot stand in an expression yet, and names that mean nothing."""
-        refuse_expressions(node, self.scope.text)
+        for part, reference in self._parts(node):
+            if isinstance(part, exp.Query):
+                raise refused_subquery(part, self.scope.text)
+            if reference is None:
+                refuse_part(part, self.scope.text)
         self._references(node)
 
     def _references(self, node: exp.Expr) -> list[Reference]:
-        columns = [c for c in node.find_all(exp.Column) if not isinstance(c.this, exp.Star)]
-        for column in columns:
-            self._refuse_capture(column)
-        return [self.scope.resolve(column) for column in columns]
+        found = []
+        for part, reference in self._parts(node):
+            if reference is not None:
+                found.append(reference)
+            elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
+                self._refuse_capture(part)
+                found.append(self.scope.resolve(part))
+        return found
+
+    def _parts(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, Reference | None]]:
+        """All parts of an expression, but of those that are replaced only the whole."""
+        reference = self.replace(node) if self.replace else None
+        yield node, reference
+        if reference is None:
+            for part in node.iter_expressions():
+                yield from self._parts(part)
 
     def _refuse_capture(self, column: exp.Column) -> None:
         """Inside `o -> …` the text `o.total` would speak of the variable, not of the stream o."""
@@ -73,10 +98,12 @@ class Expressions:
         while above is not None:
             names = {variable.name.lower() for variable in above.expressions}
             hidden = next((r for r in self.scope.relations if r.alias.lower() in names), None)
-            if hidden:
+            word = hidden.alias if hidden else column.name
+            if hidden or (self.scope.plain and column.name.lower() in names):
                 raise PlanError(
                     "MS-PLAN-AMBIGUOUS",
-                    f"the lambda's variable {hidden.alias} hides the stream {hidden.alias}.",
+                    f"the lambda's variable {word} hides the {'stream' if hidden else 'column'} "
+                    f"{word}.",
                     fix="Give the variable another name.",
                     place=place_of(above, self.scope.text),
                 )

@@ -1,7 +1,7 @@
 """What a checkpoint depends on, in words: a plan that differs in one must not go on from it.
 
-Left out is what state does not depend on: the columns and filter above a join, late policy, places,
-and options of connectors but where a sink writes.
+Left out is what state does not depend on: the columns and filter above an operator, late policy,
+places, and options of connectors but where a sink writes.
 """
 
 from __future__ import annotations
@@ -9,25 +9,30 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.check import choose_engine
+from millstream.plan.explain_operators import call_text, order_text
 from millstream.plan.nodes import (
+    Aggregate,
     Compare,
+    Deduplicate,
     Input,
     IntervalJoin,
     Node,
+    Operator,
     Pipeline,
     Predicate,
+    RowsOver,
     Select,
     Source,
+    TopN,
 )
-from millstream.plan.walk import joins_of, sources_of
-from millstream.temporal import format_span
+from millstream.plan.walk import operators_of, sources_of
+from millstream.temporal import OutputMode, format_span
 
-VERSION = 1
+VERSION = 2
 
 
 def fingerprint(pipeline: Pipeline) -> dict[str, Any]:
     """A canonical, JSON-able description of all that a pipeline's checkpoint depends on."""
-    joins = joins_of(pipeline.root)
     return {
         "version": VERSION,
         "engine": str(choose_engine(pipeline)[0]),
@@ -36,15 +41,34 @@ def fingerprint(pipeline: Pipeline) -> dict[str, Any]:
             "connector": pipeline.sink.connector,
             "path": pipeline.sink.option("path"),
             "format": pipeline.sink.option("format"),
+            **({} if pipeline.mode is OutputMode.APPEND else {"mode": str(pipeline.mode)}),
         },
         "source": {source.name: _source(source) for source in sources_of(pipeline.root)},
-        "join": _join(joins[0]) if joins else None,
+        "operators": [_operator(operator) for operator in operators_of(pipeline.root)],
     }
 
 
 def diff(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """What changed, a sentence each: "join bound: [0s, 1d] -> [0s, 2d]"."""
-    return list(_changes("", old, new))
+    before, after = (
+        {name: value for name, value in told.items() if name != "operators"} for told in (old, new)
+    )
+    changes = _changes("", before, after)
+    held, asked = (_by_name(told.get("operators", [])) for told in (old, new))
+    for name in [*held, *(name for name in asked if name not in held)]:
+        changes += _changes(name, held.get(name), asked.get(name))
+    return changes
+
+
+def _by_name(operators: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Operators by what they are, those of one kind numbered."""
+    named: dict[str, dict[str, Any]] = {}
+    for operator in operators:
+        kind = operator["operator"]
+        number = sum(1 for name in named if name.split(" #")[0] == kind) + 1
+        facts = {name: value for name, value in operator.items() if name != "operator"}
+        named[kind if number == 1 else f"{kind} #{number}"] = facts
+    return named
 
 
 def _changes(path: str, old: Any, new: Any) -> list[str]:
@@ -79,32 +103,86 @@ def _source(source: Source) -> dict[str, Any]:
     }
 
 
+def _operator(operator: Operator) -> dict[str, Any]:
+    told: dict[str, Any]
+    match operator:
+        case IntervalJoin():
+            return {"operator": "join", **_join(operator)}
+        case Aggregate():
+            return {"operator": "aggregate", **_aggregate(operator)}
+        case Deduplicate():
+            told = {"key": list(operator.keys), "within": _span(operator.within)}
+            return {"operator": "deduplicate", **told, **_side(operator.input)}
+        case TopN():
+            return {"operator": "top n", **_top_n(operator)}
+        case RowsOver():
+            told = {
+                "partition": list(operator.partition),
+                "preceding": "all" if operator.preceding is None else operator.preceding,
+                "calls": [call_text(call) for call in operator.calls],
+                "ttl": _span(operator.ttl),
+            }
+            return {"operator": "rows over", **told, **_side(operator.input)}
+
+
+def _span(micros: int | None) -> str | None:
+    return None if micros is None else format_span(micros)
+
+
 def _join(join: IntervalJoin) -> dict[str, Any]:
     return {
         "type": str(join.how),
         "key": [f"{key.left} = {key.right}" for key in join.keys],
         "bound": str(join.bounds),
-        "left": _side(join.left, join.left_where),
-        "right": _side(join.right, join.right_where),
+        "left": _side(join.left, {"filter": join.left_where}),
+        "right": _side(join.right, {"filter": join.right_where}),
         "predicate": join.across_sql,
         "kernel predicate": _predicate(join.across),
-        "retention": None if join.retention is None else format_span(join.retention),
+        "retention": _span(join.retention),
     }
 
 
-def _side(side: Input, where: str | None) -> dict[str, Any]:
+def _aggregate(node: Aggregate) -> dict[str, Any]:
+    window = node.window
+    clock = ", by the clock" if window and window.wall_clock else ""
+    return {
+        "window": f"{window}{clock}" if window else None,
+        "given": list(node.given) if node.given else None,
+        "key": [key.sql for key in node.keys],
+        "calls": [call_text(call) for call in node.calls],
+        "emit": str(node.emit),
+        "lateness": format_span(node.lateness),
+        "ttl": _span(node.ttl),
+        **_side(node.input),
+    }
+
+
+def _top_n(node: TopN) -> dict[str, Any]:
+    return {
+        "n": node.n,
+        "partition": list(node.partition),
+        "order": [order_text(order) for order in node.order],
+        "number": node.rank,
+        "due": node.due,
+        "emit": str(node.emit),
+        "ttl": _span(node.ttl),
+        **_side(node.input),
+    }
+
+
+def _side(side: Input, more: dict[str, Any] | None = None) -> dict[str, Any]:
     return {
         "alias": side.alias,
         "input": _stream(side.node),
         "time": side.time,
         "delay": format_span(side.delay),
-        "filter": where,
+        **(more or {}),
         "columns held": list(side.used),
     }
 
 
 def _stream(node: Node) -> Any:
-    """A stateless stream below a join: its filters and columns decide what the state holds."""
+    """A stream below an operator: its filters and columns decide what the state holds."""
     if isinstance(node, Source):
         return node.name
     if isinstance(node, Select):
@@ -113,7 +191,7 @@ def _stream(node: Node) -> Any:
             "where": node.where,
             "of": _stream(node.input),
         }
-    return _join(node)
+    return "another operator"  # told on its own
 
 
 def _predicate(predicate: Predicate | None) -> str | None:

@@ -9,12 +9,16 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expressions
+from millstream.plan.holds import lag_of
 from millstream.plan.join_bounds import closed, property_bounds, refuse_bound_in_where, within
-from millstream.plan.join_properties import late_policy, limit_of, retention_of
-from millstream.plan.nodes import Input, IntervalJoin, JoinType, Select, Source
+from millstream.plan.join_properties import retention_of
+from millstream.plan.nodes import Input, IntervalJoin, JoinType
+from millstream.plan.policies import late_policy, limit_of
 from millstream.plan.predicates import Conjuncts, conjuncts_of, filter_texts, sort_conjuncts
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.scope import Relation, Scope
+from millstream.plan.system import with_hidden
+from millstream.plan.times import needs_time, refuse_changes
 from millstream.plan.using import merged_columns, using_bounds, using_keys
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
@@ -36,8 +40,9 @@ class PlannedJoin:
         sides = []
         for number, side in enumerate((self.join.left, self.join.right)):
             used = {name for index, name in {*reads, *self.reads} if index == number}
-            names = tuple(c.name for c in side.node.columns if every or c.name in used)
-            sides.append(replace(side, used=names))
+            node = with_hidden(side.node, {*used, side.time})
+            names = tuple(c.name for c in node.columns if every or c.name in used)
+            sides.append(replace(side, node=node, used=names, delay=lag_of(node)))
         return replace(self.join, left=sides[0], right=sides[1])
 
 
@@ -53,6 +58,8 @@ def plan_join(
     (clause,) = query.args["joins"]
     place = place_of(clause, text, left.place)
     how = _join_type(clause, place)
+    for side in relations:
+        refuse_changes(side.node, side.name, "a join", side.place or place)
     times = _event_time(left, place), _event_time(right, place)
     both = Scope(relations, text)
     merged = merged_columns(clause, both, how)
@@ -85,8 +92,8 @@ def plan_join(
         refuse_bound_in_where(filters, given, Expressions(scope), times, how)
     bounds = closed(given, left, right, times, place)
     join = IntervalJoin(
-        left=Input(left.alias, left.node, times[0], delay_of(left.node), ()),
-        right=Input(right.alias, right.node, times[1], delay_of(right.node), ()),
+        left=Input(left.alias, left.node, times[0], 0, ()),
+        right=Input(right.alias, right.node, times[1], 0, ()),
         how=how,
         keys=keys,
         bounds=bounds,
@@ -115,15 +122,6 @@ def _filter(
     return outer, frozenset(found.reads | reads)
 
 
-def delay_of(node: Source | Select) -> int:
-    """The watermark delay of the source below a stateless stream."""
-    while isinstance(node, Select):
-        if isinstance(node.input, IntervalJoin):
-            return max(node.input.left.delay, node.input.right.delay)
-        node = node.input
-    return node.watermark.delay if node.watermark else 0
-
-
 def _join_type(clause: exp.Join, place: Place | None) -> JoinType:
     method, side, kind = (clause.args.get(key) or "" for key in ("method", "side", "kind"))
     if method == "NATURAL":
@@ -150,16 +148,4 @@ def _join_type(clause: exp.Join, place: Place | None) -> JoinType:
 
 
 def _event_time(relation: Relation, place: Place | None) -> str:
-    if relation.time is not None:
-        return relation.time
-    if isinstance(relation.node, Source):
-        time = next(
-            (c.name for c in relation.columns if (c.type or "").upper().startswith("TIMESTAMP")),
-            "event_time",
-        )
-        cause = f"{relation.name} has no watermark, so no row of it could ever be let go."
-        fix = f"Declare WATERMARK FOR {time} AS {time} - INTERVAL 5 SECONDS in {relation.name}."
-    else:
-        cause = f"{relation.name} does not carry the event time of its input."
-        fix = "Select the event-time column there, unchanged; it may have another name."
-    raise PlanError("MS-PLAN-NO-WATERMARK", cause, fix=fix, place=relation.place or place)
+    return needs_time(relation.name, relation.node, relation.time, relation.place or place)

@@ -290,7 +290,8 @@ class TopN:
     the order (`rank`), from 1.
 
     FINAL: once, when the watermark reaches `due`, a text that all rows of a partition agree on (the
-    end of their window). CHANGES: as it changes; a partition is kept until `ttl` after its last row.
+    end of their window). CHANGES: as it changes; a partition is kept until `ttl` after its last
+    row.
     """
 
     input: Input

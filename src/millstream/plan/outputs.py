@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expressions
-from millstream.plan.nodes import IntervalJoin, JoinType, Output
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, IntervalJoin, JoinType, Output
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.scope import Reference, Scope
 
@@ -27,8 +27,8 @@ class Item:
 def outputs_of(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
     for item in tree.expressions:
         place = place_of(item, expressions.scope.text)
-        if isinstance(item, exp.Star) or _is_qualified_star(item):
-            yield from _expanded(item, expressions.scope, place)
+        if is_star(item):
+            yield from expanded(item, expressions.scope, place)
             continue
         if isinstance(item, exp.Aliases):
             raise not_yet("several names for one expression", place)
@@ -43,8 +43,11 @@ def outputs_of(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
         yield Item(output, expressions.reads(value), bare, place)
 
 
-def _is_qualified_star(item: exp.Expr) -> bool:
-    return isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
+def is_star(item: exp.Expr) -> bool:
+    """Is a member of the select list `*` or `alias.*`?"""
+    return isinstance(item, exp.Star) or (
+        isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
+    )
 
 
 def _own_name(value: exp.Expr, expressions: Expressions) -> str:
@@ -64,7 +67,7 @@ def _type_of(value: exp.Expr, bare: Reference | None) -> str | None:
     return None
 
 
-def _expanded(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item]:
+def expanded(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item]:
     """The outputs of `*` or `alias.*`; over USING, `*` begins with the merged columns."""
     star = item.this if isinstance(item, exp.Column) else item
     if any(star.args.values()):
@@ -128,6 +131,12 @@ def carrying(items: list[Item], times: tuple[tuple[int, str | None], ...]) -> st
             if item.bare and item.bare.reads == (time,):
                 return item.output.name
     return None
+
+
+def carrying_window(items: list[Item]) -> tuple[str, str] | None:
+    """The outputs that are nothing but a window's start and end, if both are there."""
+    start, end = (carrying(items, ((0, name),)) for name in (WINDOW_START, WINDOW_END))
+    return (start, end) if start and end else None
 
 
 def join_time(join: IntervalJoin, items: list[Item]) -> str | None:

@@ -8,23 +8,27 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError, PropertyError
+from millstream.plan.asked import Asked
+from millstream.plan.assign import assigned
+from millstream.plan.base import of_join, of_relation
+from millstream.plan.emits import emit_over
 from millstream.plan.expressions import Expressions, all_of
-from millstream.plan.joins import plan_join
+from millstream.plan.joins import PlannedJoin, plan_join
 from millstream.plan.names import same
-from millstream.plan.nodes import Engine, Select, Source
-from millstream.plan.outputs import carrying, distinct, join_time, outputs_of
+from millstream.plan.nodes import Aggregate, Engine, Select, Source, TopN
+from millstream.plan.operators import Shape, plan_operator, shape_of
+from millstream.plan.outputs import distinct, join_time, outputs_of
+from millstream.plan.plain import plan_plain
+from millstream.plan.policies import JOIN, refuse_unused
 from millstream.plan.predicates import conjuncts_of, filter_texts
 from millstream.plan.refuse import not_yet, place_of, refuse_clauses
 from millstream.plan.scope import Relation, Scope
-from millstream.plan.walk import joins_of
+from millstream.plan.windows import window_clause, window_of
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
-from millstream.temporal import Emit
-
-_FOR_JOINS = ("join.", "late.", "state.")
-_NOT_YET = ("join.salt", "late.budget", "window.lateness", "state.ttl")
+from millstream.temporal import Emit, LateAction
 
 Lookup = Callable[[str, Place | None], Source | Select]
 
@@ -36,6 +40,7 @@ class Planned:
     select: Select
     emit: Emit | None
     engine: Engine | None
+    mode: Property | None = None
 
 
 @dataclass(slots=True)
@@ -59,6 +64,13 @@ class Planner:
                 fix="One engine runs the whole query: put it on the outermost one, or SET it.",
                 place=place,
             )
+        if planned.mode is not None:
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                "'output.mode' stands on a query inside another.",
+                fix="It says how the sink is written: put it on the outermost query.",
+                place=planned.mode.place,
+            )
         return planned.select
 
     def _plan(self, tree: exp.Expr, emit: exp.Expr | None, options: Sequence[exp.Expr]) -> Planned:
@@ -72,37 +84,28 @@ class Planner:
             raise not_yet(what, place)
         refuse_clauses(tree, self.text)
         properties = check(Where.QUERY, properties_of(options, self.text))
-        self._refuse_properties(tree, properties)
-        select = self._with_views(tree).select(tree, properties, place)
+        self._refuse_properties(properties)
+        asked = Asked(properties, self.sinks, emit, place)
+        select = self._with_views(tree).select(tree, asked)
         engine = properties.get("engine")
-        return Planned(select, self._emit(emit), Engine(engine.value.lower()) if engine else None)
+        return Planned(
+            select,
+            self._emit(emit, select),
+            Engine(engine.value.lower()) if engine else None,
+            properties.get("output.mode"),
+        )
 
-    def _refuse_properties(self, tree: exp.Select, properties: dict[str, Property]) -> None:
+    def _refuse_properties(self, properties: dict[str, Property]) -> None:
         for name, item in properties.items():
-            if name in _NOT_YET or (name == "output.mode" and item.value.lower() != "append"):
+            if name == "join.salt":
                 raise not_yet(f"'{name}' = '{item.value}'", item.place)
             if name == "join.type" and item.value.lower() != "interval":
                 raise not_yet(f"a {item.value.lower()} join", item.value_place)
-            if name.startswith(_FOR_JOINS) and not tree.args.get("joins"):
-                raise PropertyError(
-                    "MS-PROP-UNUSED",
-                    f"'{name}' is for a join, and this query has none.",
-                    fix="Put it on the query that holds the join.",
-                    place=item.place,
-                )
 
-    def _emit(self, clause: exp.Expr | None) -> Emit | None:
-        if clause is None:
-            return None
-        emit = Emit(clause.name.lower())
-        if emit is Emit.FINAL:
-            raise PlanError(
-                "MS-PLAN-EMIT-FINAL",
-                "EMIT FINAL waits for a window to close, and this query has no window.",
-                fix="Write EMIT CHANGES, or leave EMIT out.",
-                place=place_of(clause, self.text),
-            )
-        return emit
+    def _emit(self, clause: exp.Expr | None, select: Select) -> Emit | None:
+        if isinstance(select.input, Aggregate | TopN):
+            return select.input.emit
+        return emit_over(clause, select, self.text)
 
     def _with_views(self, tree: exp.Select) -> Planner:
         """A planner that also knows the names of this query's WITH clause."""
@@ -118,24 +121,40 @@ class Planner:
             planner = replace(planner, lookup=_with_view(planner, cte))
         return planner
 
-    def select(
-        self, tree: exp.Select, properties: dict[str, Property], place: Place | None
-    ) -> Select:
+    def select(self, tree: exp.Select, asked: Asked) -> Select:
         from_ = tree.args.get("from_")
         if from_ is None:
             raise PlanError(
                 "MS-PLAN-NO-SOURCE",
                 "the query reads no stream.",
                 fix="Add FROM and the name of a source.",
-                place=place,
+                place=asked.place,
             )
+        shape = shape_of(tree, self.text)
+        clause = window_clause(tree, self.text)
+        window = window_of(clause, self.text) if clause else None
         first = self._relation(from_.this, "_query")
-        if not tree.args.get("joins"):
-            return self._stateless(tree, first, place)
+        every = _keeps_late(asked)
+        if tree.args.get("joins"):
+            if window and shape is not Shape.AGGREGATE:
+                raise not_yet("a window join", place_of(clause or tree, self.text))
+            planned = self._join(tree, first, asked)
+            if shape is Shape.PLAIN:
+                refuse_unused(asked.properties, JOIN)
+                return _over_join(tree, planned, asked.place)
+            base = of_join(tree, planned, self.text, every=every)
+            return plan_operator(tree, shape, base, window, replace(asked, kinds=(JOIN,)))
+        self._refuse_within(from_.this)
+        if window and clause and shape is not Shape.AGGREGATE:
+            first, window = assigned(first, window, place_of(clause, self.text)), None
+        if shape is Shape.PLAIN:
+            return plan_plain(tree, first, self.text, asked)
+        where = self._where(tree, first)
+        base = of_relation(tree, first, where, self.text, every=every)
+        return plan_operator(tree, shape, base, window, asked)
+
+    def _join(self, tree: exp.Select, first: Relation, asked: Asked) -> PlannedJoin:
         second = self._relation(tree.args["joins"][0].this, "_query_2")
-        for relation in (first, second):
-            if joins_of(relation.node):
-                raise not_yet("a join of more than two streams", relation.place)
         if same(first.alias, second.alias):
             raise PlanError(
                 "MS-PLAN-DUPLICATE-NAME",
@@ -143,39 +162,23 @@ class Planner:
                 fix="Give each an alias.",
                 place=second.place,
             )
-        planned = plan_join(tree, (first, second), properties, self.text, self.sinks)
-        expressions = Expressions(planned.scope)
-        outputs = list(outputs_of(tree, expressions))
-        reads = {read for output in outputs for read in output.reads}
-        return Select(
-            input=planned.used_by(reads),
-            outputs=distinct(outputs, planned.scope, place),
-            where=all_of(planned.where),
-            time=join_time(planned.join, outputs),
-            place=place,
-        )
+        return plan_join(tree, (first, second), asked.properties, self.text, self.sinks)
 
-    def _stateless(self, tree: exp.Select, relation: Relation, place: Place | None) -> Select:
-        if within := tree.args["from_"].this.args.get("within"):
+    def _where(self, tree: exp.Select, relation: Relation) -> str | None:
+        where = tree.args.get("where")
+        if where is None:
+            return None
+        expressions = Expressions(Scope((relation,), self.text))
+        return all_of(filter_texts(list(conjuncts_of(where.this)), expressions))
+
+    def _refuse_within(self, table: exp.Expr) -> None:
+        if within := table.args.get("within"):
             raise PlanError(
                 "MS-PLAN-WITHIN",
                 "WITHIN needs a join.",
                 fix="Write JOIN … WITHIN INTERVAL 5 MINUTES ON …",
                 place=place_of(within, self.text),
             )
-        scope = Scope((relation,), self.text)
-        expressions = Expressions(scope)
-        where = tree.args.get("where")
-        filters = filter_texts(list(conjuncts_of(where.this)), expressions) if where else ()
-        outputs = list(outputs_of(tree, expressions))
-        return Select(
-            input=relation.node,
-            outputs=distinct(outputs, scope, place),
-            where=all_of(filters),
-            alias=relation.alias,
-            time=carrying(outputs, ((0, relation.time),)),
-            place=place,
-        )
 
     def _relation(self, item: exp.Table | exp.Subquery, unnamed: str) -> Relation:
         place = place_of(item, self.text)
@@ -192,6 +195,24 @@ class Planner:
         node = self.lookup(item.name, place)
         name = node.name if isinstance(node, Source) else item.name
         return Relation(item.alias or item.name, name, node, place)
+
+
+def _keeps_late(asked: Asked) -> bool:
+    policy = asked.properties.get("late.policy")
+    return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT
+
+
+def _over_join(tree: exp.Select, planned: PlannedJoin, place: Place | None) -> Select:
+    expressions = Expressions(planned.scope)
+    outputs = list(outputs_of(tree, expressions))
+    reads = {read for output in outputs for read in output.reads}
+    return Select(
+        input=planned.used_by(reads),
+        outputs=distinct(outputs, planned.scope, place),
+        where=all_of(planned.where),
+        time=join_time(planned.join, outputs),
+        place=place,
+    )
 
 
 def _with_view(planner: Planner, cte: exp.Expr) -> Lookup:

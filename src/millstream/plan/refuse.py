@@ -14,21 +14,19 @@ from millstream.errors import Place, PlanError
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
 
-_SELECT = {"expressions", "from_", "joins", "where", "with_", "emit", "options", "stream_window"}
+_SELECT = {
+    *("expressions", "from_", "joins", "where", "with_", "emit", "options", "stream_window"),
+    *("group", "having", "qualify", "windows", "distinct"),
+}
 _RELATION = {"this", "alias", "within", "stream_window", "version"}
 _JOIN = {"this", "side", "kind", "method", "on", "using"}
 _CLAUSES = {
-    "group": "GROUP BY",
-    "having": "HAVING",
-    "qualify": "QUALIFY",
-    "windows": "a WINDOW clause",
     "order": "ORDER BY",
     "sort": "SORT BY",
     "cluster": "CLUSTER BY",
     "distribute": "DISTRIBUTE BY",
     "limit": "LIMIT",
     "offset": "OFFSET",
-    "distinct": "DISTINCT",
     "laterals": "LATERAL VIEW",
     "sample": "TABLESAMPLE",
     "pivots": "PIVOT",
@@ -64,8 +62,6 @@ def refuse_clauses(query: exp.Select, text: SourceText) -> None:
     """Refuse every clause of a SELECT, its tables and its joins that is not planned for."""
     place = place_of(query, text)
     _refuse(query.args, _SELECT, text, place)
-    if window := query.args.get("stream_window"):
-        raise not_yet(f"WINDOW {window.args['kind']}", place_of(window, text))
     joins: list[exp.Join] = query.args.get("joins") or []
     if len(joins) > 1:
         raise not_yet("a join of more than two streams", place_of(joins[1], text))
@@ -91,8 +87,6 @@ def _refuse_relation(relation: exp.Expr, text: SourceText, place: Place | None) 
         lookup = isinstance(moment, exp.Anonymous) and moment.name.upper() == "PROCTIME"
         what = "a lookup join (AS OF PROCTIME())" if lookup else "a temporal join (AS OF)"
         raise not_yet(what, place)
-    if window := relation.args.get("stream_window"):
-        raise not_yet(f"WINDOW {window.args['kind']}", place_of(window, text, place))
 
 
 def _refuse(
@@ -107,17 +101,35 @@ def _refuse(
         raise not_yet(_CLAUSES.get(key, key.strip("_").upper()), place)
 
 
-def refuse_expressions(node: exp.Expr, text: SourceText) -> None:
-    """Refuse aggregates, window functions and subqueries inside an expression."""
-    for part in node.walk():
-        if isinstance(part, exp.Query):
-            raise not_yet("a subquery inside an expression", place_of(part, text))
-        if isinstance(part, exp.Window):
-            raise not_yet("a window function (OVER)", place_of(part, text))
-        if isinstance(part, exp.AggFunc) or _named(part) in _AGGREGATES:
-            offset = offset_of(part) or 0
-            name = text.parsed[offset:].split("(")[0].strip()
-            raise not_yet(f"the aggregate {name}", text.place(offset))
+def refuse_part(part: exp.Expr, text: SourceText) -> None:
+    """Refuse a part of an expression that is an aggregate or a window function."""
+    if isinstance(part, exp.Window):
+        raise PlanError(
+            "MS-PLAN-OVER",
+            "a window function (OVER) stands in the select list or in QUALIFY, not here.",
+            fix="Compute it in a query in FROM, and use its column here.",
+            place=place_of(part, text),
+        )
+    if is_aggregate(part):
+        name = function_name(part, text)
+        raise PlanError(
+            "MS-PLAN-AGGREGATE",
+            f"the aggregate {name} stands where rows are not grouped.",
+            fix="Filter groups with HAVING; for a value of a value, aggregate in a query in FROM.",
+            place=place_of(part, text),
+        )
+
+
+def function_name(node: exp.Expr, text: SourceText) -> str:
+    """The name of a function as it was written."""
+    return text.parsed[offset_of(node) or 0 :].split("(")[0].strip()
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Any):  # any(x) of Spark; `= ANY (…)` is not Spark's
+        return isinstance(node.this, exp.Paren)
+    ranking = isinstance(node, exp.RowNumber | exp.Rank | exp.DenseRank | exp.Ntile)
+    return (isinstance(node, exp.AggFunc) and not ranking) or _named(node) in _AGGREGATES
 
 
 def _named(node: exp.Expr) -> str:
@@ -127,7 +139,9 @@ def _named(node: exp.Expr) -> str:
 # Aggregates of Spark that sqlglot takes for unknown functions.
 _AGGREGATES = (
     *("bitmap_construct_agg", "bitmap_or_agg", "count_min_sketch", "every", "histogram_numeric"),
-    *("hll_sketch_agg", "product", "schema_of_json_agg", "some", "std", "try_avg", "try_sum"),
+    *("hll_sketch_agg", "mean", "product", "schema_of_json_agg", "some", "std", "try_avg"),
+    *("try_sum", "bit_and", "bit_or", "bit_xor", "kurtosis", "skewness", "regr_count", "listagg"),
+    *("string_agg", "percentile", "median", "mode", "grouping", "grouping_id"),
 )
 # Functions of chance, of the clock or of the place a row is read, unknown to sqlglot.
 _UNSTEADY = (

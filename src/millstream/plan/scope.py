@@ -10,13 +10,9 @@ from sqlglot import exp
 from millstream.errors import Place, PlanError
 from millstream.plan.names import nearest, quote, same
 from millstream.plan.nodes import Column, Select, Source
-from millstream.plan.refuse import not_yet, place_of
+from millstream.plan.refuse import place_of
+from millstream.plan.system import EVENT_TIME, missing_system_column, system_column, time_of
 from millstream.sql.text import SourceText
-
-EVENT_TIME = "_event_time"
-_OTHER_SYSTEM_COLUMNS = frozenset(
-    ("_timestamp", "_offset", "_partition", "_window_start", "_window_end", "_op")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +23,7 @@ class Relation:
     name: str  # what the stream itself is called: its source's or view's name
     node: Source | Select
     place: Place | None = None
+    plain: bool = False  # over an operator: its columns go without the alias
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -34,17 +31,15 @@ class Relation:
 
     @property
     def time(self) -> str | None:
-        return self.node.time
+        return time_of(self.node)
 
     def column(self, name: str) -> Column | None:
-        """The column of that name, or the event time under its system name."""
+        """The column of that name, or a system column."""
         found = next((column for column in self.columns if same(column.name, name)), None)
-        if found is None and name.lower() == EVENT_TIME and self.time is not None:
-            return self.column(self.time)
-        return found
+        return found or system_column(self.node, name)
 
     def text(self, column: str) -> str:
-        return f"{quote(self.alias)}.{quote(column)}"
+        return quote(column) if self.plain else f"{quote(self.alias)}.{quote(column)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +68,10 @@ class Scope:
     relations: tuple[Relation, ...]
     text: SourceText
     merged: Mapping[str, Merged] = field(default_factory=dict)  # by name in lower case
+
+    @property
+    def plain(self) -> bool:
+        return any(relation.plain for relation in self.relations)
 
     def resolve(self, column: exp.Column) -> Reference:
         """The meaning of a column reference, by Spark's rules: a qualifier goes before a struct."""
@@ -117,8 +116,8 @@ class Scope:
 
     def _unknown(self, names: list[str], place: Place | None) -> PlanError:
         for name in names[:2]:
-            if name.lower() in _OTHER_SYSTEM_COLUMNS:
-                return not_yet(f"the system column {name}", place)
+            if missing := missing_system_column(name, self.relations[0].node, place):
+                return missing
         if len(names) > 1:
             for relation in self.relations:
                 if same(relation.alias, names[0]):

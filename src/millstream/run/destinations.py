@@ -11,9 +11,9 @@ from pyarrow import fs
 
 from millstream.connectors.paths import filesystem, resolve
 from millstream.errors import StateError
-from millstream.observe.account import Account, SparkAccount
+from millstream.observe.account import Account, SparkAccount, input_names
 from millstream.plan.nodes import Job, Pipeline, SinkDef
-from millstream.plan.walk import joins_of, sources_of
+from millstream.plan.walk import operators_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
 from millstream.temporal import LateAction
@@ -41,13 +41,18 @@ def destinations(
     if isinstance(account, SparkAccount):
         return found
     folder = Checkpoint(settings.checkpoint / pipeline.name)
-    for join in joins_of(pipeline.root):
-        if join.late.action is LateAction.SIDE_OUTPUT:
-            late = sum(each["late"] for each in account.inputs)
-            if named := job.sink(join.late.sink or ""):
-                found.append(_to(named, "late rows", late, settings))
-            else:
-                found.append(Destination("late rows", late, "file", str(folder.late)))
+    late: dict[str, int] = {}
+    counts = {each.name: each["late"] for each in account.inputs}
+    operators = zip(operators_of(pipeline.root), input_names(pipeline.root), strict=True)
+    for operator, names in operators:
+        if operator.late.action is LateAction.SIDE_OUTPUT:
+            sink = operator.late.sink or ""
+            late[sink] = late.get(sink, 0) + sum(counts[name] for name in names)
+    for sink, count in late.items():
+        if named := job.sink(sink):
+            found.append(_to(named, "late rows", count, settings))
+        else:
+            found.append(Destination("late rows", count, "file", str(folder.late)))
     for source in sources_of(pipeline.root):
         bad = [
             each["malformed"]
@@ -115,7 +120,7 @@ def forget(job: Job, settings: RunSettings) -> None:
 
 def _file_sinks(job: Job, pipeline: Pipeline) -> Iterator[SinkDef]:
     names = [source.dead_letter for source in sources_of(pipeline.root)]
-    names += [join.late.sink for join in joins_of(pipeline.root)]
+    names += [operator.late.sink for operator in operators_of(pipeline.root)]
     for sink in (pipeline.sink, *(job.sink(name) for name in dict.fromkeys(names) if name)):
         if sink is not None and sink.connector == "file":
             yield sink

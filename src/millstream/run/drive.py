@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from millstream.plan.nodes import Job
 from millstream.run.job import JobRun
 from millstream.run.settings import RunSettings
+from millstream.run.ticks import Ticks
 
 _POLL = 0.2
 _PATIENCE = 30.0
@@ -85,5 +86,6 @@ class Drive:
                 self.phase = "closing: the input has ended"
                 run.flush()
             return
+        ticks = Ticks(run)
         while not self._stopping.is_set() and not run.wait(_POLL):
-            pass
+            ticks.beat()

@@ -15,15 +15,15 @@ from millstream.connectors.sinks import Sink, open_sink
 from millstream.connectors.sources import read_stream
 from millstream.errors import PlanError
 from millstream.plan.check import choose_engine
-from millstream.plan.nodes import Engine, IntervalJoin, Job, Pipeline, SinkDef, Source
-from millstream.plan.walk import joins_of, sources_of
+from millstream.plan.nodes import Engine, Job, Operator, Pipeline, SinkDef, Source
+from millstream.plan.walk import operators_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure, user_error
 from millstream.run.running import Running
 from millstream.run.tally import Tally
 from millstream.run.writer import Writer
 from millstream.spark.compile import compile_pipeline
-from millstream.spark.control import end_of_input
+from millstream.spark.control import end_of_input, tick
 from millstream.spark.session import for_native, partitions
 
 GROUPS_PER_PARTITION = 1
@@ -108,12 +108,13 @@ class JobRun:
         folder = self._folder(pipeline).dead_letters(source.name)
         return str(folder), FileSink(str(folder), "json")
 
-    def late_sink(self, join: IntervalJoin, pipeline: Pipeline) -> Sink:
-        if named := self.job.sink(join.late.sink or ""):
-            return self.open_sink(named)
+    def late_sink(self, operator: Operator, pipeline: Pipeline) -> tuple[str, Sink]:
+        """Where late rows of an operator go, and a name that is one for one sink."""
+        if named := self.job.sink(operator.late.sink or ""):
+            return named.name, self.open_sink(named)
         if self.sinks is not None:
-            return self.sinks(SinkDef("late", "memory"))
-        return FileSink(str(self._folder(pipeline).late), "json")
+            return "late", self.sinks(SinkDef("late", "memory"))
+        return "late", FileSink(str(self._folder(pipeline).late), "json")
 
     def _folder(self, pipeline: Pipeline) -> Checkpoint:
         return Checkpoint(self.checkpoint.resolve() / pipeline.name)
@@ -127,6 +128,12 @@ class JobRun:
                 each.query.processAllAvailable()
             each.hear()
 
+    def tell_time(self, now: int) -> None:
+        """Say what time it is, in microseconds, to pipelines that watch for silent sources."""
+        for each in self.running:
+            if any(source.idle is not None for source in sources_of(each.pipeline.root)):
+                tick(each.checkpoint.control, now)
+
     def flush(self) -> None:
         """Say that the input has ended and wait until all that was held has come out."""
         for each in self.running:
@@ -134,7 +141,7 @@ class JobRun:
         self.process_available()
         for each in self.running:
             # A query that was stopped meanwhile has let its wait end, and rows are still held.
-            if joins_of(each.pipeline.root) and each.query.isActive:
+            if operators_of(each.pipeline.root) and each.query.isActive:
                 each.checkpoint.end()
 
     def wait(self, seconds: float) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from millstream.observe.account import SparkAccount
-from millstream.plan.walk import joins_of
+from millstream.plan.walk import operators_of
 from millstream.run.running import Running
 from millstream.temporal import StateLimit
 
@@ -43,7 +43,7 @@ class Progress:
 
 def progress_of(running: Running) -> Progress:
     account, report = running.tally.account, running.report
-    joins = joins_of(running.pipeline.root)
+    operators = operators_of(running.pipeline.root)
     watermarks = running.tally.watermarks
     if isinstance(account, SparkAccount):
         running.hear()
@@ -61,7 +61,7 @@ def progress_of(running: Running) -> Progress:
         ended=running.tally.ended,
         state_rows=account.state.get("state_rows", 0),
         state_bytes=account.state.get("state_bytes", 0),
-        limit=joins[0].limit if joins else StateLimit(),
+        limit=operators[0].limit if len(operators) == 1 else StateLimit(),
     )
 
 

@@ -14,10 +14,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from millstream.observe.account import Account, SparkAccount, input_names, of_join, of_select
+from millstream.observe.account import (
+    Account,
+    SparkAccount,
+    derived_names,
+    input_names,
+    of_operators,
+    of_select,
+)
 from millstream.plan.check import choose_engine
-from millstream.plan.nodes import Engine, IntervalJoin, Pipeline
-from millstream.plan.walk import joins_of, sources_of
+from millstream.plan.nodes import Engine, Operator, Pipeline
+from millstream.plan.walk import inputs_of, operators_of, sources_of
 from millstream.run.checkpoint import write_json
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
@@ -44,7 +51,7 @@ class Tally:
         if batch > self.batch:
             self.before, self.batch = self.sums, batch
         added = {"rows_out": rows_out}
-        if self._join is None:
+        if not self._operators:
             for each in stats:
                 for tally in each["tally"].values():
                     for what, count in tally.items():
@@ -85,36 +92,40 @@ class Tally:
     @property
     def account(self) -> Account | SparkAccount:
         rows_out = self.sums.get("rows_out", 0)
-        if self._join is None:
-            return of_select(sources_of(self.pipeline.root)[0].name, self.sums, rows_out)
+        root = self.pipeline.root
+        if not self._operators:
+            return of_select(sources_of(root)[0].name, self.sums, rows_out)
         if self.by_spark:
             state = {what: self.told.get(what, 0) for what in ("state_rows", "state_bytes")}
             return SparkAccount(self.told.get("in", {}), self.told.get("late", 0), rows_out, state)
-        return of_join(input_names(self._join), self.stats, rows_out)
+        names = input_names(root)
+        return of_operators(names, derived_names(root, names), self.stats, rows_out)
 
     @property
     def by_spark(self) -> bool:
-        """Is this a join of Spark's own, of which only Spark can tell?"""
-        return self._join is not None and choose_engine(self.pipeline)[0] is Engine.NATIVE
+        """Is state kept by an operator of Spark's own, of which only Spark can tell?"""
+        return bool(self._operators) and choose_engine(self.pipeline)[0] is Engine.NATIVE
 
     @property
-    def _join(self) -> IntervalJoin | None:
-        joins = joins_of(self.pipeline.root)
-        return joins[0] if joins else None
+    def _operators(self) -> tuple[Operator, ...]:
+        return operators_of(self.pipeline.root)
 
     @property
     def ended(self) -> bool:
         """Has the input ended, as far as the state knows?"""
-        return bool(self.stats) and self.stats[0]["after"] >= END_OF_TIME
+        return bool(self.stats) and all(each["after"] >= END_OF_TIME for each in self.stats)
 
     @property
     def watermarks(self) -> dict[str, int | None]:
         """The watermark of each input: greatest time less delay; None before its first row."""
-        if self._join is None or not self.stats:
+        if not self.stats:
             return {}
-        tops = self.stats[0]["tops"]
-        delays = (self._join.left.delay, self._join.right.delay)
-        return {
-            name: tops[name] - delay if tops[name] > BEGIN_OF_TIME else None
-            for name, delay in zip(input_names(self._join), delays, strict=True)
-        }
+        tops: dict[str, int] = {}
+        for each in self.stats:
+            tops |= each["tops"]
+        found = {}
+        for operator, names in zip(self._operators, input_names(self.pipeline.root), strict=True):
+            for side, name in zip(inputs_of(operator), names, strict=True):
+                top = tops.get(name, BEGIN_OF_TIME)
+                found[name] = top - side.delay if top > BEGIN_OF_TIME else None
+        return found

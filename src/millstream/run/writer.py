@@ -15,12 +15,13 @@ from pyspark.sql import functions as F
 
 from millstream.connectors.sinks import Sink
 from millstream.errors import MillstreamError, RunError
-from millstream.plan.nodes import IntervalJoin, Pipeline, SinkDef, Source
-from millstream.plan.walk import joins_of, sources_of
+from millstream.plan.nodes import Operator, Pipeline, SinkDef, Source
+from millstream.plan.walk import inputs_of, operators_of, sources_of
 from millstream.run.failures import failure
 from millstream.run.tally import Tally
 from millstream.spark.compile import Query
 from millstream.spark.ports import SideRows
+from millstream.spark.stateless import source_of
 from millstream.temporal import LateAction
 
 
@@ -29,7 +30,7 @@ class Opener(Protocol):
 
     def open_sink(self, sink: SinkDef) -> Sink: ...
     def dead_letter_sink(self, source: Source, pipeline: Pipeline) -> tuple[str, Sink]: ...
-    def late_sink(self, join: IntervalJoin, pipeline: Pipeline) -> Sink: ...
+    def late_sink(self, operator: Operator, pipeline: Pipeline) -> tuple[str, Sink]: ...
 
 
 @dataclass(slots=True)
@@ -42,15 +43,19 @@ class Writer:
     log: Path | None = None
     error: MillstreamError | None = None
     _main: Sink | None = None
-    _late: Sink | None = None
+    _late: dict[int, tuple[str, Sink]] = field(default_factory=dict)  # by operator
+    _first_read: dict[str, tuple[int, int]] = field(default_factory=dict)  # of a source
     _dead_letters: dict[str, tuple[str, Sink]] = field(default_factory=dict)  # by source
 
     def open(self) -> None:
         """Open all sinks, so that one which cannot be is told of before anything runs."""
         self._main = self.run.open_sink(self.pipeline.sink)
-        for join in joins_of(self.pipeline.root):
-            if join.late.action is LateAction.SIDE_OUTPUT:
-                self._late = self.run.late_sink(join, self.pipeline)
+        for number, operator in enumerate(operators_of(self.pipeline.root)):
+            if operator.late.action is LateAction.SIDE_OUTPUT:
+                self._late[number] = self.run.late_sink(operator, self.pipeline)
+            for place, side in enumerate(inputs_of(operator)):
+                if source := source_of(side.node):
+                    self._first_read.setdefault(source.name, (number, place))
         for source in sources_of(self.pipeline.root):
             self._dead_letters[source.name] = self.run.dead_letter_sink(source, self.pipeline)
 
@@ -91,17 +96,23 @@ class Writer:
     def _write_rejected(self, side: SideRows, batch: int) -> None:
         """One write a sink and batch: a second one would replace the first."""
         tables: dict[str, list[pa.Table]] = {}
-        for number, table in side.rejected:
+        for origin, table in side.rejected:
             source = table["_source"][0].as_py()
-            if number and source == sources_of(self.pipeline.root)[0].name:
-                continue  # a source that is joined to itself is read twice
+            if origin != self._first_read.get(source, origin):
+                continue  # a source that a query names twice is read twice
             tables.setdefault(self._dead_letters[source][0], []).append(table)
         for name, sink in dict(self._dead_letters.values()).items():
             if name in tables:
                 sink.write(self.spark.createDataFrame(pa.concat_tables(tables[name])), batch)
 
     def _write_late(self, side: SideRows, batch: int) -> None:
-        if self._late is None or self.query.late is None:
-            return
-        if side.late:
-            self._late.write(self.query.late(self.spark, side.late), batch)
+        frames: dict[str, DataFrame] = {}
+        for number, (name, _) in self._late.items():
+            found = [(place, table) for (operator, place), table in side.late if operator == number]
+            if found:
+                rows = self.query.operators[number].late_rows(self.spark, found)
+                held = frames.get(name)
+                frames[name] = held.unionByName(rows, allowMissingColumns=True) if held else rows
+        for name, sink in dict(self._late.values()).items():
+            if name in frames:
+                sink.write(frames[name], batch)

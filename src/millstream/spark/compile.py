@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.plan.nodes import Engine, IntervalJoin, Pipeline, Select, Source
+from millstream.kernels.base import BEFORE, OP
+from millstream.observe.account import input_names
+from millstream.plan.nodes import Engine, Node, Operator, Pipeline, Select, Source
 from millstream.plan.walk import sources_of
-from millstream.spark import columnar, native
+from millstream.spark import native
+from millstream.spark.columnar import Columnar
+from millstream.spark.operated import Operated
 from millstream.spark.packets import BAD, KEEP
 from millstream.spark.ports import Batch, SideRows, checked, observed, ported
-from millstream.spark.stateless import (
-    flow,
-    refusing_malformed,
-    select,
-    source_of,
-    with_wall_clock,
-)
-from millstream.temporal import Malformed
+from millstream.spark.stateless import Flow, flow, refusing_malformed, select, with_wall_clock
+from millstream.temporal import Malformed, OutputMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +26,13 @@ class Query:
     """A compiled pipeline.
 
     `stream` is what a streaming query must run; `batch` reads a micro-batch of it; `rows` is the
-    pipeline's result alone, for those who write it themselves.
+    pipeline's result alone, for those who write it themselves. `operators` read late rows.
     """
 
     stream: DataFrame
     batch: Callable[[DataFrame], Batch]
     rows: DataFrame
-    late: Callable[[SparkSession, list[tuple[int, pa.Table]]], DataFrame] | None = None
+    operators: tuple[Operated, ...] = ()
 
 
 def compile_pipeline(
@@ -47,51 +44,69 @@ def compile_pipeline(
     groups: int,
     control: str | None,
 ) -> Query:
-    join, selects = _split(pipeline.root)
+    operator, selects = _split(pipeline.root)
     sources = {
         source.name: with_wall_clock(source, sources[source.name])
         for source in sources_of(pipeline.root)
     }
-    if join is None:
+    if operator is None:
         return _stateless(pipeline.root, sources)
     if engine is Engine.NATIVE:
-        rows = _apply(selects, native.join(spark, join, sources, control=control))
+        rows = _apply(selects, native.operate(spark, operator, sources, control=control))
         return Query(rows, lambda batch: Batch(batch, SideRows), rows)
-    joined = columnar.join(spark, join, sources, groups=groups, control=control)
+    columnar = Columnar(spark, sources, input_names(pipeline.root), groups, control)
+    top = columnar.operate(operator)
 
     def main(frame: DataFrame) -> DataFrame:
-        return _apply(selects, joined.main(frame))
+        shown = _apply(selects, top.main(frame), changes=top.changes)
+        return in_mode(shown, pipeline.mode) if top.changes else shown
 
     def read(batch: DataFrame) -> Batch:
         caught = ported(batch)
         return Batch(main(caught.main), caught.side)
 
-    return Query(joined.raw, read, main(observed(joined.raw)), joined.late)
+    made = tuple(each for each in columnar.made if each is not None)
+    return Query(top.raw, read, main(observed(top.raw)), made)
 
 
-def _split(root: Select) -> tuple[IntervalJoin | None, list[Select]]:
-    """The join at the bottom, if there is one, and the SELECTs above it, lowest first."""
+def in_mode(rows: DataFrame, mode: OutputMode) -> DataFrame:
+    """Rows that change, as a sink is told of them: `_OP` last, without old values if so asked."""
+    if mode is OutputMode.UPSERT:
+        rows = rows.where(F.col(OP) != BEFORE)
+    op = F.element_at(F.array(*map(F.lit, _OPS)), F.col(OP) + 1)
+    return rows.select(*(f"`{name}`" for name in rows.columns if name != OP), op.alias("_OP"))
+
+
+_OPS = ("+I", "-U", "+U", "-D")
+
+
+def _split(root: Select) -> tuple[Operator | None, list[Select]]:
+    """The topmost operator, if there is one, and the SELECTs above it, lowest first."""
     selects: list[Select] = []
-    node: Source | Select | IntervalJoin = root
+    node: Node = root
     while isinstance(node, Select):
         selects.insert(0, node)
         node = node.input
-    return (node, selects) if isinstance(node, IntervalJoin) else (None, selects)
+    return (None if isinstance(node, Source) else node), selects
 
 
-def _apply(selects: list[Select], frame: DataFrame) -> DataFrame:
+def _apply(selects: list[Select], frame: DataFrame, *, changes: bool = False) -> DataFrame:
     for node in selects:
-        frame = select(node, frame)
+        frame = select(node, frame, changes=changes)
     return frame
 
 
+def _no_operator(node: Operator) -> Flow:
+    raise TypeError(f"a query without state holds no {type(node).__name__}")
+
+
 def _stateless(root: Select, sources: Mapping[str, DataFrame]) -> Query:
-    source = source_of(root)
+    (source,) = sources_of(root)
     name = source.name
     if source.malformed is Malformed.FAIL and BAD in sources[name].columns:
         said = "does not fit its schema", "Mend the input."
         sources = {name: refusing_malformed(source, sources[name], *said)}
-    rows = flow(root, sources)
+    rows = flow(root, sources, _no_operator)
 
     def keep(frame: DataFrame) -> DataFrame:
         return frame.where(F.col(KEEP)).drop(KEEP) if rows.filtered else frame

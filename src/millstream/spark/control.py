@@ -12,20 +12,25 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.spark.packets import END_OF_INPUT
+from millstream.spark.packets import END_OF_INPUT, NO_TIME, TICK
 
 END_FILE = "end-of-input.json"
+_SAID = "say string, now bigint"
+_END, _TICK = "end-of-input", "tick"
+_TICKS_KEPT = 1000  # older ones were read long ago
 
 
-def end_packets(spark: SparkSession, folder: str, labels: tuple[int, ...]) -> DataFrame:
-    """A packet for every key group, once somebody has said that the input has ended."""
-    said = spark.readStream.schema("say string").json(folder).where("say = 'end-of-input'")
+def control_packets(spark: SparkSession, folder: str, labels: tuple[int, ...]) -> DataFrame:
+    """A packet for every key group of each thing that somebody has said."""
+    said = spark.readStream.schema(_SAID).json(folder).where(F.col("say").isin(_END, _TICK))
     return said.select(
         F.explode(F.array(*map(F.lit, labels))).alias("label"),
-        F.lit(END_OF_INPUT).alias("kind"),
+        F.when(F.col("say") == _END, END_OF_INPUT).otherwise(TICK).alias("kind"),
         F.lit(0).alias("source"),
-        F.lit(None).cast("bigint").alias("top"),
+        F.lit(NO_TIME).cast("bigint").alias("top"),
+        F.coalesce("now", F.lit(NO_TIME).cast("bigint")).alias("now"),
         F.lit(0).cast("bigint").alias("rows"),
+        F.lit(False).alias("silent"),
         F.lit(None).cast("binary").alias("blob"),
         F.lit(None).cast("string").alias("tally"),
     )
@@ -33,19 +38,27 @@ def end_packets(spark: SparkSession, folder: str, labels: tuple[int, ...]) -> Da
 
 def end_rows(spark: SparkSession, folder: str) -> DataFrame:
     """One empty row, once somebody has said that the input has ended."""
-    said = spark.readStream.schema("say string").json(folder)
-    return said.where("say = 'end-of-input'").select()
+    return spark.readStream.schema(_SAID).json(folder).where(F.col("say") == _END).select()
 
 
 def end_of_input(folder: Path) -> None:
     """Says that no input will come any more: all that is held comes out. Twice is once."""
-    target = folder / END_FILE
-    if target.exists():
-        return
-    written = folder / f".{END_FILE}.{os.getpid()}"
-    written.write_text(json.dumps({"say": "end-of-input"}) + "\n", encoding="utf-8")
-    written.rename(target)
+    if not has_ended(folder):
+        _say(folder, END_FILE, {"say": _END})
 
 
 def has_ended(folder: Path) -> bool:
     return (folder / END_FILE).exists()
+
+
+def tick(folder: Path, now: int) -> None:
+    """Says what time it is, so that an operator whose inputs are silent can notice that."""
+    _say(folder, f"tick-{now}.json", {"say": _TICK, "now": now})
+    for old in sorted(folder.glob("tick-*.json"))[:-_TICKS_KEPT]:
+        old.unlink()
+
+
+def _say(folder: Path, name: str, what: dict[str, object]) -> None:
+    written = folder / f".{name}.{os.getpid()}"
+    written.write_text(json.dumps(what) + "\n", encoding="utf-8")
+    written.rename(folder / name)

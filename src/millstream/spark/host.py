@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.stateful_processor import (
@@ -16,6 +15,7 @@ from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessorHandle,
 )
 
+from millstream.spark.clock import HostInput
 from millstream.spark.state import SparkState
 
 if TYPE_CHECKING:
@@ -25,18 +25,7 @@ if TYPE_CHECKING:
 
 MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3
 PORTS = "_port tinyint, _from int, _blob binary"
-
-
-@dataclass(frozen=True, slots=True)
-class HostInput:
-    """One input of the operator: its name in accounts, and its watermark's delay.
-
-    `hash_from` names a column of its packets that is the key's hash as it stands, if one is.
-    """
-
-    name: str
-    delay: int
-    hash_from: str | None = None
+INPUTS = 16  # `_from` is the operator's number times this, and the input's number
 
 
 class KernelHost(StatefulProcessor):
@@ -48,7 +37,9 @@ class KernelHost(StatefulProcessor):
         inputs: tuple[HostInput, ...],
         columns: tuple[str, ...],
         signature: dict[str, str],
+        number: int = 0,
     ) -> None:
+        self.number = number  # of the operator in its pipeline, from the sink's side
         self.inputs = inputs
         self.signature = signature  # what the state that is kept depends on
         self.columns = columns

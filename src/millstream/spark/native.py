@@ -1,4 +1,4 @@
-"""The native engine: the same plan on Spark's own stream-stream join and Spark's own watermark.
+"""The native engine: the same plan on Spark's own operators and Spark's own watermark.
 
 Spark counts a row at its watermark as late and keeps time in milliseconds, so delays are a
 millisecond longer here: a row at the watermark is in time on both engines. The end of input is a
@@ -12,11 +12,22 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.plan.nodes import IntervalJoin, JoinType, Source
+from millstream.plan.nodes import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Aggregate,
+    Input,
+    IntervalJoin,
+    JoinType,
+    Operator,
+    Source,
+)
+from millstream.spark.calls import call_text
 from millstream.spark.control import end_rows
 from millstream.spark.packets import BAD, KEEP
 from millstream.spark.stateless import Flow, flow, refusing_malformed, source_of, spark_errors
-from millstream.temporal import Malformed, MissingTime
+from millstream.temporal import Malformed, MissingTime, Window, WindowKind
 
 _END = "TIMESTAMP '9999-01-01 00:00:00'"
 _HOW = {
@@ -28,19 +39,71 @@ _HOW = {
 }
 
 
-def join(
+def operate(
+    spark: SparkSession,
+    node: Operator,
+    sources: Mapping[str, DataFrame],
+    *,
+    control: str | None,
+) -> DataFrame:
+    """The operator's result, as the SELECT above it reads it."""
+    if isinstance(node, IntervalJoin):
+        return _join(spark, node, sources, control)
+    if isinstance(node, Aggregate):
+        return _aggregate(spark, node, sources, control)
+    raise TypeError(f"the native engine has no {type(node).__name__}")
+
+
+def _aggregate(
+    spark: SparkSession,
+    node: Aggregate,
+    sources: Mapping[str, DataFrame],
+    control: str | None,
+) -> DataFrame:
+    """Spark's own windows; a window comes out once, when its end is reached."""
+    rows = _input(spark, node.input, sources, control).alias(node.input.alias)
+    assert node.window is not None
+    time = F.col(f"`{node.input.time}`")
+    with spark_errors():
+        window = _spark_window(time, node.window).alias(_WINDOW)
+        keys = [F.expr(key.sql).alias(key.name) for key in node.keys]
+        calls = [F.expr(call_text(call)).alias(call.name) for call in node.calls]
+        # A GROUP BY without an aggregate is a COUNT that nobody reads.
+        grouped = rows.groupBy(window, *keys).agg(*calls, F.count(F.lit(1)).alias("_rows"))
+    start, end = F.col(f"{_WINDOW}.start"), F.col(f"{_WINDOW}.end")
+    return grouped.where(end < F.expr(_END)).select(
+        *(F.col(key.name) for key in node.keys),
+        start.alias(WINDOW_START),
+        end.alias(WINDOW_END),
+        (end - F.expr("INTERVAL '0.000001' SECOND")).alias(WINDOW_TIME),
+        *(F.col(call.name) for call in node.calls),
+    )
+
+
+_WINDOW = "_ms_window"
+
+
+def _spark_window(time: Column, window: Window) -> Column:
+    def span(micros: int) -> str:
+        return f"{micros} microseconds"
+
+    if window.kind is WindowKind.SESSION:
+        return F.session_window(time, span(window.size))
+    offset = span(window.offset) if window.offset else None
+    slide = window.size if window.kind is WindowKind.TUMBLING else window.slide
+    return F.window(time, span(window.size), span(slide), offset)
+
+
+def _join(
     spark: SparkSession,
     node: IntervalJoin,
     sources: Mapping[str, DataFrame],
-    *,
     control: str | None,
 ) -> DataFrame:
     """The joined rows: a struct column a side, named by its alias."""
     sides = []
     for side in (node.left, node.right):
-        source = source_of(side.node)
-        frame = _timed(spark, source, sources[source.name], side.delay, control)
-        rows = _kept(flow(side.node, {source.name: frame}))
+        rows = _input(spark, side, sources, control)
         sides.append(
             rows.select(F.col(f"`{side.time}`").alias(_time(side.alias)), _struct(rows, side.alias))
         )
@@ -60,6 +123,19 @@ def join(
             ended = ended | F.coalesce(F.col(time) >= F.expr(_END), F.lit(False))
         shown = [node.left.alias] if node.how.left_only else [node.left.alias, node.right.alias]
         return joined.where(~ended).select(*shown)
+
+
+def _input(
+    spark: SparkSession, side: Input, sources: Mapping[str, DataFrame], control: str | None
+) -> DataFrame:
+    source = source_of(side.node)
+    assert source is not None, "the native engine runs one operator"
+    frame = _timed(spark, source, sources[source.name], side.delay, control)
+    return _kept(flow(side.node, {source.name: frame}, _no_operator))
+
+
+def _no_operator(node: Operator) -> Flow:
+    raise TypeError(f"the native engine runs one operator, not {type(node).__name__} below it")
 
 
 def _time(alias: str) -> str:

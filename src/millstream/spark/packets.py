@@ -12,31 +12,45 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.connectors.sources import BAD
 from millstream.errors import RunError
 from millstream.kernels.base import HASH, TIME
-from millstream.temporal import Malformed, MissingTime
+from millstream.spark.clock import slowest
+from millstream.spark.host import INPUTS, MAIN, STATS
+from millstream.temporal import BEGIN_OF_TIME, Malformed, MissingTime
 
 GROUP = "_g"
 KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
-PACKET = "label int, kind int, source int, top bigint, rows bigint, blob binary, tally string"
+NOW = "_now"  # the batch's wall-clock time, in microseconds, as the offset log keeps it
+PORT, FROM, BLOB = "_port", "_from", "_blob"  # rows of an operator that are not its result
+
+PACKET = (
+    "label int, kind int, source int, top bigint, now bigint, rows bigint, silent boolean, "
+    "blob binary, tally string"
+)
 PACKET_SCHEMA = pa.schema(
     [
         ("label", pa.int32()),
         ("kind", pa.int32()),
         ("source", pa.int32()),
         ("top", pa.int64()),
+        ("now", pa.int64()),
         ("rows", pa.int64()),
+        ("silent", pa.bool_()),
         ("blob", pa.binary()),
         ("tally", pa.string()),
     ]
 )
-ROWS, END_OF_INPUT, REJECTED = 0, 1, 2
+ROWS, END_OF_INPUT, REJECTED, TICK = 0, 1, 2, 3
+PASSED = 16  # and the port: what an operator before this one has put out beside its result
+NO_TIME = BEGIN_OF_TIME  # a column without NULLs stays one of integers in pandas
 
 _CHUNK_ROWS = 1_000_000
 _CHUNK_BYTES = 128 << 20
@@ -63,6 +77,9 @@ class Packing:
     labels: tuple[int, ...]
     filtered: bool = False  # is there a KEEP column?
     checked: bool = False  # is there a BAD column?
+    clocked: bool = False  # is there a NOW column?
+    upstream: int | None = None  # the operator whose results these rows are
+    fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done before the exchange
     missing_time: MissingTime = MissingTime.ERROR
     malformed: Malformed = Malformed.DEAD_LETTER
 
@@ -93,33 +110,78 @@ def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def pack_chunk(packing: Packing, chunk: pa.Table) -> pa.RecordBatch:
-    tally = {"in": chunk.num_rows}
+    told = Told(chunk.slice(0, 0), NO_TIME, False)
+    if packing.upstream is not None:
+        chunk, told = split_told(packing.upstream, chunk)
+    now = NO_TIME
+    if packing.clocked:
+        now = chunk[NOW][0].as_py() if chunk.num_rows else NO_TIME
+        chunk = chunk.drop_columns([NOW])
+    tally, rows = {"in": chunk.num_rows}, chunk.num_rows
     rejected = None
     if packing.checked:
         chunk, rejected = _split_malformed(packing, chunk, tally)
     chunk = _drop_missing_time(packing, chunk, tally)
-    top = pc.max(chunk[TIME]).as_py()
+    top = told.watermark
+    if packing.upstream is None and chunk.num_rows:
+        top = pc.max(chunk[TIME]).as_py()
     if packing.filtered:
         before = chunk.num_rows
         chunk = chunk.filter(chunk[KEEP]).drop_columns([KEEP])
         tally["filtered"] = before - chunk.num_rows
-    rows = list(_group_packets(packing, chunk, top))
+    packets = [
+        (label, ROWS, packing.source, top, blob, text)
+        for label, blob, text in _group_packets(packing, chunk, json.dumps(tally))
+    ]
+    first = packing.labels[0]
     if rejected is not None:
-        rows.append((packing.labels[0], REJECTED, None, rejected.num_rows, encode(rejected)))
-    columns = list(zip(*rows, strict=True))
-    tallies = [json.dumps(tally, separators=(",", ":"))] + [None] * (len(rows) - 1)
+        packets.append((first, REJECTED, packing.source, NO_TIME, encode(rejected), None))
+    packets += [
+        (first, PASSED + port, origin, NO_TIME, blob, None) for port, origin, blob in told.rows()
+    ]
+    labels, kinds, sources, tops, blobs, texts = zip(*packets, strict=True)
+    count = len(packets)
     return pa.RecordBatch.from_arrays(
         [
-            pa.array(columns[0], pa.int32()),
-            pa.array(columns[1], pa.int32()),
-            pa.array([packing.source] * len(rows), pa.int32()),
-            pa.array(columns[2], pa.int64()),
-            pa.array(columns[3], pa.int64()),
-            pa.array(columns[4], pa.binary()),
-            pa.array(tallies, pa.string()),
+            pa.array(labels, pa.int32()),
+            pa.array(kinds, pa.int32()),
+            pa.array(sources, pa.int32()),
+            pa.array(tops, pa.int64()),
+            pa.array([now] * count, pa.int64()),
+            pa.array([rows] * count, pa.int64()),
+            pa.array([told.silent] * count, pa.bool_()),
+            pa.array(blobs, pa.binary()),
+            pa.array(texts, pa.string()),
         ],
         schema=PACKET_SCHEMA,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an operator says beside its result: packets of other ports, and its watermark."""
+
+    others: pa.Table
+    watermark: int
+    silent: bool
+
+    def rows(self) -> Iterator[tuple[int, int, bytes]]:
+        for row in self.others.to_pylist():
+            yield row[PORT], row[FROM], row[BLOB]
+
+
+def split_told(operator: int, chunk: pa.Table) -> tuple[pa.Table, Told]:
+    """The operator's results, and what it says beside them."""
+    is_main = pc.equal(chunk[PORT], MAIN)
+    others = chunk.filter(pc.invert(is_main)).select([PORT, FROM, BLOB])
+    marks = [
+        json.loads(blob)
+        for port, origin, blob in Told(others, NO_TIME, False).rows()
+        if port == STATS and origin // INPUTS == operator
+    ]
+    watermark, silent = slowest(marks)
+    told = Told(others, NO_TIME if watermark is None else watermark, silent)
+    return chunk.filter(is_main).drop_columns([PORT, FROM, BLOB]), told
 
 
 def _split_malformed(
@@ -168,15 +230,19 @@ def _drop_missing_time(packing: Packing, chunk: pa.Table, tally: dict[str, int])
 
 
 def _group_packets(
-    packing: Packing, chunk: pa.Table, top: int | None
-) -> Iterator[tuple[int, int, int | None, int, bytes | None]]:
-    """One packet for each group; no blob for a group that has no rows."""
-    groups = chunk[GROUP]
-    chunk = chunk.drop_columns([GROUP])
+    packing: Packing, chunk: pa.Table, tally: str
+) -> Iterator[tuple[int, bytes | None, str | None]]:
+    """One packet for each group, the tally in the first; no blob for a group that has no rows."""
+    if packing.fold is not None and chunk.num_rows:
+        chunk = packing.fold(cast("pl.DataFrame", pl.from_arrow(chunk))).to_arrow()
+    if GROUP in chunk.column_names:
+        groups = chunk[GROUP]
+        chunk = chunk.drop_columns([GROUP])
+    else:
+        groups = pa.array(chunk[HASH].to_numpy() % len(packing.labels))
     for number, label in enumerate(packing.labels):
         part = chunk.filter(pc.equal(groups, number)) if chunk.num_rows else chunk
-        blob = encode(part) if part.num_rows else None
-        yield label, ROWS, top, part.num_rows, blob
+        yield label, encode(part) if part.num_rows else None, tally if number == 0 else None
 
 
 __all__ = [

@@ -22,10 +22,10 @@ from millstream.spark.packets import BAD, dead_letters, decode
 
 @dataclass(slots=True)
 class SideRows:
-    """By port: rejected records and late rows, by input number; statistics of key groups."""
+    """By port: rejected records and late rows, by operator and input; statistics of key groups."""
 
-    rejected: list[tuple[int, pa.Table]] = field(default_factory=list)
-    late: list[tuple[int, pa.Table]] = field(default_factory=list)
+    rejected: list[tuple[tuple[int, int], pa.Table]] = field(default_factory=list)
+    late: list[tuple[tuple[int, int], pa.Table]] = field(default_factory=list)
     stats: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -63,13 +63,13 @@ def ported(batch: DataFrame) -> Batch:
 
 def _sort(rows: list[Any]) -> SideRows:
     side = SideRows()
-    for port, source, blob in rows:
+    for port, origin, blob in rows:
         if port == host.STATS:
             side.stats.append(json.loads(bytes(blob)))
         elif port == host.LATE:
-            side.late.append((source, decode(bytes(blob))))
+            side.late.append((divmod(origin, host.INPUTS), decode(bytes(blob))))
         else:
-            side.rejected.append((source, decode(bytes(blob))))
+            side.rejected.append((divmod(origin, host.INPUTS), decode(bytes(blob))))
     return side
 
 
@@ -87,7 +87,7 @@ def checked(batch: DataFrame, source: str) -> Batch:
         found = observation.get
         bad = found.get("bad") or []
         tally = {source: {"in": found["rows"], "malformed": len(bad)}}
-        rejected = [(0, dead_letters(source, pa.array(bad, pa.string())))] if bad else []
+        rejected = [((0, 0), dead_letters(source, pa.array(bad, pa.string())))] if bad else []
         return SideRows(rejected=rejected, stats=[{"tally": tally, "counts": {}}])
 
     return Batch(seen, side)

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, DataType, LongType, TimestampType
+from pyspark.sql.types import DataType, LongType, TimestampType
 
 from millstream.plan.nodes import Compare, Input, IntervalJoin, Logic, Predicate
-from millstream.spark.groups import labels
-from millstream.spark.packets import BAD, GROUP, HASH, KEEP, TIME, Packing
-from millstream.spark.stateless import Flow, flow, guarded, source_of
-from millstream.spark.wire import (
-    as_hash,
-    common_type,
-    comparable,
-    hashes_to_itself,
-    held,
-    to_wire,
-)
-
-NOTHING = "_ms_nothing"
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A column that is held: its name in packets, its own name and type."""
-
-    wire: str
-    name: str
-    type: DataType
+from millstream.spark.inputs import Field, beside, fields_of, packing_of, time_of, wired_as
+from millstream.spark.packets import GROUP, HASH, TIME, Packing
+from millstream.spark.stateless import Flow, guarded
+from millstream.spark.wire import as_hash, common_type, comparable, hashes_to_itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +37,8 @@ class Sides:
 
 
 def prepare(
-    spark: SparkSession, node: IntervalJoin, sources: Mapping[str, DataFrame], groups: int
+    spark: SparkSession, node: IntervalJoin, flows: tuple[Flow, Flow], groups: int, clocked: bool
 ) -> Sides:
-    flows = (flow(node.left.node, sources), flow(node.right.node, sources))
     compares: list[Compare] = []
     across = _numbered(node.across, compares) if node.across and not node.only_spark else None
     pairs = [(key.left, key.right) for key in node.keys]
@@ -84,6 +65,7 @@ def prepare(
             where=(node.left_where, node.right_where)[number],
             key_is_hash=is_hash,
             groups=groups,
+            clocked=clocked,
         )
         for number, side in enumerate((node.left, node.right))
     ]
@@ -128,10 +110,11 @@ def _side(
     where: str | None,
     key_is_hash: bool,
     groups: int,
+    clocked: bool,
 ) -> Side:
     letter = "lr"[number]
     frame = rows.frame.alias(side.alias)
-    event_time = F.col(f"`{side.time}`")
+    event_time = time_of(side)
     wired = [comparable(guarded(rows.sound, text), kind, common) for text, kind, common in keys]
     matchable = reduce(Column.__and__, [key.isNotNull() for key in wired])
     if where is not None:
@@ -141,17 +124,11 @@ def _side(
     # Rows that match nothing are spread by time: were they one group, NULL keys would make it hot.
     group = F.pmod(F.when(matchable, hashed).otherwise(F.xxhash64(event_time)), F.lit(groups))
 
-    types = {field.name: field.dataType for field in rows.frame.schema}
-    fields = tuple(Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used))
-    for field in fields:
-        held(field.name, field.type)
-    if not fields:
-        # A frame without columns has no rows; one that nobody reads counts them.
-        fields = (Field(f"{letter}0", NOTHING, BooleanType()),)
+    fields = fields_of(side, rows, letter)
     columns = [
         group.cast("int").alias(GROUP),
         F.unix_micros(event_time).alias(TIME),
-        *(_wired(field).alias(field.wire) for field in fields),
+        *map(wired_as, fields),
         *(
             comparable(guarded(rows.sound, text), kind, common).alias(f"{letter}x{i}")
             for i, (text, kind, common) in enumerate(compared)
@@ -166,25 +143,9 @@ def _side(
     else:
         key_names = tuple(f"{letter}k{i}" for i in range(len(wired)))
         columns += [key.alias(name) for key, name in zip(wired, key_names, strict=True)]
-    columns += [F.col(KEEP)] if rows.filtered else []
-    columns += [F.col(BAD)] if rows.checked else []
-    source = source_of(side.node)
-    packing = Packing(
-        source=number,
-        name=source.name,
-        labels=labels(groups),
-        filtered=rows.filtered,
-        checked=rows.checked,
-        missing_time=source.missing_time,
-        malformed=source.malformed,
-    )
+    packing = packing_of(number, side, rows, groups, clocked)
+    columns += beside(rows, clocked)
     return Side(frame.select(*columns), packing, fields, key_names, hash_from)
-
-
-def _wired(field: Field) -> Column:
-    if field.name == NOTHING:
-        return F.lit(None).cast(field.type)
-    return to_wire(F.col(f"`{field.name}`"), field.type)
 
 
 def _held_as(

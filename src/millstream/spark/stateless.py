@@ -7,16 +7,19 @@ passes, the watermark would crawl. So until rows are packed, a WHERE is a column
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from millstream.errors import PlanError
-from millstream.plan.nodes import Select, Source
-from millstream.spark.packets import BAD, KEEP
+from millstream.kernels.base import OP
+from millstream.plan.nodes import Node, Operator, Select, Source
+from millstream.spark.host import MAIN
+from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
 from millstream.temporal import MissingTime
 
 _KEPT = "_ms_kept"
@@ -25,30 +28,49 @@ _NAME = re.compile(r"(`[^`]+`|\w+)(\.(`[^`]+`|\w+))?")
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A DataFrame of a stateless node; `filtered` and `checked` say if it has KEEP and BAD."""
+    """A DataFrame of a stream, with the columns beside its own that the next operator needs.
+
+    `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are, with what it
+    says beside them (PORT, FROM, BLOB). `changes`: OP, for rows that may be taken back.
+    """
 
     frame: DataFrame
     filtered: bool = False
     checked: bool = False
+    upstream: int | None = None
+    changes: bool = False
 
     @property
     def sound(self) -> Column | None:
-        """True of rows that are neither filtered out nor malformed; None if all are."""
-        if self.filtered and self.checked:
-            return F.col(KEEP) & F.col(BAD).isNull()
+        """True of rows that are neither filtered out nor malformed nor no rows; None if all are."""
+        asked = []
         if self.filtered:
-            return F.col(KEEP)
-        return F.col(BAD).isNull() if self.checked else None
+            asked.append(F.col(KEEP))
+        if self.checked:
+            asked.append(F.col(BAD).isNull())
+        if self.upstream is not None:
+            asked.append(F.col(PORT) == MAIN)
+        return reduce(Column.__and__, asked) if asked else None
+
+    @property
+    def carried(self) -> list[Column]:
+        """The columns that stay beside those of any SELECT."""
+        names = [BAD] if self.checked else []
+        names += [PORT, FROM, BLOB] if self.upstream is not None else []
+        names += [OP] if self.changes else []
+        return [F.col(name) for name in names]
 
 
-def flow(node: Source | Select, sources: Mapping[str, DataFrame]) -> Flow:
+Result = Callable[[Operator], Flow]
+
+
+def flow(node: Source | Select, sources: Mapping[str, DataFrame], result: Result) -> Flow:
+    """A stream up to the next operator; `result` gives that of an operator below."""
     if isinstance(node, Source):
         frame = sources[node.name]
         return Flow(frame, checked=BAD in frame.columns)
-    if not isinstance(node.input, Source | Select):
-        raise TypeError("a stateless flow holds no join")
-    inner = flow(node.input, sources)
-    carried = [F.col(BAD)] if inner.checked else []
+    below = node.input
+    inner = flow(below, sources, result) if isinstance(below, Source | Select) else result(below)
     sound = inner.sound
     with spark_errors(node):
         frame = _called(inner.frame, node.alias)
@@ -64,13 +86,14 @@ def flow(node: Source | Select, sources: Mapping[str, DataFrame]) -> Flow:
         ]
         filtered = node.where is not None or inner.filtered
         keep = [F.col(_KEPT if node.where is not None else KEEP).alias(KEEP)] if filtered else []
-        selected = frame.select(*outputs, *keep, *carried)
-    return Flow(selected, filtered=filtered, checked=inner.checked)
+        selected = frame.select(*outputs, *keep, *inner.carried)
+    return replace(inner, frame=selected, filtered=filtered)
 
 
 def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
     """An expression, not run on rows that are filtered out or malformed: it may fail on them."""
-    if sound is None or bare or _NAME.fullmatch(text):
+    # One row becomes several in the select list alone, not inside another expression.
+    if sound is None or bare or _NAME.fullmatch(text) or text.startswith("explode"):
         return F.expr(text)
     return F.when(sound, F.expr(text))
 
@@ -100,25 +123,25 @@ def _called(frame: DataFrame, alias: str | None) -> DataFrame:
     return frame.alias(alias) if alias else frame
 
 
-def source_of(node: Source | Select) -> Source:
-    """The source at the bottom of a stateless stream."""
-    while isinstance(node, Select):
-        assert isinstance(node.input, Source | Select)
-        node = node.input
-    return node
+def source_of(node: Source | Select) -> Source | None:
+    """The source at the bottom of a stream, if no operator stands between."""
+    below: Node = node
+    while isinstance(below, Select):
+        below = below.input
+    return below if isinstance(below, Source) else None
 
 
 def _outputs(node: Select) -> list[Column]:
     return [F.expr(output.sql).alias(output.name) for output in node.outputs]
 
 
-def select(node: Select, frame: DataFrame) -> DataFrame:
+def select(node: Select, frame: DataFrame, *, changes: bool = False) -> DataFrame:
     """A SELECT whose rows nobody's watermark depends on any more."""
     with spark_errors(node):
-        aliased = frame.alias(node.alias) if node.alias else frame
+        aliased = _called(frame, node.alias)
         if node.where is not None:
             aliased = aliased.where(F.expr(node.where))
-        return aliased.select(*_outputs(node))
+        return aliased.select(*_outputs(node), *([F.col(OP)] if changes else []))
 
 
 class spark_errors:  # noqa: N801 -- reads as a verb where it is used

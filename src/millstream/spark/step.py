@@ -14,30 +14,38 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from millstream.errors import StateError
 from millstream.kernels.base import HASH, Clock, StepResult, frames
 from millstream.spark import packets
 from millstream.spark.arrow_frame import ArrowFrame
-from millstream.spark.host import LATE, MAIN, REJECTED, STATS, HostInput, KernelHost
-from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+from millstream.spark.clock import HostInput, Progress
+from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, KernelHost
 
 
 def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     store = host.state.value("clock")
     progress = Progress.load(store.get(), host.inputs, host.signature)
-    before = progress.watermark(host.inputs)
+    before = progress.watermark
     arrived: dict[int, list[pl.DataFrame]] = {}
+    ended = False
     for packet in _packets(rows):
-        if packet.kind == packets.END_OF_INPUT:
-            progress.ended = True
-            continue
-        progress.hear(host.inputs[packet.source].name, packet)
-        if packet.kind == packets.REJECTED:
-            yield _packet_row(host.columns, REJECTED, packet.source, cast("bytes", packet.blob))
-        elif packet.blob is not None:
-            frame = _frame(host.inputs[packet.source], packet.blob)
-            arrived.setdefault(packet.source, []).append(frame)
-    clock = Clock(before, progress.watermark(host.inputs))
+        progress.tick(packet.now)
+        if packet.kind >= packets.PASSED:
+            port = packet.kind - packets.PASSED
+            yield _packet_row(host.columns, port, packet.source, cast("bytes", packet.blob))
+        elif packet.kind == packets.END_OF_INPUT:
+            ended = True
+        elif packet.kind == packets.REJECTED:
+            origin = _origin(host, packet.source)
+            yield _packet_row(host.columns, REJECTED, origin, cast("bytes", packet.blob))
+        elif packet.kind == packets.ROWS:
+            progress.hear(packet.source, packet.top, packet.rows, idle=packet.silent)
+            progress.count(packet.source, packet.tally)
+            if packet.blob is not None:
+                frame = _frame(host.inputs[packet.source], packet.blob)
+                arrived.setdefault(packet.source, []).append(frame)
+    if ended:
+        progress.end()
+    clock = Clock(before, progress.advance())
     inputs = {
         source: parts[0] if len(parts) == 1 else pl.concat(parts)
         for source, parts in arrived.items()
@@ -49,9 +57,14 @@ def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator
         yield _main_rows(host.columns, frame)
     for source, frame in result.late.items():
         if frame.height:
-            yield _packet_row(host.columns, LATE, source, packets.encode(frame.to_arrow()))
-    stats = _stats(group, host.inputs, clock, progress, result)
-    yield _packet_row(host.columns, STATS, 0, stats)
+            origin = _origin(host, source)
+            yield _packet_row(host.columns, LATE, origin, packets.encode(frame.to_arrow()))
+    stats = _stats(host, group, clock, progress, result)
+    yield _packet_row(host.columns, STATS, _origin(host, 0), stats)
+
+
+def _origin(host: KernelHost, source: int) -> int:
+    return host.number * INPUTS + source
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +72,29 @@ class _Packet:
     kind: int
     source: int
     top: int | None
+    now: int | None
+    rows: int
+    silent: bool
     blob: bytes | None
     tally: str | None
 
 
 def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
+    names = ("kind", "source", "top", "now", "rows", "silent", "blob", "tally")
     for frame in rows:
-        for kind, source, top, blob, tally in zip(
-            frame["kind"], frame["source"], frame["top"], frame["blob"], frame["tally"], strict=True
+        for kind, source, top, now, count, silent, blob, tally in zip(
+            *(frame[name] for name in names), strict=True
         ):
-            yield _Packet(int(kind), int(source), None if pd.isna(top) else int(top), blob, tally)
+            yield _Packet(
+                int(kind),
+                int(source),
+                None if top == packets.NO_TIME else int(top),
+                None if now == packets.NO_TIME else int(now),
+                int(count),
+                bool(silent),
+                blob,
+                tally,
+            )
 
 
 def _frame(source: HostInput, blob: bytes) -> pl.DataFrame:
@@ -97,72 +123,17 @@ def _packet_row(columns: tuple[str, ...], port: int, source: int, blob: bytes) -
 
 
 def _stats(
-    group: int, inputs: tuple[HostInput, ...], clock: Clock, progress: Progress, result: StepResult
+    host: KernelHost, group: int, clock: Clock, progress: Progress, result: StepResult
 ) -> bytes:
     stats = {
+        "operator": host.number,
         "group": group,
         "before": clock.before,
         "after": clock.after,
-        "tops": {each.name: top for each, top in zip(inputs, progress.tops, strict=True)},
+        "silent": len(progress.idle) == len(host.inputs),
+        "idle": progress.idle,
+        "tops": progress.tops,
         "tally": progress.tally,
         "counts": result.counts,
     }
     return json.dumps(stats).encode()
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far each input is, and what was counted before the exchange."""
-
-    tops: list[int]
-    ended: bool
-    tally: dict[str, dict[str, int]]
-    signature: dict[str, str]
-
-    @classmethod
-    def load(
-        cls, blob: bytes | None, inputs: tuple[HostInput, ...], signature: dict[str, str]
-    ) -> Progress:
-        if blob is None:
-            return cls([BEGIN_OF_TIME] * len(inputs), False, {}, signature)
-        held = json.loads(blob)
-        _refuse_change(held["signature"], signature)
-        return cls(held["tops"], held["ended"], held["tally"], signature)
-
-    def dump(self) -> bytes:
-        held = {
-            "tops": self.tops,
-            "ended": self.ended,
-            "tally": self.tally,
-            "signature": self.signature,
-        }
-        return json.dumps(held, separators=(",", ":")).encode()
-
-    def hear(self, name: str, packet: _Packet) -> None:
-        if packet.tally is not None:
-            held = self.tally.setdefault(name, {})
-            for what, count in json.loads(packet.tally).items():
-                held[what] = held.get(what, 0) + count
-        if packet.top is not None:
-            self.tops[packet.source] = max(self.tops[packet.source], packet.top)
-
-    def watermark(self, inputs: tuple[HostInput, ...]) -> int:
-        """The minimum rule: an operator is as far as the slowest of its inputs."""
-        if self.ended:
-            return END_OF_TIME
-        slowest = min(top - each.delay for top, each in zip(self.tops, inputs, strict=True))
-        return max(BEGIN_OF_TIME, slowest)
-
-
-def _refuse_change(old: dict[str, str], new: dict[str, str]) -> None:
-    changes = [
-        f"{what}: {old.get(what, 'none')} -> {new.get(what, 'none')}"
-        for what in dict.fromkeys([*old, *new])
-        if old.get(what) != new.get(what)
-    ]
-    if changes:
-        raise StateError(
-            "MS-STATE-CHANGED",
-            f"the checkpoint was made by another join: {'; '.join(changes)}.",
-            fix="Undo the change to go on, or start anew with another checkpoint.",
-        )

@@ -58,13 +58,13 @@ class EmitClause(exp.Expression):
 
 
 class StreamWindow(exp.Expression):
-    """WINDOW kind(arguments)."""
+    """WINDOW kind(arguments) [ON PROCTIME()]."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "expressions": True}
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "expressions": True, "wall_clock": False}
 
 
 class WindowArgument(exp.Expression):
-    """A span, named SIZE, SLIDE or GAP, or with no name."""
+    """A span, named SIZE, SLIDE, GAP or OFFSET, or with no name."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": False, "expression": True}
 

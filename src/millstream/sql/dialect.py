@@ -209,11 +209,17 @@ class StreamParser(SpannedParser):
         kind = self._curr.text.upper()
         self._advance()
         arguments = self._parse_wrapped_csv(self._parse_window_argument)
-        return clauses.StreamWindow(kind=kind, expressions=arguments)
+        if self._match_pair(TokenType.OFFSET, TokenType.INTERVAL, advance=False):
+            arguments.append(self._parse_window_argument())
+        wall_clock = self._match_text_seq("ON", "PROCTIME", "(", ")")
+        return clauses.StreamWindow(kind=kind, expressions=arguments, wall_clock=bool(wall_clock))
 
-    def _parse_window_argument(self) -> exp.Expr | None:
+    def _parse_window_argument(self) -> exp.Expr:
+        return self._spanned(self._parse_unspanned_window_argument)
+
+    def _parse_unspanned_window_argument(self) -> exp.Expr:
         name = ""
-        if self._match_texts(("SIZE", "SLIDE", "GAP")):
+        if self._match_texts(("SIZE", "SLIDE", "GAP", "OFFSET")):
             name = self._prev.text.upper()
         return clauses.WindowArgument(this=name, expression=self._parse_bitwise())
 

@@ -55,6 +55,10 @@ SPAN = Kind("a duration such as 500ms, 5s or 24h", _is_span)
 SIGNED_SPAN = Kind("a duration such as -5m, 0s or 24h", _is_signed_span)
 COUNT = Kind("a whole number above 0", lambda value: value.isdecimal() and int(value) > 0)
 NUMBER = Kind("a whole number, 0 or more", str.isdecimal)
+SPAN_OR_FOREVER = Kind(
+    "a duration such as 5m, 24h or 7d, or forever",
+    lambda value: value.lower() == "forever" or _is_span(value),
+)
 FLAG = one_of("true", "false")
 ENGINE = one_of("auto", "columnar", "native")
 
@@ -79,6 +83,7 @@ _SOURCE = {
     **_EXTERNAL,
     "connector": one_of(*SOURCE_CONNECTORS),
     "idle.timeout": SPAN,
+    "watermark.every": COUNT,
     "event.missing": one_of(*MissingTime),
     "malformed": one_of(*Malformed),
     "dead_letter.sink": TEXT,
@@ -117,7 +122,7 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "late.sink": TEXT,
         "window.lateness": SPAN,
         "output.mode": one_of("append", "upsert", "retract"),
-        "state.ttl": SPAN,
+        "state.ttl": SPAN_OR_FOREVER,
         "state.max_rows": COUNT,
         "state.max_bytes": COUNT,
         "state.on_limit": one_of(*OnLimit),

@@ -31,6 +31,9 @@ class PlacedError(ParseError):
 def span_of(node: exp.Expr) -> tuple[int, int] | None:
     """Offsets of the first and last character of a node's text."""
     span: tuple[int, int] | None = node.meta.get("span")
+    if span is None and isinstance(node, exp.Column):
+        parts = [part.meta for part in node.parts if "start" in part.meta]
+        return (parts[0]["start"], parts[-1]["end"]) if parts else None
     return span
 
 
@@ -85,6 +88,10 @@ class SpannedParser(SparkParser):
 
     def _parse_unary(self) -> exp.Expr | None:
         return self._spanned(super()._parse_unary)
+
+    def _parse_function(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        parse = super()._parse_function
+        return self._spanned(lambda: parse(*args, **kwargs))
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         parse = super()._parse_table

@@ -46,20 +46,25 @@ def _exactly_one(model: BaseModel, *names: str) -> None:
         raise ValueError(f"needs exactly one of {wanted}; it has {found}")
 
 
+def _span(value: str, reason: str) -> str:
+    try:
+        span = parse_span(value)
+    except PropertyError as error:
+        raise ValueError(f"{error.cause} {error.fix}") from None
+    if span < 0:
+        raise ValueError(f"{value!r} is negative; {reason}")
+    return value
+
+
 class WatermarkSpec(_Written):
     column: str
     delay: str = "0s"
+    every: int = Field(default=1, ge=1)
 
     @field_validator("delay")
     @classmethod
     def _is_a_duration(cls, value: str) -> str:
-        try:
-            span = parse_span(value)
-        except PropertyError as error:
-            raise ValueError(f"{error.cause} {error.fix}") from None
-        if span < 0:
-            raise ValueError(f"{value!r} is negative; a watermark follows its rows")
-        return value
+        return _span(value, "a watermark follows its rows")
 
 
 class InputSpec(_Written):
@@ -67,9 +72,15 @@ class InputSpec(_Written):
 
     types: dict[str, str] | None = Field(default=None, alias="schema")
     watermark: WatermarkSpec | None = None
+    idle: str | None = None  # 'idle.timeout'
     batches: list[list[Row]] | None = None
     rows: list[Row] | None = None
     file: str | None = None
+
+    @field_validator("idle")
+    @classmethod
+    def _is_a_duration(cls, value: str) -> str:
+        return _span(value, "time goes forward")
 
     @model_validator(mode="after")
     def _one_way_to_give_rows(self) -> InputSpec:
@@ -78,15 +89,17 @@ class InputSpec(_Written):
 
 
 class ExpectSpec(_Written):
-    """Exact rows in any order. `approx` lets numbers differ, of all columns or of those named."""
+    """Exact rows in any order, or the table that is left when all changes (`_OP`) are applied.
+    `approx` lets numbers differ, of all columns or of those named."""
 
     rows: list[Row] | None = None
+    table: list[Row] | None = None
     file: str | None = None
     approx: Annotated[float, Field(ge=0)] | dict[str, Annotated[float, Field(ge=0)]] | None = None
 
     @model_validator(mode="after")
     def _one_way_to_give_rows(self) -> ExpectSpec:
-        _exactly_one(self, "rows", "file")
+        _exactly_one(self, "rows", "table", "file")
         return self
 
 
@@ -98,9 +111,15 @@ class CaseFile(_Written):
     set: dict[str, Setting] = Field(default_factory=dict)
     variables: dict[str, Setting] = Field(default_factory=dict)
     inputs: dict[str, InputSpec] = Field(default_factory=dict)
+    silence: str | None = None
     end: Literal["flush", "hold"] = "flush"
     expect: dict[str, ExpectSpec] | None = Field(default=None, min_length=1)
     error: str | None = Field(default=None, pattern=r"^MS-[A-Z0-9-]+$")
+
+    @field_validator("silence")
+    @classmethod
+    def _is_a_duration(cls, value: str) -> str:
+        return _span(value, "time goes forward")
 
     @model_validator(mode="after")
     def _one_text_and_one_end(self) -> CaseFile:
@@ -116,16 +135,19 @@ class Input:
     batches: tuple[tuple[Row, ...], ...]
     types: Mapping[str, str] | None = None
     watermark: Watermark | None = None
+    idle: int | None = None
     text: bool = False  # rows come from CSV: every value is text or NULL
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The rows a sink or port must hold; `approx` is a tolerance, for all columns or by name."""
+    """The rows a sink or port must hold, or must have left once all changes are `applied`.
+    `approx` is a tolerance, for all columns or by name."""
 
     rows: tuple[Row, ...]
     approx: float | Mapping[str, float] | None = None
     text: bool = False
+    applied: bool = False
 
     def tolerance(self, column: str) -> float | None:
         if isinstance(self.approx, Mapping):
@@ -145,6 +167,7 @@ class Case:
     settings: Mapping[str, str] = field(default_factory=dict)  # as SET in the SQL would give them
     variables: Mapping[str, str] = field(default_factory=dict)  # for ${name} in the SQL
     inputs: Mapping[str, Input] = field(default_factory=dict)
+    silence: int | None = None  # how much later it is, by the wall clock, when all rows have come
     end: Literal["flush", "hold"] = "flush"
     expect: Mapping[str, Expected] = field(default_factory=dict)
     error: str | None = None

@@ -12,12 +12,16 @@ from difflib import get_close_matches
 from millstream.errors import HarnessError
 from millstream.testing import pair
 from millstream.testing.case import Expected, Row
-from millstream.testing.compare import expected_mark, kind, mark
+from millstream.testing.compare import Mark, expected_mark, kind, mark
 
 SHOWN = 20  # rows of each sign; more would not be read
 _LOOKS_OTHER = re.compile(
     r"^$|^\s|\s$|[\n\r\t]|^[-+.\d][\d.eE+-]*$|^(?:null|true|false|nan)$", re.IGNORECASE
 )
+
+
+_OP = "_OP"
+_TAKEN_BACK = ("-U", "-D")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,31 @@ def cell(value: object) -> str:
     return str(value)
 
 
+def applied(changes: Table) -> Table:
+    """The rows that are left when all changes are applied: those that came and were not taken back.
+
+    A row that is taken back without having come is left as it is, `_OP` and all: it is a fault.
+    """
+    if _OP not in changes.columns:
+        return changes
+    columns = tuple(name for name in changes.columns if name != _OP)
+    left: dict[tuple[Mark, ...], list[Row]] = {}
+    wrong = []
+    for row in sorted(changes.rows, key=lambda row: row[_OP] in _TAKEN_BACK):
+        key = tuple(mark(row.get(name)) for name in columns)
+        if row[_OP] not in _TAKEN_BACK:
+            left.setdefault(key, []).append({name: row.get(name) for name in columns})
+        elif left.get(key):
+            left[key].pop()
+        else:
+            wrong.append(row)
+    rows = [row for rows in left.values() for row in rows]
+    return Table((*columns, _OP) if wrong else columns, (*rows, *wrong))
+
+
 def compare(sink: str, expected: Expected, actual: Table) -> Diff:
+    if expected.applied:
+        actual = applied(actual)
     """The bag difference. A row that lacks a column, or has one too many, is the case's error."""
     _same_columns(sink, expected, actual.columns)
     kinds = {

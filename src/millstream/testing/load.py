@@ -84,6 +84,7 @@ def _case(document: yaml_text.Document, path: Path) -> Case:
         settings=written.set,
         variables=written.variables,
         inputs={name: _input(name, spec, document) for name, spec in written.inputs.items()},
+        silence=None if written.silence is None else parse_span(written.silence),
         end=written.end,
         expect={
             name: _expected(name, spec, document) for name, spec in (written.expect or {}).items()
@@ -102,16 +103,18 @@ def _input(name: str, spec: InputSpec, document: yaml_text.Document) -> Input:
     return Input(
         batches=tuple(tuple(batch) for batch in batches),
         types=spec.types,
-        watermark=Watermark(mark.column, parse_span(mark.delay)) if mark else None,
+        watermark=Watermark(mark.column, parse_span(mark.delay), mark.every) if mark else None,
+        idle=None if spec.idle is None else parse_span(spec.idle),
         text=rowfile.is_text(spec.file),
     )
 
 
 def _expected(name: str, spec: ExpectSpec, document: yaml_text.Document) -> Expected:
-    rows = spec.rows or []
+    rows = spec.rows or spec.table or []
     if spec.file:
         rows = _rows(spec.file, document, ("expect", name, "file"))
-    return Expected(tuple(rows), spec.approx, rowfile.is_text(spec.file))
+    applied = spec.table is not None
+    return Expected(tuple(rows), spec.approx, rowfile.is_text(spec.file), applied)
 
 
 def _rows(file: str, document: yaml_text.Document, key: tuple[str, ...]) -> list[Row]:

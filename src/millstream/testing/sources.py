@@ -13,11 +13,13 @@ def given_sources(case: Case) -> dict[str, Source]:
     for name, given in case.inputs.items():
         if given.types is not None:
             columns = tuple(Column(column, type_) for column, type_ in given.types.items())
-            sources[name] = Source(name, columns, given.watermark, connector="memory")
-        elif given.watermark:
+            sources[name] = Source(
+                name, columns, given.watermark, connector="memory", idle=given.idle
+            )
+        elif given.watermark or given.idle is not None:
             raise HarnessError(
                 "MS-TEST-VALUE",
-                f"the input {name} of {case.name!r} has a watermark, but no schema.",
+                f"the input {name} of {case.name!r} says how its time goes, but has no schema.",
                 fix="Give both, or declare the source and its watermark in the SQL.",
             )
     return sources

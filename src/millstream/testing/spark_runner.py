@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,9 @@ class _Run:
         try:
             run.start({"processingTime": "0 seconds"})
             run.process_available()
+            if self.case.silence is not None:
+                run.tell_time(time.time_ns() // 1000 + self.case.silence)
+                run.process_available()
             if self.case.end == "flush":
                 run.flush()
         except MillstreamError as error:

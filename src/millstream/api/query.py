@@ -1,0 +1,145 @@
+"""What a plan gives in Python: an ordinary DataFrame, or several outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from millstream.errors import PlanError
+from millstream.observe.account import Account, of_operators
+from millstream.plan.check import check_pipeline, choose_engine
+from millstream.plan.nodes import Engine, Pipeline
+from millstream.plan.walk import operators_of
+from millstream.spark.compile import Query, compile_pipeline
+from millstream.spark.control import end_of_input as _say_end
+from millstream.spark.ports import OBSERVED, observed_stats
+from millstream.temporal import LateAction
+
+KEY_GROUPS = 8  # state is kept by key group, so their number must not change between two runs
+WriteBatch = Callable[[DataFrame, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs of one query: its result, and late rows by the name of their side output."""
+
+    query: Query
+    pipeline: Pipeline
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The side outputs."""
+        return tuple(dict.fromkeys(name for _, name in self._late()))
+
+    def write(self, rows: WriteBatch, **late: WriteBatch) -> DataStreamWriter:
+        """A writer that hands every micro-batch's result to `rows`, its late rows to the function
+        of their side output's name. Each is called with a DataFrame and the batch's number; a
+        batch that is retried comes again under its number."""
+        missing = [name for name in self.names if name not in late]
+        unknown = [name for name in late if name not in self.names]
+        if missing or unknown:
+            raise PlanError(
+                "MS-PLAN-LATE-SINK",
+                f"the side outputs are {', '.join(self.names)}, and "
+                + (f"nobody writes {missing[0]}." if missing else f"{unknown[0]} is none of them."),
+                fix=f"Give a function for each: write(rows=…, {self.names[0]}=…).",
+            )
+
+        def write(frame: DataFrame, batch: int) -> None:
+            caught = self.query.batch(frame)
+            # Whatever `rows` does with them, once or in part, the batch runs once and whole.
+            main = caught.main.persist()
+            main.count()
+            side = caught.side()
+            try:
+                rows(main, batch)
+            finally:
+                main.unpersist()
+            for number, name in self._late():
+                found = [
+                    (place, table) for (operator, place), table in side.late if operator == number
+                ]
+                if found:
+                    operator = self.query.operators[number]
+                    late[name](operator.late_rows(frame.sparkSession, found), batch)
+
+        return self.query.stream.writeStream.foreachBatch(write)
+
+    def _late(self) -> list[tuple[int, str]]:
+        return [
+            (number, operator.late.sink or "late")
+            for number, operator in enumerate(operators_of(self.pipeline.root))
+            if operator.late.action is LateAction.SIDE_OUTPUT
+        ]
+
+
+def end_of_input(control: str | Path) -> None:
+    """Say, in the `control` folder of a query, that all rows have come: what is held comes out."""
+    _say_end(Path(control))
+
+
+def account(query: StreamingQuery) -> Account | None:
+    """The account of rows of a running query after its last batch; None before the first.
+
+    Of a query that a DataFrame of this API is written by, with columnar operators.
+    """
+    for progress in reversed(query.recentProgress):
+        for name, found in progress.observedMetrics.items():
+            if name.startswith(OBSERVED) and found["stats"]:
+                stats = observed_stats(found["stats"])
+                names = {each["operator"]: tuple(each["tops"]) for each in stats}
+                made = of_operators(tuple(names[each] for each in sorted(names)), (), stats, 0)
+                made.rows_out = made.matches + made.unmatched
+                return made
+    return None
+
+
+def rows_of(
+    pipeline: Pipeline, frames: Mapping[str, DataFrame], control: str | Path | None, groups: int
+) -> DataFrame:
+    for operator in operators_of(pipeline.root):
+        if operator.late.action is LateAction.SIDE_OUTPUT:
+            raise PlanError(
+                "MS-PLAN-LATE-SINK",
+                "a DataFrame has no second output for late rows.",
+                fix="Call outputs(…) in place of sql(…), take 'late.policy' out, or run the query "
+                "with `millstream run`.",
+                place=operator.place,
+            )
+    return _compiled(pipeline, frames, control, groups).rows
+
+
+def outputs_of(
+    pipeline: Pipeline, frames: Mapping[str, DataFrame], control: str | Path | None, groups: int
+) -> Outputs:
+    return Outputs(_compiled(pipeline, frames, control, groups), pipeline)
+
+
+def _compiled(
+    pipeline: Pipeline, frames: Mapping[str, DataFrame], control: str | Path | None, groups: int
+) -> Query:
+    check_pipeline(pipeline)
+    if control is not None:
+        Path(control).mkdir(parents=True, exist_ok=True)
+    return compile_pipeline(
+        next(iter(frames.values())).sparkSession,
+        pipeline,
+        frames,
+        engine=choose_engine(pipeline)[0],
+        groups=groups,
+        control=None if control is None else str(control),
+    )
+
+
+def engine_of(name: str) -> Engine:
+    try:
+        return Engine(name)
+    except ValueError:
+        raise PlanError(
+            "MS-PLAN-ENGINE", f"{name!r} is no engine.", fix=f"Use one of {', '.join(Engine)}."
+        ) from None

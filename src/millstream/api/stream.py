@@ -1,0 +1,277 @@
+"""Streams with an event time, and what can be done with them.
+
+orders = ms.stream(orders_df, time="event_time", delay="5 seconds")
+shipments = ms.stream(shipments_df, time="event_time", delay="5 seconds")
+joined = orders.interval_join(shipments, on="order_id", lower="0s", upper="24h", how="left")
+hourly = orders.window(ms.tumbling("1 hour")).aggregate(by="customer_id", total="sum(amount)")
+joined.writeStream…
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import overload
+
+from pyspark.sql import DataFrame
+
+from millstream.api.aggregates import SplitWindowed, Windowed, aggregate_text, listed
+from millstream.api.query import KEY_GROUPS, engine_of, rows_of
+from millstream.api.values import SideOutput, span_text
+from millstream.errors import PlanError, PropertyError
+from millstream.plan.build import build_query
+from millstream.plan.holds import lag_of
+from millstream.plan.names import quote
+from millstream.plan.nodes import (
+    Column,
+    Input,
+    IntervalJoin,
+    JoinType,
+    Key,
+    Output,
+    Pipeline,
+    Select,
+    SinkDef,
+    Source,
+)
+from millstream.temporal import (
+    Bounds,
+    LatePolicy,
+    MissingTime,
+    StateLimit,
+    Watermark,
+    Window,
+    parse_span,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A streaming DataFrame whose event time is known."""
+
+    frame: DataFrame
+    time: str
+    delay: int = 0
+    missing: MissingTime = MissingTime.ERROR
+    every: int = 1
+    idle: int | None = None
+    distinct: tuple[tuple[str, ...], str] | None = None  # columns, and for how long
+
+    def interval_join(
+        self,
+        other: Stream,
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        lower: str,
+        upper: str,
+        how: str = "inner",
+        suffix: str = "_right",
+        limit: StateLimit = StateLimit(),
+        engine: str = "auto",
+        control: str | Path | None = None,
+        key_groups: int = KEY_GROUPS,
+    ) -> DataFrame:
+        """Pairs with equal keys and `other`'s time in [own time + lower, own time + upper].
+
+        `on` is a column both have, several of them, or a mapping from own columns to the other's. A
+        column of the other side whose name is taken gets the `suffix`; a key of one name comes out
+        once. `control` is a folder in which `end_of_input` can say that all rows have come.
+        """
+        pairs = _pairs(on)
+        bounds = Bounds(parse_span(lower), parse_span(upper))
+        if bounds.empty:
+            raise PlanError(
+                "MS-PLAN-EMPTY-BOUND",
+                f"the bound {bounds} is empty: its lower end is above its upper end.",
+                fix="Swap lower and upper.",
+            )
+        join = IntervalJoin(
+            left=self._input("left"),
+            right=other._input("right"),
+            how=_join_type(how),
+            keys=tuple(Key(f"left.`{mine}`", f"right.`{theirs}`") for mine, theirs in pairs),
+            bounds=bounds,
+            limit=limit,
+        )
+        outputs = _outputs(join, pairs, suffix)
+        pipeline = Pipeline(
+            "result",
+            Select(join, outputs),
+            SinkDef("result", "dataframe"),
+            engine=engine_of(engine),
+        )
+        frames = {"left": self.frame, "right": other.frame}
+        return rows_of(pipeline, frames, control, key_groups)
+
+    def deduplicate(self, *on: str, within: str | None) -> Stream:
+        """The first row to arrive of each key; the key is known for `within` after it (None: for
+        ever). What comes of it is a stream as this one is."""
+        for name in on:
+            _must_have(self.frame, name)
+        if not on:
+            raise PlanError("MS-PLAN-NO-KEY", "duplicates of what?", fix="Name the key's columns.")
+        return replace(self, distinct=(on, "forever" if within is None else span_text(within)))
+
+    def rows(self, *, control: str | Path | None = None, key_groups: int = KEY_GROUPS) -> DataFrame:
+        """The stream as an ordinary DataFrame."""
+        if self.distinct is None:
+            return self.frame
+        pipeline = build_query(f"SELECT * FROM {self.relation('stream')}", self._sources())
+        return rows_of(pipeline, {"stream": self.frame}, control, key_groups)
+
+    @overload
+    def window(
+        self, window: Window, *, lateness: str = "0s", late: SideOutput
+    ) -> SplitWindowed: ...
+    @overload
+    def window(
+        self, window: Window, *, lateness: str = "0s", late: LatePolicy | None = None
+    ) -> Windowed: ...
+    def window(
+        self,
+        window: Window,
+        *,
+        lateness: str = "0s",
+        late: LatePolicy | SideOutput | None = None,
+    ) -> Windowed | SplitWindowed:
+        """The stream in windows of time: `tumbling`, `sliding` or `session`.
+
+        A window stays open for `lateness` after its first result, and says what a row changed that
+        came meanwhile. `late` is what becomes of rows for windows that have closed: `drop()`,
+        `reassign(budget)` or `side_output(name)`.
+        """
+        relation, sources = self.relation("stream"), self._sources()
+        made = SplitWindowed if isinstance(late, SideOutput) else Windowed
+        policy = late.policy if isinstance(late, SideOutput) else late or LatePolicy()
+        return made(self.frame, sources, relation, window, parse_span(lateness), policy)
+
+    def aggregate(
+        self,
+        *,
+        by: str | Sequence[str] = (),
+        ttl: str | None,
+        having: str | None = None,
+        mode: str = "retract",
+        control: str | Path | None = None,
+        key_groups: int = KEY_GROUPS,
+        **calls: str,
+    ) -> DataFrame:
+        """Aggregates over all rows so far, as they change (`_OP`). A group is forgotten `ttl` after
+        its last row by the watermark (None: never)."""
+        kept = "forever" if ttl is None else span_text(ttl)
+        text = aggregate_text(
+            self.relation("stream"), listed(by), calls, having, "EMIT CHANGES",
+            {"state.ttl": kept, "output.mode": mode},
+        )  # fmt: skip
+        pipeline = build_query(text, self._sources())
+        return rows_of(pipeline, {"stream": self.frame}, control, key_groups)
+
+    def relation(self, name: str) -> str:
+        """What stands for the stream in FROM, where its source goes by `name`."""
+        if self.distinct is None:
+            return quote(name)
+        on, within = self.distinct
+        keys = ", ".join(map(quote, on))
+        return (
+            f"(SELECT DISTINCT ON ({keys}) * FROM {quote(name)} WITH ('state.ttl' = '{within}')) "
+            f"AS {quote(name)}"
+        )
+
+    def source(self, name: str) -> Source:
+        """The stream as a plan knows it."""
+        columns = tuple(
+            Column(field.name, field.dataType.simpleString()) for field in self.frame.schema
+        )
+        watermark = Watermark(self.time, self.delay, self.every)
+        return Source(name, columns, watermark, missing_time=self.missing, idle=self.idle)
+
+    def _sources(self) -> dict[str, Source]:
+        return {"stream": self.source("stream")}
+
+    def _input(self, name: str) -> Input:
+        source = self.source(name)
+        used = tuple(self.frame.columns)
+        if self.distinct is None:
+            return Input(name, source, self.time, self.delay, used)
+        node = build_query(f"SELECT * FROM {self.relation(name)}", {name: source}).root
+        return Input(name, node, self.time, lag_of(node), used)
+
+
+def stream(
+    frame: DataFrame,
+    *,
+    time: str,
+    delay: str = "0s",
+    missing: str = "error",
+    every: int = 1,
+    idle: str | None = None,
+) -> Stream:
+    """A streaming DataFrame with its event time: a row may come `delay` after a later one.
+
+    `missing` says what becomes of a row without a time: "error", "skip" or "wall_clock". The
+    watermark advances at every `every`-th row. A stream that was silent for `idle` no longer holds
+    others back.
+    """
+    _must_have(frame, time)
+    if missing not in list(MissingTime):
+        raise PropertyError(
+            "MS-PROP-VALUE",
+            f"{missing!r} is no way to treat a missing time.",
+            fix=f"Use one of {', '.join(MissingTime)}.",
+        )
+    waits = None if idle is None else parse_span(idle)
+    return Stream(frame, time, parse_span(delay), MissingTime(missing), every, waits)
+
+
+def _must_have(frame: DataFrame, column: str) -> None:
+    if column not in frame.columns:
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-COLUMN",
+            f"the stream has no column {column!r}.",
+            fix=f"It has {', '.join(frame.columns)}.",
+        )
+
+
+def _pairs(on: str | Sequence[str] | Mapping[str, str]) -> list[tuple[str, str]]:
+    if isinstance(on, str):
+        return [(on, on)]
+    pairs = list(on.items()) if isinstance(on, Mapping) else [(name, name) for name in on]
+    if not pairs:
+        raise PlanError(
+            "MS-PLAN-NO-KEY", "a join needs a key.", fix="Give the key's columns as `on`."
+        )
+    return pairs
+
+
+def _join_type(how: str) -> JoinType:
+    name = how.lower().removeprefix("left_").removesuffix("outer").rstrip("_")
+    try:
+        return JoinType(name)
+    except ValueError:
+        raise PlanError(
+            "MS-PLAN-JOIN-TYPE",
+            f"{how!r} is no type of join.",
+            fix=f"Use one of {', '.join(JoinType)}.",
+        ) from None
+
+
+def _outputs(
+    join: IntervalJoin, pairs: Sequence[tuple[str, str]], suffix: str
+) -> tuple[Output, ...]:
+    """Own columns, then the other's: a shared key once, a clashing name with the suffix."""
+    same = [mine for mine, theirs in pairs if mine == theirs]
+    outputs = []
+    for name in join.left.used:
+        merged = name in same and join.how.keeps_right
+        text = f"coalesce(left.`{name}`, right.`{name}`)" if merged else f"left.`{name}`"
+        outputs.append(Output(text, name))
+    if join.how.left_only:
+        return tuple(outputs)
+    taken = {output.name for output in outputs}
+    for name in join.right.used:
+        if name not in same:
+            shown = name + suffix if name in taken else name
+            outputs.append(Output(f"right.`{name}`", shown))
+            taken.add(shown)
+    return tuple(outputs)

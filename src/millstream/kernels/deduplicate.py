@@ -1,0 +1,148 @@
+"""The first row of each key passes; those that come again do not.
+
+    arrivals ──▶ not near a row of its key that passed earlier ──▶ of each key the earliest, and the
+                              ▲                                     next one not near to it, …
+                              └──────────── keys and times ◀────────────────────┘
+
+Near is: at most `within` apart, however they arrived, so it does not matter when a key is let go.
+State holds keys and times, no other columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.base import HASH, TIME, Clock, State, StepResult
+from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
+from millstream.kernels.merging import LogSettings
+from millstream.kernels.rows import take
+from millstream.kernels.specs import DeduplicateSpec
+from millstream.kernels.table import STORES, Keyed, Table, Tables, hashed, index_by_key, judge
+from millstream.temporal import BEGIN_OF_TIME, LateAction
+
+__all__ = ["COUNTS", "Deduplicate", "DeduplicateSpec"]
+
+_OF_INPUT = ("accepted", "late", "reassigned", "duplicate", "held", "expired", "evicted")
+COUNTS = (*(f"input.{name}" for name in _OF_INPUT), "rows_out", "retractions")
+
+
+class Deduplicate:
+    stores: tuple[tuple[str, str], ...] = STORES
+
+    def __init__(
+        self,
+        spec: DeduplicateSpec,
+        types: Mapping[str, Any] | None = None,
+        settings: LogSettings | None = None,
+        *,
+        hash_is_key: bool = False,
+    ) -> None:
+        """`types` are those of columns, which here come out as they came in. `hash_is_key`: there
+        is one key, an integer, and `_h` is that key."""
+        self.spec = spec
+        self._types = dict(types or {})
+        self._settings = settings
+        self._keyed = Keyed(spec.keys, hash_is_key, removable=False)
+
+    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+        tables = Tables(state, (self._keyed,), COUNTS, self._settings)
+        known, counts = tables[0], tables.counts
+        after = max(clock.after, clock.before, tables.watermark)
+        within = self.spec.within
+        live_from = BEGIN_OF_TIME if within is None else after - within
+        frame = inputs.get(0)
+        if (frame is None or not frame.height) and known.earliest >= live_from:
+            return StepResult(counts=dict(counts))
+
+        result = StepResult()
+        if frame is not None and frame.height:
+            rows, late, reassigned = judge(hashed(frame), clock.before, self.spec.late)
+            counts["input.reassigned"] += reassigned
+            if late is not None:
+                counts["input.late"] += late.height
+                if self.spec.late.action is LateAction.SIDE_OUTPUT:
+                    result.late[0] = late
+            if rows.height:
+                self._let_through(known, rows, live_from, counts, result)
+        counts["input.expired"] += known.expire(live_from)
+        for evicted in tables.evict(self.spec.limit, "deduplication").values():
+            counts["input.evicted"] += evicted.height
+        counts["input.held"] = known.held
+        tables.close(after)
+        result.counts = dict(counts)
+        return result
+
+    def _let_through(
+        self,
+        known: Table,
+        rows: pl.DataFrame,
+        live_from: int,
+        counts: dict[str, int],
+        result: StepResult,
+    ) -> None:
+        keys = rows[:, list(dict.fromkeys((*self.spec.keys, TIME, HASH)))].rechunk()
+        passing = self._passing(known, keys)
+        passed = int(np.count_nonzero(passing))
+        counts["input.duplicate"] += rows.height - passed
+        counts["input.accepted"] += passed
+        counts["rows_out"] += passed
+        if not passed:
+            return
+        result.main.append(rows[:, list(self.spec.columns)].filter(passing))
+        kept = passing & (keys[TIME].to_numpy() >= live_from)
+        count = int(np.count_nonzero(kept))
+        counts["input.expired"] += passed - count
+        known.append(take(keys, np.flatnonzero(kept)), live_from)
+
+    def _passing(self, known: Table, keys: pl.DataFrame) -> Bools:
+        """Which of the rows pass."""
+        within = self.spec.within
+        passing = np.zeros(keys.height, np.bool_)
+        order = time_order(keys[TIME].to_numpy())
+        if order is not None:
+            keys = take(keys, order)
+        index = index_by_key(keys, self.spec.keys, keys[TIME].to_numpy())
+        if within is None:
+            first = index.order[index.run_starts]
+            unknown = np.ones(first.size, np.bool_)
+            unknown[known.probe(take(keys, first)).new] = False
+            passed = first[unknown]
+        else:
+            unknown = np.ones(keys.height, np.bool_)
+            unknown[known.probe(keys, -within, within).new] = False
+            passed = np.flatnonzero(unknown)
+            if passed.size:
+                passed = passed[far_apart(index.only(unknown), within)]
+        passing[passed if order is None else order[passed]] = True
+        return passing
+
+
+def far_apart(index: KeyIndex, within: int) -> Ints:
+    """Of each key the first row, then the first that is more than `within` after it, and so on.
+
+    Every row points to the row that would be next if it were taken. From the first rows of all keys
+    one follows these pointers at once, and pointers of pointers, so that a key with a chain of n
+    rows costs log n rounds.
+    """
+    times, order = index.times, index.order
+    last = index.run_stops[index.run_starts] - 1
+    taken = np.zeros(len(index) + 1, np.bool_)
+    taken[index.run_starts] = True
+    if (times[order[last]] - times[order[index.run_starts]]).max() > within:
+        lengths = last + 1 - index.run_starts
+        run, stop = np.repeat(index.run_starts, lengths), np.repeat(last + 1, lengths)
+        row = np.searchsorted(times, times[order] + within, side="right")
+        following = np.searchsorted(index.run_and_row, (run << 32) | row)
+        following = np.append(np.where(following < stop, following, len(index)), len(index))
+        while True:
+            reached = following[np.flatnonzero(taken)]
+            reached = reached[reached < len(index)]
+            if not reached.size:
+                break
+            taken[reached] = True
+            following = following[following]
+    return order[np.flatnonzero(taken[:-1])]

@@ -1,0 +1,179 @@
+"""FROM and WHERE of a query as the input of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.plan.expressions import Expressions, all_of
+from millstream.plan.holds import lag_of
+from millstream.plan.joins import PlannedJoin
+from millstream.plan.names import quote
+from millstream.plan.nodes import Column, Input, JoinType, Output, Select, Source
+from millstream.plan.outputs import Item, expanded, is_star, join_time
+from millstream.plan.scope import Reference, Relation, Scope
+from millstream.plan.system import with_hidden
+from millstream.plan.walk import retracts
+from millstream.sql.text import SourceText
+
+JOINED = "_joined"
+_CLAUSES = ("group", "having", "qualify", "distinct", "windows")
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedScope(Scope):
+    """A scope whose columns a Select below offers under other names."""
+
+    base: Scope | None = None
+    names: tuple[tuple[str, str], ...] = ()  # (text over the base, name)
+    over: str | None = None  # the Select's alias; None over the operator
+
+    def resolve(self, column: exp.Column) -> Reference:
+        assert self.base is not None
+        found = self.base.resolve(column)
+        name = dict(self.names)[found.text]
+        text = f"{quote(self.over)}.{quote(name)}" if self.over else quote(name)
+        kept = Column(name, found.column.type)
+        return replace(found, text=text, reads=((0, name),), column=kept)
+
+    @property
+    def plain(self) -> bool:
+        return self.over is None
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What an operator reads. `below` reads texts over its input, `above` over its result."""
+
+    alias: str
+    name: str
+    node: Source | Select
+    time: str | None
+    window: tuple[str, str] | None  # columns that carry the window of a row
+    below: Expressions
+    above: Scope
+    place: Place | None
+
+    @property
+    def text(self) -> SourceText:
+        return self.below.scope.text
+
+    @property
+    def over_changes(self) -> bool:
+        return retracts(self.node)
+
+    def input(self, time: str | None, used: tuple[str, ...]) -> Input:
+        node = with_hidden(self.node, {time, *used})
+        return Input(self.alias, node, time, lag_of(node), used)
+
+    def used(self, items: list[Item], every: bool) -> tuple[str, ...]:
+        """The columns that the operator's users read, or every one."""
+        reads = {name for item in items for _, name in item.reads}
+        return self.columns(reads, every)
+
+    def columns(self, reads: set[str], every: bool) -> tuple[str, ...]:
+        names = [column.name for column in self.node.columns]
+        found = [name for name in names if every or name in reads]
+        return (*found, *sorted(reads - set(names)))
+
+
+def of_relation(
+    tree: exp.Select, relation: Relation, where: str | None, text: SourceText, *, every: bool
+) -> Base:
+    """One stream, filtered by a Select below if there is a filter."""
+    read = read_by(tree, Scope((relation,), text))
+    time, node = relation.time, relation.node
+    names = {time, *(name for reference in read for _, name in reference.reads)}
+    node = with_hidden(node, names)
+    window = node.window if isinstance(node, Select) else None
+    if where is not None:
+        names |= set(window or ())
+        outputs = tuple(
+            Output(relation.text(column.name), column.name, column.type)
+            for column in node.columns
+            if every or column.name in names
+        )
+        node = Select(node, outputs, where, relation.alias, time, window, relation.place)
+    inner = replace(relation, node=node)
+    return Base(
+        relation.alias,
+        relation.name,
+        node,
+        time,
+        window,
+        Expressions(Scope((inner,), text)),
+        Scope((replace(inner, plain=True),), text),
+        relation.place,
+    )
+
+
+def of_join(tree: exp.Select, planned: PlannedJoin, text: SourceText, *, every: bool) -> Base:
+    """The result of a join: a Select below gives every column that is read a name of its own."""
+    scope, join = planned.scope, planned.join
+    read = read_by(tree, scope, every=every)
+    names: dict[str, str] = {}
+    items = []
+    for reference in (*_times(planned), *read):
+        if reference.text not in names:
+            name = _new_name(reference, set(names.values()), scope)
+            names[reference.text] = name
+            output = Output(reference.text, name, reference.column.type)
+            items.append(Item(output, frozenset(reference.reads), reference, None))
+    time = join_time(join, items)
+    reads = {read for item in items for read in item.reads}
+    node = Select(
+        input=planned.used_by(reads),
+        outputs=tuple(item.output for item in items),
+        where=all_of(planned.where),
+        time=time,
+        place=join.place,
+    )
+    relation = Relation(JOINED, "the join", node, join.place)
+    lifted = LiftedScope((relation,), text, base=scope, names=tuple(names.items()), over=JOINED)
+    above = replace(lifted, relations=(replace(relation, plain=True),), over=None)
+    return Base(JOINED, "the join", node, time, None, Expressions(lifted), above, join.place)
+
+
+def read_by(tree: exp.Select, scope: Scope, *, every: bool = False) -> list[Reference]:
+    """What the clauses of a query after FROM and WHERE read; names that mean nothing here are
+    refused where they are used."""
+    return list({found.text: found for found in _read_by(tree, scope, every)}.values())
+
+
+def _read_by(tree: exp.Select, scope: Scope, every: bool) -> Iterator[Reference]:
+    for item in [exp.Star()] if every else tree.expressions:
+        if is_star(item):
+            yield from (found.bare for found in expanded(item, scope, None) if found.bare)
+    parts = [tree.args.get(name) for name in _CLAUSES]
+    for part in (*tree.expressions, *parts):
+        for node in part if isinstance(part, list) else [part]:
+            for column in node.find_all(exp.Column) if node is not None else ():
+                if not isinstance(column.this, exp.Star):
+                    with suppress(PlanError):
+                        yield scope.resolve(column)
+
+
+def _times(planned: PlannedJoin) -> Iterator[Reference]:
+    """The event time that the join's result goes by."""
+    join = planned.join
+    number = 1 if join.how is JoinType.RIGHT else 0
+    side = (join.left, join.right)[number]
+    if join.how is not JoinType.FULL and side.time is not None:
+        relation = planned.scope.relations[number]
+        column = relation.column(side.time) or Column(side.time, "TIMESTAMP")
+        reads = ((number, side.time),)
+        yield Reference(relation.text(side.time), 0, 0, reads, column, False)
+
+
+def _new_name(reference: Reference, taken: set[str], scope: Scope) -> str:
+    lower = {name.lower() for name in taken}
+    name = reference.column.name
+    if name.lower() in lower:
+        name = f"{scope.relations[reference.reads[0][0]].alias}_{name}"
+    while name.lower() in lower:
+        name += "_"
+    return name

@@ -1,0 +1,87 @@
+"""EMIT and 'output.mode': when results come out, and how those that change are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from millstream.errors import PlanError
+from millstream.plan.nodes import Aggregate, Select, SinkDef, TopN
+from millstream.plan.refuse import place_of
+from millstream.plan.walk import operators_of, retracts
+from millstream.sql.statements import Property
+from millstream.sql.text import SourceText
+from millstream.temporal import Emit, OutputMode
+
+_EVERY = (OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT)
+# How results that change can be written. A sink that is not here takes rows that stay.
+MODES: Mapping[str, tuple[OutputMode, ...]] = {
+    "file": _EVERY,
+    "console": _EVERY,
+    "memory": _EVERY,
+    "noop": _EVERY,  # writes nothing
+    "dataframe": _EVERY,  # hands rows to Python
+}
+
+
+def emit_of(clause: exp.Expr | None, *, windowed: bool, text: SourceText) -> Emit:
+    """What a query's EMIT says; without one, a window is told once and anything else as it
+    changes."""
+    if clause is None:
+        return Emit.FINAL if windowed else Emit.CHANGES
+    emit = Emit(clause.name.lower())
+    if emit is Emit.FINAL and not windowed:
+        raise final_without_window(clause, text)
+    return emit
+
+
+def final_without_window(clause: exp.Expr, text: SourceText) -> PlanError:
+    return PlanError(
+        "MS-PLAN-EMIT-FINAL",
+        "EMIT FINAL waits for a window to close, and this query has no window.",
+        fix="Write EMIT CHANGES, or leave EMIT out.",
+        place=place_of(clause, text),
+    )
+
+
+def emit_over(clause: exp.Expr | None, node: Select, text: SourceText) -> Emit | None:
+    """EMIT of a query without an operator of its own: FINAL holds if those below say so."""
+    if clause is None:
+        return None
+    emit = Emit(clause.name.lower())
+    if emit is Emit.FINAL and (retracts(node) or not _has_final(node)):
+        raise final_without_window(clause, text)
+    return emit
+
+
+def _has_final(node: Select) -> bool:
+    timed = [each for each in operators_of(node) if isinstance(each, Aggregate | TopN)]
+    return any(each.emit is Emit.FINAL for each in timed)
+
+
+def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
+    """How the pipeline's rows are written: as asked, else by whether they can be taken back."""
+    changes = retracts(root)
+    mode = OutputMode(asked.value.lower()) if asked else None
+    takes = MODES.get(sink.connector, (OutputMode.APPEND,))
+    place = asked.place if asked else root.place
+    if changes and mode is OutputMode.APPEND:
+        raise PlanError(
+            "MS-PLAN-RETRACT",
+            "the query takes rows back, and 'output.mode' = 'append' cannot say so.",
+            fix="Write 'retract' or 'upsert', or EMIT FINAL with a WINDOW and no "
+            "'window.lateness'.",
+            place=place,
+        )
+    if mode is None:
+        mode = OutputMode.RETRACT if changes else OutputMode.APPEND
+    if mode not in takes:
+        why = f"the sink {sink.name} ({sink.connector}) takes rows that stay, not '{mode}'"
+        raise PlanError(
+            "MS-PLAN-RETRACT",
+            f"{why}." if not changes else f"the query takes rows back, and {why}.",
+            fix="Write EMIT FINAL with a WINDOW and no 'window.lateness', or use another sink.",
+            place=place,
+        )
+    return mode

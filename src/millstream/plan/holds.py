@@ -1,0 +1,67 @@
+"""How far the watermark of a result lags behind that of its operator's input.
+
+The hold of a join. Its result's watermark must not pass a row that is still to come out. A pair
+comes out when its later row arrives, which is at W or after:
+
+    left row arrives    left time >= W                    right time >= left + lower >= W + lower
+    right row arrives   left time >= right - upper >= W - upper            right time >= W
+    left row unmatched  comes out once W > t + upper, so one that has not has t >= W - upper
+    right row unmatched comes out once W > t - lower, so one that has not has t >= W + lower
+
+Hence a result with the left time lags by max(upper, 0), with the right time by max(-lower, 0), for
+inner and outer joins alike. No microsecond is added: a row at the watermark is in time.
+
+The hold of windows. A result carries the last microsecond of its window, end - 1. A window can
+change while end + lateness > W, so such a result has a time of W - lateness or later: it lags by
+the allowed lateness, and by nothing if there is none.
+
+Other operators. A row that passes a deduplication at once, or that leaves once the watermark is
+past it, was not late before the batch in which it comes out: no hold. Nor have the first results of
+a window, which come out when it closes. Rows that are taken back at any time carry no event time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.plan.names import quote
+from millstream.plan.nodes import Aggregate, IntervalJoin, Select, Source
+from millstream.temporal import format_span
+
+
+@dataclass(frozen=True, slots=True)
+class HoldFacts:
+    """The event time of a Select's rows and how far its watermark lags behind the input's."""
+
+    time: str
+    hold: int
+
+    def __str__(self) -> str:
+        if self.hold == 0:
+            return f"{self.time}; its watermark is that of the input"
+        return f"{self.time}; its watermark is {format_span(self.hold)} behind that of the input"
+
+
+def hold_of(select: Select) -> HoldFacts | None:
+    """The event time of the rows of a Select and the lag its own input adds, if it carries one."""
+    if select.time is None:
+        return None
+    return HoldFacts(select.time, _hold(select))
+
+
+def _hold(select: Select) -> int:
+    operator = select.input
+    if isinstance(operator, IntervalJoin):
+        left = operator.left
+        carried = next(output.sql for output in select.outputs if output.name == select.time)
+        from_left = left.time is not None and carried == f"{quote(left.alias)}.{quote(left.time)}"
+        return max(operator.bounds.upper if from_left else -operator.bounds.lower, 0)
+    return operator.lateness if isinstance(operator, Aggregate) else 0
+
+
+def lag_of(node: Source | Select) -> int:
+    """How far a stream lags: a source by its delay, results behind their operator's input."""
+    if isinstance(node, Source):
+        return node.watermark.delay if node.watermark else 0
+    below = node.input
+    return _hold(node) + (lag_of(below) if isinstance(below, Source | Select) else 0)

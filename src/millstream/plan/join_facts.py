@@ -1,0 +1,145 @@
+"""What follows from an interval join: how long rows are held, where they go, what comes out when.
+
+How long a row is held. A pair satisfies `left + lower <= right <= left + upper`, and a row that is
+not late is not older than the watermark W. So a left row at t can meet a new partner while
+W <= t + upper, a right row while W <= t - lower; after that it is let go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from millstream.plan.nodes import Input, IntervalJoin, JoinType, Node, Source
+from millstream.temporal import format_span
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How rows are spread over the workers."""
+
+    kind: Literal["hash", "two-phase", "single", "passthrough"]
+    key: str | None = None
+
+    def __str__(self) -> str:
+        return _STRATEGIES[self.kind].format(key=self.key)
+
+
+_STRATEGIES = {
+    "hash": "hash by {key}",
+    "two-phase": "two-phase: folded where rows are read, then put together in one place",
+    "single": "single: all rows go to one place, as there is no key to spread them by",
+    "passthrough": "passthrough: rows stay where they are read",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SideFacts:
+    """One side of a join: `shift` after its own time no new partner can come for a row."""
+
+    name: str
+    alias: str
+    time: str
+    delay: int
+    shift: int
+    retention: int | None
+
+    @property
+    def held(self) -> int:
+        """How long after its own time a row stays in state."""
+        return max(self.shift, self.retention if self.retention is not None else self.shift)
+
+    @property
+    def why(self) -> str:
+        until = f"the watermark passes {moved(self.time, self.shift)}"
+        if self.held == self.shift:
+            return f"{self.name} rows are held until {until}, the last time a partner can carry"
+        return (
+            f"{self.name} rows are held until the watermark passes {moved(self.time, self.held)}, "
+            f"as 'join.retention' asks; the last time a partner can carry is "
+            f"{moved(self.time, self.shift)}"
+        )
+
+    @property
+    def state(self) -> str:
+        """Estimated state while both streams keep pace."""
+        return f"rows of {format_span(max(self.held + self.delay, 0))} of {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinFacts:
+    join: IntervalJoin
+    left: SideFacts
+    right: SideFacts
+    strategy: Strategy
+    comes_out: tuple[str, ...]
+
+    @property
+    def operator(self) -> IntervalJoin:
+        return self.join
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        return self.left.why, self.right.why
+
+    @property
+    def state(self) -> str:
+        return f"{self.left.state} and {self.right.state}, while both keep pace"
+
+    @property
+    def predicates(self) -> list[tuple[str, str]]:
+        """The predicates beside key and bound, each with what or who decides it."""
+        join = self.join
+        what = "filters" if join.how is JoinType.INNER else "decides matching"
+        told = [
+            ("before", f"{text} ({what})") for text in (join.left_where, join.right_where) if text
+        ]
+        if join.across_sql:
+            decider = "Spark" if join.only_spark else "the join"
+            told.append(("on pairs", f"{join.across_sql} ({decider} decides)"))
+        return told
+
+
+def moved(time: str, span: int) -> str:
+    """A column and a span as a sum or difference: "event_time + 24h"."""
+    if span == 0:
+        return time
+    return f"{time} {'+' if span > 0 else '-'} {format_span(abs(span))}"
+
+
+def name_of(node: Node, alias: str) -> str:
+    """What a stream is called: a source by its name, anything else by its alias."""
+    return node.name if isinstance(node, Source) else alias
+
+
+def join_facts(join: IntervalJoin) -> JoinFacts:
+    left = _side(join.left, join.bounds.upper, join.retention)
+    right = _side(join.right, -join.bounds.lower, join.retention)
+    key = " and ".join(f"{key.left} = {key.right}" for key in join.keys)
+    return JoinFacts(join, left, right, Strategy("hash", key), _comes_out(join, left, right))
+
+
+def _side(side: Input, shift: int, retention: int | None) -> SideFacts:
+    assert side.time is not None, "both sides of an interval join have an event time"
+    name = name_of(side.node, side.alias)
+    return SideFacts(name, side.alias, side.time, side.delay, shift, retention)
+
+
+def _comes_out(join: IntervalJoin, left: SideFacts, right: SideFacts) -> tuple[str, ...]:
+    told = []
+    if join.how is JoinType.SEMI:
+        told.append(f"a row of {left.name} once, when its first partner is there")
+    elif join.how is not JoinType.ANTI:
+        told.append("a pair when its later row arrives")
+    for keeps, side in ((join.how.keeps_left, left), (join.how.keeps_right, right)):
+        if keeps:
+            after = moved(side.time, side.shift)
+            told.append(
+                f"a row of {side.name} without a partner once the watermark has passed {after}"
+            )
+    return tuple(told)
+
+
+def needed_retention(join: IntervalJoin) -> int:
+    """The longest that a row of either side can have to wait for a partner."""
+    return max(join.bounds.upper, -join.bounds.lower, 0)

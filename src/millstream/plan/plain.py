@@ -1,0 +1,49 @@
+"""A query that keeps no state: a Select over one stream."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from millstream.plan.asked import Asked
+from millstream.plan.expressions import Expressions, all_of
+from millstream.plan.nodes import Select
+from millstream.plan.outputs import Item, carrying, distinct, outputs_of
+from millstream.plan.policies import refuse_unused
+from millstream.plan.predicates import conjuncts_of, filter_texts
+from millstream.plan.scope import Relation, Scope
+from millstream.plan.system import with_hidden
+from millstream.plan.top_n import limited
+from millstream.sql.text import SourceText
+
+
+def plan_plain(tree: exp.Select, relation: Relation, text: SourceText, asked: Asked) -> Select:
+    where = tree.args.get("where")
+    terms = list(conjuncts_of(where.this)) if where else []
+    if found := limited(tree, relation, terms, text, asked):
+        relation, terms = found
+    else:
+        refuse_unused(asked.properties)
+    scope = Scope((relation,), text)
+    expressions = Expressions(scope)
+    filters = filter_texts(terms, expressions)
+    outputs = list(outputs_of(tree, expressions))
+    reads = {name for item in outputs for _, name in item.reads}
+    reads |= {name for term in terms for _, name in expressions.reads(term)}
+    return Select(
+        input=with_hidden(relation.node, reads),
+        outputs=distinct(outputs, scope, asked.place),
+        where=all_of(filters),
+        alias=relation.alias,
+        time=carrying(outputs, ((0, relation.time),)),
+        window=_window(outputs, relation),
+        place=asked.place,
+    )
+
+
+def _window(outputs: list[Item], relation: Relation) -> tuple[str, str] | None:
+    """The outputs that carry the window of the stream below, if both of its columns are there."""
+    below = relation.node.window if isinstance(relation.node, Select) else None
+    if below is None:
+        return None
+    start, end = (carrying(outputs, ((0, name),)) for name in below)
+    return (start, end) if start and end else None

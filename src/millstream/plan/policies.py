@@ -1,0 +1,169 @@
+"""Properties of operators: late rows, how long state is kept, limits of state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from millstream.errors import Place, PlanError, PropertyError
+from millstream.plan.names import nearest, same
+from millstream.plan.refuse import not_yet
+from millstream.sql.statements import Property
+from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit, parse_span
+
+_LIMITS = ("state.max_rows", "state.max_bytes", "state.on_limit")
+_ANYWHERE = ("engine", "output.mode")
+_LATE = ("late.policy", "late.budget", "late.sink")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of operator as its properties see it: which it takes, and why it takes no others."""
+
+    name: str
+    takes: tuple[str, ...]
+    no_late: str = ""
+    no_ttl: str = ""
+
+
+_NO_TTL = "its windows are let go when they close"
+JOIN = Kind("a join", (*_LATE, *_LIMITS), no_ttl="?")
+WINDOW = Kind("a windowed query", (*_LATE, "window.lateness", *_LIMITS), no_ttl=_NO_TTL)
+CLOCK_WINDOW = Kind("a query with windows of the clock", _LIMITS, "rows come on time", _NO_TTL)
+GROUP = Kind(
+    "an aggregate without a window", ("state.ttl", *_LIMITS), "it waits for no time to pass"
+)
+DISTINCT = Kind("DISTINCT", (*_LATE, "state.ttl", *_LIMITS))
+TIMELESS_DISTINCT = Kind(
+    "DISTINCT without an event time", ("state.ttl", *_LIMITS), "its rows have no time"
+)
+TOP_OF_WINDOW = Kind("ROW_NUMBER() of a window", (*_LATE, *_LIMITS), no_ttl=_NO_TTL)
+TOP = Kind("ROW_NUMBER() as it changes", ("state.ttl", *_LIMITS), "it waits for no time to pass")
+ROWS = Kind("OVER (… ROWS …)", (*_LATE, "state.ttl", *_LIMITS))
+
+
+def refuse_unused(properties: Mapping[str, Property], *kinds: Kind) -> None:
+    """Refuse what none of a query's operators has a use for."""
+    for name, item in properties.items():
+        if name in _ANYWHERE or any(name in kind.takes for kind in kinds):
+            continue
+        if name.startswith("join."):
+            if JOIN not in kinds:
+                raise _unused(f"'{name}' is for a join, and this query has none.", "join", item)
+            continue
+        if not kinds:
+            what = "for what keeps state, and this query keeps none"
+            raise _unused(f"'{name}' is {what}.", "join, aggregate or DISTINCT", item)
+        kind = kinds[0]
+        if name == "state.ttl":
+            if kind is JOIN:
+                raise not_yet(f"'{name}' = '{item.value}' of a join", item.place)
+            raise _leave(f"{kind.name} needs no '{name}': {kind.no_ttl}.", item)
+        if name == "window.lateness":
+            raise _leave(f"'{name}' is for windows of event time, and this query has none.", item)
+        raise _leave(f"'{name}' has no use in {kind.name}: {kind.no_late}.", item)
+
+
+def _unused(cause: str, what: str, item: Property) -> PropertyError:
+    fix = f"Put it on the query that holds the {what}."
+    return PropertyError("MS-PROP-UNUSED", cause, fix=fix, place=item.place)
+
+
+def _leave(cause: str, item: Property) -> PropertyError:
+    return PropertyError("MS-PROP-UNUSED", cause, fix="Leave it out.", place=item.place)
+
+
+def late_policy(properties: Mapping[str, Property], sinks: Collection[str]) -> LatePolicy:
+    policy, sink = properties.get("late.policy"), properties.get("late.sink")
+    action = LateAction(policy.value.lower()) if policy else LateAction.DROP
+    budget = _budget(properties, action)
+    if sink is None:
+        return LatePolicy(action, budget)
+    if action is not LateAction.SIDE_OUTPUT:
+        what = "dropped" if action is LateAction.DROP else "reassigned"
+        raise PlanError(
+            "MS-PLAN-LATE-SINK",
+            f"'late.sink' names {sink.value}, but late rows are {what}.",
+            fix="Add 'late.policy' = 'side_output'.",
+            place=sink.place,
+        )
+    known = next((name for name in sinks if same(name, sink.value)), None)
+    if known is None:
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-SINK",
+            f"'late.sink' names {sink.value}, which is not declared.",
+            fix=nearest(sink.value, sinks) or f"Add CREATE SINK {sink.value} WITH (…);",
+            place=sink.value_place,
+        )
+    return LatePolicy(action, sink=known)
+
+
+def _budget(properties: Mapping[str, Property], action: LateAction) -> int:
+    budget = properties.get("late.budget")
+    if action is LateAction.REASSIGN:
+        if budget is None:
+            raise PlanError(
+                "MS-PLAN-LATE-BUDGET",
+                "'late.policy' = 'reassign' does not say how late a row may be.",
+                fix="Add 'late.budget' = '1m'; rows that are later still are dropped.",
+                place=properties["late.policy"].place,
+            )
+        return parse_span(budget.value)
+    if budget is not None:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            "'late.budget' says how late a row may be to be reassigned, and late rows are not.",
+            fix="Add 'late.policy' = 'reassign'.",
+            place=budget.place,
+        )
+    return 0
+
+
+def lateness_of(properties: Mapping[str, Property]) -> int:
+    given = properties.get("window.lateness")
+    return parse_span(given.value) if given else 0
+
+
+def ttl_of(
+    properties: Mapping[str, Property], cause: str, time: str | None, of: str, place: Place | None
+) -> int | None:
+    """How long state is kept; None for ever, if the query says so. `cause` is what would be kept
+    without end, `of` the stream that `time` is the event time of."""
+    given = properties.get("state.ttl")
+    if given is None:
+        raise PlanError(
+            "MS-PLAN-UNBOUNDED",
+            cause,
+            fix="Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.",
+            place=place,
+        )
+    if given.value.lower() == "forever":
+        return None
+    if time is None:
+        raise PlanError(
+            "MS-PLAN-NO-WATERMARK",
+            f"'state.ttl' goes by the watermark, and {of} has no event time.",
+            fix=f"Declare a watermark in the source and select its column in {of}, or write "
+            "'state.ttl' = 'forever'.",
+            place=given.place,
+        )
+    return parse_span(given.value)
+
+
+def limit_of(properties: Mapping[str, Property]) -> StateLimit:
+    def number(name: str) -> int | None:
+        found = properties.get(name)
+        return int(found.value) if found else None
+
+    max_rows, max_bytes = number("state.max_rows"), number("state.max_bytes")
+    on_limit = properties.get("state.on_limit")
+    if on_limit is None:
+        return StateLimit(max_rows, max_bytes)
+    if max_rows is None and max_bytes is None:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            "'state.on_limit' says what happens at a limit, and there is none.",
+            fix="Add 'state.max_rows' or 'state.max_bytes'.",
+            place=on_limit.place,
+        )
+    return StateLimit(max_rows, max_bytes, OnLimit(on_limit.value.lower()))

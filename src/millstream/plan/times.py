@@ -1,0 +1,42 @@
+"""What an operator needs of its input: an event time, and rows that stay."""
+
+from __future__ import annotations
+
+from millstream.errors import Place, PlanError
+from millstream.plan.nodes import Select, Source
+from millstream.plan.walk import bottom_of, operators_of, retracts
+
+
+def needs_time(name: str, node: Source | Select, time: str | None, place: Place | None) -> str:
+    """The event time of a stream, or the reason why it has none."""
+    if time is not None:
+        return time
+    if isinstance(node, Source):
+        column = next(
+            (c.name for c in node.columns if (c.type or "").upper().startswith("TIMESTAMP")),
+            "event_time",
+        )
+        cause = f"{name} has no watermark, so no row of it could ever be let go."
+        fix = f"Declare WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS in {name}."
+    elif operators_of(node) and retracts(node):
+        cause = f"{name} takes rows back at any time, so its rows have no event time."
+        fix = f"Give the query of {name} a WINDOW."
+    elif not isinstance(below := bottom_of(node), Source) or below.time is not None:
+        cause = f"{name} does not carry the event time of its input."
+        fix = "Select the event-time column there, unchanged; it may have another name."
+    else:
+        cause = f"{below.name}, which {name} is made of, has no watermark."
+        fix = f"Declare one in {below.name}, and select its column unchanged."
+    raise PlanError("MS-PLAN-NO-WATERMARK", cause, fix=fix, place=place)
+
+
+def refuse_changes(node: Source | Select, name: str, operator: str, place: Place | None) -> None:
+    """Refuse a stream that takes rows back."""
+    if not retracts(node):
+        return
+    raise PlanError(
+        "MS-PLAN-RETRACT",
+        f"{name} takes rows back, and {operator} cannot follow that.",
+        fix=f"Write EMIT FINAL in the query of {name}, with a WINDOW and no 'window.lateness'.",
+        place=place,
+    )

@@ -1,0 +1,38 @@
+"""Aggregate functions as Spark writes them, for the types of their results and for Spark's own."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from millstream.plan.nodes import Call
+
+COLLECTING = ("collect_list", "collect_set")  # their result holds the argument's values in a list
+SKETCHED = ("approx_count_distinct", "approx_percentile")
+
+
+def call_text(call: Call) -> str:
+    """The call in Spark SQL, over the same names as the call's own texts."""
+    argument = "*" if call.argument is None else call.argument
+    match call.function:
+        case "count_distinct":
+            text = f"count(DISTINCT {argument})"
+        case "first" | "last":
+            text = f"{call.function}({argument}, {str(call.ignore_nulls).lower()})"
+        case "max_by" | "min_by":
+            text = f"{call.function}({argument}, {call.by})"
+        case "approx_percentile":
+            fractions = ", ".join(f"{fraction!r}D" for fraction in call.parameters)
+            text = f"approx_percentile({argument}, array({fractions}))"
+            if len(call.parameters) == 1:
+                text = f"approx_percentile({argument}, {fractions})"
+        case name:
+            text = f"{name}({argument})"
+    return text if call.filter is None else f"{text} FILTER (WHERE {call.filter})"
+
+
+def result_types(frame: DataFrame, calls: tuple[Call, ...]) -> list[DataType]:
+    """The types that Spark gives the calls over this stream."""
+    asked = [F.expr(call_text(call)).alias(call.name) for call in calls]
+    return [field.dataType for field in frame.agg(*asked).schema] if asked else []

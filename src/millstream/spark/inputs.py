@@ -1,0 +1,92 @@
+"""What any operator's input is packed with: its event time, the columns it holds, the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, DataType
+
+from millstream.kernels.base import OP
+from millstream.plan.nodes import Input
+from millstream.spark.clock import HostInput
+from millstream.spark.groups import labels
+from millstream.spark.packets import BAD, BLOB, FROM, KEEP, NOW, PORT, Packing
+from millstream.spark.stateless import Flow, source_of
+from millstream.spark.wire import from_wire, held, to_wire
+
+NOTHING = "_ms_nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column that is held: its name in packets, its own name and type."""
+
+    wire: str
+    name: str
+    type: DataType
+
+    @property
+    def shown(self) -> Column:
+        return from_wire(self.wire, self.type).alias(self.name)
+
+
+def time_of(side: Input) -> Column:
+    """The time that counts: the row's own, or that of the batch that read it."""
+    return F.current_timestamp() if side.time is None else F.col(f"`{side.time}`")
+
+
+def fields_of(side: Input, rows: Flow, letter: str) -> tuple[Field, ...]:
+    """The columns of an input that its operator holds."""
+    types = {field.name: field.dataType for field in rows.frame.schema}
+    fields = tuple(Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used))
+    for field in fields:
+        held(field.name, field.type)
+    # A frame without columns has no rows; one that nobody reads counts them.
+    return fields or (Field(f"{letter}0", NOTHING, BooleanType()),)
+
+
+def wired_as(field: Field) -> Column:
+    if field.name == NOTHING:
+        return F.lit(None).cast(field.type).alias(field.wire)
+    return to_wire(F.col(f"`{field.name}`"), field.type).alias(field.wire)
+
+
+def beside(rows: Flow, clocked: bool) -> list[Column]:
+    """The columns that a packer reads and does not pack."""
+    names = [KEEP] if rows.filtered else []
+    names += [BAD] if rows.checked else []
+    names += [PORT, FROM, BLOB] if rows.upstream is not None else []
+    names += [OP] if rows.changes else []
+    now = [F.unix_micros(F.current_timestamp()).alias(NOW)] if clocked else []
+    return [*(F.col(name) for name in names), *now]
+
+
+def packing_of(number: int, side: Input, rows: Flow, groups: int, clocked: bool) -> Packing:
+    source = source_of(side.node)
+    policies = (source.missing_time, source.malformed) if source else ()
+    return Packing(
+        number,
+        source.name if source else side.alias,
+        labels(groups),
+        rows.filtered,
+        rows.checked,
+        clocked,
+        rows.upstream,
+        None,
+        *policies,
+    )
+
+
+def host_input(name: str, side: Input, rows: Flow, hash_from: str | None = None) -> HostInput:
+    source = source_of(side.node)
+    watermark = source.watermark if source else None
+    return HostInput(
+        name,
+        side.delay,
+        hash_from,
+        every=watermark.every if watermark and side.time else 1,
+        idle=source.idle if source else None,
+        derived=rows.upstream is not None,
+    )

@@ -1,0 +1,89 @@
+"""What an operator gives in Spark: its result and what it says beside it, on one plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType
+
+from millstream.kernels.base import OP
+from millstream.spark.host import MAIN
+from millstream.spark.inputs import NOTHING, Field
+from millstream.spark.packets import BLOB, FROM, PORT
+from millstream.spark.stateless import Flow, spark_errors
+from millstream.spark.wire import from_wire
+
+
+@dataclass(frozen=True, slots=True)
+class LateInput:
+    """An input whose late rows come out: what they are called, and their columns."""
+
+    source: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operated:
+    """`shown` are the result's columns over those of `raw`; `where` is what only Spark can decide
+    of them."""
+
+    number: int
+    raw: DataFrame
+    shown: tuple[Column, ...]
+    changes: bool = False
+    where: str | None = None
+    late: tuple[LateInput, ...] = ()
+
+    def main(self, frame: DataFrame) -> DataFrame:
+        """The result's rows in `raw`, or in a micro-batch of it."""
+        op = [F.col(OP)] if self.changes else []
+        rows = frame.where(F.col(PORT) == MAIN).select(*self.shown, *op)
+        if self.where is None:
+            return rows
+        with spark_errors():
+            return rows.where(F.expr(self.where))
+
+    def flow(self) -> Flow:
+        """The result, with all else, as the next operator reads it."""
+        op = [F.col(OP)] if self.changes else []
+        rows = self.raw.select(*self.shown, *op, PORT, FROM, BLOB)
+        if self.where is not None:
+            with spark_errors():
+                rows = rows.where((F.col(PORT) != MAIN) | F.expr(self.where))
+        return Flow(rows, upstream=self.number, changes=self.changes)
+
+    def late_rows(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:
+        """Late rows: columns of all inputs, the source's name and how late a row came."""
+        frame = None
+        for number, each in enumerate(self.late):
+            tables = [table for source, table in found if source == number]
+            rows = self._late_of(spark, each, tables)
+            frame = rows if frame is None else frame.unionByName(rows, allowMissingColumns=True)
+        assert frame is not None
+        return frame
+
+    def _late_of(self, spark: SparkSession, each: LateInput, tables: list[pa.Table]) -> DataFrame:
+        unlike = self._names_of_two_types()
+        columns = []
+        for field in each.fields:
+            if field.name == NOTHING:
+                continue
+            # Of one name and two types, both are shown as text: a cast could change a value.
+            kind: DataType = StringType() if field.name in unlike else field.type
+            value = from_wire(field.wire, field.type) if tables else F.lit(None)
+            columns.append(value.cast(kind).alias(field.name))
+        lateness = F.expr("_lateness DIV 1000") if tables else F.lit(None)
+        rows = spark.createDataFrame(pa.concat_tables(tables)) if tables else spark.range(0)
+        return rows.select(
+            *columns,
+            F.lit(each.source).alias("_source"),
+            lateness.cast("bigint").alias("_lateness_ms"),
+        )
+
+    def _names_of_two_types(self) -> set[str]:
+        fields = [field for each in self.late for field in each.fields]
+        types = {field.name: field.type for field in fields}
+        return {field.name for field in fields if types[field.name] != field.type}

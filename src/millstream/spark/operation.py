@@ -1,0 +1,76 @@
+"""What the state host needs of an operator, and how its result is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+import polars as pl
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    LongType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from millstream.kernels.base import Kernel
+from millstream.spark.inputs import Field
+from millstream.spark.operated import LateInput
+from millstream.spark.packets import Packing
+from millstream.temporal import StateLimit
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`schema` is of the columns that the kernel gives, `shown` how users read them, `signature`
+    what the state that is kept depends on."""
+
+    kernel: Kernel
+    inputs: tuple[tuple[DataFrame, Packing], ...]
+    schema: StructType
+    shown: tuple[Column, ...]
+    signature: Mapping[str, str]
+    changes: bool = False
+    where: str | None = None
+    late: tuple[LateInput, ...] = ()
+    hash_from: tuple[str | None, ...] = (None,)
+
+
+def wire_type(kind: DataType) -> DataType:
+    """The type in which a value of another travels; see `wire.to_wire`."""
+    if isinstance(kind, TimestampType):
+        return LongType()
+    if isinstance(kind, MapType):
+        entry = StructType(
+            [
+                StructField("key", kind.keyType, nullable=False),
+                StructField("value", kind.valueType, kind.valueContainsNull),
+            ]
+        )
+        return ArrayType(entry, containsNull=False)
+    return kind
+
+
+def wire_schema(fields: tuple[Field, ...]) -> StructType:
+    return StructType([StructField(each.wire, wire_type(each.type)) for each in fields])
+
+
+def polars_types(schema: StructType) -> dict[str, pl.DataType]:
+    """Types of columns, so that a column no row has come of has its own NULLs."""
+    empty = to_arrow_schema(schema, timezone="UTC").empty_table()
+    return dict(cast("pl.DataFrame", pl.from_arrow(empty)).schema)
+
+
+def shared(limit: StateLimit, groups: int) -> StateLimit:
+    """A limit is the operator's; its groups, alike by hash, have an equal share of it."""
+
+    def share(whole: int | None) -> int | None:
+        return None if whole is None else max(1, -(-whole // groups))
+
+    return replace(limit, max_rows=share(limit.max_rows), max_bytes=share(limit.max_bytes))

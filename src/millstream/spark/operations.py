@@ -1,0 +1,229 @@
+"""Operators with one input as kernels: what is packed, what comes out, what state depends on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.types import IntegerType, TimestampType
+
+from millstream.kernels.aggregate import folded, kernel_of
+from millstream.kernels.deduplicate import Deduplicate as DeduplicateKernel
+from millstream.kernels.specs import (
+    AggregateSpec,
+    DeduplicateSpec,
+    OrderSpec,
+    RowsOverSpec,
+    TopNSpec,
+)
+from millstream.kernels.top_n import TopN as TopNKernel
+from millstream.plan.nodes import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Aggregate,
+    Deduplicate,
+    RowsOver,
+    TopN,
+)
+from millstream.spark.inputs import NOTHING, Field
+from millstream.spark.operands import Operand
+from millstream.spark.operated import LateInput
+from millstream.spark.operation import Operation, polars_types, shared, wire_schema
+from millstream.spark.packets import Packing
+from millstream.spark.stateless import Flow
+from millstream.temporal import LateAction, format_span
+
+SingleInput = Aggregate | Deduplicate | TopN | RowsOver
+
+
+def make(
+    spark: SparkSession, node: SingleInput, rows: Flow, groups: int, clocked: bool
+) -> Operation:
+    operand = Operand(spark, node.input, rows)
+    match node:
+        case Aggregate():
+            return _aggregate(operand, node, groups, clocked)
+        case Deduplicate():
+            return _deduplicate(operand, node, groups, clocked)
+        case TopN():
+            return _top_n(operand, node, groups, clocked)
+        case RowsOver():
+            return _rows_over(operand, node, groups, clocked)
+
+
+def _aggregate(operand: Operand, node: Aggregate, groups: int, clocked: bool) -> Operation:
+    keys = operand.keys([(key.name, key.sql) for key in node.keys], "GROUP BY")
+    calls, results = operand.calls(node.calls)
+    if node.given is not None:
+        operand.given_window(node.given)
+    keeps = node.late.action is LateAction.SIDE_OUTPUT
+    late = operand.held() if keeps else ()
+    names = tuple(each.wire for each in keys)
+    frame, packing = operand.packed(names, 0, groups, clocked)
+    spec = AggregateSpec(
+        keys=names,
+        calls=calls,
+        window=node.window,
+        emit=node.emit,
+        lateness=node.lateness,
+        late=node.late,
+        ttl=node.ttl,
+        over_changes=node.over_changes,
+        ansi=operand.spark.conf.get("spark.sql.ansi.enabled") == "true",
+        limit=shared(node.limit, groups),
+    )
+    window = [Field(name, name, TimestampType()) for name in _WINDOW] if node.window else []
+    fields = (*keys, *window, *results)
+    schema = wire_schema(fields)
+    kernel = kernel_of(spec, polars_types(schema))
+    if spec.early:
+        packing = replace(packing, fold=partial(folded, spec))
+    signature = {
+        "group by": ", ".join(key.sql for key in node.keys) or "nothing",
+        "window": str(node.window) if node.window else "none",
+        "emit": str(node.emit),
+        "lateness": format_span(node.lateness),
+        "ttl": "none" if node.ttl is None else format_span(node.ttl),
+        **{f"column {number}": text for number, text in enumerate(map(str, calls))},
+        **_types("of", frame, names),
+    }
+    return Operation(
+        kernel,
+        ((frame, packing),),
+        schema,
+        tuple(each.shown for each in fields),
+        signature,
+        changes=node.retracts,
+        late=(LateInput(packing.name, late),) if keeps else (),
+    )
+
+
+_WINDOW = (WINDOW_START, WINDOW_END, WINDOW_TIME)
+
+
+def _deduplicate(operand: Operand, node: Deduplicate, groups: int, clocked: bool) -> Operation:
+    keys = operand.keys(_named("d", node.keys), "The key of DISTINCT")
+    fields = operand.held()
+    names = tuple(each.wire for each in keys)
+    columns = tuple(each.wire for each in fields)
+    frame, packing = operand.packed(names, 0, groups, clocked)
+    spec = DeduplicateSpec(names, columns, node.within, node.late, shared(node.limit, groups))
+    schema = wire_schema(fields)
+    signature = {
+        "distinct": ", ".join(node.keys),
+        "within": "for ever" if node.within is None else format_span(node.within),
+        **_types("key", frame, names),
+    }
+    return Operation(
+        DeduplicateKernel(spec, polars_types(schema)),
+        ((frame, packing),),
+        schema,
+        _shown(fields),
+        signature,
+        late=_late(node, packing, fields),
+    )
+
+
+def _top_n(operand: Operand, node: TopN, groups: int, clocked: bool) -> Operation:
+    keys = operand.keys(_named("d", node.partition), "PARTITION BY")
+    order = operand.keys(_named("s", tuple(term.sql for term in node.order)), "ORDER BY")
+    fields = operand.held()
+    due = None if node.due is None else operand.micros("_due", node.due)
+    names = tuple(each.wire for each in keys)
+    columns = tuple(each.wire for each in fields)
+    frame, packing = operand.packed(names, 0, groups, clocked)
+    spec = TopNSpec(
+        partition=names,
+        order=tuple(
+            OrderSpec(each.wire, term.descending, term.nulls_first)
+            for each, term in zip(order, node.order, strict=True)
+        ),
+        columns=columns,
+        n=node.n,
+        rank=node.rank,
+        due=due,
+        emit=node.emit,
+        ttl=node.ttl,
+        over_changes=node.over_changes,
+        late=node.late,
+        limit=shared(node.limit, groups),
+    )
+    rank = () if node.rank is None else (Field(node.rank, node.rank, IntegerType()),)
+    schema = wire_schema((*fields, *rank))
+    signature = {
+        "top": str(node.n),
+        "partition": ", ".join(node.partition) or "all",
+        "order": ", ".join(map(str, node.order)),
+        "emit": str(node.emit),
+        "ttl": "none" if node.ttl is None else format_span(node.ttl),
+        **_types("column", frame, (*names, *columns)),
+    }
+    return Operation(
+        TopNKernel(spec, polars_types(schema)),
+        ((frame, packing),),
+        schema,
+        (*_shown(fields), *(each.shown for each in rank)),
+        signature,
+        changes=node.retracts,
+        late=_late(node, packing, fields),
+    )
+
+
+def _rows_over(operand: Operand, node: RowsOver, groups: int, clocked: bool) -> Operation:
+    keys = operand.keys(_named("d", node.partition), "PARTITION BY")
+    fields = operand.held()
+    calls, results = operand.calls(node.calls)
+    names = tuple(each.wire for each in keys)
+    columns = tuple(each.wire for each in fields)
+    frame, packing = operand.packed(names, 0, groups, clocked)
+    spec = RowsOverSpec(
+        partition=names,
+        columns=columns,
+        preceding=node.preceding,
+        calls=calls,
+        ttl=node.ttl,
+        ansi=operand.spark.conf.get("spark.sql.ansi.enabled") == "true",
+        late=node.late,
+        limit=shared(node.limit, groups),
+    )
+    schema = wire_schema((*fields, *results))
+    signature = {
+        "partition": ", ".join(node.partition) or "all",
+        "preceding": "all" if node.preceding is None else str(node.preceding),
+        "ttl": "none" if node.ttl is None else format_span(node.ttl),
+        **{f"call {number}": text for number, text in enumerate(map(str, calls))},
+        **_types("column", frame, (*names, *columns)),
+    }
+    from millstream.kernels.rows_over import RowsOver as RowsOverKernel
+
+    return Operation(
+        RowsOverKernel(spec, polars_types(schema)),
+        ((frame, packing),),
+        schema,
+        (*_shown(fields), *(each.shown for each in results)),
+        signature,
+        late=_late(node, packing, fields),
+    )
+
+
+def _named(letter: str, texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(f"{letter}{number}", text) for number, text in enumerate(texts)]
+
+
+def _shown(fields: tuple[Field, ...]) -> tuple[Column, ...]:
+    return tuple(each.shown for each in fields if each.name != NOTHING)
+
+
+def _late(
+    node: Deduplicate | TopN | RowsOver, packing: Packing, fields: tuple[Field, ...]
+) -> tuple[LateInput, ...]:
+    if node.late.action is not LateAction.SIDE_OUTPUT:
+        return ()
+    return (LateInput(packing.name, fields),)
+
+
+def _types(what: str, frame: DataFrame, names: tuple[str, ...]) -> dict[str, str]:
+    kinds = [frame.schema[name].dataType.simpleString() for name in names]
+    return {f"{what} types": ", ".join(kinds) or "none"}
