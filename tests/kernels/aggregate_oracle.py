@@ -106,7 +106,7 @@ def _average(values: list[Any]) -> Any:
 
 
 def _picked(call: CallSpec, rows: list[Row]) -> Any:
-    """The value at an end of the order by time, or by another column; then by arrival."""
+    """The value at an end of the order by time, or by another column; then by time and arrival."""
     if call.by is not None:
         rows = [row for row in rows if getattr(row, call.by) is not None]
     elif call.ignore_nulls:
@@ -118,10 +118,10 @@ def _picked(call: CallSpec, rows: list[Row]) -> Any:
     match call.function:
         case "first":
             found = min(rows, key=lambda row: by[row.id])
-        case "min_by":
-            found = min(reversed(rows), key=lambda row: by[row.id])
         case _:
-            found = max(reversed(rows), key=lambda row: by[row.id])
+            end = (min if call.function == "min_by" else max)(by.values())
+            equal = [row for row in rows if by[row.id] == end]
+            found = max(equal, key=lambda row: (row.t, row.id))
     return getattr(found, str(call.argument))
 
 
@@ -268,9 +268,18 @@ def difference(spec: AggregateSpec, group: Group) -> Iterator[Out]:
 
 @dataclass
 class SessionStepwise(Stepwise):
-    """Sessions: a list of groups, each with its rows; a row joins all that it overlaps."""
+    """Sessions: a list of groups, each with its rows; a row joins all that it overlaps or touches.
+    A row at a session's end still extends it, so the session is open until time is past its end."""
 
     sessions: list[Group] = field(default_factory=list)
+
+    def _open(self, span: Span, watermark: int) -> bool:
+        return span is None or span[1] + self.spec.lateness >= watermark
+
+    def _fired(self, group: Group, clock: Clock) -> Iterator[Out]:
+        assert group.span is not None
+        if group.out is None and group.span[1] < clock.after:
+            yield from difference(self.spec, group)
 
     @property
     def gap(self) -> int:
@@ -284,7 +293,7 @@ class SessionStepwise(Stepwise):
             chain
             for chain in chains
             if not any(isinstance(part, Group) for part in chain)
-            and self._end(chain) + self.spec.lateness <= clock.before
+            and not self._open((0, self._end(chain)), clock.before)
         ]
         late_ids = {part.id for chain in closed for part in chain if isinstance(part, Row)}
         accepted = []
@@ -318,7 +327,7 @@ class SessionStepwise(Stepwise):
         chains: list[list[Row | Group]] = []
         for part in sorted(parts, key=self._start):
             for chain in chains:
-                if chain[0].key == part.key and self._start(part) < self._end(chain):
+                if chain[0].key == part.key and self._start(part) <= self._end(chain):
                     chain.append(part)
                     break
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -16,9 +17,14 @@ from tests.kernels import strategies
 
 from millstream.errors import StateError
 from millstream.kernels import rows as cache
+from millstream.kernels.base import Clock, Kernel
+from millstream.kernels.deduplicate import Deduplicate
 from millstream.kernels.memory import MemoryState
 from millstream.kernels.merging import LogSettings
+from millstream.kernels.rows_over import RowsOver
+from millstream.kernels.specs import CallSpec, DeduplicateSpec, OrderSpec, RowsOverSpec, TopNSpec
 from millstream.kernels.table import Keyed, Table, Tables, hashed
+from millstream.kernels.top_n import TopN
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, OnLimit, StateLimit
 
 Key = tuple[str | None, int | None]
@@ -219,3 +225,26 @@ def test_limits_let_the_oldest_rows_go_or_stop_the_job() -> None:
     evicted = tables.evict(StateLimit(4, on_limit=OnLimit.EVICT), "aggregate")
     assert evicted[0]["k"].to_list() == [3, 4]
     assert tables[0].held == 4
+
+
+def test_rows_without_keys_have_one_hash() -> None:
+    frame = hashed(pl.DataFrame({"x": [1, 2]}))
+    assert frame["_h"].n_unique() == 1
+    assert frame["_h"].null_count() == 0
+
+
+def test_kernels_on_tables_travel_to_workers() -> None:
+    order = (OrderSpec("x"),)
+    kernels: list[Kernel] = [
+        Deduplicate(DeduplicateSpec(("k",), ("x",), None)),
+        TopN(TopNSpec(("k",), order, ("x",), 3)),
+        RowsOver(RowsOverSpec(("k",), ("x",), 3, (CallSpec("sum", "s", "x"),)), {"s": pl.Int64}),
+        RowsOver(RowsOverSpec((), ("x",), None, (CallSpec("count", "n"),)), {"n": pl.Int64}),
+    ]
+    frame = pl.DataFrame({"k": [1, 1], "x": [1, 2], "_t": [1, 2], "_h": [1, 1]})
+    for kernel in kernels:
+        twin: Kernel = pickle.loads(pickle.dumps(kernel))
+        end = Clock(BEGIN_OF_TIME, END_OF_TIME)
+        one, two = (each.step(MemoryState(), {0: frame}, end) for each in (kernel, twin))
+        assert one.main[0].equals(two.main[0])
+        assert kernel.stores == (("meta", "value"), ("segments", "map"))

@@ -8,7 +8,16 @@ from tests.plan.plans import SOURCES, job
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job, build_query
 from millstream.plan.nodes import Column, Engine, IntervalJoin, Select, Source
-from millstream.temporal import Emit, LateAction, Malformed, MissingTime, OnLimit, Watermark
+from millstream.plan.walk import operators_of
+from millstream.temporal import (
+    Emit,
+    LateAction,
+    Malformed,
+    MissingTime,
+    OnLimit,
+    OutputMode,
+    Watermark,
+)
 
 JOIN = (
     "SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id"
@@ -101,6 +110,68 @@ def test_policies_of_a_join_reach_the_plan() -> None:
     )
 
 
+def test_a_source_says_how_its_watermark_advances() -> None:
+    plan = build_job(
+        """CREATE SOURCE a (t TIMESTAMP, WATERMARK FOR t AS t)
+        WITH ('idle.timeout' = '30s', 'watermark.every' = '100');
+        CREATE SINK out AS SELECT * FROM a"""
+    )
+    source = plan.pipelines[0].root.input
+    assert isinstance(source, Source)
+    assert source.watermark == Watermark("t", delay=0, every=100)
+    assert (source.idle, source.options) == (30_000_000, ())
+
+
+def test_late_rows_of_a_window_reach_their_sink() -> None:
+    plan = job(
+        """CREATE SINK late; CREATE SINK out AS SELECT count(*) AS n FROM orders
+        WINDOW TUMBLING(INTERVAL 1 HOUR)
+        WITH ('late.policy' = 'side_output', 'late.sink' = 'LATE')"""
+    )
+    (operator,) = operators_of(plan.pipelines[0].root)
+    assert (operator.late.action, operator.late.sink) == (LateAction.SIDE_OUTPUT, "late")
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"),
+    [
+        ("SELECT count(*) AS n FROM orders", OutputMode.RETRACT),
+        ("SELECT count(*) AS n FROM orders WITH ('output.mode' = 'UPSERT')", OutputMode.UPSERT),
+        ("SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)", OutputMode.APPEND),
+        ("SELECT order_id FROM orders WITH ('output.mode' = 'append')", OutputMode.APPEND),
+    ],
+)
+def test_mode_is_what_is_asked_or_what_the_rows_need(query: str, mode: OutputMode) -> None:
+    assert job(f"CREATE SINK a AS {query}").pipelines[0].mode is mode
+
+
+def test_a_sink_that_keeps_rows_refuses_those_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millstream.plan.emits.MODES", {})
+    assert refused("CREATE SINK a AS SELECT count(*) AS n FROM orders") == (
+        "MS-PLAN-RETRACT at line 1, column 18: the query takes rows back, and the sink a (memory) "
+        "takes rows that stay, not 'retract'. Write EMIT FINAL with a WINDOW and no "
+        "'window.lateness', or use another sink."
+    )
+
+
+def test_the_time_of_a_file_is_a_column_of_its_source() -> None:
+    plan = build_job(
+        """CREATE SOURCE a (k STRING, t TIMESTAMP, WATERMARK FOR t AS t)
+        WITH ('connector' = 'file', 'path' = 'x');
+        CREATE SINK out AS SELECT k, _Timestamp AS read FROM a WHERE _timestamp > '2026-01-01'"""
+    )
+    root = plan.pipelines[0].root
+    assert [output.sql for output in root.outputs] == ["a.k", "a._timestamp"]
+    below = root.input
+    assert isinstance(below, Select)
+    assert [output.sql for output in below.outputs] == [
+        "a.k",
+        "a.t",
+        "a._metadata.file_modification_time",
+    ]
+    assert (below.time, isinstance(below.input, Source)) == ("t", True)
+
+
 def test_what_the_text_declares_goes_before_what_is_given() -> None:
     plan = job("CREATE SOURCE orders (x INT); CREATE SINK out AS SELECT x FROM orders")
     source = plan.pipelines[0].root.input
@@ -186,7 +257,29 @@ def test_a_query_alone_goes_back_to_python() -> None:
         (
             "CREATE SOURCE x (k STRING) WITH ('idle.timeout' = '5s'); "
             "CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NOT-YET at line 1, column 34: 'idle.timeout' cannot be run yet.",
+            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'idle.timeout' is about the watermark of "
+            "x, which has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or "
+            "leave it out.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING) WITH ('watermark.every' = '5'); "
+            "CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'watermark.every' is about the watermark "
+            "of x, which has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, "
+            "or leave it out.",
+        ),
+        (
+            "CREATE SOURCE x (t TIMESTAMP, WATERMARK FOR t AS t) WITH ('idle.timeout' = '0s'); "
+            "CREATE SINK a AS SELECT t FROM x",
+            "MS-PLAN-IDLE at line 1, column 76: with 'idle.timeout' = '0s', x would always be "
+            "idle. Give the time after which a silent source may be passed over, such as 1m.",
+        ),
+        (
+            "CREATE SINK late; CREATE SINK a AS SELECT count(*) AS n FROM orders "
+            "WINDOW TUMBLING(INTERVAL 1 HOUR) "
+            "WITH ('late.policy' = 'side_output', 'late.sink' = 'a')",
+            "MS-PLAN-SHARED-SINK at line 1, column 36: late rows and a query both write to the "
+            "sink a. Give late rows a sink of their own.",
         ),
         (
             "CREATE TABLE x (k STRING); CREATE SINK a AS SELECT k FROM x",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.plan.plans import join_of, plan
+from tests.plan.plans import SOURCES, join_of, plan
 
+from millstream.errors import PlanError
+from millstream.plan.build import build_query
 from millstream.plan.check import Strategy, check_pipeline, choose_engine, hold_of, join_facts
-from millstream.plan.nodes import Engine
-from millstream.temporal import parse_span
+from millstream.plan.nodes import Engine, Source
+from millstream.temporal import Watermark, parse_span
 
 
 def bounded(how: str, lower: str, upper: str, columns: str = "o.event_time") -> str:
@@ -130,3 +132,116 @@ def test_engine_is_chosen_by_what_can_run_the_plan(sql: str, engine: str) -> Non
 def test_both_engines_run_ordinary_joins(engine: Engine, how: str) -> None:
     sql = f"SELECT o.total FROM orders o {how} JOIN shipments s WITHIN 1 HOUR USING (order_id)"
     assert choose_engine(replace(plan(sql), engine=engine)) == (engine, "asked for by 'engine'")
+
+
+HOURLY = "WINDOW TUMBLING(INTERVAL 1 HOUR)"
+
+
+@pytest.mark.parametrize(
+    ("sql", "hold"),
+    [
+        (f"SELECT _event_time AS t FROM (SELECT count(*) AS n FROM orders {HOURLY}) x", "0s"),
+        (f"SELECT _window_time AS t, count(*) AS n FROM orders {HOURLY}", "0s"),
+        (
+            f"SELECT _window_time AS t, count(*) AS n FROM orders {HOURLY} "
+            "WITH ('window.lateness' = '7m')",
+            "7m",
+        ),
+        ("SELECT DISTINCT event_time FROM orders WITH ('state.ttl' = '1d')", "0s"),
+        (
+            "SELECT DISTINCT event_time FROM orders WITH ('state.ttl' = '1d', "
+            "'late.policy' = 'reassign', 'late.budget' = '9s')",
+            "9s",
+        ),
+        (
+            "SELECT event_time, count(*) OVER (ORDER BY event_time ROWS 1 PRECEDING) AS n "
+            "FROM orders",
+            "0s",
+        ),
+    ],
+)
+def test_results_lag_by_what_their_operator_waits_for(sql: str, hold: str) -> None:
+    facts = hold_of(plan(sql).root)
+    assert facts is not None
+    assert facts.hold == parse_span(hold)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) AS n FROM orders",
+        "SELECT event_time FROM orders "
+        "QUALIFY ROW_NUMBER() OVER (PARTITION BY total ORDER BY order_id) <= 1 "
+        "WITH ('state.ttl' = '1d')",
+        f"SELECT count(*) AS n, _window_time FROM orders {HOURLY} ON PROCTIME()",
+    ],
+)
+def test_rows_that_may_go_at_any_time_have_no_event_time(sql: str) -> None:
+    assert hold_of(plan(sql).root) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "strategies"),
+    [
+        (f"SELECT count(*) AS n FROM orders {HOURLY}", ["two-phase"]),
+        (f"SELECT total, count(*) AS n FROM orders {HOURLY} GROUP BY total", ["hash"]),
+        ("SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (ORDER BY total) <= 3", ["single"]),
+        (
+            "SELECT count(*) AS n FROM (SELECT DISTINCT order_id, event_time FROM orders "
+            f"WITH ('state.ttl' = '1d')) x {HOURLY}",
+            ["hash", "two-phase"],
+        ),
+    ],
+)
+def test_rows_are_spread_by_key_or_folded_first(sql: str, strategies: list[str]) -> None:
+    assert [each.kind for each in check_pipeline(plan(sql)).strategies] == strategies
+
+
+def test_ttl_says_what_it_means_for_results() -> None:
+    sql = "SELECT total, count(*) AS n FROM orders GROUP BY total WITH ('state.ttl' = '1d')"
+    (facts,) = check_pipeline(plan(sql)).operators
+    assert facts.held == (
+        "a group is held until the watermark passes its last row + 1d, as 'state.ttl' asks",
+        "a row of it that comes later begins anew, at nothing",
+    )
+
+
+@pytest.mark.parametrize(
+    ("select", "reason"),
+    [
+        (f"count(*) AS n FROM orders {HOURLY}", ""),
+        (f"max_by(order_id, total) AS n FROM orders {HOURLY} OFFSET INTERVAL 1 MINUTE", ""),
+        ("total, count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) GROUP BY total", ""),
+        (f"last(total) AS n FROM orders {HOURLY}", "Spark's own last goes by arrival"),
+        (f"approx_count_distinct(total) AS n FROM orders {HOURLY}", "has another sketch"),
+        (f"count(DISTINCT total) AS n FROM orders {HOURLY}", "Spark has no COUNT(DISTINCT …)"),
+        (f"count(*) AS n FROM orders {HOURLY} ON PROCTIME()", "Spark's windows go by event time"),
+        (f"count(*) AS n FROM orders {HOURLY} EMIT CHANGES", "without the old ones"),
+        ("sum(total) OVER (ORDER BY event_time ROWS 1 PRECEDING) AS s FROM orders", "Spark has no"),
+    ],
+)
+def test_native_runs_what_spark_does_the_same(select: str, reason: str) -> None:
+    pipeline = replace(plan(f"SELECT {select}"), engine=Engine.NATIVE)
+    if not reason:
+        assert choose_engine(pipeline) == (Engine.NATIVE, "asked for by 'engine'")
+        return
+    with pytest.raises(PlanError) as caught:
+        choose_engine(pipeline)
+    assert reason in caught.value.cause
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (replace(SOURCES["orders"], idle=1), "'idle.timeout'"),
+        (
+            replace(SOURCES["orders"], watermark=Watermark("event_time", 0, every=9)),
+            "'watermark.every'",
+        ),
+    ],
+)
+def test_native_cannot_pass_over_sources_or_wait_for_rows(source: Source, reason: str) -> None:
+    pipeline = build_query(f"SELECT count(*) AS n FROM orders {HOURLY}", {"orders": source})
+    with pytest.raises(PlanError) as caught:
+        choose_engine(replace(pipeline, engine=Engine.NATIVE))
+    assert reason in caught.value.cause

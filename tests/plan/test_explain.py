@@ -56,3 +56,29 @@ def test_no_secret_is_explained() -> None:
         assert "hidden" not in text
         assert "s3://***@bucket/x" in text
     assert "key_groups 8" in explain(plan)
+
+
+def test_explain_json_tells_of_every_operator() -> None:
+    file = HERE / "explain" / "windows.sql"
+    facts = explain_json(build_job(file.read_text(encoding="utf-8")))
+    assert json.loads(json.dumps(facts)) == facts
+    hourly, _, best, _ = facts["pipelines"]
+    aggregate = hourly["root"]["input"]
+    assert hourly["mode"] == "upsert"
+    assert (aggregate["kind"], aggregate["emit"], aggregate["retracts"]) == (
+        "aggregate",
+        "final",
+        True,
+    )
+    assert aggregate["window"] == {
+        "kind": "sliding",
+        "size_us": 3_600_000_000,
+        "slide_us": 600_000_000,
+        "offset_us": 0,
+        "wall_clock": False,
+    }
+    assert (aggregate["lateness_us"], aggregate["late"]["sink"]) == (300_000_000, "late")
+    source = aggregate["input"]["node"]["input"]
+    assert (source["idle_us"], source["watermark"]["every_rows"]) == (60_000_000, 100)
+    top = best["root"]["input"]["input"]
+    assert (top["kind"], top["n"], top["due"]) == ("top_n", 3, "counted._window_end")

@@ -95,3 +95,47 @@ def test_removing_a_join_is_told_as_such() -> None:
     assert sentences[:2] == ["engine: columnar -> native", "source shipments is gone"]
     assert sentences[2].startswith("join: type inner, key o.order_id = s.order_id, ")
     assert sentences[2].endswith(" -> none")
+
+
+WINDOWED = """
+CREATE SOURCE orders (id STRING, total DOUBLE, t TIMESTAMP, WATERMARK FOR t AS t);
+CREATE SINK out AS
+SELECT id, n FROM (SELECT id, _window_end, _window_start, COUNT(*) AS n FROM (
+    SELECT DISTINCT ON (id) id, t FROM orders WITH ('state.ttl' = '1h')) d
+  WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY id WITH ('late.policy' = 'drop')) c
+QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY n) <= 3;
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        ("<= 3", "<= 4", ["top n n: 3 -> 4"]),
+        ("ORDER BY n)", "ORDER BY n DESC)", ["top n order: c.n ASC -> c.n DESC"]),
+        (
+            "INTERVAL 1 HOUR",
+            "INTERVAL 2 HOURS",
+            ["aggregate window: tumbling windows of 1h -> tumbling windows of 2h"],
+        ),
+        ("COUNT(*)", "COUNT(id)", ["aggregate calls: count(*) AS a0 -> count(d.id) AS a0"]),
+        ("'1h'", "'2h'", ["deduplicate within: 1h -> 2h"]),
+        ("'drop'", "'side_output'", ["aggregate columns held: none -> id, t"]),
+        ("SELECT id, n FROM", "SELECT n, id FROM", []),
+    ],
+)
+def test_change_of_any_operator_is_told(old: str, new: str, sentences: list[str]) -> None:
+    assert old in WINDOWED
+    before, after = (
+        fingerprint(build_job(text).pipelines[0]) for text in (WINDOWED, WINDOWED.replace(old, new))
+    )
+    assert diff(json.loads(json.dumps(before)), after) == sentences
+
+
+def test_two_operators_of_a_kind_are_told_apart() -> None:
+    sql = """CREATE SOURCE orders (id STRING, t TIMESTAMP, WATERMARK FOR t AS t);
+    CREATE SINK out AS SELECT n, COUNT(*) AS m FROM (SELECT id, COUNT(*) AS n FROM orders
+      GROUP BY id WITH ('state.ttl' = '1h')) x GROUP BY n WITH ('state.ttl' = 'forever')"""
+    before, after = (
+        fingerprint(build_job(text).pipelines[0]) for text in (sql, sql.replace("1h", "2h"))
+    )
+    assert diff(before, after) == ["aggregate #2 ttl: 1h -> 2h"]

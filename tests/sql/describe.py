@@ -93,7 +93,8 @@ def _tree(tree: exp.Expr, text: SourceText) -> Iterator[str]:
 
 def _select(tree: exp.Select, text: SourceText) -> Iterator[str]:
     distinct = tree.args.get("distinct")
-    on = f" distinct on {_text(distinct.args['on'], text)}" if distinct else ""
+    on = " distinct" if distinct else ""
+    on += f" on {_text(distinct.args['on'], text)}" if distinct and distinct.args.get("on") else ""
     yield f"select{on} {', '.join(_text(item, text) for item in tree.expressions)}"
     yield from _relation("from", tree.args["from_"].this, text)
     for join in tree.args.get("joins") or []:
@@ -103,7 +104,7 @@ def _select(tree: exp.Select, text: SourceText) -> Iterator[str]:
             yield f"  on {_text(join.args['on'], text)}"
         if join.args.get("using"):
             yield f"  using {', '.join(name.name for name in join.args['using'])}"
-    for key in ("where", "group", "having", "order", "limit"):
+    for key in ("where", "group", "having", "qualify", "order", "limit"):
         if tree.args.get(key):
             yield _text(tree.args[key], text)
     if window := tree.args.get("stream_window"):
@@ -127,7 +128,8 @@ def _relation(word: str, item: exp.Expr, text: SourceText) -> Iterator[str]:
 
 def _window(window: exp.Expr) -> str:
     arguments = (f"{a.name} {_span(a.expression)}".strip() for a in window.expressions)
-    return f"window {window.args['kind'].lower()} {', '.join(arguments)}"
+    clock = " by the clock" if window.args.get("wall_clock") else ""
+    return f"window {window.args['kind'].lower()} {', '.join(arguments)}{clock}"
 
 
 def _span(node: exp.Expr) -> str:

@@ -13,7 +13,7 @@ from millstream.errors import PlanError
 from millstream.plan.build import build_query
 from millstream.plan.names import quote
 from millstream.plan.nodes import Aggregate, Pipeline, Source
-from millstream.temporal import Emit, LatePolicy, Window, WindowKind, format_span
+from millstream.temporal import Emit, LateAction, LatePolicy, Window, WindowKind, format_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,9 @@ class SplitWindowed(_Windows):
 def _with_policy(pipeline: Pipeline, late: LatePolicy) -> Pipeline:
     below = pipeline.root.input
     assert isinstance(below, Aggregate)
+    if late.action is LateAction.SIDE_OUTPUT:
+        every = tuple(column.name for column in below.input.node.columns)
+        below = replace(below, input=replace(below.input, used=every))
     return replace(pipeline, root=replace(pipeline.root, input=replace(below, late=late)))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +14,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+
+_MILLI = 1_000_000  # nanoseconds
 
 
 class MemoryStream:
@@ -28,7 +32,9 @@ class MemoryStream:
         self._arrow = to_arrow_schema(self.schema, timezone="UTC")
         self._folder = folder or Path(tempfile.mkdtemp(prefix="millstream-"))
         self._folder.mkdir(parents=True, exist_ok=True)
-        self.added = len(list(self._folder.glob("*.parquet")))
+        files = list(self._folder.glob("*.parquet"))
+        self.added = len(files)
+        self._last = max((path.stat().st_mtime_ns // _MILLI for path in files), default=0)
         self._spark = spark
 
     def add(self, rows: Sequence[Mapping[str, Any]] | pa.Table = ()) -> None:
@@ -38,6 +44,9 @@ class MemoryStream:
         target = self._folder / f"{self.added:08d}.parquet"
         hidden = target.with_name(f".{target.name}")
         pq.write_table(table.cast(self._arrow), hidden)
+        # Spark takes files by their times, in milliseconds; of one time, in any order.
+        self._last = max(time.time_ns() // _MILLI, self._last + 1)
+        os.utime(hidden, ns=(self._last * _MILLI, self._last * _MILLI))
         hidden.rename(target)
         self.added += 1
 

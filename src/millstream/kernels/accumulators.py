@@ -119,6 +119,8 @@ class Accumulators:
         try:
             return partials.select(columns).get_columns() if columns else []
         except pl.exceptions.InvalidOperationError as error:
+            if not str(error).startswith("conversion"):
+                raise
             raise RunError(
                 "MS-RUN-OVERFLOW",
                 f"the value of an aggregate does not fit its type: {str(error).splitlines()[0]}",

@@ -258,7 +258,10 @@ class Variance(_OfValues):
             *super().fold(rows),
             value.mean().alias(self.column("centre")),
             pl.lit(0.0).alias(self.column("off")),
-            (value.var(ddof=0) * value.count()).fill_null(0.0).alias(self.column("square")),
+            # Of one value Polars says 0; of NaN and infinity it is NaN, and so is x - x then.
+            (value.var(ddof=0) * value.count() + (value.mean() - value.mean()))
+            .fill_null(0.0)
+            .alias(self.column("square")),
         ]
 
     def merge(self, partials: pl.DataFrame) -> list[pl.Expr]:
@@ -286,7 +289,7 @@ class Variance(_OfValues):
             pl.when(some).then(centre + off / rows).otherwise(centre).alias(self.column("centre")),
             pl.when(some).then(0.0).otherwise(off).alias(self.column("off")),
             pl.when(some)
-            .then(pl.when(rows == 1).then(0.0 * square).otherwise(square - off * off / rows))
+            .then(square - off * off / rows)
             .otherwise(square)
             .alias(self.column("square")),
         )
@@ -294,7 +297,9 @@ class Variance(_OfValues):
     def finish(self, _partials: pl.DataFrame, _kind: Any) -> pl.Expr:
         least, less = (2, 1) if self.call.function.endswith("samp") else (1, 0)
         square = pl.col(self.column("square"))
-        spread = pl.when(square < 0).then(0.0).otherwise(square) / (self.count - less)
+        # What rounding left behind, of rows that are gone again, is no spread.
+        none = (square < 0) | (self._rows == 1) & square.is_finite()
+        spread = pl.when(none).then(0.0).otherwise(square) / (self.count - less)
         if self.weighted:
             spread = pl.when(pl.col(self.column("odd")) > 0).then(float("nan")).otherwise(spread)
         if self.call.function.startswith("stddev"):

@@ -60,5 +60,5 @@ def decimal_quotient(total: pl.Expr, count: pl.Expr, scale: int, kind: Any) -> p
     more = pl.lit(10 ** (wanted - scale), pl.Int128)
     whole, rest = size // number, size % number
     rounded = whole * more + (rest * more * 2 + number) // (number * 2)
-    signed = pl.when(digits < 0).then(-rounded).otherwise(rounded)
+    signed = pl.when(digits < 0).then(0 - rounded).otherwise(rounded)
     return signed.cast(pl.Decimal(_DIGITS, 0)) * pl.lit(Decimal(1).scaleb(-wanted))

@@ -1,7 +1,8 @@
 """first, last, min_by, max_by: the value of the row that is least or greatest by another column.
 
 first and last go by event time. Of rows that are equal, `first` takes the one that came first, the
-others the one that came last, as Spark does.
+others the one that came last, as Spark does; before that, min_by and max_by take the latest by event
+time, so that the result does not depend on the cut into batches, panes and fragments.
 """
 
 from __future__ import annotations
@@ -32,15 +33,20 @@ class Pick(Accumulator):
         value = pl.col(str(self.call.argument))
         if self._skips_nulls:
             key = pl.when(value.is_not_null()).then(key)
-        return [key.alias(self.column("key")), value.alias(self.column("value"))]
+        columns = [key.alias(self.column("key")), value.alias(self.column("value"))]
+        return columns if self._by == TIME else [*columns, pl.col(TIME).alias(self.column("time"))]
 
     def fold(self, _rows: pl.DataFrame) -> list[pl.Expr]:
         key, value = pl.col(self.column("key")), pl.col(self.column("value"))
-        if self.call.function != "first":  # of equal ones, Polars takes the first that it meets
-            key, value = key.reverse(), value.reverse()
-        if self._greatest:
-            return [value.max_by(key), pl.col(self.column("key")).max()]
-        return [value.min_by(key), pl.col(self.column("key")).min()]
+        end = key.max() if self._greatest else key.min()
+        # Not by max_by and reverse: together, Polars 2.1 takes the wrong row of some groups.
+        chosen = key == end
+        if self._by == TIME:
+            equal = value.filter(chosen)
+            return [equal.first() if self.call.function == "first" else equal.last(), end]
+        time = pl.col(self.column("time"))
+        latest = time.filter(chosen).max()
+        return [value.filter(chosen & (time == latest)).last(), end, latest]
 
     def merge(self, partials: pl.DataFrame) -> list[pl.Expr]:
         return self.fold(partials)

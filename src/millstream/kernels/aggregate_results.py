@@ -19,6 +19,7 @@ from millstream.kernels.specs import (
     WINDOW_TIME,
     AggregateSpec,
 )
+from millstream.temporal import WindowKind
 
 
 class Results:
@@ -70,7 +71,8 @@ class Results:
             time = partials[TIME]
             given = GIVEN_START in partials.columns
             start = partials[GIVEN_START] if given else time + (1 - window.size)
-            bounds = ((WINDOW_START, start), (WINDOW_END, time + 1), (WINDOW_TIME, time))
+            last = time - 1 if window.kind is WindowKind.SESSION else time
+            bounds = ((WINDOW_START, start), (WINDOW_END, last + 1), (WINDOW_TIME, last))
             columns += [series.cast(pl.Int64).alias(name) for name, series in bounds]
         return pl.DataFrame([*columns, *self._folding.finish(partials, self._types)])
 

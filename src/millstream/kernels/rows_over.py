@@ -43,9 +43,9 @@ class RowsOver:
     ) -> None:
         """`types` are the Polars types of the calls' columns."""
         self.spec = spec
-        self._types = {call.name: (types or {}).get(call.name) for call in spec.calls}
         self._settings = settings
-        self._keeper = Running(spec) if spec.preceding is None else LastRows(spec)
+        keeper = Running if spec.preceding is None else LastRows
+        self._keeper = keeper(spec, dict(types or {}))
         names = dict.fromkeys((*spec.columns, *spec.partition, *self._keeper.read))
         self._wanted = [*(name for name in names if name not in {TIME, HASH}), TIME, HASH]
         self._keyed = (Keyed((), removable=False), Keyed(spec.partition))
@@ -98,10 +98,9 @@ class RowsOver:
         """Gives how many more rows what is kept stands for."""
         order = time_order(ready[TIME].to_numpy())
         ready = ready.rechunk() if order is None else take(ready, order)
-        partials, more = self._keeper.extend(kept, ready)
-        values = self._keeper.functions.finish(partials, self._types)
+        values, more = self._keeper.extend(kept, ready)
         counts["rows_out"] += ready.height
-        result.main.append(ready[:, list(self.spec.columns)].hstack(values))
+        result.main.append(pl.DataFrame([*(ready[name] for name in self.spec.columns), *values]))
         return more
 
     def _let_go(self, tables: Tables, silent: int) -> int:

@@ -3,7 +3,7 @@ can hold, with the same NULLs, types and overflows.
 
 A frame of w rows is put together from runs of 1, 2, 4, … rows, each made of two of half its length:
 log w rounds, each for all rows at once. For frames without end, neighbours become one, the prefixes
-of that half as long sequence are found, and the rows between get theirs from them: two merges a row,
+of that half as long sequence are found, and the rows between get theirs: two merges a row,
 however long the partitions are.
 """
 
@@ -23,7 +23,7 @@ NUMBER = "_i"
 
 def fold_each(functions: Accumulators, rows: pl.DataFrame) -> pl.DataFrame:
     """A partial a row."""
-    numbered = rows.with_columns(pl.Series(NUMBER, np.arange(rows.height)))
+    numbered = rows.rechunk().with_columns(pl.Series(NUMBER, np.arange(rows.height)))
     return functions.fold(numbered, [NUMBER]).sort(NUMBER).drop(NUMBER)
 
 
@@ -88,4 +88,7 @@ def _merged_at(
 
 
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
+    """One below the other, and in one piece: `max_by` of reversed columns in several is wrong in
+    Polars 2.1."""
+    names = frames[0].columns
+    return pl.concat([frame[:, names] for frame in frames], how="vertical_relaxed", rechunk=True)

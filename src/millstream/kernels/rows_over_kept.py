@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from millstream.kernels import rows_over_distinct as distinct
 from millstream.kernels import rows_over_frames as frames
 from millstream.kernels.accumulators import ROWS, Accumulators
 from millstream.kernels.base import HASH, TIME
 from millstream.kernels.index import Ints, time_order
 from millstream.kernels.rows import take
+from millstream.kernels.rows_over_ranges import Ranges
 from millstream.kernels.specs import RowsOverSpec
 from millstream.kernels.table import Found, Table, group
 
@@ -19,7 +22,7 @@ SEQUENCE = "_s"  # the number of a row in its partition
 
 
 class Extended(NamedTuple):
-    partials: pl.DataFrame  # of each row's frame
+    values: list[pl.Series]  # a column a call, a value a row
     more: int  # rows that what is kept stands for
 
 
@@ -36,9 +39,9 @@ class _Arranged(NamedTuple):
 class Keeper:
     """Made once; what is kept of each partition lies in a table."""
 
-    def __init__(self, spec: RowsOverSpec) -> None:
+    def __init__(self, spec: RowsOverSpec, types: Mapping[str, Any]) -> None:
         self.spec = spec
-        self.functions = Accumulators(spec.calls, weighted=False, ansi=spec.ansi)
+        self.types = types
         read = (name for call in spec.calls for name in (call.argument, call.filter, call.by))
         self.read = [name for name in dict.fromkeys(read) if name is not None]
 
@@ -71,10 +74,10 @@ class Keeper:
         stop = np.repeat(stops, np.diff(np.append(0, stops)))
         return _Arranged(order, places, np.repeat(starts + sizes, sizes), stop)
 
-    def _fold(self, rows: pl.DataFrame, sequence: Ints) -> pl.DataFrame:
+    def _fold(self, functions: Accumulators, rows: pl.DataFrame, sequence: Ints) -> pl.DataFrame:
         """A partial a row. First and last go by the row's number: it tells equal times apart."""
-        numbered = rows[:, self.read].with_columns(pl.Series(TIME, sequence))
-        return frames.fold_each(self.functions, numbered)
+        read = [rows[name] for name in self.read]
+        return frames.fold_each(functions, pl.DataFrame([*read, pl.Series(TIME, sequence)]))
 
 
 class LastRows(Keeper):
@@ -89,9 +92,8 @@ class LastRows(Keeper):
         if len(found):
             held = found.rows([*names, SEQUENCE, TIME, HASH])
             np.maximum.at(number, found.new, held[SEQUENCE].to_numpy() + 1)
-        new = rows[:, names].with_columns(
-            pl.Series(SEQUENCE, number[codes] + _places(codes)), rows[TIME], rows[HASH]
-        )
+        numbers = pl.Series(SEQUENCE, number[codes] + _places(codes))
+        new = pl.DataFrame([*(rows[name] for name in names), numbers, rows[TIME], rows[HASH]])
         every = held.vstack(new) if len(found) else new
         codes = np.concatenate((found.new, codes))
         sequence, times = every[SEQUENCE].to_numpy(), every[TIME].to_numpy()
@@ -99,12 +101,31 @@ class LastRows(Keeper):
         np.minimum.at(least, codes, sequence)
         arranged = self._arrange(codes, sequence - least[codes], times)
         order = arranged.order
-        partials = self._fold(take(every, order), sequence[order])
-        width = self.spec.preceding + 1
-        made = frames.sliding(self.functions, partials, arranged.places, width)
+        values = self._values(take(every, order), arranged, _inverse(order)[len(found) :])
         before = kept.held
         self._keep(kept, found, every, codes, arranged)
-        return Extended(take(made, _inverse(order)[len(found) :]), kept.held - before)
+        return Extended(values, kept.held - before)
+
+    def _values(self, every: pl.DataFrame, arranged: _Arranged, wanted: Ints) -> list[pl.Series]:
+        """Of the rows `wanted`; `every` is arranged."""
+        assert self.spec.preceding is not None
+        places = np.sort(wanted)  # frames side by side: what lies between two is looked at, too
+        starts = places - np.minimum(arranged.places[places], self.spec.preceding)
+        ranges = Ranges(every, starts, places + 1)
+        values = {call.name: ranges.value(call, self.spec.ansi) for call in self.spec.calls}
+        rest = tuple(call for call in self.spec.calls if values[call.name] is None)
+        made = {}
+        if rest:
+            functions = Accumulators(rest, weighted=False, ansi=self.spec.ansi)
+            partials = self._fold(functions, every, every[SEQUENCE].to_numpy())
+            width = self.spec.preceding + 1
+            framed = take(frames.sliding(functions, partials, arranged.places, width), places)
+            made = {one.name: one for one in functions.finish(framed, self.types)}
+        back = pl.Series(np.searchsorted(places, wanted))
+        return [
+            _typed(made.get(name, value), self.types.get(name)).gather(back)
+            for name, value in values.items()
+        ]
 
     def _keep(
         self, kept: Table, found: Found, every: pl.DataFrame, codes: Ints, arranged: _Arranged
@@ -133,36 +154,63 @@ class LastRows(Keeper):
 class Running(Keeper):
     """Keeps one partial result of all rows of a partition."""
 
+    def __init__(self, spec: RowsOverSpec, types: Mapping[str, Any]) -> None:
+        super().__init__(spec, types)
+        self._sets = [call for call in spec.calls if call.function == "count_distinct"]
+        rest = [call for call in spec.calls if call.function != "count_distinct"]
+        self.functions = Accumulators(rest, weighted=False, ansi=spec.ansi)
+
     def extend(self, kept: Table, rows: pl.DataFrame) -> Extended:
         codes, first = group(rows, self.spec.partition)
         found = self._find(kept, rows, first)
-        number = np.zeros(first.size, np.int64)
-        before = np.zeros(0, np.int64)
-        if len(found):
-            number[found.new] = found.rows([ROWS])[ROWS].to_numpy()
-            before = found.rows([TIME])[TIME].to_numpy()
-        places = _places(codes)
-        partials = self._fold(rows, number[codes] + places)
-        if len(found):
-            partials = frames.stacked([found.rows(partials.columns), partials])
+        number, places = np.zeros(first.size, np.int64), _places(codes)
+        held = found.rows() if len(found) else None
+        if held is not None:
+            number[found.new] = held[ROWS].to_numpy()
+        partials = self._fold(self.functions, rows, number[codes] + places)
+        times = rows[TIME].to_numpy()
+        if held is not None:
+            partials = frames.stacked([held[:, partials.columns], partials])
+            times = np.concatenate((held[TIME].to_numpy(), times))
         codes = np.concatenate((found.new, codes))
         sequence = np.concatenate((np.zeros(len(found), np.int64), places + 1))
-        times = np.concatenate((before, rows[TIME].to_numpy()))
         arranged = self._arrange(codes, sequence, times)
-        order = arranged.order
+        order, place = arranged.order, _inverse(arranged.order)
         made = frames.running(self.functions, take(partials, order), arranged.places)
+        parts = np.cumsum(arranged.places == 0) - 1
+        new, old = place[len(found) :], place[: len(found)]
+        counted = [
+            distinct.count(
+                call, rows, new, None if held is None else held[distinct.column(call)], old, parts
+            )
+            for call in self._sets
+        ]
+
         last = np.flatnonzero(arranged.stop == np.arange(order.size) + 1)
         kept.remove(found)
-        names = [*self.spec.partition, HASH]
-        state = take(rows[:, names], first[codes[order[last]]]).hstack(
-            take(made, last).get_columns()
-        )
+        state = take(rows[:, [*self.spec.partition, HASH]], first[codes[order[last]]])
+        sets = [one.sets.gather(pl.Series(parts[last])) for one in counted]
+        state = state.hstack([*take(made, last).get_columns(), *sets])
         kept.append(state.with_columns(pl.Series(TIME, times[order[last]])))
         more = self.rows_in(state) - int(number.sum())
-        return Extended(take(made, _inverse(order)[len(found) :]), more)
+        return Extended(self._values(take(made, new), counted, new), more)
+
+    def _values(
+        self, made: pl.DataFrame, counted: list[distinct.Counted], rows: Ints
+    ) -> list[pl.Series]:
+        columns = {one.name: one for one in self.functions.finish(made, self.types)}
+        for one in counted:
+            counts = one.counts.gather(pl.Series(rows))
+            columns[counts.name] = _typed(counts, self.types.get(counts.name))
+        return [columns[call.name] for call in self.spec.calls]
 
     def rows_in(self, kept: pl.DataFrame) -> int:
         return int(kept[ROWS].sum())
+
+
+def _typed(values: pl.Series | None, kind: Any) -> pl.Series:
+    assert values is not None
+    return values if kind is None or values.dtype == kind else values.cast(kind)
 
 
 def _places(codes: Ints) -> Ints:

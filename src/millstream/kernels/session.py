@@ -1,12 +1,13 @@
-"""GROUP BY keys and session: rows less than a gap apart are of one session, however they arrive.
+"""GROUP BY keys and session: rows no more than a gap apart are of one session, in any order.
 
     held      ├────────┤           ├─────┤
     new            ├──────────────────┤            a row that bridges two sessions makes them one
     merged    ├──────────────────────────┤
 
-A session is one row of state: its start, its last microsecond (its last row's, plus the gap) as its
-time, and its partials. Rows of a chunk that chain are folded into a fragment, which is merged as a
-row would be. Two of them are one if they overlap; that they touch is not enough.
+A session is one row of state: its start, its end (its last row's time plus the gap) as its time, and
+its partials. Rows of a chunk that chain are folded into a fragment, which is merged as a row would
+be. Two of them are one if they overlap or touch, as in Spark and Flink. So a session closes once
+the watermark has passed its end: a row just at it could still come.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["SessionAggregate", "fold"]
 
 
 def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows to fragments: `_h`, keys, `_ws` (start), `_t` (last microsecond), `_n`, partials."""
+    """Rows to fragments: `_h`, keys, `_ws` (start), `_t` (end), `_n`, partials."""
     frame = plain_zero(with_hash(frame), spec.keys)
     return _fold_chained(spec, chain_rows(frame, spec.keys, _gap(spec)))
 
@@ -41,7 +42,7 @@ def _bounds(spec: AggregateSpec) -> list[pl.Expr]:
     return [
         *(pl.col(name).first() for name in (HASH, *spec.keys)),
         pl.col(TIME).min().alias(GIVEN_START),
-        pl.col(TIME).max() + (_gap(spec) - 1),
+        pl.col(TIME).max() + _gap(spec),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Which rows and sessions chain: intervals of one key that overlap, also through others."""
+"""Which rows and sessions chain: intervals of one key that overlap or touch, also by others."""
 
 from __future__ import annotations
 
@@ -23,21 +23,40 @@ def chain_rows(frame: pl.DataFrame, keys: Sequence[str], gap: int) -> pl.DataFra
     frame = take(frame, order)
     times = frame[TIME].to_numpy()
     breaks = new_key.copy()
-    breaks[1:] |= times[1:] - times[:-1] >= gap
+    breaks[1:] |= times[1:] - times[:-1] > gap
     return frame.with_columns(pl.Series(CHAIN, np.cumsum(breaks)).set_sorted())
+
+
+def by_key(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
+    """Rows by key and time, with a number for their key."""
+    order, new_key = _by_key(frame, keys, frame[TIME].to_numpy())
+    return take(frame, order).with_columns(pl.Series(name, np.cumsum(new_key) - 1))
 
 
 def chain_intervals(frame: pl.DataFrame, keys: Sequence[str]) -> Ints:
     """For each interval [_ws, _t], both ends in, the number of its chain."""
     starts = frame[GIVEN_START].to_numpy()
     order, new_key = _by_key(frame, keys, starts)
-    ends = pl.DataFrame({"key": np.cumsum(new_key), "end": frame[TIME].to_numpy()[order]})
-    reach = ends.select(pl.col("end").cum_max().over("key")).to_series().to_numpy()
+    reach = _greatest_so_far(frame[TIME].to_numpy()[order], np.cumsum(new_key))
     breaks = new_key.copy()
     breaks[1:] |= starts[order][1:] > reach[:-1]
     chains = np.empty(len(order), np.int64)
     chains[order] = np.cumsum(breaks) - 1
     return chains
+
+
+def _greatest_so_far(ends: Ints, keys: Ints) -> Ints:
+    """Of each key's ends the greatest up to here; keys are numbers that rise from 1."""
+    if not ends.size:
+        return ends
+    least = int(ends.min())
+    span = int(ends.max()) - least + 1
+    if span * (int(keys[-1]) + 1) < 2**62:  # each key gets a range of numbers above the last one's
+        above = keys * span - least
+        greatest: Ints = np.maximum.accumulate(ends + above) - above
+        return greatest
+    frame = pl.DataFrame({"key": keys, "end": ends})
+    return frame.select(pl.col("end").cum_max().over("key")).to_series().to_numpy()
 
 
 def _by_key(frame: pl.DataFrame, keys: Sequence[str], times: Ints) -> tuple[Ints, Bools]:

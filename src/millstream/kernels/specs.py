@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.plan.nodes import Direction, JoinType
 from millstream.temporal import Emit, LateAction, LatePolicy, StateLimit, Window, WindowKind
 
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
@@ -99,5 +100,22 @@ class RowsOverSpec:
     calls: tuple[CallSpec, ...] = ()
     ttl: int | None = None
     ansi: bool = True
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalJoinSpec:
+    """Input 0 are rows, input 1 versions. A row with a NULL hash meets nothing."""
+
+    how: JoinType  # INNER or LEFT
+    left_keys: tuple[str, ...]
+    right_keys: tuple[str, ...]
+    left_columns: tuple[str, ...]  # that come out
+    right_columns: tuple[str, ...]
+    direction: Direction = Direction.BACKWARD
+    tolerance: int | None = None
+    deletes: str | None = None  # a column of booleans on the right: the row ends its key's version
+    key_is_hash: bool = False  # `_h` is the one integer key itself
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()

@@ -74,7 +74,9 @@ class Keyed:
 
 
 def hashed(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with a number for a hash that is NULL."""
+    """The frame with a number for a hash that is NULL; without keys, all rows have the same."""
+    if HASH not in frame.columns:
+        return frame.with_columns(pl.lit(NULL_HASH, pl.Int64).alias(HASH))
     if not frame[HASH].null_count():
         return frame
     return frame.with_columns(pl.col(HASH).fill_null(NULL_HASH))

@@ -116,8 +116,11 @@ class TopN:
         codes = np.concatenate((found.new, codes))
         was = np.arange(codes.size) < len(found)
         stays = ~np.append(gone, np.zeros(codes.size - gone.size, np.bool_))
-        most = None if spec.over_changes else spec.n
-        order = in_order(every, codes, spec.order, self._ties, most, always=was)
+        if spec.over_changes:  # no row moves by more places than rows come and go around it
+            moves = np.bincount(codes[~(was & stays)], minlength=1)
+            order = in_order(every, codes, spec.order, self._ties, spec.n + int(moves.max()))
+        else:
+            order = in_order(every, codes, spec.order, self._ties, spec.n, always=was)
         ranks = places(codes[order], stays[order])
         ranks[ranks > spec.n] = 0
 
@@ -133,8 +136,10 @@ class TopN:
             ops = changes.ranked if spec.rank else changes.members
             self._emit_changes(every, ops(codes[order], order, old, ranks), result)
 
-        kept = np.zeros(codes.size, np.bool_)
-        kept[order] = stays[order] if spec.over_changes else ranks > 0
+        kept = stays
+        if not spec.over_changes:
+            kept = np.zeros(codes.size, np.bool_)
+            kept[order] = ranks > 0
         kept &= ~closed
         self._update(table, found, every, kept, after)
 
@@ -163,7 +168,7 @@ class TopN:
 
     def _emit_final(self, every: pl.DataFrame, rows: Ints, ranks: Ints, result: StepResult) -> None:
         if rows.size:
-            result.main.append(self._out(every, rows, ranks))
+            result.main.append(pl.DataFrame(self._out(every, rows, ranks)))
 
     def _emit_changes(
         self, every: pl.DataFrame, found: changes.Changes, result: StepResult
@@ -172,13 +177,13 @@ class TopN:
             found = changes.without_equal_pairs(found, every[:, list(self.spec.columns)])
         if found.rows.size:
             out = self._out(every, found.rows, found.ranks)
-            result.main.append(out.with_columns(pl.Series(OP, found.ops, pl.Int8)))
+            result.main.append(pl.DataFrame([*out, pl.Series(OP, found.ops, pl.Int8)]))
 
-    def _out(self, every: pl.DataFrame, rows: Ints, ranks: Ints) -> pl.DataFrame:
-        out = take(every[:, list(self.spec.columns)], rows)
+    def _out(self, every: pl.DataFrame, rows: Ints, ranks: Ints) -> list[pl.Series]:
+        out = take(every[:, list(self.spec.columns)], rows).get_columns()
         if self.spec.rank is None:
             return out
-        return out.with_columns(pl.Series(self.spec.rank, ranks).cast(self._rank_type))
+        return [*out, pl.Series(self.spec.rank, ranks).cast(self._rank_type)]
 
     # --- letting go
 

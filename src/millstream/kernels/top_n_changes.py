@@ -54,7 +54,7 @@ def ranked(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
 def without_equal_pairs(changes: Changes, content: pl.DataFrame) -> Changes:
     """Without pairs of rows that look alike."""
     before = np.flatnonzero(changes.ops == BEFORE)
-    if not before.size or not content.width:
+    if not before.size:
         return changes
     old, new = take(content, changes.rows[before]), take(content, changes.rows[before + 1])
     alike = np.ones(before.size, np.bool_)

@@ -22,7 +22,7 @@ def in_order(
     codes: Ints,
     order: Sequence[OrderSpec],
     ties: Sequence[str],
-    most: int | None = None,
+    most: int,
     always: Bools | None = None,
 ) -> Ints:
     """Row numbers by partition (`codes`), `order`, and then the columns `ties`, which decide in
@@ -33,10 +33,8 @@ def in_order(
     rows = time_order(packed)
     if rows is None:
         rows = np.arange(frame.height)
-    if most is not None:
-        rows = rows[
-            _eligible(packed[rows], codes[rows], most) | (always is not None and always[rows])
-        ]
+    eligible = _eligible(packed[rows], codes[rows], most)
+    rows = rows[eligible if always is None else eligible | always[rows]]
     placed = packed[rows]
     same = placed[1:] == placed[:-1]
     if same.any():

@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.errors import PlanError
 from millstream.plan.asked import Asked
 from millstream.plan.base import Base
-from millstream.plan.calls import RETRACTABLE, Calls
+from millstream.plan.calls import GROWING, RETRACTABLE, Calls
 from millstream.plan.emits import emit_of
 from millstream.plan.expressions import Expressions, all_of
 from millstream.plan.group_by import keys_of
@@ -107,8 +107,11 @@ def _aggregate(
             else needs_time(base.name, base.node, base.time, base.place or place)
         )
     ttl = None
-    if window is None and (groups.keys or "state.ttl" in properties):
+    grows = _growing(groups.calls) if not base.over_changes else ""
+    if window is None and (groups.keys or grows or "state.ttl" in properties):
         cause = f"every group of {base.name} would be kept for ever."
+        if not groups.keys:
+            cause = f"without a window, {grows} would grow for ever."
         ttl = ttl_of(properties, cause, time, base.name, place)
     over_changes = base.over_changes
     if over_changes:
@@ -130,13 +133,20 @@ def _aggregate(
     )
 
 
+def _growing(calls: Calls) -> str:
+    """A call whose state grows with every row. Rows that are taken back are not asked about: what
+    is held of them is what the query below holds, which has said how long."""
+    return next((call.function for call in calls.found if call.function in GROWING), "")
+
+
 def _refuse_over_changes(calls: Calls, base: Base) -> None:
     for call, place in zip(calls.found, calls.places, strict=True):
         if call.function not in RETRACTABLE:
             raise PlanError(
                 "MS-PLAN-RETRACT",
                 f"{base.name} takes rows back, and {call.function} cannot forget a row.",
-                fix=f"Write EMIT FINAL in {base.name}, or use one of {', '.join(RETRACTABLE)}.",
+                fix=f"Write EMIT FINAL in the query of {base.name}, with a WINDOW and no "
+                f"'window.lateness', or use one of {', '.join(RETRACTABLE)}.",
                 place=place,
             )
 

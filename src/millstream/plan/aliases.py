@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -29,12 +30,19 @@ class AliasScope(Scope):
             text = self.aliases.get(column.name.lower())
             if text is None or len(column.parts) > 1:
                 raise
-        return Reference(f"({text})", *(span_of(column) or (0, 0)), (), Column(column.name), False)
+        return Reference(
+            enclosed(text), *(span_of(column) or (0, 0)), (), Column(column.name), False
+        )
 
     @property
     def plain(self) -> bool:
         assert self.base is not None
         return self.base.plain
+
+
+def enclosed(text: str) -> str:
+    """A text that may stand inside another."""
+    return text if re.fullmatch(r"\w+", text) else f"({text})"
 
 
 def with_aliases(scope: Scope, items: list[Item]) -> AliasScope:

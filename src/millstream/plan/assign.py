@@ -43,7 +43,7 @@ def assigned(relation: Relation, window: Window, place: Place | None) -> Relatio
         below = Select(node, outputs, alias=relation.alias, time=time, place=place)
     else:
         count = window.size // window.slide
-        each = f"i -> timestamp_micros({last} - i * {window.slide})"
+        each = f"_nth -> timestamp_micros({last} - _nth * {window.slide}L)"
         starts = Output(f"transform(sequence(0, {count - 1}), {each})", _STARTS)
         inner = Select(node, (*columns, starts), alias=relation.alias, time=time, place=place)
         below = _exploded(inner, relation, window)

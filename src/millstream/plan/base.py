@@ -20,7 +20,7 @@ from millstream.plan.system import with_hidden
 from millstream.plan.walk import retracts
 from millstream.sql.text import SourceText
 
-JOINED = "_joined"
+JOINED = "joined"
 _CLAUSES = ("group", "having", "qualify", "distinct", "windows")
 
 
@@ -32,9 +32,16 @@ class LiftedScope(Scope):
     names: tuple[tuple[str, str], ...] = ()  # (text over the base, name)
     over: str | None = None  # the Select's alias; None over the operator
 
-    def resolve(self, column: exp.Column) -> Reference:
+    @property
+    def origin(self) -> Scope:
         assert self.base is not None
-        found = self.base.resolve(column)
+        return self.base
+
+    def resolve(self, column: exp.Column) -> Reference:
+        return self.lifted(self.origin.resolve(column))
+
+    def lifted(self, reference: Reference) -> Reference:
+        found = reference
         name = dict(self.names)[found.text]
         text = f"{quote(self.over)}.{quote(name)}" if self.over else quote(name)
         kept = Column(name, found.column.type)
@@ -68,7 +75,7 @@ class Base:
 
     def input(self, time: str | None, used: tuple[str, ...]) -> Input:
         node = with_hidden(self.node, {time, *used})
-        return Input(self.alias, node, time, lag_of(node), used)
+        return Input(self.alias, node, time, 0 if time is None else lag_of(node), used)
 
     def used(self, items: list[Item], every: bool) -> tuple[str, ...]:
         """The columns that the operator's users read, or every one."""
@@ -98,7 +105,7 @@ def of_relation(
             if every or column.name in names
         )
         node = Select(node, outputs, where, relation.alias, time, window, relation.place)
-    inner = replace(relation, node=node)
+    inner = replace(relation, node=node, listed=relation.columns)
     return Base(
         relation.alias,
         relation.name,

@@ -42,10 +42,14 @@ _BY_CLASS: dict[type[exp.Expr], str] = {
 _BY_NAME = {"mean": "avg", "std": "stddev_samp", "every": "bool_and", "some": "bool_or"}
 _SEE_NULLS = ("first", "last")
 _SAME_DISTINCT = ("min", "max", "bool_and", "bool_or", "collect_set")
+GROWING = ("count_distinct", "collect_list", "collect_set")  # state grows with the values
 RETRACTABLE = (
     *("count", "count_distinct", "sum", "avg", "collect_list", "collect_set"),
     *("stddev_samp", "stddev_pop", "var_samp", "var_pop"),
 )
+
+
+_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def written_call(node: exp.Expr) -> Written | None:
     where: exp.Expr | None = None
     ignore_nulls = False
     inner = node
-    while isinstance(inner, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+    while isinstance(inner, _AROUND):
         if isinstance(inner, exp.Filter):
             where = inner.expression.this
         ignore_nulls = ignore_nulls or isinstance(inner, exp.IgnoreNulls)
@@ -77,6 +81,7 @@ class Calls:
     expressions: Expressions
     found: list[Call] = field(default_factory=list)
     places: list[Place | None] = field(default_factory=list)
+    taken: frozenset[str] = frozenset()  # names of columns that come out beside
 
     def text(self, node: exp.Expr, written: Written) -> tuple[str, str | None]:
         """The text that stands for a call above the operator, and its type."""
@@ -90,7 +95,10 @@ class Calls:
     def _column(self, call: Call, place: Place | None) -> tuple[str, str | None]:
         known = next((c for c in self.found if replace(c, name="") == call), None)
         if known is None:
-            known = replace(call, name=f"a{len(self.found)}")
+            name = f"a{len(self.found)}"
+            while name in self.taken:
+                name += "_"
+            known = replace(call, name=name)
             self.found.append(known)
             self.places.append(place)
         return quote(known.name), known.type
@@ -112,7 +120,7 @@ class Calls:
         node, where = written.node, self._checked(written.where)
         arguments, distinct = _arguments(node)
         if function in ("count", "count_if"):
-            return self._count(function, arguments, distinct, where)
+            return self._count(function, arguments, distinct, where, place)
         if distinct and function == "collect_list":
             function, distinct = "collect_set", False
         if distinct and function not in _SAME_DISTINCT:
@@ -121,6 +129,8 @@ class Calls:
                 "Remove duplicates in a query in FROM with SELECT DISTINCT.",
                 place,
             )
+        if None in arguments:
+            raise _refused(f"{function} has too few arguments.", "See Spark SQL.", place)
         argument = self._checked(arguments[0])
         assert argument is not None
         kind = _type(function, self.expressions, arguments[0])
@@ -140,12 +150,19 @@ class Calls:
         return Call(function, _filtered(argument, where), "", kind, parameters=parameters)
 
     def _count(
-        self, function: str, arguments: list[exp.Expr], distinct: bool, where: str | None
+        self,
+        function: str,
+        arguments: list[exp.Expr],
+        distinct: bool,
+        where: str | None,
+        place: Place | None,
     ) -> Call:
         if function == "count_if":
             condition = self._checked(arguments[0])
             where = condition if where is None else f"({where}) AND ({condition})"
             return Call("count", _filtered("1", where), "", "BIGINT")
+        if distinct and isinstance(arguments[0], exp.Star):
+            raise _refused("count(DISTINCT *) names no columns.", "List them.", place)
         if isinstance(arguments[0], exp.Star | exp.Literal):
             return Call("count", None if where is None else _filtered("1", where), "", "BIGINT")
         texts = [self._checked(argument) or "" for argument in arguments]
@@ -165,7 +182,10 @@ class Calls:
                 "Leave the third argument out.",
                 place,
             )
-        quantile = node.args["quantile"]
+        quantile = node.args.get("quantile")
+        if quantile is None:
+            fix = "Write approx_percentile(column, 0.5)."
+            raise _refused("approx_percentile does not say which fraction.", fix, place)
         several = isinstance(quantile, exp.Array)
         numbers = _numbers(quantile.expressions if several else [quantile], place)
         argument = self._checked(node.this)

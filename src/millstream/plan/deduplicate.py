@@ -69,7 +69,7 @@ def _keys(tree: exp.Select, base: Base) -> tuple[str, ...]:
             "MS-PLAN-GROUP",
             "DISTINCT ON has no key.",
             fix="Write DISTINCT ON (column, …).",
-            place=place_of(on, base.text),
+            place=place_of(on, base.text, place_of(tree, base.text)),
         )
     return tuple(dict.fromkeys(texts))
 

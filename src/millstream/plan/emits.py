@@ -50,14 +50,10 @@ def emit_over(clause: exp.Expr | None, node: Select, text: SourceText) -> Emit |
     if clause is None:
         return None
     emit = Emit(clause.name.lower())
-    if emit is Emit.FINAL and (retracts(node) or not _has_final(node)):
+    said = {each.emit for each in operators_of(node) if isinstance(each, Aggregate | TopN)}
+    if emit is Emit.FINAL and said != {Emit.FINAL}:
         raise final_without_window(clause, text)
     return emit
-
-
-def _has_final(node: Select) -> bool:
-    timed = [each for each in operators_of(node) if isinstance(each, Aggregate | TopN)]
-    return any(each.emit is Emit.FINAL for each in timed)
 
 
 def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:

@@ -21,7 +21,7 @@ from millstream.plan.walk import operators_of, sources_of
 from millstream.temporal import Emit, LateAction, WindowKind
 
 _ONLY_SPARK = "only Spark can decide a predicate of ON that decides matching"
-_NOT_AS_SPARK = ("first", "last", "approx_count_distinct", "approx_percentile")
+_SKETCHES = ("approx_count_distinct", "approx_percentile")
 
 
 def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
@@ -122,13 +122,19 @@ def _against_native_aggregate(aggregate: Aggregate) -> str:
         return "Spark cannot close windows that rows come with"
     if window.wall_clock:
         return "Spark's windows go by event time"
+    if window.kind is WindowKind.SESSION and not aggregate.keys:
+        return "Spark has no sessions without a key"
     if aggregate.lateness:
         return "Spark drops late rows, and does not fire a window again"
-    if late := _against_late(aggregate):
-        return late
+    return _against_late(aggregate) or _against_calls(aggregate)
+
+
+def _against_calls(aggregate: Aggregate) -> str:
     for call in aggregate.calls:
-        if call.function in _NOT_AS_SPARK:
-            return f"Spark's own {call.function} differs: it goes by no time, or by another sketch"
+        if call.function in ("first", "last"):
+            return f"Spark's own {call.function} goes by arrival, not by event time"
+        if call.function in _SKETCHES:
+            return f"Spark's own {call.function} has another sketch, with other results"
         if call.function == "count_distinct":
             return "Spark has no COUNT(DISTINCT …) over streams"
     return ""

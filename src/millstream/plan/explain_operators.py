@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from millstream.plan.blocks import Block, labelled
 from millstream.plan.join_facts import JoinFacts, SideFacts, moved, name_of
-from millstream.plan.nodes import Aggregate, Call, Deduplicate, Input, Order, RowsOver, TopN
+from millstream.plan.nodes import (
+    Aggregate,
+    Call,
+    Deduplicate,
+    Input,
+    Order,
+    RowsOver,
+    Source,
+    TopN,
+)
 from millstream.plan.operator_facts import Facts, OperatorFacts
+from millstream.plan.walk import bottom_of
 from millstream.temporal import LateAction, LatePolicy, StateLimit, format_span
 
 
@@ -39,8 +49,10 @@ def _common(facts: OperatorFacts) -> list[tuple[str, str]]:
 
 
 def _clock(side: Input) -> str:
-    assert side.time is not None
-    return moved(f"{side.alias}.{side.time}", -side.delay)
+    """The watermark of an input: of its source's times, or of the operator it is made by."""
+    if isinstance(bottom_of(side.node), Source):
+        return moved(f"{side.alias}.{side.time}", -side.delay)
+    return f"that of {moved(side.alias, -side.delay)}"
 
 
 def _can_be_late(node: Aggregate | Deduplicate | TopN | RowsOver) -> bool:
@@ -135,7 +147,7 @@ def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
     told = [
         ("key", " and ".join(f"{key.left} = {key.right}" for key in join.keys)),
         ("bound", f"{difference} in {join.bounds}"),
-        ("watermark", f"the lesser of {_watermark(left)} and {_watermark(right)}"),
+        ("watermark", f"the lesser of {_clock(join.left)} and {_clock(join.right)}"),
         *facts.predicates,
         *labelled("held", facts.held),
         ("state", facts.state),
@@ -148,10 +160,6 @@ def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
     told += labelled("comes out", facts.comes_out)
     title = f"Interval join, {join.how}: {_called(left)}, {_called(right)}"
     return Block(title, tuple(told), children)
-
-
-def _watermark(side: SideFacts) -> str:
-    return f"{side.alias}.{moved(side.time, -side.delay)}"
 
 
 def _called(side: SideFacts) -> str:

@@ -31,6 +31,8 @@ def keys_of(tree: exp.Select, below: Expressions) -> Iterator[exp.Expr]:
         yield from (item for item in items if not has_aggregate(item))
         return
     for node in group.expressions:
+        if isinstance(node, exp.Tuple) and not node.expressions:  # GROUP BY ()
+            continue
         found = _looked_up(node, tree, items, below)
         if has_aggregate(found):
             raise PlanError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
+from millstream.plan.aliases import enclosed
 from millstream.plan.calls import Calls, written_call
 from millstream.plan.expressions import Expressions
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, Column, Output
@@ -106,10 +107,11 @@ class GroupScope(Scope):
         assert self.below is not None
         span = span_of(column) or (0, 0)
         if len(column.parts) == 1 and column.name.lower() in self.aliases:
-            text = f"({self.aliases[column.name.lower()]})"
+            text = enclosed(self.aliases[column.name.lower()])
             return Reference(text, *span, (), Column(column.name), False)
         found = self.below.resolve(column)  # refuses what is no column at all
-        raise not_grouped(found.text, found, place_of(column, self.text), self.has_keys)
+        written = ".".join(part.name for part in column.parts)
+        raise not_grouped(written, found, place_of(column, self.text), self.has_keys)
 
 
 def not_grouped(text: str, found: Reference, place: Place | None, has_keys: bool) -> PlanError:

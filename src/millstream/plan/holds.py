@@ -13,11 +13,13 @@ inner and outer joins alike. No microsecond is added: a row at the watermark is 
 
 The hold of windows. A result carries the last microsecond of its window, end - 1. A window can
 change while end + lateness > W, so such a result has a time of W - lateness or later: it lags by
-the allowed lateness, and by nothing if there is none.
+the allowed lateness, and by nothing if there is none. A session lags by a microsecond more: a row
+just at its end would still extend it, so it closes once the watermark is past its end.
 
 Other operators. A row that passes a deduplication at once, or that leaves once the watermark is
 past it, was not late before the batch in which it comes out: no hold. Nor have the first results of
 a window, which come out when it closes. Rows that are taken back at any time carry no event time.
+A late row that is reassigned counts as in time, but still carries its own: it lags by the budget.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from dataclasses import dataclass
 
 from millstream.plan.names import quote
 from millstream.plan.nodes import Aggregate, IntervalJoin, Select, Source
-from millstream.temporal import format_span
+from millstream.temporal import LateAction, LatePolicy, WindowKind, format_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,17 @@ def _hold(select: Select) -> int:
         left = operator.left
         carried = next(output.sql for output in select.outputs if output.name == select.time)
         from_left = left.time is not None and carried == f"{quote(left.alias)}.{quote(left.time)}"
-        return max(operator.bounds.upper if from_left else -operator.bounds.lower, 0)
-    return operator.lateness if isinstance(operator, Aggregate) else 0
+        hold = operator.bounds.upper if from_left else -operator.bounds.lower
+        return max(hold, 0) + _reassigned(operator.late)
+    if isinstance(operator, Aggregate):
+        session = operator.window is not None and operator.window.kind is WindowKind.SESSION
+        return operator.lateness + session
+    return 0 if isinstance(operator, Source | Select) else _reassigned(operator.late)
+
+
+def _reassigned(late: LatePolicy) -> int:
+    """How far behind the watermark the column of a row may be that counts as in time."""
+    return late.budget if late.action is LateAction.REASSIGN else 0
 
 
 def lag_of(node: Source | Select) -> int:

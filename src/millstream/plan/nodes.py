@@ -136,6 +136,7 @@ class Input:
     time: str | None  # None: the operator needs no event time, or goes by the wall clock
     delay: int  # of the source; of a stream of results, how far they lag behind their input
     used: tuple[str, ...]  # columns that the operator's users read; others need not be held
+    progress: str | None = None  # the column that moves the watermark, if it is not `time`
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,41 @@ class IntervalJoin:
     only_spark: bool = False  # does across_sql say more than `across`?
     late: LatePolicy = LatePolicy()
     retention: int | None = None
+    limit: StateLimit = StateLimit()
+    windows: tuple[Window, Window] | None = None  # of a window join: what `time` is made of
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+
+class Direction(StrEnum):
+    """Which version of a key a row meets: the latest at or before it, the earliest at or after it,
+    or the nearer of both (the one before, if both are as near)."""
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
+    NEAREST = "nearest"
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalJoin:
+    """Each row of `left` with the version of its key that was in force at its time.
+
+    `right` are versions: rows of a stream, each in force from its own time until the next of its
+    key. `deletes`, a text over the right alias, is true of a row that ends its key's version. A row
+    comes out once the watermark says that no version can come that it should have met.
+    """
+
+    left: Input
+    right: Input
+    how: JoinType  # INNER or LEFT
+    keys: tuple[Key, ...]
+    direction: Direction = Direction.BACKWARD
+    tolerance: int | None = None  # how far from the row a version may be
+    deletes: str | None = None
+    late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()
     place: Place | None = field(default=None, compare=False)
 
@@ -340,7 +376,7 @@ class RowsOver:
         return self.input.time
 
 
-Operator = IntervalJoin | Aggregate | Deduplicate | TopN | RowsOver
+Operator = IntervalJoin | TemporalJoin | Aggregate | Deduplicate | TopN | RowsOver
 Node = Source | Select | Operator
 
 

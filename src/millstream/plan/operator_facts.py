@@ -56,7 +56,7 @@ def _aggregate(node: Aggregate) -> OperatorFacts:
     keys = tuple(key.sql for key in node.keys)
     strategy = _spread(keys, Strategy("two-phase"))
     if node.window is None:
-        held, state = _kept(node, "a group"), _unwindowed_state(node)
+        held, state = _kept(node, "a group", one="the one group"), _unwindowed_state(node)
     else:
         held, state = _window_held(node, node.window), _window_state(node, node.window)
     return OperatorFacts(node, strategy, held, state, _aggregate_comes_out(node))
@@ -74,14 +74,14 @@ def _window_held(node: Aggregate, window: Window) -> tuple[str, ...]:
 
 
 def _window_state(node: Aggregate, window: Window) -> str:
-    groups = "a row" if not node.keys else "a row for each key"
+    groups = "a row for each" if not node.keys else "a row for each key and"
     span = window.size + node.lateness + (0 if window.wall_clock else node.input.delay)
     match window.kind:
         case WindowKind.SESSION:
-            return f"{groups} and open session of {_named(node.input)}"
+            return f"{groups} open session of {_named(node.input)}"
         case WindowKind.GIVEN:
-            return f"{groups} and open window of {_named(node.input)}"
-    return f"{groups} and window of the last {format_span(span)} of {_named(node.input)}"
+            return f"{groups} open window of {_named(node.input)}"
+    return f"{groups} window of the last {format_span(span)} of {_named(node.input)}"
 
 
 def _unwindowed_state(node: Aggregate) -> str:
@@ -92,19 +92,20 @@ def _unwindowed_state(node: Aggregate) -> str:
     return f"a row for each key of the last {format_span(node.ttl)} of {_named(node.input)}"
 
 
-def _kept(node: Aggregate | TopN | RowsOver, what: str) -> tuple[str, ...]:
-    if isinstance(node, Aggregate) and not node.keys:
-        return ("one row is held for ever: there is only one group",)
+def _kept(node: Aggregate | TopN | RowsOver, what: str, *, one: str) -> tuple[str, ...]:
+    """How long state without a window is held; `one` says what there is of it without a key."""
+    keyed = node.keys if isinstance(node, Aggregate) else node.partition
     if node.ttl is None:
+        if not keyed:
+            return (f"{one} is held for ever",)
         return (f"{what} is held for ever, as 'state.ttl' = 'forever' asks",)
-    after = f"its last row + {format_span(node.ttl)}"
     anew = {
         Aggregate: "a row of it that comes later begins anew, at nothing",
         TopN: "a row of it that comes later begins anew, at the first place",
         RowsOver: "a row of it that comes later has no rows before it",
     }
-    held = f"{what} is held until the watermark passes {after}, as 'state.ttl' asks"
-    return (held, anew[type(node)])
+    until = f"the watermark passes its last row + {format_span(node.ttl)}"
+    return (f"{what} is held until {until}, as 'state.ttl' asks", anew[type(node)])
 
 
 def _aggregate_comes_out(node: Aggregate) -> tuple[str, ...]:
@@ -152,7 +153,7 @@ def _top_n(node: TopN) -> OperatorFacts:
         state = f"{rows} for each partition and open window of {_named(node.input)}"
         out: tuple[str, ...] = ("the first rows once, when their window closes",)
     else:
-        held = _kept(node, "a partition")
+        held = _kept(node, "a partition", one="the one partition")
         state = f"{rows} for each partition of {_named(node.input)}"
         out = (
             ("after a batch, the pair -U old, +U new for each number that another row has now",)
@@ -164,8 +165,9 @@ def _top_n(node: TopN) -> OperatorFacts:
 
 def _rows_over(node: RowsOver) -> OperatorFacts:
     strategy = _spread(node.partition, Strategy("single"))
-    before = "all rows" if node.preceding is None else f"the last {node.preceding} rows"
+    last = "a running result" if node.preceding is None else f"the last {node.preceding} rows"
     of = "each partition of " if node.partition else ""
-    state = f"{before} of {of}{_named(node.input)}, and those the watermark has not passed"
-    out = (f"a row once the watermark has passed its {node.input.time or 'time'}",)
-    return OperatorFacts(node, strategy, _kept(node, "a partition"), state, out)
+    state = f"{last} of {of}{_named(node.input)}, and rows that the watermark has not passed"
+    out = (f"a row once the watermark has passed its {node.input.time}",)
+    held = _kept(node, "a partition", one="the one partition")
+    return OperatorFacts(node, strategy, held, state, out)

@@ -47,7 +47,7 @@ def shape_of(tree: exp.Select, text: SourceText) -> Shape:
             "MS-PLAN-ONE-OPERATOR",
             f"the query has both {one.value} and {other.value}.",
             fix="Put the one that goes first in a query in FROM.",
-            place=place_of(place, text),
+            place=place_of(place, text, place_of(tree, text)),
         )
     return next(iter(found), Shape.PLAIN)
 

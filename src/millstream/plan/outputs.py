@@ -68,7 +68,16 @@ def _type_of(value: exp.Expr, bare: Reference | None) -> str | None:
 
 
 def expanded(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item]:
-    """The outputs of `*` or `alias.*`; over USING, `*` begins with the merged columns."""
+    """The outputs of `*` or `alias.*`."""
+    for found in _starred(item, scope.origin, place):
+        assert found.bare is not None
+        bare = scope.lifted(found.bare)
+        output = Output(bare.text, found.output.name, found.output.type)
+        yield Item(output, frozenset(bare.reads), bare, place)
+
+
+def _starred(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item]:
+    """The columns of a scope; over USING, `*` begins with the merged ones."""
     star = item.this if isinstance(item, exp.Column) else item
     if any(star.args.values()):
         raise not_yet("* EXCEPT", place)
@@ -87,7 +96,7 @@ def expanded(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item
         hidden = set(scope.merged)
     for number in numbers:
         relation = scope.relations[number]
-        for column in relation.columns:
+        for column in relation.columns if relation.listed is None else relation.listed:
             if column.name.lower() in hidden:
                 continue
             text, reads = relation.text(column.name), ((number, column.name),)

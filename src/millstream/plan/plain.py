@@ -19,14 +19,15 @@ from millstream.sql.text import SourceText
 def plan_plain(tree: exp.Select, relation: Relation, text: SourceText, asked: Asked) -> Select:
     where = tree.args.get("where")
     terms = list(conjuncts_of(where.this)) if where else []
-    if found := limited(tree, relation, terms, text, asked):
+    found = limited(tree, relation, terms, text, asked)
+    if found:
         relation, terms = found
-    else:
-        refuse_unused(asked.properties)
     scope = Scope((relation,), text)
     expressions = Expressions(scope)
     filters = filter_texts(terms, expressions)
     outputs = list(outputs_of(tree, expressions))
+    if not found:
+        refuse_unused(asked.properties)
     reads = {name for item in outputs for _, name in item.reads}
     reads |= {name for term in terms for _, name in expressions.reads(term)}
     return Select(

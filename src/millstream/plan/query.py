@@ -138,9 +138,10 @@ class Planner:
         if tree.args.get("joins"):
             if window and shape is not Shape.AGGREGATE:
                 raise not_yet("a window join", place_of(clause or tree, self.text))
-            planned = self._join(tree, first, asked)
             if shape is Shape.PLAIN:
                 refuse_unused(asked.properties, JOIN)
+            planned = self._join(tree, first, asked)
+            if shape is Shape.PLAIN:
                 return _over_join(tree, planned, asked.place)
             base = of_join(tree, planned, self.text, every=every)
             return plan_operator(tree, shape, base, window, replace(asked, kinds=(JOIN,)))

@@ -128,14 +128,18 @@ def function_name(node: exp.Expr, text: SourceText) -> str:
 def is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Any):  # any(x) of Spark; `= ANY (…)` is not Spark's
         return isinstance(node.this, exp.Paren)
-    ranking = isinstance(node, exp.RowNumber | exp.Rank | exp.DenseRank | exp.Ntile)
-    return (isinstance(node, exp.AggFunc) and not ranking) or _named(node) in _AGGREGATES
+    only_over = isinstance(node, _ONLY_OVER)
+    return (isinstance(node, exp.AggFunc) and not only_over) or _named(node) in _AGGREGATES
 
 
 def _named(node: exp.Expr) -> str:
     return node.name.lower() if isinstance(node, exp.Anonymous) else ""
 
 
+_ONLY_OVER = (
+    *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.Ntile, exp.CumeDist),
+    *(exp.Lag, exp.Lead, exp.NthValue),
+)
 # Aggregates of Spark that sqlglot takes for unknown functions.
 _AGGREGATES = (
     *("bitmap_construct_agg", "bitmap_or_agg", "count_min_sketch", "every", "histogram_numeric"),

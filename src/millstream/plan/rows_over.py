@@ -10,11 +10,11 @@ from millstream.errors import PlanError
 from millstream.plan.aliases import with_aliases
 from millstream.plan.asked import Asked
 from millstream.plan.base import Base
-from millstream.plan.calls import Calls, written_call
+from millstream.plan.calls import GROWING, Calls, written_call
 from millstream.plan.emits import emit_of
 from millstream.plan.expressions import Expressions, Replace, all_of
 from millstream.plan.frames import Frame, frame_of, over_nodes
-from millstream.plan.nodes import Column, Order, RowsOver, Select
+from millstream.plan.nodes import Column, RowsOver, Select
 from millstream.plan.outputs import carrying, distinct, outputs_of
 from millstream.plan.policies import ROWS, late_policy, limit_of, refuse_unused, ttl_of
 from millstream.plan.predicates import conjuncts_of, filter_texts
@@ -38,7 +38,8 @@ def plan_rows_over(tree: exp.Select, base: Base, asked: Asked) -> Select:
     preceding = {_preceding(frame, node, base) for frame, node in zip(frames, nodes, strict=True)}
     if len(preceding) > 1 or len({frame.partition for frame in frames}) > 1:
         _refuse("the query has window functions over different windows.", nodes[-1], base)
-    calls = Calls(base.below)
+    taken = frozenset(column.name.lower() for column in base.node.columns)
+    calls = Calls(base.below, taken=taken)
     replaced = _replacing(calls)
     items = list(outputs_of(tree, Expressions(base.above, replaced)))
     after = Expressions(with_aliases(base.above, items), replaced)
@@ -54,8 +55,11 @@ def plan_rows_over(tree: exp.Select, base: Base, asked: Asked) -> Select:
                 place=call_place,
             )
     late = late_policy(properties, asked.sinks)
-    cause = f"the last rows of every partition of {base.name} would be kept for ever."
-    ttl = ttl_of(properties, cause, time, base.name, place)
+    ttl = None
+    grows = any(call.function in GROWING for call in calls.found) and None in preceding
+    if frames[0].partition or grows or "state.ttl" in properties:
+        cause = f"the last rows of every partition of {base.name} would be kept for ever."
+        ttl = ttl_of(properties, cause, time, base.name, place)
     reads = {name for item in items for _, name in item.reads}
     reads |= {name for term in terms for _, name in after.reads(term)}
     used = base.columns(reads, late.action is LateAction.SIDE_OUTPUT)
@@ -92,7 +96,8 @@ def _replacing(calls: Calls) -> Replace:
 def _preceding(frame: Frame, node: exp.Window, base: Base) -> int | None:
     """How many rows before a row its frame has; None for all."""
     spec = frame.spec
-    if frame.order != (Order(f"{base.below.scope.relations[0].text(base.time or '')}"),):
+    time = base.below.scope.relations[0].text(base.time or "")
+    if [(term.sql, term.descending) for term in frame.order] != [(time, False)]:
         _refuse("the order of the window is not the event time, ascending.", node, base)
     if spec is None or str(spec.args.get("kind")).upper() != "ROWS":
         _refuse("the window has no frame of ROWS.", node, base)

@@ -24,6 +24,7 @@ class Relation:
     node: Source | Select
     place: Place | None = None
     plain: bool = False  # over an operator: its columns go without the alias
+    listed: tuple[Column, ...] | None = None  # what `*` stands for, if not all columns
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -68,6 +69,15 @@ class Scope:
     relations: tuple[Relation, ...]
     text: SourceText
     merged: Mapping[str, Merged] = field(default_factory=dict)  # by name in lower case
+
+    @property
+    def origin(self) -> Scope:
+        """The scope whose columns `*` stands for."""
+        return self
+
+    def lifted(self, reference: Reference) -> Reference:
+        """A reference of the origin as one of this scope."""
+        return reference
 
     @property
     def plain(self) -> bool:

@@ -48,13 +48,13 @@ def _rewritten(node: exp.Expr, text: SourceText) -> str | None:
     whole = span_of(condition) if condition is not None else None
     if whole is None or span is None:
         return None
-    call = _cut(text, span_of(value) or (0, -1))
+    call = _unqualified(_cut(text, span_of(value) or (0, -1)), inner)
     name = "_".join(re.findall(r"\w+", call.lower()))
     compared = text.parsed[whole[0] : span[0]] + name + text.parsed[span[1] + 1 : whole[1] + 1]
     return (
         "For the value in force when a row came, write "
-        f"SELECT … FROM (SELECT *, {call} {_RUNNING} AS {name} FROM {stream} "
-        f"WITH ('state.ttl' = 'forever')) WHERE {_flat(compared)}."
+        f"SELECT … FROM (SELECT *, {call} {_RUNNING} AS {name} FROM {stream}) "
+        f"WHERE {_unqualified(_flat(compared), outer)}."
     )
 
 
@@ -84,6 +84,12 @@ def _condition(node: exp.Expr) -> exp.Expr | None:
     where = node.find_ancestor(exp.Where, exp.Select)
     found: exp.Expr | None = where.this if isinstance(where, exp.Where) else None
     return found
+
+
+def _unqualified(text: str, query: exp.Select) -> str:
+    """The text without the stream's alias, which the rewrite does not have."""
+    table = query.args["from_"].this
+    return re.sub(rf"\b(?:{re.escape(table.alias_or_name)})\.", "", text, flags=re.IGNORECASE)
 
 
 def _cut(text: SourceText, span: tuple[int, int]) -> str:

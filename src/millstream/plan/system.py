@@ -11,8 +11,19 @@ from dataclasses import replace
 
 from millstream.errors import Place, PlanError
 from millstream.plan.names import quote, same
-from millstream.plan.nodes import WINDOW_TIME, Aggregate, Column, Output, Select, Source
+from millstream.plan.nodes import (
+    WINDOW_TIME,
+    Aggregate,
+    Column,
+    Deduplicate,
+    Output,
+    RowsOver,
+    Select,
+    Source,
+    TopN,
+)
 from millstream.plan.refuse import not_yet
+from millstream.temporal import Emit
 
 EVENT_TIME, TIMESTAMP = "_event_time", "_timestamp"
 WINDOW_COLUMNS = ("_window_start", "_window_end")
@@ -31,13 +42,16 @@ def _of_window(node: Select) -> bool:
     if any(same(column.name, WINDOW_TIME) for column in node.columns):
         return False
     below = node.input
-    if isinstance(below, Select):
-        return below.time is None and _of_window(below)
-    return isinstance(below, Aggregate) and _closes_by_event_time(below)
-
-
-def _closes_by_event_time(node: Aggregate) -> bool:
-    return node.window is not None and not node.window.wall_clock
+    match below:
+        case Select():
+            return below.time is None and _of_window(below)
+        case Aggregate():
+            return below.window is not None and not below.window.wall_clock
+        case TopN():
+            return below.emit is Emit.FINAL and below.input.time == WINDOW_TIME
+        case Deduplicate() | RowsOver():
+            return below.input.time == WINDOW_TIME
+    return False
 
 
 def system_column(node: Source | Select, name: str) -> Column | None:
@@ -78,6 +92,9 @@ def _with_window_time(node: Select) -> Select:
     if isinstance(below, Select):
         below = _with_window_time(below)
         text = f"{quote(node.alias)}.{WINDOW_TIME}" if node.alias else WINDOW_TIME
+    elif isinstance(below, TopN | Deduplicate | RowsOver) and WINDOW_TIME not in below.input.used:
+        used = (*below.input.used, WINDOW_TIME)
+        below = replace(below, input=replace(below.input, used=used))
     outputs = (*node.outputs, Output(text, WINDOW_TIME, "TIMESTAMP"))
     return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
 
@@ -92,8 +109,9 @@ def missing_system_column(
         return PlanError(
             "MS-PLAN-WINDOW-COLUMN",
             f"{name} is known once rows are in windows, and here they are not.",
-            fix="Add WINDOW to the query; inside one that has it, filter by it in HAVING; and over "
-            f"a query that has it, let that one select {'_WINDOW_START and _WINDOW_END'}.",
+            fix="Add WINDOW to the query; HAVING comes after the windows, WHERE before."
+            if isinstance(node, Source)
+            else "Let the query below select _WINDOW_START and _WINDOW_END.",
             place=place,
         )
     if lower == TIMESTAMP:

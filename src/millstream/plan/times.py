@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.errors import Place, PlanError
-from millstream.plan.nodes import Select, Source
+from millstream.plan.nodes import IntervalJoin, JoinType, Select, Source
 from millstream.plan.walk import bottom_of, operators_of, retracts
 
 
@@ -18,6 +18,9 @@ def needs_time(name: str, node: Source | Select, time: str | None, place: Place 
         )
         cause = f"{name} has no watermark, so no row of it could ever be let go."
         fix = f"Declare WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS in {name}."
+    elif isinstance(node.input, IntervalJoin) and node.input.how is JoinType.FULL:
+        cause = "a FULL JOIN pads either side, so its rows have no event time."
+        fix = "Join with LEFT or RIGHT."
     elif operators_of(node) and retracts(node):
         cause = f"{name} takes rows back at any time, so its rows have no event time."
         fix = f"Give the query of {name} a WINDOW."

@@ -177,7 +177,7 @@ def limited(
     WHERE says."""
     node = relation.node
     ranking = node.input if isinstance(node, Select) else None
-    if not isinstance(node, Select) or not isinstance(ranking, Ranking) or ranking.rank is None:
+    if not isinstance(node, Select) or not isinstance(ranking, Ranking):
         return None
     number = next((o.name for o in node.outputs if o.sql == ranking.rank), None)
     expressions = Expressions(Scope((relation,), text))
@@ -188,7 +188,7 @@ def limited(
 
     left, limit = limit_in(terms, is_rank, text)
     if limit is None:
-        return None
+        raise _unlimited(ranking.place)
     reads = {name for item in outputs_of(tree, expressions) for _, name in item.reads}
     reads |= {name for term in left for _, name in expressions.reads(term)}
     if number not in reads:
@@ -209,7 +209,7 @@ def _finished(select: Select, limit: Limit, asked: Asked, text: SourceText) -> S
     ttl = None
     if final:
         needs_time(ranking.name, source.node, time, place)
-    else:
+    elif ranking.partition or ranking.over_changes or "state.ttl" in properties:
         cause = f"the first rows of every partition of {ranking.name} would be kept for ever."
         ttl = ttl_of(properties, cause, time, ranking.name, place)
     late = late_policy(properties if final else {}, asked.sinks)

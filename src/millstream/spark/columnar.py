@@ -20,6 +20,7 @@ from millstream.plan.nodes import (
     Operator,
 )
 from millstream.plan.walk import inputs_of
+from millstream.spark import operations
 from millstream.spark.clock import HostInput
 from millstream.spark.control import control_packets
 from millstream.spark.groups import labels
@@ -72,8 +73,6 @@ class Columnar:
     ) -> Operation:
         if isinstance(node, IntervalJoin):
             return join_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
-        from millstream.spark import operations
-
         return operations.make(self.spark, node, flows[0], self.groups, clocked)
 
     def _host(self, operation: Operation, inputs: tuple[HostInput, ...], number: int) -> DataFrame:

@@ -59,7 +59,8 @@ def compile_pipeline(
 
     def main(frame: DataFrame) -> DataFrame:
         shown = _apply(selects, top.main(frame), changes=top.changes)
-        return in_mode(shown, pipeline.mode) if top.changes else shown
+        filtered = any(each.where is not None for each in selects)
+        return in_mode(shown, pipeline.mode, filtered) if top.changes else shown
 
     def read(batch: DataFrame) -> Batch:
         caught = ported(batch)
@@ -69,15 +70,22 @@ def compile_pipeline(
     return Query(top.raw, read, main(observed(top.raw)), made)
 
 
-def in_mode(rows: DataFrame, mode: OutputMode) -> DataFrame:
-    """Rows that change, as a sink is told of them: `_OP` last, without old values if so asked."""
-    if mode is OutputMode.UPSERT:
+def in_mode(rows: DataFrame, mode: OutputMode, filtered: bool) -> DataFrame:
+    """Rows that change, as a sink is told of them: `_OP` last, without old values if so asked.
+
+    Of a change, a filter may let the old value through and not the new one. So where there is one,
+    the old value is told as gone before the new one comes.
+    """
+    names = _OPS
+    if mode is OutputMode.UPSERT and filtered:
+        names = tuple("-D" if name == "-U" else name for name in _OPS)
+    elif mode is OutputMode.UPSERT:
         rows = rows.where(F.col(OP) != BEFORE)
-    op = F.element_at(F.array(*map(F.lit, _OPS)), F.col(OP) + 1)
+    op = F.element_at(F.array(*map(F.lit, names)), F.col(OP) + 1)
     return rows.select(*(f"`{name}`" for name in rows.columns if name != OP), op.alias("_OP"))
 
 
-_OPS = ("+I", "-U", "+U", "-D")
+_OPS: tuple[str, ...] = ("+I", "-U", "+U", "-D")
 
 
 def _split(root: Select) -> tuple[Operator | None, list[Select]]:

@@ -10,6 +10,7 @@ from pyspark.sql.types import IntegerType, TimestampType
 
 from millstream.kernels.aggregate import folded, kernel_of
 from millstream.kernels.deduplicate import Deduplicate as DeduplicateKernel
+from millstream.kernels.rows_over import RowsOver as RowsOverKernel
 from millstream.kernels.specs import (
     AggregateSpec,
     DeduplicateSpec,
@@ -196,8 +197,6 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int, clocked: bool) -> 
         **{f"call {number}": text for number, text in enumerate(map(str, calls))},
         **_types("column", frame, (*names, *columns)),
     }
-    from millstream.kernels.rows_over import RowsOver as RowsOverKernel
-
     return Operation(
         RowsOverKernel(spec, polars_types(schema)),
         ((frame, packing),),

@@ -190,13 +190,13 @@ class StreamParser(SpannedParser):
         node.set(key, value)
 
     def _at_window(self) -> bool:
-        return (
-            self._curr.token_type == TokenType.WINDOW
-            and bool(self._next)
-            and self._next.text.upper() in WINDOW_KINDS
-            and self._index + 2 < len(self._tokens)
-            and self._tokens[self._index + 2].token_type == TokenType.L_PAREN
-        )
+        if self._curr.token_type != TokenType.WINDOW or self._index + 2 >= len(self._tokens):
+            return False
+        if self._tokens[self._index + 2].token_type != TokenType.L_PAREN:
+            return False
+        if self._next.text.upper() not in WINDOW_KINDS:
+            self.raise_error("Expecting TUMBLING, SLIDING or SESSION", self._next)
+        return True
 
     def _parse_window_clause(self) -> list[exp.Expr] | None:
         return None if self._at_window() else super()._parse_window_clause()

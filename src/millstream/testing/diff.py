@@ -114,9 +114,9 @@ def applied(changes: Table) -> Table:
 
 
 def compare(sink: str, expected: Expected, actual: Table) -> Diff:
+    """The bag difference. A row that lacks a column, or has one too many, is the case's error."""
     if expected.applied:
         actual = applied(actual)
-    """The bag difference. A row that lacks a column, or has one too many, is the case's error."""
     _same_columns(sink, expected, actual.columns)
     kinds = {
         name: tuple(dict.fromkeys(kind(row.get(name)) for row in actual.rows))

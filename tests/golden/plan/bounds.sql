@@ -166,7 +166,7 @@ SELECT o.k FROM (SELECT order_id AS k, event_time AS at FROM orders) o JOIN ship
 -->   o.k AS k : STRING
 -->   inner join [0s, 1h]
 -->     key o.k = s.order_id
--->     left o, time at, used k
+-->     left o, time at - 5s, used k
 -->       select over orders
 -->         orders.order_id AS k : STRING
 -->         orders.event_time AS at : TIMESTAMP  <- event time

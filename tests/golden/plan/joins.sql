@@ -119,13 +119,13 @@ SELECT * FROM (SELECT order_id, total, event_time FROM orders) o LEFT JOIN (SELE
 -->   s.shipped AS shipped : TIMESTAMP
 -->   left join [-5m, 5m]
 -->     key o.order_id = s.order_id
--->     left o, time event_time, used order_id, total, event_time
+-->     left o, time event_time - 5s, used order_id, total, event_time
 -->       select over orders
 -->         orders.order_id AS order_id : STRING
 -->         orders.total AS total : DOUBLE
 -->         orders.event_time AS event_time : TIMESTAMP  <- event time
 -->         source orders
--->     right s, time shipped, used carrier, shipped
+-->     right s, time shipped - 10s, used carrier, shipped
 -->       select over shipments
 -->         shipments.order_id AS order_id : STRING
 -->         shipments.carrier AS carrier : STRING

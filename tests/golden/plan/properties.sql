@@ -21,7 +21,7 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_i
 
 -- a property of a join without a join
 SELECT order_id FROM orders WITH ('late.policy' = 'drop')
---> MS-PROP-UNUSED at line 1, column 35: 'late.policy' is for a join, and this query has none. Put it on the query that holds the join.
+--> MS-PROP-UNUSED at line 1, column 35: 'late.policy' is for what keeps state, and this query keeps none. Put it on the query that holds the join, aggregate or DISTINCT.
 
 -- a limit's policy without a limit
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('state.on_limit' = 'evict')

@@ -130,3 +130,9 @@ SELECT a FROM s WHERE
 -- a property without a value
 SELECT a FROM s WITH ('engine')
 --> MS-SQL-PARSE at line 1, column 31: ")" stands here where = is expected.
+
+-- DISTINCT alone
+SELECT DISTINCT k, v FROM s
+--> query
+-->   select distinct k, v
+-->   from s

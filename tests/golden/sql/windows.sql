@@ -54,3 +54,50 @@ SELECT row_number() OVER w AS n FROM s WINDOW w AS (PARTITION BY k)
 -- a window not closed
 SELECT k FROM s WINDOW TUMBLING(INTERVAL '1' HOUR GROUP BY k
 --> MS-SQL-PARSE at line 1, column 51: "GROUP BY" stands here where ) is expected.
+
+-- an offset inside and after
+SELECT k FROM s WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 5 MINUTES, OFFSET INTERVAL 1 MINUTE) GROUP BY k
+--> query
+-->   select k
+-->   from s
+-->     window sliding SIZE 1h, SLIDE 5m, OFFSET 1m
+-->   GROUP BY k
+
+-- an offset after
+SELECT k FROM s WINDOW TUMBLING(INTERVAL 1 DAY) OFFSET INTERVAL 6 HOURS GROUP BY k LIMIT 5 OFFSET 3
+--> query
+-->   select k
+-->   from s
+-->     window tumbling 1d, OFFSET 6h
+-->   GROUP BY k
+-->   LIMIT 5
+
+-- by the clock
+SELECT k FROM s x WINDOW TUMBLING(INTERVAL 10 SECONDS) ON PROCTIME() GROUP BY k EMIT FINAL
+--> query
+-->   select k
+-->   from s as x
+-->     window tumbling 10s by the clock
+-->   GROUP BY k
+-->   emit final
+
+-- by the clock, on a side of a join
+SELECT * FROM a JOIN b WINDOW TUMBLING(INTERVAL 10 SECONDS) ON PROCTIME() ON a.k = b.k
+--> query
+-->   select *
+-->   from a
+-->   join b
+-->     window tumbling 10s by the clock
+-->     on a.k = b.k
+
+-- QUALIFY and a named window
+SELECT k FROM s WINDOW w AS (PARTITION BY k ORDER BY t) QUALIFY row_number() OVER w <= 3 WITH ('state.ttl' = '1d')
+--> query
+-->   select k
+-->   from s
+-->   QUALIFY row_number() OVER w <= 3
+-->   with state.ttl = 1d
+
+-- a window of another name
+SELECT k FROM s WINDOW HOPPING(INTERVAL 1 HOUR) GROUP BY k
+--> MS-SQL-PARSE at line 1, column 24: "HOPPING" stands here where TUMBLING, SLIDING or SESSION is expected.

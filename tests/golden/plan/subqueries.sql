@@ -1,0 +1,138 @@
+-- a scalar subquery of the same stream
+SELECT order_id FROM orders WHERE total > 1.5 * (SELECT avg(total) FROM orders)
+--> MS-PLAN-SUBQUERY at line 1, column 49: a query inside an expression has no one value while its stream goes on. For the value in force when a row came, write SELECT … FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > 1.5 * avg_total.
+
+-- the rewrite that is told
+SELECT order_id FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > 1.5 * avg_total
+--> select over _query
+-->   _query.order_id AS order_id : STRING
+-->   where _query.total > 1.5 * _query.avg_total
+-->   select
+-->     order_id AS order_id : STRING
+-->     customer_id AS customer_id : STRING
+-->     total AS total : DOUBLE
+-->     event_time AS event_time : TIMESTAMP  <- event time
+-->     a0 AS avg_total : DOUBLE
+-->     rows over all before
+-->       partition none
+-->       call avg(orders.total) AS a0 : DOUBLE
+-->       input orders, time event_time, used order_id, customer_id, total, event_time
+
+-- of another stream
+SELECT order_id FROM orders WHERE total > (SELECT avg(weight) FROM shipments)
+--> MS-PLAN-SUBQUERY at line 1, column 43: a query inside an expression has no one value while its stream goes on. Put its value beside every row in a query in FROM: join a windowed aggregate, or write agg(x) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW).
+
+-- in the select list
+SELECT (SELECT max(total) FROM orders) AS m FROM orders
+--> MS-PLAN-SUBQUERY at line 1, column 8: a query inside an expression has no one value while its stream goes on. Put its value beside every row in a query in FROM: join a windowed aggregate, or write agg(x) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW).
+
+-- IN
+SELECT * FROM orders WHERE order_id IN (SELECT order_id FROM shipments)
+--> MS-PLAN-SUBQUERY at line 1, column 48: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT IN, with a time bound.
+
+-- EXISTS
+SELECT * FROM orders o WHERE EXISTS (SELECT 1 FROM shipments s WHERE s.order_id = o.order_id)
+--> MS-PLAN-SUBQUERY at line 1, column 45: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT EXISTS, with a time bound.
+
+-- joins over joins
+WITH j AS (SELECT o.order_id, o.event_time FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR)
+SELECT j.order_id FROM j JOIN shipments s WITHIN 5 MINUTES ON j.order_id = s.order_id
+--> select
+-->   j.order_id AS order_id : STRING
+-->   inner join [-5m, 5m]
+-->     key j.order_id = s.order_id
+-->     left j, time event_time - 1h, used order_id
+-->       select
+-->         o.order_id AS order_id : STRING
+-->         o.event_time AS event_time : TIMESTAMP  <- event time
+-->         inner join [0s, 1h]
+-->           key o.order_id = s.order_id
+-->           left o, time event_time, used order_id, event_time
+-->           right s, time event_time, used none
+-->     right s, time event_time, used none
+
+-- a join of results
+SELECT a.n, b.n AS m FROM (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id) a JOIN (SELECT carrier, count(*) AS n FROM shipments WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY carrier) b ON a.customer_id = b.carrier AND a._EVENT_TIME = b._EVENT_TIME
+--> select
+-->   a.n AS n : BIGINT
+-->   b.n AS m : BIGINT
+-->   inner join [0s, 0s]
+-->     key a.customer_id = b.carrier
+-->     left a, time _window_time, used n
+-->       select
+-->         k0 AS customer_id : STRING
+-->         a0 AS n : BIGINT
+-->         _window_time AS _window_time : TIMESTAMP  <- event time
+-->         aggregate, tumbling windows of 1h, emit final
+-->           key orders.customer_id AS k0 : STRING
+-->           call count(*) AS a0 : BIGINT
+-->           input orders, time event_time, used none
+-->     right b, time _window_time, used n
+-->       select
+-->         k0 AS carrier : STRING
+-->         a0 AS n : BIGINT
+-->         _window_time AS _window_time : TIMESTAMP  <- event time
+-->         aggregate, tumbling windows of 1h, emit final
+-->           key shipments.carrier AS k0 : STRING
+-->           call count(*) AS a0 : BIGINT
+-->           input shipments, time event_time, used none
+
+-- a join of what is there once
+SELECT x.order_id FROM (SELECT DISTINCT ON (order_id) order_id, event_time FROM orders WITH ('state.ttl' = '1h')) x JOIN shipments s WITHIN 5 MINUTES ON x.order_id = s.order_id
+--> select
+-->   x.order_id AS order_id : STRING
+-->   inner join [-5m, 5m]
+-->     key x.order_id = s.order_id
+-->     left x, time event_time, used order_id
+-->       select
+-->         order_id AS order_id : STRING
+-->         event_time AS event_time : TIMESTAMP  <- event time
+-->         deduplicate by orders.order_id, within 1h
+-->           input orders, time event_time, used order_id, event_time
+-->     right s, time event_time, used none
+
+-- a column of Kafka
+SELECT _Offset FROM orders
+--> MS-PLAN-SYSTEM-COLUMN at line 1, column 8: _Offset is a column of Kafka's records, and the source orders is none of Kafka. Leave it out.
+
+-- the time of a file, of no file
+SELECT order_id FROM orders WHERE _TIMESTAMP > TIMESTAMP '2026-01-01'
+--> MS-PLAN-SYSTEM-COLUMN at line 1, column 35: _TIMESTAMP is the time of the file that a row was read from, and the source orders is read by 'memory'. Let a column of the source carry the time.
+
+-- the kind of a row
+SELECT _op FROM (SELECT count(*) AS n FROM orders) x
+--> MS-PLAN-NOT-YET at line 1, column 8: the system column _op cannot be run yet.
+
+-- native and two operators
+SELECT count(*) AS n FROM (SELECT DISTINCT order_id, event_time FROM orders WITH ('state.ttl' = '1h')) x WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('engine' = 'native')
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: there is more than one operator with state, and Spark's cannot hand on watermarks. Leave 'engine' out, or try 'columnar'.
+
+-- native and changes
+SELECT count(*) AS n FROM orders WITH ('engine' = 'native')
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark tells changed rows without the old ones. Leave 'engine' out, or try 'columnar'.
+
+-- native and first
+SELECT first(total) AS f FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('engine' = 'native')
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark's own first goes by arrival, not by event time. Leave 'engine' out, or try 'columnar'.
+
+-- native and lateness
+SELECT count(*) AS f FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('engine' = 'native', 'window.lateness' = '1m')
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark drops late rows, and does not fire a window again. Leave 'engine' out, or try 'columnar'.
+
+-- native
+SELECT order_id, count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) GROUP BY order_id WITH ('engine' = 'native')
+--> select
+-->   k0 AS order_id : STRING
+-->   a0 AS n : BIGINT
+-->   aggregate, sessions with a gap of 1h, emit final
+-->     key orders.order_id AS k0 : STRING
+-->     call count(*) AS a0 : BIGINT
+-->     input orders, time event_time, used none
+
+-- native and one session of all
+SELECT count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) WITH ('engine' = 'native')
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark has no sessions without a key. Leave 'engine' out, or try 'columnar'.
+
+-- with aliases
+SELECT order_id FROM orders o WHERE o.total > (SELECT avg(x.total) FROM orders x)
+--> MS-PLAN-SUBQUERY at line 1, column 47: a query inside an expression has no one value while its stream goes on. For the value in force when a row came, write SELECT … FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > avg_total.

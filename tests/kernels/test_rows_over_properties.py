@@ -1,0 +1,86 @@
+"""Aggregates over the last rows against their definition."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.kernels import single, strategies
+from tests.kernels.rows_over_oracle import FUNCTIONS, Oracle, same
+from tests.kernels.single import Host, Row
+
+from millstream.kernels.base import Clock
+from millstream.kernels.merging import LogSettings
+from millstream.kernels.rows_over import RowsOver
+from millstream.kernels.specs import CallSpec, RowsOverSpec
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy
+
+TYPES = {"sum(x)": pl.Int64, "sum(y)": pl.Float64, "avg(x)": pl.Float64}
+NAMES = st.lists(st.sampled_from(list(FUNCTIONS)), unique=True, max_size=4)
+PRECEDING = st.sampled_from([None, 0, 1, 2, 3, 6, 100])
+TTL = st.sampled_from([None, 0, 8, 30])
+
+
+def call_of(name: str) -> CallSpec:
+    function, _, rest = name.partition("(")
+    argument = None if rest[0] == "*" else rest[0]
+    return CallSpec(function, name, argument, ignore_nulls="nulls" not in rest)
+
+
+def kernel(
+    names: list[str], preceding: int | None, ttl: int | None, settings: LogSettings | None = None
+) -> RowsOver:
+    calls = tuple(map(call_of, names))
+    late = LatePolicy(LateAction.SIDE_OUTPUT)
+    spec = RowsOverSpec(("k1", "k2"), ("id", "x"), preceding, calls, ttl, late=late)
+    return RowsOver(spec, TYPES, settings)
+
+
+@given(
+    single.rows(), st.data(), NAMES, PRECEDING, TTL, strategies.log_settings, single.trouble,
+    single.hashes,
+)  # fmt: skip
+def test_every_batch_lets_out_exactly_the_rows_that_time_has_passed(
+    rows: list[Row], data: st.DataObject, names: list[str], preceding: int | None,
+    ttl: int | None, settings: LogSettings, trouble: random.Random | None, hashing: single.Hash,
+) -> None:  # fmt: skip
+    rows = [replace(row, key=(row.key[0], 1)) for row in rows]  # fewer partitions, longer frames
+    batches, delay = data.draw(st.one_of(single.any_order(rows), single.in_time(rows)))
+    host = Host(kernel(names, preceding, ttl, settings), delay, hashing, trouble)
+    oracle = Oracle(preceding, names, ttl)
+    fed = 0
+    for number, batch in enumerate([*batches, []]):
+        out = host.feed(batch, end=number == len(batches))
+        expected = oracle.step(batch, host.clock)
+        fed += len(batch)
+        assert [row["id"] for row in out] == list(expected)
+        for row in out:
+            assert list(row) == ["id", "x", *names]
+            values = [row[name] for name in names]
+            assert all(map(same, values, expected[row["id"]])), (values, expected[row["id"]])
+        counts = host.last.counts
+        assert counts["input.late"] == oracle.late
+        assert counts["input.held"] == oracle.held(host.clock)
+        assert counts["input.accepted"] + counts["input.late"] == fed
+        gone = counts["input.expired"] + counts["input.evicted"]
+        assert counts["input.accepted"] == counts["input.held"] + gone
+        if preceding is not None:
+            assert counts["state_rows"] == counts["input.held"]
+
+
+@given(single.rows(), st.data(), NAMES, PRECEDING, TTL, single.trouble)
+def test_however_rows_arrive_in_time_the_same_frames_come_out(
+    rows: list[Row], data: st.DataObject, names: list[str], preceding: int | None, ttl: int | None,
+    trouble: random.Random | None,
+) -> None:  # fmt: skip
+    rows = list({row.t: row for row in rows}.values())  # of equal times, the order is arrival's
+    batches, delay = data.draw(single.in_time(rows))
+    host = Host(kernel(names, preceding, ttl), delay, trouble=trouble)
+    out = [row for batch in batches for row in host.feed(batch)] + host.finish()
+    expected = Oracle(preceding, names, ttl).step(rows, Clock(BEGIN_OF_TIME, END_OF_TIME))
+    assert [row["id"] for row in out] == list(expected)
+    for row in out:
+        assert all(map(same, [row[name] for name in names], expected[row["id"]]))
