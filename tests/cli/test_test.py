@@ -30,7 +30,7 @@ def test_refused_plans_need_no_spark(no_spark):
 
 
 def test_both_engines_are_tried_by_default(no_spark):
-    done = command("test", EXAMPLES, "-k", "REFUSED_")
+    done = command("test", EXAMPLES / "interval_joins", "-k", "REFUSED_")
     assert done.stdout.splitlines()[-1] == f"{2 * REFUSED} passed, 0 failed"
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from docs.pictures.draw import PICTURES
 
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job
@@ -109,19 +108,9 @@ def test_links_lead_somewhere(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def drawn() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw", ROOT / "docs/pictures/draw.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_pictures_are_as_drawn():
     folder = ROOT / "docs/pictures"
-    pictures = drawn().PICTURES
-    assert {path.name for path in folder.glob("*.svg")} == pictures.keys()
-    for name, draw in pictures.items():
+    assert {path.name for path in folder.glob("*.svg")} == PICTURES.keys()
+    for name, draw in PICTURES.items():
         kept = (folder / name).read_text(encoding="utf-8")
-        assert kept == draw(), f"{name} is old: run python docs/pictures/draw.py"
+        assert kept == draw(), f"{name} is old: run python -m docs.pictures.draw"

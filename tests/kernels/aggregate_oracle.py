@@ -7,7 +7,7 @@ a bag of rows: each that was put in, less each that was taken back.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
@@ -55,30 +55,32 @@ def value_of(call: CallSpec, rows: list[Row]) -> Any:
         return len(left)
     values = [getattr(row, call.argument) for row in left]
     some = [value for value in values if value is not None]
-    match call.function:
-        case "count":
-            return len(some)
-        case "sum":
-            return sum(some) if some else None
-        case "avg":
-            return _average(some) if some else None
-        case "min" | "bool_and":
-            return min(some, key=_order) if some else None
-        case "max" | "bool_or":
-            return max(some, key=_order) if some else None
-        case "count_distinct" | "approx_count_distinct":
-            return len({_plain(value) for value in some})
-        case "collect_list":
-            return sorted((_plain(value) for value in some), key=str)
-        case "collect_set":
-            return sorted({_plain(value) for value in some}, key=str)
-        case "approx_percentile":
-            at = max(math.ceil(call.parameters[0] * len(some)) - 1, 0)
-            return sorted(some, key=_order)[at] if some else None
-        case "first" | "last" | "max_by" | "min_by":
-            return _picked(call, left)
-        case _:
-            return _spread(call.function, some)
+    if call.function in {"first", "last", "max_by", "min_by"}:
+        return _picked(call, left)
+    if call.function in _OF_NOTHING and not some:
+        return None
+    if call.function == "approx_percentile":
+        at = max(math.ceil(call.parameters[0] * len(some)) - 1, 0)
+        return sorted(some, key=_order)[at]
+    simple = _SIMPLE.get(call.function)
+    return simple(some) if simple is not None else _spread(call.function, some)
+
+
+# Functions that give NULL for no values.
+_OF_NOTHING = {"sum", "avg", "min", "max", "bool_and", "bool_or", "approx_percentile"}
+_SIMPLE: dict[str, Callable[[list[Any]], Any]] = {
+    "count": len,
+    "sum": sum,
+    "avg": lambda values: _average(values),
+    "min": lambda values: min(values, key=_order),
+    "max": lambda values: max(values, key=_order),
+    "bool_and": all,
+    "bool_or": any,
+    "count_distinct": lambda values: len({_plain(value) for value in values}),
+    "approx_count_distinct": lambda values: len({_plain(value) for value in values}),
+    "collect_list": lambda values: sorted((_plain(value) for value in values), key=str),
+    "collect_set": lambda values: sorted({_plain(value) for value in values}, key=str),
+}
 
 
 def _left(rows: list[Row]) -> list[Row]:
@@ -207,7 +209,7 @@ class Stepwise:
         }
         return out
 
-    def held(self, clock: Clock) -> int:
+    def held(self) -> int:
         """Rows of which at least one window is open; those of sliding windows are in the last."""
         return len({row.id for group in self.groups.values() for row in group.rows})
 
@@ -318,7 +320,7 @@ class SessionStepwise(Stepwise):
         ]
         return out
 
-    def held(self, clock: Clock) -> int:
+    def held(self) -> int:
         return sum(len(session.rows) for session in self.sessions)
 
     def _chains(self, rows: list[Row]) -> list[list[Row | Group]]:
@@ -341,11 +343,8 @@ class SessionStepwise(Stepwise):
         return part.span[0]
 
     def _end(self, chain: list[Row | Group]) -> int:
-        ends = [
-            part.t + self.gap if isinstance(part, Row) else part.span[1]
-            for part in chain
-            if isinstance(part, Row) or part.span
-        ]
+        ends = [part.t + self.gap for part in chain if isinstance(part, Row)]
+        ends += [part.span[1] for part in chain if isinstance(part, Group) and part.span]
         return max(ends)
 
     def _pardoned(self, row: Row, clock: Clock) -> Row | None:

@@ -83,8 +83,7 @@ def test_a_decimal_that_does_not_fit_its_type_is_an_error_and_null_without_ansi(
 
 
 def test_a_variance_keeps_its_digits_far_from_zero() -> None:
-    values = [1e9 + random.Random(1).random() for _ in range(1)] + [1e9 + 0.25, 1e9 + 0.75]
-    frame = pl.DataFrame({"_t": range(3), "x": [1e9 + 0.5, *values[1:]]})
+    frame = pl.DataFrame({"_t": range(3), "x": [1e9 + 0.5, 1e9 + 0.25, 1e9 + 0.75]})
     for cuts in (1, 3):
         found = result(CallSpec("var_samp", "a0", "x"), frame, pl.Float64, cuts)
         assert found == pytest.approx(0.0625, rel=1e-9)
@@ -119,7 +118,9 @@ def test_calls_of_one_column_share_what_they_keep() -> None:
 def test_every_function_of_the_plan_has_an_accumulator(function: str) -> None:
     argument = "b" if function.startswith("bool") else "x"
     by = "y" if function.endswith("_by") else None
-    call = CallSpec(function, "a0", argument, by=by, parameters=(0.5,) if "perc" in function else ())
+    call = CallSpec(
+        function, "a0", argument, by=by, parameters=(0.5,) if "perc" in function else ()
+    )
     spec = AggregateSpec(("k1",), (call,))
     rows = [Row(0, 1, ("a",), x=3, y=1.0, b=True), Row(1, 2, ("a",), y=2.0)]
     folding = Accumulators(spec.calls, weighted=False)

@@ -22,12 +22,11 @@ from millstream.kernels.specs import AggregateSpec, CallSpec
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 KEYS = ("k1", "k2")
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "_t": pl.Int64, "_h": pl.Int64, "k1": pl.String, "k2": pl.Float64, "id": pl.Int64,
     "x": pl.Int64, "y": pl.Float64, "s": pl.String, "b": pl.Boolean, "d": pl.Decimal(10, 2),
     "_ws": pl.Int64, "_we": pl.Int64,
 }  # fmt: skip
-TYPES: dict[str, Any] = {"x": pl.Int64, "y": pl.Float64, "s": pl.String, "b": pl.Boolean}
 
 
 def type_of(call: CallSpec) -> Any:
@@ -56,11 +55,12 @@ def frame_of(spec: AggregateSpec, rows: Sequence[Row], colliding: bool = False) 
         key = tuple(str(part + 0.0) if isinstance(part, float) else part for part in row.key)
         return 7 if colliding else hash(key)
 
-    data = [
-        (row.t, hash_of(row), *(*row.key, None, None)[:2], row.id, row.x, row.y, row.s, row.b)
-        + (row.d, *row.span)
-        for row in rows
-    ]
+    def cells(row: Row) -> tuple[object, ...]:
+        key = (*row.key, None, None)[:2]
+        values = (row.x, row.y, row.s, row.b, row.d)
+        return (row.t, hash_of(row), *key, row.id, *values, *row.span)
+
+    data = [cells(row) for row in rows]
     frame = pl.DataFrame(data, schema=SCHEMA, orient="row")
     if spec.over_changes:
         frame = frame.with_columns(pl.Series(OP, [row.op for row in rows], dtype=pl.Int8))

@@ -123,11 +123,19 @@ def test_the_public_names_are_these() -> None:
     assert ms.__all__ == [
         "MillstreamError",
         "OnLimit",
+        "Outputs",
         "StateLimit",
         "Stream",
         "account",
+        "drop",
         "end_of_input",
+        "outputs",
+        "reassign",
+        "session",
+        "side_output",
+        "sliding",
         "sql",
         "stream",
+        "tumbling",
     ]
     assert all(hasattr(ms, name) for name in ms.__all__)

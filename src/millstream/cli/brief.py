@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from millstream.cli.words import shown
 from millstream.connectors.paths import resolve
 from millstream.plan.check import PipelineFacts, check_job
-from millstream.plan.nodes import Job
+from millstream.plan.join_facts import JoinFacts, name_of
+from millstream.plan.nodes import Aggregate, Deduplicate, Job, RowsOver, TopN
+from millstream.plan.operator_facts import Facts
 from millstream.plan.walk import sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
@@ -25,19 +27,41 @@ def _pipeline(facts: PipelineFacts, settings: RunSettings) -> Iterator[str]:
     sink = facts.pipeline.sink
     path = sink.option("path")
     target = shown(resolve(path, settings.base)) if path else ""
-    join = facts.join
-    if join is None:
-        (source,) = sources_of(facts.pipeline.root)
-        what = f"rows of {source.name}, no state"
+    whats = [_what(each) for each in facts.operators]
+    if not whats:
+        whats = [f"rows of {sources_of(facts.pipeline.root)[0].name}, no state"]
     else:
-        left, right = join.left, join.right
-        what = f"{join.join.how} join of {left.name} {left.alias} and {right.name} {right.alias}"
-        what += f", {facts.engine} engine"
-    yield f"{facts.pipeline.name}: {what}, to {' '.join(filter(None, (sink.connector, target)))}"
-    if join is not None:
-        difference = f"{right.alias}.{right.time} - {left.alias}.{left.time}"
-        yield f"  bound     {difference} in {join.join.bounds}"
-        yield f"  state     {left.state} and {right.state}, while both keep pace"
+        whats.append(f"{facts.engine} engine")
+    to = " ".join(filter(None, (sink.connector, target)))
+    yield f"{facts.pipeline.name}: {', '.join(whats)}, to {to}"
+    for each in facts.operators:
+        if isinstance(each, JoinFacts):
+            left, right = each.left, each.right
+            difference = f"{right.alias}.{right.time} - {left.alias}.{left.time}"
+            yield f"  bound     {difference} in {each.join.bounds}"
+            yield f"  state     {left.state} and {right.state}, while both keep pace"
+        else:
+            yield f"  state     {each.state}"
+
+
+def _what(facts: Facts) -> str:
+    """An operator in a few words."""
+    if isinstance(facts, JoinFacts):
+        left, right = facts.left, facts.right
+        return f"{facts.join.how} join of {left.name} {left.alias} and {right.name} {right.alias}"
+    operator = facts.operator
+    name = name_of(operator.input.node, operator.input.alias)
+    match operator:
+        case Aggregate(window=None):
+            return f"aggregates of {name}"
+        case Aggregate():
+            return f"aggregates of {name} in {operator.window}"
+        case Deduplicate():
+            return f"distinct rows of {name}"
+        case TopN():
+            return f"top {operator.n} of {name}"
+        case RowsOver():
+            return f"rows of {name} with aggregates over those before"
 
 
 def _trigger(settings: RunSettings) -> str:

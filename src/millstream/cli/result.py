@@ -16,6 +16,7 @@ from millstream.errors import MillstreamError
 from millstream.observe.account_text import account_text
 from millstream.run.destinations import Destination, destinations
 from millstream.run.running import Running
+from millstream.temporal import OutputMode
 
 if TYPE_CHECKING:
     from millstream.cli.execute import Request
@@ -38,6 +39,8 @@ def show(request: Request, running: Sequence[Running]) -> None:
 
 def _preview(console: Console, each: Running, sink: Destination) -> None:
     names = [column.name for column in each.pipeline.root.columns]
+    if each.pipeline.mode is not OutputMode.APPEND:
+        names.append("_OP")
     header = each.pipeline.sink.option("header", "true").lower() == "true"
     table = preview(sink, names, each.first_batch, header=header)
     if table is not None:

@@ -1,8 +1,8 @@
 """first, last, min_by, max_by: the value of the row that is least or greatest by another column.
 
 first and last go by event time. Of rows that are equal, `first` takes the one that came first, the
-others the one that came last, as Spark does; before that, min_by and max_by take the latest by event
-time, so that the result does not depend on the cut into batches, panes and fragments.
+others the one that came last, as Spark does. Before that, min_by and max_by take the latest by
+event time: so the cut into batches, panes and fragments does not matter.
 """
 
 from __future__ import annotations

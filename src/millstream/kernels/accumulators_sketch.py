@@ -152,7 +152,7 @@ class QuantileSketch(_Sketch):
         whole = datasketches.kll_doubles_sketch(self._k)
         for blob in sketches:
             whole.merge(datasketches.kll_doubles_sketch.deserialize(blob))
-        whole.update(values.to_numpy())
+        whole.update(values.to_numpy(writable=True))
         made: bytes = whole.serialize()
         return made
 

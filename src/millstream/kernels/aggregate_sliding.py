@@ -109,9 +109,10 @@ class SlidingStep(Step):
         if touched is not None:
             parts = parts.join(touched, on=[_KEY, _END], how="semi", maintain_order="left")
         # One number for key and window: a group by one integer is much quicker than by two.
-        first, span = panes[TIME].min(), self.window.slide
-        far = (int(panes[TIME].max() or 0) - int(first or 0) + self.window.size) // span + 1  # type: ignore[call-overload]
-        place = pl.col(_KEY).cast(pl.Int64) * far + (pl.col(_END) - first) // span
+        times, slide = panes[TIME].to_numpy(), self.window.slide
+        first = int(times.min()) if times.size else 0
+        far = (int(times.max()) - first + self.window.size) // slide + 1 if times.size else 1
+        place = pl.col(_KEY).cast(pl.Int64) * far + (pl.col(_END) - first) // slide
         keep = [pl.col(_PANE).first(), pl.col(_END).first()]
         parts = parts.with_columns(place.alias(_PLACE)).drop(_KEY)
         made = self.folding.merge(parts, [_PLACE], keep, in_order=True)

@@ -136,7 +136,11 @@ def of_operators(
     names: InputNames, derived: Collection[str], stats: Iterable[Mapping[str, Any]], rows_out: int
 ) -> Account:
     """From the statistics of all key groups, each counted since its state began."""
-    inputs = {name: InputAccount(name, derived=name in derived) for each in names for name in each}
+    inputs = {
+        name: InputAccount(name, derived=name in derived)
+        for each in reversed(names)  # from the sources to the sink
+        for name in each
+    }
     counts: dict[str, int] = {}
     for group in stats:
         own = names[group["operator"]]

@@ -18,6 +18,7 @@ from millstream.plan.nodes import (
     Input,
     IntervalJoin,
     Operator,
+    TemporalJoin,
 )
 from millstream.plan.walk import inputs_of
 from millstream.spark import operations
@@ -26,7 +27,7 @@ from millstream.spark.control import control_packets
 from millstream.spark.groups import labels
 from millstream.spark.host import PORTS, KernelHost
 from millstream.spark.inputs import host_input
-from millstream.spark.join import join_operation
+from millstream.spark.join import join_operation, temporal_operation
 from millstream.spark.operated import Operated
 from millstream.spark.operation import Operation
 from millstream.spark.packets import PACKET, packer
@@ -73,6 +74,8 @@ class Columnar:
     ) -> Operation:
         if isinstance(node, IntervalJoin):
             return join_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
+        if isinstance(node, TemporalJoin):
+            return temporal_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
         return operations.make(self.spark, node, flows[0], self.groups, clocked)
 
     def _host(self, operation: Operation, inputs: tuple[HostInput, ...], number: int) -> DataFrame:

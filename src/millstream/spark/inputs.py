@@ -12,7 +12,7 @@ from millstream.kernels.base import OP
 from millstream.plan.nodes import Input
 from millstream.spark.clock import HostInput
 from millstream.spark.groups import labels
-from millstream.spark.packets import BAD, BLOB, FROM, KEEP, NOW, PORT, Packing
+from millstream.spark.packets import BAD, BLOB, FROM, KEEP, NOW, PORT, PROGRESS, Packing
 from millstream.spark.stateless import Flow, source_of
 from millstream.spark.wire import from_wire, held, to_wire
 
@@ -53,14 +53,22 @@ def wired_as(field: Field) -> Column:
     return to_wire(F.col(f"`{field.name}`"), field.type).alias(field.wire)
 
 
-def beside(rows: Flow, clocked: bool) -> list[Column]:
-    """The columns that a packer reads and does not pack."""
+def beside(side: Input, rows: Flow, clocked: bool) -> list[Column]:
+    """The columns that a packer reads and, but for OP, does not pack."""
     names = [KEEP] if rows.filtered else []
     names += [BAD] if rows.checked else []
     names += [PORT, FROM, BLOB] if rows.upstream is not None else []
     names += [OP] if rows.changes else []
-    now = [F.unix_micros(F.current_timestamp()).alias(NOW)] if clocked else []
-    return [*(F.col(name) for name in names), *now]
+    made = [F.unix_micros(F.current_timestamp()).alias(NOW)] if clocked else []
+    if moves_apart(side, rows):
+        made.append(F.unix_micros(F.col(f"`{side.progress}`")).alias(PROGRESS))
+    return [*(F.col(name) for name in names), *made]
+
+
+def moves_apart(side: Input, rows: Flow) -> bool:
+    """Is the watermark moved by another column than the time that counts? Results of an operator
+    move it by what that one says."""
+    return side.progress is not None and rows.upstream is None
 
 
 def packing_of(number: int, side: Input, rows: Flow, groups: int, clocked: bool) -> Packing:
@@ -73,6 +81,7 @@ def packing_of(number: int, side: Input, rows: Flow, groups: int, clocked: bool)
         rows.filtered,
         rows.checked,
         clocked,
+        moves_apart(side, rows),
         rows.upstream,
         None,
         *policies,

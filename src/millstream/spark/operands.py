@@ -110,7 +110,7 @@ class Operand:
         frame = self.frame.select(
             F.unix_micros(time_of(self.side)).alias(TIME),
             *self.columns,
-            *beside(self.rows, clocked),
+            *beside(self.side, self.rows, clocked),
         )
         hashed = F.xxhash64(*keys) if keys else F.lit(0).cast("bigint")
         frame = frame.select(hashed.alias(HASH), "*")

@@ -29,6 +29,7 @@ GROUP = "_g"
 KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
 NOW = "_now"  # the batch's wall-clock time, in microseconds, as the offset log keeps it
+PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
 PORT, FROM, BLOB = "_port", "_from", "_blob"  # rows of an operator that are not its result
 
 PACKET = (
@@ -78,6 +79,7 @@ class Packing:
     filtered: bool = False  # is there a KEEP column?
     checked: bool = False  # is there a BAD column?
     clocked: bool = False  # is there a NOW column?
+    apart: bool = False  # is there a PROGRESS column?
     upstream: int | None = None  # the operator whose results these rows are
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done before the exchange
     missing_time: MissingTime = MissingTime.ERROR
@@ -124,7 +126,9 @@ def pack_chunk(packing: Packing, chunk: pa.Table) -> pa.RecordBatch:
     chunk = _drop_missing_time(packing, chunk, tally)
     top = told.watermark
     if packing.upstream is None and chunk.num_rows:
-        top = pc.max(chunk[TIME]).as_py()
+        top = pc.max(chunk[PROGRESS if packing.apart else TIME]).as_py()
+    if packing.apart:
+        chunk = chunk.drop_columns([PROGRESS])
     if packing.filtered:
         before = chunk.num_rows
         chunk = chunk.filter(chunk[KEEP]).drop_columns([KEEP])

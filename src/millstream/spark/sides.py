@@ -10,11 +10,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, TimestampType
 
-from millstream.plan.nodes import Compare, Input, IntervalJoin, Logic, Predicate
+from millstream.plan.nodes import Compare, Input, IntervalJoin, Logic, Predicate, TemporalJoin
 from millstream.spark.inputs import Field, beside, fields_of, packing_of, time_of, wired_as
 from millstream.spark.packets import GROUP, HASH, TIME, Packing
 from millstream.spark.stateless import Flow, guarded
 from millstream.spark.wire import as_hash, common_type, comparable, hashes_to_itself
+
+Join = IntervalJoin | TemporalJoin
+FLAG = "_flag"  # of a version: it ends its key's
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,14 @@ class Sides:
 
 
 def prepare(
-    spark: SparkSession, node: IntervalJoin, flows: tuple[Flow, Flow], groups: int, clocked: bool
+    spark: SparkSession, node: Join, flows: tuple[Flow, Flow], groups: int, clocked: bool
 ) -> Sides:
     compares: list[Compare] = []
-    across = _numbered(node.across, compares) if node.across and not node.only_spark else None
+    across, wheres = None, (None, None)
+    flags = (None, node.deletes if isinstance(node, TemporalJoin) else None)
+    if isinstance(node, IntervalJoin):
+        across = _numbered(node.across, compares) if node.across and not node.only_spark else None
+        wheres = (node.left_where, node.right_where)
     pairs = [(key.left, key.right) for key in node.keys]
     keys = _common_types(spark, node, flows, pairs, "The join's key")
     compared = _common_types(
@@ -62,7 +69,8 @@ def prepare(
                     [(c.left, c.right)[number] for c in compares], compared, strict=True
                 )
             ],
-            where=(node.left_where, node.right_where)[number],
+            where=wheres[number],
+            flag=flags[number],
             key_is_hash=is_hash,
             groups=groups,
             clocked=clocked,
@@ -83,7 +91,7 @@ def _numbered(predicate: Predicate, found: list[Compare]) -> Predicate:
 
 def _common_types(
     spark: SparkSession,
-    node: IntervalJoin,
+    node: Join,
     flows: tuple[Flow, Flow],
     pairs: Sequence[tuple[str, str]],
     what: str,
@@ -108,6 +116,7 @@ def _side(
     keys: list[tuple[str, DataType, DataType]],
     compared: list[tuple[str, DataType, DataType]],
     where: str | None,
+    flag: str | None,
     key_is_hash: bool,
     groups: int,
     clocked: bool,
@@ -134,6 +143,8 @@ def _side(
             for i, (text, kind, common) in enumerate(compared)
         ),
     ]
+    if flag is not None:
+        columns.append(F.coalesce(guarded(rows.sound, flag), F.lit(False)).alias(FLAG))
     held_as = _held_as(keys[0], side.alias, fields) if key_is_hash else None
     hash_from = held_as if where is None else None
     if hash_from is None:
@@ -144,7 +155,7 @@ def _side(
         key_names = tuple(f"{letter}k{i}" for i in range(len(wired)))
         columns += [key.alias(name) for key, name in zip(wired, key_names, strict=True)]
     packing = packing_of(number, side, rows, groups, clocked)
-    columns += beside(rows, clocked)
+    columns += beside(side, rows, clocked)
     return Side(frame.select(*columns), packing, fields, key_names, hash_from)
 
 
