@@ -66,23 +66,6 @@ def value_of(call: CallSpec, rows: list[Row]) -> Any:
     return simple(some) if simple is not None else _spread(call.function, some)
 
 
-# Functions that give NULL for no values.
-_OF_NOTHING = {"sum", "avg", "min", "max", "bool_and", "bool_or", "approx_percentile"}
-_SIMPLE: dict[str, Callable[[list[Any]], Any]] = {
-    "count": len,
-    "sum": sum,
-    "avg": lambda values: _average(values),
-    "min": lambda values: min(values, key=_order),
-    "max": lambda values: max(values, key=_order),
-    "bool_and": all,
-    "bool_or": any,
-    "count_distinct": lambda values: len({_plain(value) for value in values}),
-    "approx_count_distinct": lambda values: len({_plain(value) for value in values}),
-    "collect_list": lambda values: sorted((_plain(value) for value in values), key=str),
-    "collect_set": lambda values: sorted({_plain(value) for value in values}, key=str),
-}
-
-
 def _left(rows: list[Row]) -> list[Row]:
     """Rows that were not taken back."""
     left: list[Row] = []
@@ -148,6 +131,23 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, float):
         return value
     return "NaN" if math.isnan(value) else value + 0.0
+
+
+# Functions that give NULL for no values.
+_OF_NOTHING = {"sum", "avg", "min", "max", "bool_and", "bool_or", "approx_percentile"}
+_SIMPLE: dict[str, Callable[[list[Any]], Any]] = {
+    "count": len,
+    "sum": sum,
+    "avg": _average,
+    "min": lambda values: min(values, key=_order),
+    "max": lambda values: max(values, key=_order),
+    "bool_and": all,
+    "bool_or": any,
+    "count_distinct": lambda values: len({_plain(value) for value in values}),
+    "approx_count_distinct": lambda values: len({_plain(value) for value in values}),
+    "collect_list": lambda values: sorted((_plain(value) for value in values), key=str),
+    "collect_set": lambda values: sorted({_plain(value) for value in values}, key=str),
+}
 
 
 # --- windows

@@ -82,6 +82,17 @@ def test_a_decimal_that_does_not_fit_its_type_is_an_error_and_null_without_ansi(
     assert result(SUM, frame, pl.Decimal(4, 2), ansi=False) is None
 
 
+@pytest.mark.parametrize("cuts", [1, 2])
+def test_a_decimal_sum_of_too_many_digits_is_an_error_and_never_wraps(cuts: int) -> None:
+    most = "9" * 36 + ".99"
+    with pytest.raises(RunError, match="the sum of x has more than 38 digits"):
+        result(SUM, decimals(most, most, digits=38), pl.Decimal(38, 2), cuts)
+    with pytest.raises(RunError, match="the sum of x has more than 38 digits"):
+        result(SUM, decimals("-" + most, "-0.01", digits=38), pl.Decimal(38, 2), cuts)
+    frame = decimals(most, "-0.01", digits=38)
+    assert result(SUM, frame, pl.Decimal(38, 2), cuts) == Decimal("9" * 36 + ".98")
+
+
 def test_a_variance_keeps_its_digits_far_from_zero() -> None:
     frame = pl.DataFrame({"_t": range(3), "x": [1e9 + 0.5, 1e9 + 0.25, 1e9 + 0.75]})
     for cuts in (1, 3):

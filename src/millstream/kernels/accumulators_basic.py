@@ -9,9 +9,10 @@ import polars as pl
 from millstream.errors import PlanError
 from millstream.kernels.accumulators_numbers import (
     decimal_quotient,
+    rough_sum,
     summed,
     to_sum,
-    within_bigint,
+    within_type,
 )
 from millstream.kernels.accumulators_part import ROWS, WEIGHT, Accumulator
 
@@ -126,15 +127,18 @@ class Sum(_OfValues):
     def fold(self, rows: pl.DataFrame) -> list[pl.Expr]:
         if self.column("double") in rows.columns and self.column("sum") not in rows.columns:
             return _Floats(self.call, self.weighted, self.ansi).fold(rows)
-        return [*super().fold(rows), pl.col(self.column("sum")).sum()]
+        name = self.column("sum")
+        return [*super().fold(rows), pl.col(name).sum(), *rough_sum(rows[name], name)]
 
     def merge(self, partials: pl.DataFrame) -> list[pl.Expr]:
         if self.column("sum") not in partials.columns:
             return _Floats(self.call, self.weighted, self.ansi).merge(partials)
-        return [*super().merge(partials), summed(partials, self.column("sum"), self.ansi)]
+        name = self.column("sum")
+        rough = rough_sum(partials[name], name)
+        return [*super().merge(partials), summed(partials, name, self.ansi), *rough]
 
     def settle(self, partials: pl.DataFrame) -> pl.DataFrame:
-        return within_bigint(partials, self.column("sum"), str(self.call.argument))
+        return within_type(partials, self.column("sum"), str(self.call.argument))
 
     def finish(self, partials: pl.DataFrame, _kind: Any) -> pl.Expr:
         if self.column("sum") in partials.columns:

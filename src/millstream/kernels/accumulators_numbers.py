@@ -1,5 +1,9 @@
 """Exact sums. Sums of integers are kept as bigint; only where they might not fit are they made of
-128 bits, and then looked at: a bound by the greatest value and the number of rows is cheap."""
+128 bits, and then looked at: a bound by the greatest value and the number of rows is cheap.
+
+Decimals are of 128 bits already, and their sums wrap without a word. Where they might, a sum as a
+double goes with them. It is exact enough to tell: a decimal holds up to 1.0e38, 128 bits 1.7e38.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from millstream.errors import RunError
 
 _BIGINT = 2**63
 _DIGITS = 38  # that a decimal can have
+_ROUGH = " as a double"
 
 
 def to_sum(value: pl.Expr, rows: pl.DataFrame, argument: str, *, wide_if_needed: bool) -> pl.Expr:
@@ -21,6 +26,17 @@ def to_sum(value: pl.Expr, rows: pl.DataFrame, argument: str, *, wide_if_needed:
         return value.cast(pl.Decimal(_DIGITS, kind.scale))
     wide = wide_if_needed and _may_overflow(rows[argument])
     return value.cast(pl.Int128 if wide else pl.Int64)
+
+
+def rough_sum(values: pl.Series, name: str) -> list[pl.Expr]:
+    """The sum of decimals as a double, if they might be too many digits."""
+    if not values.dtype.is_decimal() or values.null_count() == values.len():
+        return []
+    digits = values.to_physical()
+    greatest = max(-int(digits.min()), int(digits.max()))  # type: ignore[arg-type]
+    if greatest * values.len() < 10**_DIGITS:
+        return []
+    return [pl.col(name).cast(pl.Float64).sum().alias(name + _ROUGH)]
 
 
 def summed(partials: pl.DataFrame, name: str, ansi: bool) -> pl.Expr:
@@ -38,8 +54,20 @@ def _may_overflow(values: pl.Series) -> bool:
     return greatest * values.len() >= _BIGINT
 
 
-def within_bigint(partials: pl.DataFrame, name: str, argument: str) -> pl.DataFrame:
-    """Sums of 128 bits as bigint, if they are."""
+def within_type(partials: pl.DataFrame, name: str, argument: str) -> pl.DataFrame:
+    """Sums as they are kept, if they fit: integers of 128 bits as bigint, decimals as they are."""
+    if name + _ROUGH in partials.columns:
+        scale = partials.schema[name].scale  # type: ignore[attr-defined]
+        digits, rough = partials[name].to_physical(), partials[name + _ROUGH]
+        limit = 10**_DIGITS
+        too_large = (digits >= limit) | (digits <= -limit)
+        if (too_large | (rough.abs() > 1.3 * 10.0 ** (_DIGITS - scale))).any():
+            raise RunError(
+                "MS-RUN-OVERFLOW",
+                f"the sum of {argument} has more than {_DIGITS} digits.",
+                fix="Round the argument to fewer digits, or sum it as a DOUBLE.",
+            )
+        return partials.drop(name + _ROUGH)
     if partials.schema.get(name) != pl.Int128:
         return partials
     sums = partials[name]

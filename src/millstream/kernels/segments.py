@@ -289,7 +289,6 @@ class SegmentLog:
                 if parts:
                     recent[segment.uid] = np.concatenate(parts)
                     live[segment.uid] = (side, segment)
-        self.manifest.recent = None
         sizes = [(uid, len(rows), live[uid][1].rows) for uid, rows in recent.items()]
         bitmaps = []
         for uid in marks.worth_a_bitmap(sizes, self._settings.recent_bytes):
@@ -299,6 +298,7 @@ class SegmentLog:
             bitmaps.append((segment, marks.to_bitmap(matched)))
             segment.bitmap = None  # its page is free to be written over
             del recent[uid]
+        self.manifest.recent = None  # not before: a segment may have been read for its bitmap
         return bitmaps, recent
 
 

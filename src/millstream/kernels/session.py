@@ -6,8 +6,8 @@
 
 A session is one row of state: its start, its end (its last row's time plus the gap) as its time,
 and its partials. Rows of a chunk that chain are folded into a fragment, which is merged as a row
-would be. Two of them are one if they overlap or touch, as in Spark and Flink. So a session closes once
-the watermark has passed its end: a row just at it could still come.
+would be. Two of them are one if they overlap or touch, as in Spark and Flink. So a session closes
+once the watermark has passed its end: a row just at it could still come.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from millstream.plan.policies import (
 from millstream.plan.predicates import conjuncts_of, filter_texts
 from millstream.plan.refuse import place_of
 from millstream.plan.scope import Reference
-from millstream.plan.times import needs_time
+from millstream.plan.times import needs_time, refuse_forgetting
 from millstream.plan.walk import operators_of
 from millstream.temporal import LateAction, Window, WindowKind
 
@@ -116,6 +116,7 @@ def _aggregate(
     over_changes = base.over_changes
     if over_changes:
         _refuse_over_changes(groups.calls, base)
+        refuse_forgetting(base.node, base.name, base.place or place)
     keeps = late.action is LateAction.SIDE_OUTPUT
     return Aggregate(
         input=base.input(time, base.columns(set(), keeps)),

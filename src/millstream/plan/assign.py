@@ -5,6 +5,7 @@ A row of a tumbling window is in one window; a row of a sliding window comes out
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from millstream.errors import Place, PlanError
@@ -17,8 +18,15 @@ from millstream.temporal import Window, WindowKind
 _STARTS = "_window_starts"
 
 
-def assigned(relation: Relation, window: Window, place: Place | None) -> Relation:
-    """The stream with `_window_start` and `_window_end`."""
+def assigned(
+    relation: Relation,
+    window: Window,
+    place: Place | None,
+    moments: Mapping[str, int] | None = None,
+) -> Relation:
+    """The stream with `_window_start` and `_window_end`, and with columns that are so many
+    microseconds after the window's end."""
+    after = {} if moments is None else dict(moments)
     if window.kind is WindowKind.SESSION or window.wall_clock:
         what = "where a session ends" if not window.wall_clock else "the time a row was read"
         raise PlanError(
@@ -32,21 +40,25 @@ def assigned(relation: Relation, window: Window, place: Place | None) -> Relatio
     columns = tuple(
         Output(relation.text(column.name), column.name, column.type)
         for column in node.columns
-        if column.name.lower() not in (WINDOW_START, WINDOW_END)
+        if column.name.lower() not in (WINDOW_START, WINDOW_END, *after)
     )
     micros = f"unix_micros({relation.text(time)})"
     since = f"{micros} - {window.offset}" if window.offset else micros
     last = f"{micros} - pmod({since}, {window.slide})"
     if window.kind is WindowKind.TUMBLING:
         start, end = f"timestamp_micros({last})", f"timestamp_micros({last} + {window.size})"
-        outputs = (*columns, _moment(start, WINDOW_START), _moment(end, WINDOW_END))
+        later = (
+            _moment(f"timestamp_micros({last} + {window.size + span})", name)
+            for name, span in after.items()
+        )
+        outputs = (*columns, _moment(start, WINDOW_START), _moment(end, WINDOW_END), *later)
         below = Select(node, outputs, alias=relation.alias, time=time, place=place)
     else:
         count = window.size // window.slide
         each = f"_nth -> timestamp_micros({last} - _nth * {window.slide}L)"
         starts = Output(f"transform(sequence(0, {count - 1}), {each})", _STARTS)
         inner = Select(node, (*columns, starts), alias=relation.alias, time=time, place=place)
-        below = _exploded(inner, relation, window)
+        below = _exploded(inner, relation, window, after)
     return replace(relation, node=replace(below, window=(WINDOW_START, WINDOW_END)))
 
 
@@ -54,7 +66,9 @@ def _moment(sql: str, name: str) -> Output:
     return Output(sql, name, "TIMESTAMP")
 
 
-def _exploded(inner: Select, relation: Relation, window: Window) -> Select:
+def _exploded(
+    inner: Select, relation: Relation, window: Window, after: Mapping[str, int]
+) -> Select:
     """A row a window. A row without a time has no windows, and stays to be dealt with."""
     own = inner.outputs[:-1]
     columns = tuple(Output(relation.text(o.name), o.name, o.type) for o in own)
@@ -68,5 +82,9 @@ def _exploded(inner: Select, relation: Relation, window: Window) -> Select:
     )
     start = relation.text(WINDOW_START)
     end = f"timestamp_micros(unix_micros({start}) + {window.size})"
-    outputs = (*columns, _moment(start, WINDOW_START), _moment(end, WINDOW_END))
+    later = (
+        _moment(f"timestamp_micros(unix_micros({start}) + {window.size + span})", name)
+        for name, span in after.items()
+    )
+    outputs = (*columns, _moment(start, WINDOW_START), _moment(end, WINDOW_END), *later)
     return Select(middle, outputs, alias=relation.alias, time=inner.time, place=inner.place)

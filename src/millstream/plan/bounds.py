@@ -1,18 +1,20 @@
 """Time bounds: which conjuncts say how far apart the event times of a pair may be.
 
 A comparison is a bound when, with everything on one side, it reads
-`right.time - left.time + constant <op> 0`. That covers every natural spelling: BETWEEN, either
+`right.time - left.time + constant <op> 0`, with the time of any one stream on the left. That covers every natural spelling: BETWEEN, either
 order of operands, intervals added on either side, and the difference of the times.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.expressions import Expressions
+from millstream.plan.gaps import OpenBounds, Times
 from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
 
@@ -25,54 +27,49 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OpenBounds:
-    """Bounds in the making; None is an end not given."""
-
-    lower: int | None = None
-    upper: int | None = None
-
-    def __and__(self, other: OpenBounds) -> OpenBounds:
-        lowers = [end for end in (self.lower, other.lower) if end is not None]
-        uppers = [end for end in (self.upper, other.upper) if end is not None]
-        return OpenBounds(max(lowers, default=None), min(uppers, default=None))
+Bound = dict[int, OpenBounds]  # by the number of the relation whose time it starts from
 
 
 @dataclass(frozen=True, slots=True)
 class _Linear:
-    """left·(left time) + right·(right time) + micros; `odd` is an interval of no fixed length."""
+    """The sum of times, by the number of their relation, each so many times, and of micros; `odd`
+    is an interval of no fixed length."""
 
-    left: int = 0
-    right: int = 0
+    times: Mapping[int, int] = field(default_factory=dict)
     micros: int = 0
     odd: exp.Expr | None = None
 
     def plus(self, other: _Linear, sign: int = 1) -> _Linear:
-        return _Linear(
-            self.left + sign * other.left,
-            self.right + sign * other.right,
-            self.micros + sign * other.micros,
-            self.odd or other.odd,
-        )
+        times = {
+            number: count
+            for number in {*self.times, *other.times}
+            if (count := self.times.get(number, 0) + sign * other.times.get(number, 0))
+        }
+        return _Linear(times, self.micros + sign * other.micros, self.odd or other.odd)
 
 
-def time_bound(
-    node: exp.Expr, expressions: Expressions, times: tuple[str, str]
-) -> OpenBounds | None:
+def time_bound(node: exp.Expr, expressions: Expressions, times: Times, right: int) -> Bound | None:
     """The bound that a conjunct says, or None if it says something else.
 
-    `times` are the event-time columns of the two relations.
+    `times` has the event times of all relations, that of the join's right side under `right`.
     """
     if isinstance(node, exp.Paren):
-        return time_bound(node.this, expressions, times)
+        return time_bound(node.this, expressions, times, right)
     if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-        low = _compared(exp.GTE, node.this, node.args["low"], expressions, times)
-        high = _compared(exp.LTE, node.this, node.args["high"], expressions, times)
-        return low & high if low and high else None
+        low = _compared(exp.GTE, node.this, node.args["low"], expressions, times, right)
+        high = _compared(exp.LTE, node.this, node.args["high"], expressions, times, right)
+        return both(low, high) if low and high else None
     for operator in _FLIPPED:
         if type(node) is operator:
-            return _compared(operator, node.this, node.expression, expressions, times)
+            return _compared(operator, node.this, node.expression, expressions, times, right)
     return None
+
+
+def both(one: Bound, other: Bound) -> Bound:
+    found = dict(one)
+    for number, bounds in other.items():
+        found[number] = found.get(number, OpenBounds()) & bounds
+    return found
 
 
 def _compared(
@@ -80,15 +77,19 @@ def _compared(
     one: exp.Expr,
     other: exp.Expr,
     expressions: Expressions,
-    times: tuple[str, str],
-) -> OpenBounds | None:
-    left, right = _linear(one, expressions, times), _linear(other, expressions, times)
-    if left is None or right is None:
+    times: Times,
+    right: int,
+) -> Bound | None:
+    before, after = _linear(one, expressions, times), _linear(other, expressions, times)
+    if before is None or after is None:
         return None
-    form = left.plus(right, -1)
-    if (form.left, form.right) == (-1, 1):
+    form = before.plus(after, -1)
+    number = next((number for number in form.times if number != right), None)
+    if number is None or len(form.times) != 2:
+        return None
+    if (form.times[number], form.times.get(right)) == (-1, 1):
         value = -form.micros
-    elif (form.left, form.right) == (1, -1):
+    elif (form.times[number], form.times.get(right)) == (1, -1):
         operator, value = _FLIPPED[operator], form.micros
     else:
         return None
@@ -102,7 +103,7 @@ def _compared(
         exp.GT: OpenBounds(lower=value + 1),
         exp.EQ: OpenBounds(value, value),
     }
-    return said[operator]
+    return {number: said[operator]}
 
 
 def no_fixed_length(node: exp.Expr, expressions: Expressions) -> PlanError:
@@ -114,7 +115,7 @@ def no_fixed_length(node: exp.Expr, expressions: Expressions) -> PlanError:
     )
 
 
-def _linear(node: exp.Expr, expressions: Expressions, times: tuple[str, str]) -> _Linear | None:
+def _linear(node: exp.Expr, expressions: Expressions, times: Times) -> _Linear | None:
     if isinstance(node, exp.Paren):
         return _linear(node.this, expressions, times)
     if isinstance(node, exp.Column):
@@ -136,14 +137,8 @@ def _linear(node: exp.Expr, expressions: Expressions, times: tuple[str, str]) ->
     return None
 
 
-def _linear_column(
-    node: exp.Column, expressions: Expressions, times: tuple[str, str]
-) -> _Linear | None:
+def _linear_column(node: exp.Column, expressions: Expressions, times: Times) -> _Linear | None:
     reference = expressions.bare(node)
-    if reference is None:
+    if reference is None or reference.origin is None or not times.is_time(reference.origin):
         return None
-    if reference.reads == ((0, times[0]),):
-        return _Linear(left=1)
-    if reference.reads == ((1, times[1]),):
-        return _Linear(right=1)
-    return None
+    return _Linear({reference.origin[0]: 1})

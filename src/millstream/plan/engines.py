@@ -15,6 +15,7 @@ from millstream.plan.nodes import (
     Pipeline,
     RowsOver,
     Source,
+    TemporalJoin,
     TopN,
 )
 from millstream.plan.walk import operators_of, sources_of
@@ -53,7 +54,7 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
 
 
 def _why_columnar(operators: tuple[Operator, ...]) -> str:
-    if all(isinstance(operator, IntervalJoin) for operator in operators):
+    if all(isinstance(operator, IntervalJoin | TemporalJoin) for operator in operators):
         return "rows are joined by key group against columnar state"
     return "rows are taken by key group against columnar state"
 
@@ -74,6 +75,8 @@ def _against_native(operators: tuple[Operator, ...], sources: tuple[Source, ...]
     match operator:
         case IntervalJoin():
             found = _against_native_join(operator)
+        case TemporalJoin():
+            found = "Spark has no temporal join of streams"
         case Aggregate():
             found = _against_native_aggregate(operator)
         case Deduplicate():
@@ -109,7 +112,7 @@ def _against_late(operator: Operator) -> str:
     if operator.late.action is LateAction.REASSIGN:
         return "Spark drops late rows before they can get another time"
     if operator.limit.max_rows is not None or operator.limit.max_bytes is not None:
-        what = "a join" if isinstance(operator, IntervalJoin) else "an operator"
+        what = "a join" if isinstance(operator, IntervalJoin | TemporalJoin) else "an operator"
         return f"Spark cannot limit the state of {what}"
     return ""
 
@@ -154,7 +157,8 @@ def _against_native_deduplicate(node: Deduplicate) -> str:
 
 
 def _called(operators: tuple[Operator, ...]) -> str:
-    only_join = len(operators) == 1 and isinstance(operators[0], IntervalJoin)
+    joins = IntervalJoin | TemporalJoin
+    only_join = len(operators) == 1 and isinstance(operators[0], joins)
     return "this join" if only_join else "this query"
 
 

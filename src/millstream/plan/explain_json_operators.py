@@ -6,14 +6,17 @@ from dataclasses import asdict
 from typing import Any
 
 from millstream.plan.join_facts import JoinFacts, SideFacts
-from millstream.plan.nodes import Aggregate, Call, Deduplicate, RowsOver, TopN
+from millstream.plan.nodes import Aggregate, Call, Deduplicate, Input, RowsOver, TopN
 from millstream.plan.operator_facts import Facts, OperatorFacts
+from millstream.plan.temporal_facts import TemporalFacts
 from millstream.temporal import LatePolicy, StateLimit, Window
 
 
 def operator_data(facts: Facts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     if isinstance(facts, JoinFacts):
         return _join(facts, nodes)
+    if isinstance(facts, TemporalFacts):
+        return _temporal(facts, nodes)
     node = facts.operator
     match node:
         case Aggregate():
@@ -89,13 +92,39 @@ def _common(facts: OperatorFacts, node: dict[str, Any]) -> dict[str, Any]:
         "late": _late(operator.late),
         "limit": _limit(operator.limit),
         "comes_out": list(facts.comes_out),
-        "input": {
-            "alias": operator.input.alias,
-            "time": operator.input.time,
-            "delay_us": operator.input.delay,
-            "columns_held": list(operator.input.used),
-            "node": node,
-        },
+        "input": _input(operator.input, node),
+    }
+
+
+def _input(side: Input, node: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "alias": side.alias,
+        "time": side.time,
+        "delay_us": side.delay,
+        "columns_held": list(side.used),
+        "node": node,
+    }
+
+
+def _temporal(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    join = facts.join
+    return {
+        "kind": "temporal_join",
+        "how": str(join.how),
+        "keys": [{"left": key.left, "right": key.right} for key in join.keys],
+        "direction": str(join.direction),
+        "tolerance_us": join.tolerance,
+        "deletes": join.deletes,
+        "version": facts.version,
+        "strategy": str(facts.strategy),
+        "held": list(facts.held),
+        "state": facts.state,
+        "sides": [
+            _input(side, node) for side, node in zip((join.left, join.right), nodes, strict=True)
+        ],
+        "late": _late(join.late),
+        "limit": _limit(join.limit),
+        "comes_out": list(facts.comes_out),
     }
 
 

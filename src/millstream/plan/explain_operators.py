@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.plan.blocks import Block, labelled
-from millstream.plan.join_facts import JoinFacts, SideFacts, moved, name_of
+from millstream.plan.join_facts import JoinFacts, moved, name_of
 from millstream.plan.nodes import (
     Aggregate,
     Call,
@@ -15,6 +15,7 @@ from millstream.plan.nodes import (
     TopN,
 )
 from millstream.plan.operator_facts import Facts, OperatorFacts
+from millstream.plan.temporal_facts import TemporalFacts
 from millstream.plan.walk import bottom_of
 from millstream.temporal import LateAction, LatePolicy, StateLimit, format_span
 
@@ -22,6 +23,8 @@ from millstream.temporal import LateAction, LatePolicy, StateLimit, format_span
 def operator_block(facts: Facts, children: tuple[Block, ...]) -> Block:
     if isinstance(facts, JoinFacts):
         return _join(facts, children)
+    if isinstance(facts, TemporalFacts):
+        return _temporal(facts, children)
     node = facts.operator
     match node:
         case Aggregate():
@@ -158,12 +161,27 @@ def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
         told.append(("retention", format_span(join.retention)))
     told += [("late", late_text(join.late)), ("limit", limit_text(join.limit))]
     told += labelled("comes out", facts.comes_out)
-    title = f"Interval join, {join.how}: {_called(left)}, {_called(right)}"
+    title = f"Interval join, {join.how}: {_of(join.left)}, {_of(join.right)}"
     return Block(title, tuple(told), children)
 
 
-def _called(side: SideFacts) -> str:
-    return side.name if side.name == side.alias else f"{side.name} {side.alias}"
+def _temporal(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
+    join = facts.join
+    told = [
+        ("key", " and ".join(f"{key.left} = {key.right}" for key in join.keys)),
+        ("version", facts.version),
+        *([("deletes", join.deletes)] if join.deletes else []),
+        ("watermark", f"the lesser of {_clock(join.left)} and {_clock(join.right)}"),
+        *labelled("held", facts.held),
+        ("state", facts.state),
+        ("columns", f"held of {name_of(join.left.node, join.left.alias)}: {_used(join.left)}"),
+        ("", f"held of {name_of(join.right.node, join.right.alias)}: {_used(join.right)}"),
+        ("late", late_text(join.late)),
+        ("limit", limit_text(join.limit)),
+        *labelled("comes out", facts.comes_out),
+    ]
+    title = f"Temporal join, {join.how}: {_of(join.left)}, {_of(join.right)}"
+    return Block(title, tuple(told), children)
 
 
 def _used(side: Input) -> str:

@@ -48,8 +48,13 @@ class Expressions:
         return frozenset(read for reference in self._references(node) for read in reference.reads)
 
     def sides(self, node: exp.Expr) -> frozenset[int]:
-        """The numbers of the relations that an expression reads."""
+        """The numbers of the operator's inputs that an expression reads."""
         return frozenset(number for number, _ in self.reads(node))
+
+    def origins(self, node: exp.Expr) -> frozenset[int]:
+        """The numbers in FROM of the relations that an expression reads."""
+        found = (reference.origin for reference in self._references(node))
+        return frozenset(origin[0] for origin in found if origin)
 
     def bare(self, node: exp.Expr) -> Reference | None:
         """The reference, if the expression is nothing but a column."""

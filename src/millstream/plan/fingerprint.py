@@ -23,6 +23,7 @@ from millstream.plan.nodes import (
     RowsOver,
     Select,
     Source,
+    TemporalJoin,
     TopN,
 )
 from millstream.plan.walk import operators_of, sources_of
@@ -108,6 +109,8 @@ def _operator(operator: Operator) -> dict[str, Any]:
     match operator:
         case IntervalJoin():
             return {"operator": "join", **_join(operator)}
+        case TemporalJoin():
+            return {"operator": "temporal join", **_temporal(operator)}
         case Aggregate():
             return {"operator": "aggregate", **_aggregate(operator)}
         case Deduplicate():
@@ -139,6 +142,18 @@ def _join(join: IntervalJoin) -> dict[str, Any]:
         "predicate": join.across_sql,
         "kernel predicate": _predicate(join.across),
         "retention": _span(join.retention),
+    }
+
+
+def _temporal(join: TemporalJoin) -> dict[str, Any]:
+    return {
+        "type": str(join.how),
+        "key": [f"{key.left} = {key.right}" for key in join.keys],
+        "direction": str(join.direction),
+        "tolerance": _span(join.tolerance),
+        "deletes": join.deletes,
+        "left": _side(join.left),
+        "right": _side(join.right),
     }
 
 
@@ -175,6 +190,7 @@ def _side(side: Input, more: dict[str, Any] | None = None) -> dict[str, Any]:
         "alias": side.alias,
         "input": _stream(side.node),
         "time": side.time,
+        **({} if side.progress is None else {"progress": side.progress}),
         "delay": format_span(side.delay),
         **(more or {}),
         "columns held": list(side.used),

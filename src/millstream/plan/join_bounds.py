@@ -7,25 +7,28 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.bounds import OpenBounds, no_fixed_length, time_bound
+from millstream.plan.bounds import Bound, no_fixed_length, time_bound
 from millstream.plan.expressions import Expressions
+from millstream.plan.gaps import OpenBounds, Times
 from millstream.plan.nodes import JoinType
 from millstream.plan.refuse import place_of
-from millstream.plan.scope import Relation, Scope
+from millstream.plan.scope import Scope
 from millstream.sql.intervals import interval_micros
 from millstream.sql.statements import Property
 from millstream.temporal import Bounds, format_span, parse_span
 
 
-def within(query: exp.Select, clause: exp.Join, scope: Scope) -> OpenBounds:
-    first = query.args["from_"].this.args.get("within")
-    if first:
+def refuse_within_first(query: exp.Select, scope: Scope) -> None:
+    if first := query.args["from_"].this.args.get("within"):
         raise PlanError(
             "MS-PLAN-WITHIN",
             "WITHIN stands after the first table.",
             fix="Write it after the joined table: JOIN … WITHIN INTERVAL 5 MINUTES ON …",
             place=place_of(first, scope.text),
         )
+
+
+def within(clause: exp.Join, scope: Scope) -> OpenBounds:
     second = clause.this.args.get("within")
     if second is None:
         return OpenBounds()
@@ -43,17 +46,14 @@ def property_bounds(properties: Mapping[str, Property]) -> OpenBounds:
 
 
 def refuse_bound_in_where(
-    filters: list[exp.Expr],
-    given: OpenBounds,
-    expressions: Expressions,
-    times: tuple[str, str],
-    how: JoinType,
+    filters: list[exp.Expr], expressions: Expressions, times: Times, right: int, how: JoinType
 ) -> None:
-    if (given.lower is not None and given.upper is not None) or how.left_only:
+    """Refuse a bound in WHERE of an outer join that has none in ON."""
+    if how.left_only:
         return
     for term in filters:
         expressions.check(term)
-        if time_bound(term, expressions, times):
+        if time_bound(term, expressions, times, right):
             raise PlanError(
                 "MS-PLAN-BOUND-IN-WHERE",
                 f"the time bound of a {how.upper()} JOIN stands in WHERE, "
@@ -63,24 +63,35 @@ def refuse_bound_in_where(
             )
 
 
+def chosen_time(given: Bound, times: Times, rather: int) -> int:
+    """The number of the left time that a join goes by: one that its bound names from both ends, or
+    one from which the bounds of the joins below lead there."""
+    numbers = sorted(times.in_order, key=lambda number: number != rather)
+    for number in numbers:
+        if number in given and given[number].closed:
+            return number
+    for number in numbers:
+        if times.after(number, given).closed:
+            return number
+    return next((number for number in numbers if number in given), numbers[0])
+
+
 def closed(
-    given: OpenBounds,
-    left: Relation,
-    right: Relation,
-    times: tuple[str, str],
-    place: Place | None,
+    given: OpenBounds, names: tuple[str, str], texts: tuple[str, str], place: Place | None
 ) -> Bounds:
-    one, other = left.text(times[0]), right.text(times[1])
-    join = f"join of {left.name} and {right.name}"
+    """The bound, or the reason why it is none. `texts` are the times that it is between."""
+    one, other = texts
+    left, right = names
+    join = f"join of {left} and {right}"
     if given.lower is None and given.upper is None:
         cause = f"{join} has no time bound, so every row would be kept for ever."
         fix = f"Add AND {other} BETWEEN {one} AND {one} + INTERVAL 24 HOURS to ON, "
-        fix += f"or WITHIN INTERVAL 5 MINUTES after {right.name}."
+        fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, or a WINDOW."
     elif given.upper is None:
-        cause = f"{join} has no upper time bound, so rows of {left.name} would be kept for ever."
+        cause = f"{join} has no upper time bound, so rows of {left} would be kept for ever."
         fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON."
     elif given.lower is None:
-        cause = f"{join} has no lower time bound, so rows of {right.name} would be kept for ever."
+        cause = f"{join} has no lower time bound, so rows of {right} would be kept for ever."
         fix = f"Add AND {other} >= {one} to ON."
     else:
         bounds = Bounds(given.lower, given.upper)

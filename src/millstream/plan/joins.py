@@ -1,125 +1,117 @@
-"""A join of two streams in a query becomes an IntervalJoin, or is refused with the reason."""
+"""The joins of a FROM clause, in the order they are written: each an operator over the one before,
+or refused with the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from millstream.errors import Place, PlanError
-from millstream.plan.expressions import Expressions
-from millstream.plan.holds import lag_of
-from millstream.plan.join_bounds import closed, property_bounds, refuse_bound_in_where, within
-from millstream.plan.join_properties import retention_of
-from millstream.plan.nodes import Input, IntervalJoin, JoinType
-from millstream.plan.policies import late_policy, limit_of
-from millstream.plan.predicates import Conjuncts, conjuncts_of, filter_texts, sort_conjuncts
+from millstream.errors import Place, PlanError, PropertyError
+from millstream.plan.chain import PlannedJoin
+from millstream.plan.interval_joins import plan_interval
+from millstream.plan.join_asked import JoinAsked
+from millstream.plan.join_bounds import refuse_within_first
+from millstream.plan.join_filters import Step, filters_by_step
+from millstream.plan.join_kinds import JoinKind
+from millstream.plan.join_left import Left, first_of, result_of
+from millstream.plan.names import same
+from millstream.plan.nodes import JoinType
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.scope import Relation, Scope
-from millstream.plan.system import with_hidden
-from millstream.plan.times import needs_time, refuse_changes
-from millstream.plan.using import merged_columns, using_bounds, using_keys
+from millstream.plan.tables import Table
+from millstream.plan.temporal_joins import plan_temporal
+from millstream.plan.window_joins import plan_window
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
-from millstream.temporal import LateAction
+from millstream.temporal import Window
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedJoin:
-    """A join, the scope its users see, and what is left of WHERE to filter its output with."""
+class Joined:
+    """One JOIN: what it is, the stream that it joins, and the table that this is, if it is one."""
 
-    join: IntervalJoin
-    scope: Scope
-    where: tuple[str, ...]
-    reads: frozenset[tuple[int, str]]
-
-    def used_by(self, reads: Collection[tuple[int, str]]) -> IntervalJoin:
-        """The join, its inputs knowing which of their columns are read by it and its users."""
-        every = self.join.late.action is LateAction.SIDE_OUTPUT
-        sides = []
-        for number, side in enumerate((self.join.left, self.join.right)):
-            used = {name for index, name in {*reads, *self.reads} if index == number}
-            node = with_hidden(side.node, {*used, side.time})
-            names = tuple(c.name for c in node.columns if every or c.name in used)
-            sides.append(replace(side, node=node, used=names, delay=lag_of(node)))
-        return replace(self.join, left=sides[0], right=sides[1])
+    clause: exp.Join
+    kind: JoinKind
+    right: Relation
+    table: Table | None = None
+    windows: tuple[Window | None, Window | None] = (None, None)
 
 
-def plan_join(
+def plan_joins(
     query: exp.Select,
-    relations: tuple[Relation, Relation],
+    first: Relation,
+    joined: list[Joined],
     properties: Mapping[str, Property],
     text: SourceText,
     sinks: Collection[str],
 ) -> PlannedJoin:
-    """Plan the query's one join. `sinks` are the names that 'late.sink' may say."""
-    left, right = relations
-    (clause,) = query.args["joins"]
-    place = place_of(clause, text, left.place)
-    how = _join_type(clause, place)
-    for side in relations:
-        refuse_changes(side.node, side.name, "a join", side.place or place)
-    times = _event_time(left, place), _event_time(right, place)
-    both = Scope(relations, text)
-    merged = merged_columns(clause, both, how)
-    scope = Scope(relations[:1] if how.left_only else relations, text, merged)
-    where = query.args.get("where")
-    filters = list(conjuncts_of(where.this)) if where else []
-    terms = list(conjuncts_of(clause.args.get("on")))
-    inner = how is JoinType.INNER
-    found = sort_conjuncts(
-        terms + (filters if inner else []),
-        Expressions(Scope(relations, text, merged) if inner else both),
-        times,
-        inner=inner,
-    )
-    keys = tuple(using_keys(clause, both)) + tuple(found.keys)
-    if not keys:
-        raise PlanError(
-            "MS-PLAN-NO-KEY",
-            f"join of {left.name} and {right.name} has no key.",
-            fix=f"Add an equality of both sides to ON, such as {left.alias}.id = {right.alias}.id.",
-            place=place,
-        )
-    given = (
-        found.bounds
-        & using_bounds(clause, both)
-        & within(query, clause, both)
-        & property_bounds(properties)
-    )
-    if not inner:
-        refuse_bound_in_where(filters, given, Expressions(scope), times, how)
-    bounds = closed(given, left, right, times, place)
-    join = IntervalJoin(
-        left=Input(left.alias, left.node, times[0], 0, ()),
-        right=Input(right.alias, right.node, times[1], 0, ()),
-        how=how,
-        keys=keys,
-        bounds=bounds,
-        left_where=found.left_where,
-        right_where=found.right_where,
-        across=found.predicate,
-        across_sql=" AND ".join(found.across_texts) or None,
-        only_spark=found.only_spark,
-        late=late_policy(properties, sinks),
-        retention=retention_of(properties, bounds),
-        limit=limit_of(properties),
-        place=place,
-    )
-    return PlannedJoin(join, scope, *_filter(found, filters, Expressions(scope), inner))
+    """Plan the joins of a query. `sinks` are the names that 'late.sink' may say."""
+    refuse_within_first(query, Scope((first,), text))
+    _refuse_same_names(first, joined)
+    if len(joined) > 1:
+        _refuse_join_properties(properties)
+    steps = []
+    for each in joined:
+        how = _join_type(each.clause, place_of(each.clause, text, first.place))
+        inner = how is JoinType.INNER and each.kind is not JoinKind.TEMPORAL
+        steps.append(Step(each.clause, each.right, how, inner))
+    filters = filters_by_step(query, first, steps, text)
+    aliases = {first.alias.lower(), *(each.right.alias.lower() for each in joined)}
+    place = place_of(joined[0].clause, text, first.place)
+    left = first_of(first, place, text)
+    for step, each, terms in zip(steps, joined, filters, strict=True):
+        asked = JoinAsked(step, terms, properties, sinks, place_of(each.clause, text, first.place))
+        planned = _plan_one(left, each, asked)
+        left = result_of(planned, aliases, text, _window_of(left, each))
+    return planned
 
 
-def _filter(
-    found: Conjuncts, filters: list[exp.Expr], expressions: Expressions, inner: bool
-) -> tuple[tuple[str, ...], frozenset[tuple[int, str]]]:
-    """What filters the output, and the columns that it and the predicates across read."""
-    if inner:
-        return tuple(found.after), frozenset(found.reads)
-    # The WHERE of an outer join drops rows that the join must keep in view: it is never pushed.
-    outer = filter_texts(filters, expressions)
-    reads = {read for term in filters for read in expressions.reads(term)}
-    return outer, frozenset(found.reads | reads)
+def _plan_one(left: Left, joined: Joined, asked: JoinAsked) -> PlannedJoin:
+    match joined.kind:
+        case JoinKind.INTERVAL:
+            return plan_interval(left, asked)
+        case JoinKind.WINDOW:
+            return plan_window(left, joined.windows, asked)
+        case JoinKind.TEMPORAL:
+            return plan_temporal(left, joined.table, asked)
+
+
+def _window_of(left: Left, joined: Joined) -> Window | None:
+    """The window that the rows of a join's result are in, if one is the same for both sides."""
+    if joined.kind is JoinKind.TEMPORAL:
+        return None
+    one, other = joined.windows
+    return other if joined.kind is JoinKind.WINDOW and one in (None, other) else None
+
+
+def _refuse_same_names(first: Relation, joined: list[Joined]) -> None:
+    seen = [first.alias]
+    for each in joined:
+        alias = each.right.alias
+        if any(same(alias, other) for other in seen):
+            what = "both sides of the join are" if len(joined) == 1 else "two streams of FROM are"
+            raise PlanError(
+                "MS-PLAN-DUPLICATE-NAME",
+                f"{what} called {first.alias if len(joined) == 1 else alias}.",
+                fix="Give each an alias.",
+                place=each.right.place,
+            )
+        seen.append(alias)
+
+
+def _refuse_join_properties(properties: Mapping[str, Property]) -> None:
+    for name, item in properties.items():
+        if name.startswith("join."):
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                f"'{name}' does not say which join it is for, and the query has several.",
+                fix="Write the bounds of each join in its ON, or as WITHIN."
+                if name.endswith("_bound")
+                else "Leave it out, or put each join in a query of its own.",
+                place=item.place,
+            )
 
 
 def _join_type(clause: exp.Join, place: Place | None) -> JoinType:
@@ -145,7 +137,3 @@ def _join_type(clause: exp.Join, place: Place | None) -> JoinType:
     if kind not in ("", "INNER", "OUTER", "CROSS"):
         raise not_yet(f"{kind} JOIN", place)
     return JoinType(side.lower()) if side else JoinType.INNER
-
-
-def _event_time(relation: Relation, place: Place | None) -> str:
-    return needs_time(relation.name, relation.node, relation.time, relation.place or place)

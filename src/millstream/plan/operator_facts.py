@@ -13,8 +13,10 @@ from millstream.plan.nodes import (
     IntervalJoin,
     Operator,
     RowsOver,
+    TemporalJoin,
     TopN,
 )
+from millstream.plan.temporal_facts import TemporalFacts, temporal_facts
 from millstream.temporal import Emit, Window, WindowKind, format_span
 
 
@@ -27,13 +29,15 @@ class OperatorFacts:
     comes_out: tuple[str, ...]
 
 
-Facts = JoinFacts | OperatorFacts
+Facts = JoinFacts | TemporalFacts | OperatorFacts
 
 
 def facts_of(operator: Operator) -> Facts:
     match operator:
         case IntervalJoin():
             return join_facts(operator)
+        case TemporalJoin():
+            return temporal_facts(operator)
         case Aggregate():
             return _aggregate(operator)
         case Deduplicate():
@@ -68,9 +72,10 @@ def _clock(node: Aggregate) -> str:
 
 def _window_held(node: Aggregate, window: Window) -> tuple[str, ...]:
     end = "its end" if not node.lateness else f"its end + {format_span(node.lateness)}"
-    what = "a session" if window.kind is WindowKind.SESSION else "a window"
+    session = window.kind is WindowKind.SESSION
+    what, comes_to = ("a session", "passes") if session else ("a window", "reaches")
     why = "as 'window.lateness' asks" if node.lateness else "when no row can change it any more"
-    return (f"{what} is held until {_clock(node)} reaches {end}, {why}",)
+    return (f"{what} is held until {_clock(node)} {comes_to} {end}, {why}",)
 
 
 def _window_state(node: Aggregate, window: Window) -> str:
@@ -112,7 +117,9 @@ def _aggregate_comes_out(node: Aggregate) -> tuple[str, ...]:
     what = "session" if node.window and node.window.kind is WindowKind.SESSION else "window"
     group = f"a {what}'s row" if node.window else "a group's row"
     if node.emit is Emit.FINAL:
-        first = f"a {what} once, when {_clock(node)} reaches its end"
+        first = f"a window once, when {_clock(node)} reaches its end"
+        if what == "session":  # a row just at its end would still be of it
+            first = f"a session once, when {_clock(node)} has passed its end"
         if not node.lateness:
             return (first,)
         again = "a row that comes after it, within the allowed lateness, puts out the pair"

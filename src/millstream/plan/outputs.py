@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expressions
-from millstream.plan.nodes import WINDOW_END, WINDOW_START, IntervalJoin, JoinType, Output
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.scope import Reference, Scope
 
@@ -89,20 +89,26 @@ def _starred(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item
         number, _ = scope.relation(item.table, place)
         numbers = [number]
     else:
-        for merged in scope.merged.values():
-            output = Output(merged.text, merged.column.name, merged.column.type)
-            bare = Reference(merged.text, 0, 0, merged.reads, merged.column, False)
-            yield Item(output, frozenset(merged.reads), bare, place)
-        hidden = set(scope.merged)
+        yield from _shared(scope, place, last=False)
+        hidden = set(scope.shared_names(last=False))
     for number in numbers:
         relation = scope.relations[number]
         for column in relation.columns if relation.listed is None else relation.listed:
             if column.name.lower() in hidden:
                 continue
-            text, reads = relation.text(column.name), ((number, column.name),)
-            bare = Reference(text, 0, 0, reads, column, False)
-            output = Output(text, column.name, column.type)
-            yield Item(output, frozenset(reads), bare, place)
+            bare = scope.refer(number, column)
+            output = Output(bare.text, column.name, column.type)
+            yield Item(output, frozenset(bare.reads), bare, place)
+    if not isinstance(item, exp.Column):
+        yield from _shared(scope, place, last=True)
+
+
+def _shared(scope: Scope, place: Place | None, *, last: bool) -> Iterator[Item]:
+    for name in scope.shared_names(last=last):
+        bare = scope.shared(name)
+        assert bare is not None
+        output = Output(bare.text, bare.column.name, bare.column.type)
+        yield Item(output, frozenset(bare.reads), bare, place)
 
 
 def distinct(items: list[Item], scope: Scope, place: Place | None) -> tuple[Output, ...]:
@@ -127,8 +133,9 @@ def distinct(items: list[Item], scope: Scope, place: Place | None) -> tuple[Outp
 
 
 def _new_name(item: Item, scope: Scope) -> str:
-    numbers = {number for number, _ in item.reads}
-    if len(numbers) == 1:
+    origin = item.bare.origin if item.bare else None
+    numbers = {origin[0]} if origin else {number for number, _ in item.reads}
+    if len(numbers) == 1 and 0 <= min(numbers) < len(scope.relations):
         return f"{scope.relations[numbers.pop()].alias}_{item.output.name}"
     return f"{item.output.name}_2"
 
@@ -146,13 +153,3 @@ def carrying_window(items: list[Item]) -> tuple[str, str] | None:
     """The outputs that are nothing but a window's start and end, if both are there."""
     start, end = (carrying(items, ((0, name),)) for name in (WINDOW_START, WINDOW_END))
     return (start, end) if start and end else None
-
-
-def join_time(join: IntervalJoin, items: list[Item]) -> str | None:
-    """An event time that no row of the result lacks; an outer join pads one or both sides."""
-    left, right = (0, join.left.time), (1, join.right.time)
-    if join.how is JoinType.FULL:
-        return None
-    if join.how is JoinType.RIGHT:
-        return carrying(items, (right,))
-    return carrying(items, (left, right) if join.how is JoinType.INNER else (left,))

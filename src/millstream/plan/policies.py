@@ -24,10 +24,15 @@ class Kind:
     takes: tuple[str, ...]
     no_late: str = ""
     no_ttl: str = ""
+    joins: bool = False
 
 
 _NO_TTL = "its windows are let go when they close"
-JOIN = Kind("a join", (*_LATE, *_LIMITS), no_ttl="?")
+JOIN = Kind("a join", (*_LATE, *_LIMITS), joins=True)
+WINDOW_JOIN = Kind("a window join", (*_LATE, "window.lateness", *_LIMITS), "", _NO_TTL, joins=True)
+TEMPORAL_JOIN = Kind(
+    "a temporal join", (*_LATE, "temporal.direction", "temporal.tolerance", *_LIMITS), joins=True
+)
 WINDOW = Kind("a windowed query", (*_LATE, "window.lateness", *_LIMITS), no_ttl=_NO_TTL)
 CLOCK_WINDOW = Kind("a query with windows of the clock", _LIMITS, "rows come on time", _NO_TTL)
 GROUP = Kind(
@@ -48,15 +53,17 @@ def refuse_unused(properties: Mapping[str, Property], *kinds: Kind) -> None:
         if name in _ANYWHERE or any(name in kind.takes for kind in kinds):
             continue
         if name.startswith("join."):
-            if JOIN not in kinds:
+            if not any(kind.joins for kind in kinds):
                 raise _unused(f"'{name}' is for a join, and this query has none.", "join", item)
             continue
+        if name.startswith("temporal."):
+            raise _unused(f"'{name}' is for a temporal join, and this query has none.", "join", item)
         if not kinds:
             what = "for what keeps state, and this query keeps none"
             raise _unused(f"'{name}' is {what}.", "join, aggregate or DISTINCT", item)
         kind = kinds[0]
         if name == "state.ttl":
-            if kind is JOIN:
+            if kind.joins and kind is not WINDOW_JOIN:
                 raise not_yet(f"'{name}' = '{item.value}' of a join", item.place)
             raise _leave(f"{kind.name} needs no '{name}': {kind.no_ttl}.", item)
         if name == "window.lateness":

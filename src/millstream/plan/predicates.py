@@ -8,8 +8,9 @@ from typing import Literal
 
 from sqlglot import exp
 
-from millstream.plan.bounds import OpenBounds, time_bound
+from millstream.plan.bounds import Bound, both, time_bound
 from millstream.plan.expressions import Expressions, all_of
+from millstream.plan.gaps import Times
 from millstream.plan.nodes import Compare, Key, Logic, Predicate
 from millstream.plan.refuse import not_yet, place_of
 
@@ -31,7 +32,8 @@ _LEFT, _RIGHT = frozenset((0,)), frozenset((1,))
 class Conjuncts:
     """What the conjuncts of a join say, each in the one place it belongs to."""
 
-    bounds: OpenBounds = field(default_factory=OpenBounds)
+    bounds: Bound = field(default_factory=dict)
+    timed: list[tuple[exp.Expr, frozenset[int]]] = field(default_factory=list)  # what says them
     keys: list[Key] = field(default_factory=list)
     one_side: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     across: list[Predicate] = field(default_factory=list)
@@ -39,6 +41,8 @@ class Conjuncts:
     only_spark: bool = False
     after: list[str] = field(default_factory=list)  # to filter the join's output with
     reads: set[tuple[int, str]] = field(default_factory=set)  # by across_texts and after
+    key_reads: set[tuple[int, str]] = field(default_factory=set)
+    key_origins: set[int] = field(default_factory=set)  # relations that the keys are of
 
     @property
     def left_where(self) -> str | None:
@@ -68,9 +72,10 @@ def conjuncts_of(node: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def sort_conjuncts(
-    terms: list[exp.Expr], expressions: Expressions, times: tuple[str, str], *, inner: bool
+    terms: list[exp.Expr], expressions: Expressions, times: Times, right: int, *, inner: bool
 ) -> Conjuncts:
-    """Sort the terms. In an inner join, one that depends on chance or a clock filters pairs."""
+    """Sort the terms. In an inner join, one that depends on chance or a clock filters pairs. Bounds
+    are between `times`, that of the join's right side and one of the others."""
     found = Conjuncts()
     for term in terms:
         expressions.check(term)
@@ -81,15 +86,26 @@ def sort_conjuncts(
         if inner and (not sides or not expressions.steady(term)):
             found.after.append(text)
             found.reads |= expressions.reads(term)
-        elif bound := time_bound(term, expressions, times):
-            found.bounds &= bound
+        elif bound := time_bound(term, expressions, times, right):
+            found.bounds = both(found.bounds, bound)
+            found.timed.append((term, frozenset(bound)))
         elif len(sides) == 1 and expressions.steady(term):
             found.one_side[next(iter(sides))].append(text)
         elif key := _key(term, expressions):
             found.keys.append(key)
+            found.key_reads |= expressions.reads(term)
+            found.key_origins |= expressions.origins(term)
         else:
             _sort_across(term, text, expressions, found)
     return found
+
+
+def go_by(found: Conjuncts, number: int, expressions: Expressions) -> None:
+    """The join goes by the time of one relation: bounds from other times are predicates of pairs,
+    too."""
+    for term, numbers in found.timed:
+        if numbers != {number}:
+            _sort_across(term, conjunct_text(term, expressions), expressions, found)
 
 
 def conjunct_text(term: exp.Expr, expressions: Expressions) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -50,18 +50,21 @@ class Reference:
     text: str  # Spark SQL that takes the place of the characters start…end
     start: int
     end: int
-    reads: tuple[tuple[int, str], ...]  # (number of the relation, column)
+    reads: tuple[tuple[int, str], ...]  # (number of the operator's input, column)
     column: Column
     has_fields: bool  # do fields of a struct follow?
+    origin: tuple[int, str] | None = None  # the relation's number in FROM and its column
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A column that USING makes one: its text and what it reads."""
+    """A column that both sides share, by USING or as their window: its text and what it reads."""
 
     text: str
     reads: tuple[tuple[int, str], ...]
     column: Column
+    origin: tuple[int, str] | None = None
+    last: bool | None = False  # does `*` have it after all others? None: not at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,24 @@ class Scope:
     def plain(self) -> bool:
         return any(relation.plain for relation in self.relations)
 
+    def refer(self, number: int, column: Column) -> Reference:
+        """A column of a relation."""
+        origin = (number, column.name)
+        return Reference(
+            self.relations[number].text(column.name), 0, 0, (origin,), column, False, origin
+        )
+
+    def shared(self, name: str) -> Reference | None:
+        """The column of that name which both sides of a join share."""
+        found = self.merged.get(name.lower())
+        if found is None:
+            return None
+        return Reference(found.text, 0, 0, found.reads, found.column, False, found.origin)
+
+    def shared_names(self, *, last: bool) -> tuple[str, ...]:
+        """Names of shared columns, in lower case: those first in `*`, or those last."""
+        return tuple(name for name, found in self.merged.items() if found.last is last)
+
     def resolve(self, column: exp.Column) -> Reference:
         """The meaning of a column reference, by Spark's rules: a qualifier goes before a struct."""
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
@@ -92,13 +113,11 @@ class Scope:
             for number, relation in enumerate(self.relations):
                 found = relation.column(names[1]) if same(relation.alias, names[0]) else None
                 if found:
-                    text = relation.text(found.name)
+                    known = self.refer(number, found)
                     end = parts[1].meta["end"]
-                    reads = ((number, found.name),)
-                    return Reference(text, start, end, reads, found, len(names) > 2)
-        if found_merged := self.merged.get(names[0].lower()):
-            merged = found_merged
-            return Reference(merged.text, start, end, merged.reads, merged.column, len(names) > 1)
+                    return replace(known, start=start, end=end, has_fields=len(names) > 2)
+        if shared := self.shared(names[0]):
+            return replace(shared, start=start, end=end, has_fields=len(names) > 1)
         owners = [
             (number, found)
             for number, relation in enumerate(self.relations)
@@ -106,8 +125,8 @@ class Scope:
         ]
         if len(owners) == 1:
             number, found = owners[0]
-            text = self.relations[number].text(found.name)
-            return Reference(text, start, end, ((number, found.name),), found, len(names) > 1)
+            known = self.refer(number, found)
+            return replace(known, start=start, end=end, has_fields=len(names) > 1)
         place = place_of(column, self.text)
         if owners:
             raise _ambiguous(names[0], [self.relations[number] for number, _ in owners], place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.errors import Place, PlanError
-from millstream.plan.nodes import IntervalJoin, JoinType, Select, Source
+from millstream.plan.nodes import Aggregate, IntervalJoin, JoinType, Select, Source, TopN
 from millstream.plan.walk import bottom_of, operators_of, retracts
 
 
@@ -31,6 +31,20 @@ def needs_time(name: str, node: Source | Select, time: str | None, place: Place 
         cause = f"{below.name}, which {name} is made of, has no watermark."
         fix = f"Declare one in {below.name}, and select its column unchanged."
     raise PlanError("MS-PLAN-NO-WATERMARK", cause, fix=fix, place=place)
+
+
+def refuse_forgetting(node: Source | Select, name: str, place: Place | None) -> None:
+    """Refuse a stream that takes rows back but forgets some: a group that was let go and comes back
+    is told as new, and whoever adds up would count it twice."""
+    below = bottom_of(node)
+    if isinstance(below, Aggregate | TopN) and below.retracts and below.ttl is not None:
+        raise PlanError(
+            "MS-PLAN-RETRACT",
+            f"{name} lets groups go after 'state.ttl' without taking them back, so one that comes "
+            "again would count twice.",
+            fix=f"Write 'state.ttl' = 'forever' in the query of {name}, or give it a WINDOW.",
+            place=place,
+        )
 
 
 def refuse_changes(node: Source | Select, name: str, operator: str, place: Place | None) -> None:

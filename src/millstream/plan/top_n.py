@@ -33,7 +33,7 @@ from millstream.plan.predicates import conjuncts_of, filter_texts
 from millstream.plan.rank_limit import Limit, limit_in
 from millstream.plan.refuse import place_of
 from millstream.plan.scope import Reference, Relation, Scope
-from millstream.plan.times import needs_time
+from millstream.plan.times import needs_time, refuse_forgetting
 from millstream.plan.walk import bottom_of, operators_of
 from millstream.sql.spans import span_of
 from millstream.sql.statements import Property
@@ -67,6 +67,7 @@ def plan_ranking(tree: exp.Select, base: Base, asked: Asked) -> Select:
     if not frame.order:
         fix = "Add ORDER BY to its OVER."
         raise _refused("ROW_NUMBER() has no order, so its numbers mean nothing.", fix, place)
+    refuse_forgetting(base.node, base.name, base.place or place)
     columns = {column.name.lower() for column in base.node.columns}
     rank = _own_alias(tree) or _RANK
     rank = _RANK if rank.lower() in columns else rank

@@ -4,60 +4,96 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millstream.errors import PlanError
-from millstream.plan.bounds import OpenBounds
+from millstream.errors import Place, PlanError
+from millstream.plan.bounds import Bound
+from millstream.plan.gaps import NONE_APART, Times
 from millstream.plan.names import nearest, same
-from millstream.plan.nodes import Column, JoinType, Key
+from millstream.plan.nodes import JoinType, Key
 from millstream.plan.refuse import place_of
-from millstream.plan.scope import Merged, Scope
+from millstream.plan.scope import Merged, Reference, Relation, Scope
+
+Pair = tuple[Reference, Reference]
 
 
-def using_keys(clause: exp.Join, scope: Scope) -> list[Key]:
-    """The keys; the event times, if USING names both, are a bound and no key."""
-    left, right = scope.relations
+def using_pairs(clause: exp.Join, both: Scope) -> list[Pair]:
+    """The columns of both sides that USING names. The right side is the scope's last relation."""
     return [
-        Key(left.text(one.name), right.text(other.name))
-        for one, other in _using_columns(clause, scope)
-        if (one.name, other.name) != (left.time, right.time)
+        (_left(identifier, both), _right(identifier, both))
+        for identifier in clause.args.get("using") or []
     ]
 
 
-def using_bounds(clause: exp.Join, scope: Scope) -> OpenBounds:
+def using_keys(pairs: list[Pair], times: Times) -> list[Key]:
+    """The keys; the event times, if USING names both, are a bound and no key."""
+    return [Key(one.text, other.text) for one, other in pairs if not _are_times(one, other, times)]
+
+
+def using_bounds(pairs: list[Pair], times: Times) -> Bound:
     """USING the event times of both sides says that they are equal."""
-    left, right = scope.relations
-    pairs = [(one.name, other.name) for one, other in _using_columns(clause, scope)]
-    return OpenBounds(0, 0) if (left.time, right.time) in pairs else OpenBounds()
+    return {
+        one.origin[0]: NONE_APART
+        for one, other in pairs
+        if one.origin and _are_times(one, other, times)
+    }
 
 
-def merged_columns(clause: exp.Join, scope: Scope, how: JoinType) -> dict[str, Merged]:
-    left, right = scope.relations
+def _are_times(one: Reference, other: Reference, times: Times) -> bool:
+    return times.is_time(one.origin) and times.is_time(other.origin)
+
+
+def merged_columns(pairs: list[Pair], how: JoinType) -> dict[str, Merged]:
     merged = {}
-    for one, other in _using_columns(clause, scope):
-        texts = left.text(one.name), right.text(other.name)
-        reads = (0, one.name), (1, other.name)
+    for one, other in pairs:
         if how is JoinType.FULL:
-            item = Merged(f"coalesce({texts[0]}, {texts[1]})", reads, one)
-        elif how is JoinType.RIGHT:
-            item = Merged(texts[1], reads[1:], other)
+            text, reads = f"coalesce({one.text}, {other.text})", (*one.reads, *other.reads)
+            item = Merged(text, reads, one.column)
         else:
-            item = Merged(texts[0], reads[:1], one)
-        merged[one.name.lower()] = item
+            kept = other if how is JoinType.RIGHT else one
+            item = Merged(kept.text, kept.reads, kept.column, kept.origin)
+        merged[one.column.name.lower()] = item
     return merged
 
 
-def _using_columns(clause: exp.Join, scope: Scope) -> list[tuple[Column, Column]]:
-    pairs = []
-    for identifier in clause.args.get("using") or []:
-        found = []
-        for relation in scope.relations:
-            column = next((c for c in relation.columns if same(c.name, identifier.name)), None)
-            if column is None:
-                raise PlanError(
-                    "MS-PLAN-UNKNOWN-COLUMN",
-                    f"{relation.alias} has no column {identifier.name}, which USING names.",
-                    fix=nearest(identifier.name, [c.name for c in relation.columns]),
-                    place=place_of(identifier, scope.text),
-                )
-            found.append(column)
-        pairs.append((found[0], found[1]))
-    return pairs
+def _left(identifier: exp.Expr, both: Scope) -> Reference:
+    name = identifier.name
+    if shared := both.shared(name):
+        return shared
+    left = both.relations[:-1]
+    found = [
+        (number, column)
+        for number, relation in enumerate(left)
+        for column in relation.columns
+        if same(column.name, name)
+    ]
+    place = place_of(identifier, both.text)
+    if not found:
+        raise _missing(name, left, place)
+    if len(found) > 1:
+        owners = [left[number].alias for number, _ in found]
+        raise PlanError(
+            "MS-PLAN-AMBIGUOUS",
+            f"{name}, which USING names, is a column of {' and of '.join(owners)}.",
+            fix=f"Join those with USING ({name}), too, or write ON.",
+            place=place,
+        )
+    return both.refer(*found[0])
+
+
+def _right(identifier: exp.Expr, both: Scope) -> Reference:
+    right, name = both.relations[-1], identifier.name
+    found = next((column for column in right.columns if same(column.name, name)), None)
+    if found is None:
+        raise _missing(name, (right,), place_of(identifier, both.text))
+    return both.refer(len(both.relations) - 1, found)
+
+
+def _missing(name: str, relations: tuple[Relation, ...], place: Place | None) -> PlanError:
+    owners = " and ".join(relation.alias for relation in relations)
+    verb = "has" if len(relations) == 1 else "have"
+    known = [column.name for relation in relations for column in relation.columns]
+    return PlanError(
+        "MS-PLAN-UNKNOWN-COLUMN",
+        f"{owners} {verb} no column {name}, which USING names.",
+        fix=nearest(name, known),
+        place=place,
+    )

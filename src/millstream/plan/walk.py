@@ -6,13 +6,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from millstream.plan.nodes import Input, IntervalJoin, Job, Node, Operator, Select, Source
+from millstream.plan.nodes import (
+    Input,
+    IntervalJoin,
+    Job,
+    Node,
+    Operator,
+    Select,
+    Source,
+    TemporalJoin,
+)
 
 Stream = TypeVar("Stream", bound=Node)
 
 
 def inputs_of(operator: Operator) -> tuple[Input, ...]:
-    if isinstance(operator, IntervalJoin):
+    if isinstance(operator, IntervalJoin | TemporalJoin):
         return operator.left, operator.right
     return (operator.input,)
 
@@ -84,7 +93,7 @@ def _changed(node: Stream, change: Callable[[Source], Source]) -> Stream:
         changed = change(node)
     elif isinstance(node, Select):
         changed = replace(node, input=_changed(node.input, change))
-    elif isinstance(node, IntervalJoin):
+    elif isinstance(node, IntervalJoin | TemporalJoin):
         left, right = (_side(side, change) for side in (node.left, node.right))
         changed = replace(node, left=left, right=right)
     else:

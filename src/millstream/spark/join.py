@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from millstream.kernels.interval_join import IntervalJoin as IntervalJoinKernel
 from millstream.kernels.interval_join import IntervalJoinSpec
 from millstream.kernels.specs import TemporalJoinSpec
+from millstream.kernels.temporal_join import TemporalJoin as TemporalJoinKernel
 from millstream.plan.nodes import IntervalJoin, Key, TemporalJoin
 from millstream.spark.inputs import Field
 from millstream.spark.operated import LateInput
@@ -55,8 +56,6 @@ def temporal_operation(
     groups: int,
     clocked: bool,
 ) -> Operation:
-    from millstream.kernels.temporal_join import TemporalJoin as TemporalJoinKernel
-
     sides = prepare(spark, node, flows, groups, clocked)
     both = (sides.left, sides.right)
     spec = TemporalJoinSpec(

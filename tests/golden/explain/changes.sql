@@ -17,7 +17,7 @@ GROUP BY customer_id WITH ('state.ttl' = '7d');
 
 CREATE SINK spread AS
 SELECT n, COUNT(*) AS customers FROM (
-  SELECT customer_id, COUNT(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '7d')) x
+  SELECT customer_id, COUNT(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
 GROUP BY n WITH ('state.ttl' = 'forever');
 
 CREATE SINK leaders AS

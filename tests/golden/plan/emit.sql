@@ -28,7 +28,7 @@ SELECT order_id FROM orders WITH ('output.mode' = 'retract')
 -->   source orders
 
 -- an aggregate over rows that are taken back
-SELECT n, count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x GROUP BY n WITH ('state.ttl' = 'forever')
+SELECT n, count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x GROUP BY n WITH ('state.ttl' = 'forever')
 --> mode retract
 --> select
 -->   k0 AS n : BIGINT
@@ -130,7 +130,7 @@ SELECT user_id, count(*) AS n FROM clicks GROUP BY user_id WITH ('state.ttl' = '
 --> MS-PLAN-NO-WATERMARK at line 1, column 66: 'state.ttl' goes by the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
 
 -- a list over rows that are taken back is as long as what is below
-SELECT collect_list(n) AS l FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x
+SELECT collect_list(n) AS l FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
 --> mode retract
 --> select
 -->   a0 AS l : ARRAY<BIGINT>
@@ -146,3 +146,9 @@ SELECT collect_list(n) AS l FROM (SELECT customer_id, count(*) AS n FROM orders 
 -->           call count(*) AS a0 : BIGINT
 -->           ttl 1d
 -->           input orders, time event_time, used none
+
+-- over groups that are let go without being taken back
+SELECT n, count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x GROUP BY n WITH ('state.ttl' = 'forever')
+
+-- the first rows of groups that are let go
+SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 10 WITH ('state.ttl' = 'forever')

@@ -185,7 +185,7 @@ SELECT order_id, total FROM (SELECT order_id, total, ROW_NUMBER() OVER (PARTITIO
 -->           source orders
 
 -- over rows that are taken back
-SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 10 WITH ('state.ttl' = 'forever')
+SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 10 WITH ('state.ttl' = 'forever')
 --> mode retract
 --> select
 -->   customer_id AS customer_id : STRING

@@ -1,0 +1,63 @@
+"""CREATE TABLE as a stream of versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.errors import PlanError, PropertyError
+from millstream.plan.declare import source_from
+from millstream.plan.names import nearest, quote, same
+from millstream.plan.nodes import Source
+from millstream.sql.properties import Where, check
+from millstream.sql.statements import CreateTable
+
+_OF_OTHER_TABLES = ("lookup.", "refresh.")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A versioned table: a stream of rows, each in force from its own time on until the next of its
+    primary key. `op` is the column that tells what a row does, of a changelog."""
+
+    source: Source
+    primary_key: tuple[str, ...]
+    op: str | None = None
+
+    def deletes(self, alias: str) -> str | None:
+        """True of a row that ends its key's version."""
+        return f"{quote(alias)}.{quote(self.op)} <=> '-D'" if self.op else None
+
+    def filter(self, alias: str) -> str | None:
+        """The old value of a change says nothing that the new one does not."""
+        return f"NOT {quote(alias)}.{quote(self.op)} <=> '-U'" if self.op else None
+
+
+def table_of(statement: CreateTable) -> Table:
+    properties = check(Where.TABLE, statement.properties)
+    for name, item in properties.items():
+        if name.startswith(_OF_OTHER_TABLES):
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                f"'{name}' is for a table that is looked up, and {statement.name} is versioned.",
+                fix="Leave it out.",
+                place=item.place,
+            )
+    given = properties.pop("changelog.op", None)
+    return Table(
+        source_from(statement, properties),
+        tuple(_column(name, statement) for name in statement.primary_key),
+        _column(given.value, statement, "'changelog.op'") if given else None,
+    )
+
+
+def _column(name: str, statement: CreateTable, what: str = "the primary key") -> str:
+    known = [column.name for column in statement.columns]
+    found = next((column for column in known if same(column, name)), None)
+    if found is None:
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-COLUMN",
+            f"{statement.name} has no column {name}, which {what} names.",
+            fix=nearest(name, known),
+            place=statement.place,
+        )
+    return found

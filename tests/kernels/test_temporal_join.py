@@ -1,0 +1,350 @@
+"""The temporal join by example, and the host that its tests share."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import polars as pl
+import pytest
+from tests.kernels.host import check_account
+from tests.kernels.temporal_oracle import Bag, Join, Row
+
+from millstream.errors import StateError
+from millstream.kernels import rows as cache
+from millstream.kernels.base import Clock, StepResult
+from millstream.kernels.memory import MemoryState
+from millstream.kernels.temporal_join import COUNTS, TemporalJoin, TemporalJoinSpec
+from millstream.plan.nodes import Direction, JoinType
+from millstream.temporal import (
+    BEGIN_OF_TIME,
+    END_OF_TIME,
+    LateAction,
+    LatePolicy,
+    OnLimit,
+    StateLimit,
+)
+
+Hash = Callable[[Row], int]
+
+
+def own_hash(row: Row) -> int:
+    return hash(row.key)
+
+
+def integer_key(row: Row) -> int:
+    return cast("int", row.key[1])
+
+
+def colliding_hash(row: Row) -> int:
+    return len(str(row.key)) % 2
+
+
+def spec_of(join: Join, **more: object) -> TemporalJoinSpec:
+    return TemporalJoinSpec(
+        join.how, ("l_k1", "l_k2"), ("r_k1", "r_k2"), ("l_id", "l_k2"), ("r_id",),
+        join.direction, join.tolerance, deletes="r_ends", **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def frame_of(rows: Sequence[Row], side: int, hashing: Hash) -> pl.DataFrame:
+    one = "lr"[side]
+    frame = pl.DataFrame(
+        [(row.t, *row.key, row.id, None if None in row.key else hashing(row)) for row in rows],
+        schema={
+            "_t": pl.Int64,
+            f"{one}_k1": pl.String,
+            f"{one}_k2": pl.Int64,
+            f"{one}_id": pl.Int64,
+            "_h": pl.Int64,
+        },
+        orient="row",
+    )
+    if side == 1:
+        frame = frame.with_columns(pl.Series("r_ends", [row.ends for row in rows], pl.Boolean))
+    return frame
+
+
+@dataclass
+class Host:
+    """Watermark: the least over the sides of the greatest time seen less the side's delay."""
+
+    types: ClassVar[Mapping[str, Any]] = {"l_id": pl.Int64, "l_k2": pl.Int64, "r_id": pl.Int64}
+
+    join: TemporalJoin
+    delays: tuple[int, int] = (0, 0)
+    hashing: Hash = own_hash
+    trouble: random.Random | None = None  # decides when caches are lost and batches are retried
+    state: MemoryState = field(default_factory=MemoryState)
+    tops: list[int] = field(default_factory=lambda: [BEGIN_OF_TIME, BEGIN_OF_TIME])
+    clock: Clock = field(default_factory=lambda: Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
+    last: StepResult = field(default_factory=StepResult)
+
+    def feed(self, rows: Sequence[Row], versions: Sequence[Row], end: bool = False) -> Bag:
+        inputs = {}
+        for side, came in enumerate((rows, versions)):
+            self.tops[side] = max([self.tops[side], *(row.t for row in came)])
+            if came or self._sometimes():  # an empty frame and none must mean the same
+                inputs[side] = frame_of(came, side, self.hashing)
+        marks = [
+            BEGIN_OF_TIME if top == BEGIN_OF_TIME else top - delay
+            for top, delay in zip(self.tops, self.delays, strict=True)
+        ]
+        after = END_OF_TIME if end else max(self.clock.after, min(marks))
+        self.clock = Clock(self.clock.after, after)
+        if self._sometimes():
+            self._failed_attempt(inputs)
+        if self._sometimes():
+            cache.forget_all()
+        before = self.state.copy() if self._sometimes() else None
+        self.last = self.join.step(self.state, inputs, self.clock)
+        check_account(self.last)
+        if before is not None:  # the batch again, from where it began
+            again = self.join.step(before, inputs, self.clock)
+            assert again.counts == self.last.counts
+            assert self._bag(again) == self._bag(self.last)
+            self.state = before
+        return self._bag(self.last)
+
+    def finish(self) -> Bag:
+        return self.feed([], [], end=True)
+
+    def _failed_attempt(self, inputs: dict[int, pl.DataFrame]) -> None:
+        """The batch was run, perhaps in part and with other rows, and its writes were not kept."""
+        assert self.trouble
+        other = {
+            side: frame.sample(fraction=self.trouble.random(), seed=self.trouble.randrange(99))
+            for side, frame in inputs.items()
+        }
+        self.join.step(self.state.copy(), other, self.clock)
+
+    def _sometimes(self) -> bool:
+        return self.trouble is not None and self.trouble.random() < 0.3
+
+    def _bag(self, result: StepResult) -> Bag:
+        out: Bag = Counter()
+        for frame in result.main:
+            assert frame.schema == self.types
+            out.update(frame.select("l_id", "r_id").rows())
+        return out
+
+
+A, B = ("a", 1), ("b", 1)
+
+
+def host_of(
+    how: JoinType = JoinType.INNER,
+    direction: Direction = Direction.BACKWARD,
+    tolerance: int | None = None,
+    **more: object,
+) -> Host:
+    return Host(TemporalJoin(spec_of(Join(how, direction, tolerance), **more), Host.types))
+
+
+def versions(*times: int) -> list[Row]:
+    """Of one key, each with its time for an id."""
+    return [Row(t, t, A) for t in times]
+
+
+def test_a_row_meets_the_version_in_force_at_its_time_once_the_watermark_has_passed_it() -> None:
+    host = host_of()
+    rows = [Row(0, 9, A), Row(1, 10, A), Row(2, 19, A), Row(3, 20, A)]
+    assert host.feed(rows, versions(10, 20)) == {(1, 10): 1, (2, 10): 1}
+    assert host.feed([Row(4, 21, A)], versions(30)) == {(3, 20): 1}
+
+
+def test_a_version_may_come_after_the_row_that_needs_it() -> None:
+    host = host_of()
+    assert not host.feed([Row(0, 10, A), Row(1, 20, A)], versions(1))
+    assert host.feed([], versions(5, 11)) == {(0, 5): 1}
+    assert host.feed([], versions(20)) == {}
+    assert host.finish() == {(1, 20): 1}
+
+
+def test_of_versions_of_one_time_the_last_to_come_counts_in_a_batch_and_between_batches() -> None:
+    host = host_of()
+    host.feed([Row(0, 5, A)], [Row(1, 5, A), Row(2, 5, A)])
+    host.feed([Row(1, 5, A)], [Row(3, 5, A), Row(4, 5, A)])
+    assert host.last.counts["right.held"] == 1
+    assert host.finish() == {(0, 4): 1, (1, 4): 1}
+
+
+def test_a_deleted_key_has_no_version_until_the_next_one_and_is_let_go() -> None:
+    host = host_of(JoinType.LEFT)
+    ends = [Row(1, 0, A), Row(2, 10, A, ends=True), Row(3, 0, B), Row(4, 20, A)]
+    rows = [Row(t, t, A) for t in (9, 10, 19, 20)]
+    assert host.feed([*rows, Row(21, 21, B)], ends) == {(9, 1): 1, (10, None): 1, (19, None): 1}
+    assert host.finish() == {(20, 4): 1, (21, 3): 1}
+    host = host_of(JoinType.LEFT)
+    host.feed([Row(0, 15, A)], [*ends[:3], Row(5, 15, B)])
+    assert host.last.counts["right.held"] == 1  # the last of b alone
+    assert host.finish() == {(0, None): 1}
+
+
+def test_a_version_older_than_the_tolerance_does_not_count_and_is_let_go() -> None:
+    host = host_of(JoinType.LEFT, tolerance=5)
+    rows = [Row(0, 15, A), Row(1, 16, A)]
+    assert host.feed(rows, [Row(10, 10, A), Row(11, 16, B)]) == {(0, 10): 1}
+    assert host.last.counts["right.held"] == 1  # no row at 15 can come any more
+    assert host.finish() == {(1, None): 1}
+
+
+def test_a_row_in_time_that_is_already_due_comes_out_at_once() -> None:
+    host = host_of()
+    assert host.feed([Row(0, 10, A), Row(1, 12, A)], versions(3, 11)) == {(0, 3): 1}
+    assert host.last.counts["left.held"] == 1
+
+
+def test_forward_meets_the_first_version_at_or_after_the_row_and_no_delete() -> None:
+    host = host_of(JoinType.LEFT, Direction.FORWARD, 10)
+    came = [*versions(5, 8), Row(6, 6, A, ends=True), Row(9, 9, A), Row(9, 9, A, ends=True)]
+    assert host.feed([Row(0, 5, A), Row(1, 6, A)], came) == {(0, 5): 1}
+    assert not host.feed([Row(2, 8, A)], [])  # at 8 another may still come
+    assert host.feed([Row(3, 9, A), Row(4, 19, A)], versions(19)) == {(1, 8): 1, (2, 8): 1}
+    assert host.finish() == {(3, 19): 1, (4, 19): 1}
+    assert host.last.counts["state_rows"] == 0
+
+
+def test_forward_without_a_version_waits_for_the_tolerance() -> None:
+    host = host_of(JoinType.LEFT, Direction.FORWARD, 10)
+    assert not host.feed([Row(0, 5, A), Row(1, 15, B)], [Row(0, 15, B)])
+    assert host.feed([Row(2, 16, B)], [Row(1, 16, A)]) == {(0, None): 1, (1, 0): 1}
+
+
+def test_nearest_meets_the_nearer_version_and_the_one_before_if_both_are_as_near() -> None:
+    host = host_of(JoinType.LEFT, Direction.NEAREST, 10)
+    rows = [Row(t, t, A) for t in (9, 14, 15, 16, 31)]
+    assert host.feed(rows, versions(10, 20, 41)) == {
+        (9, 10): 1, (14, 10): 1, (15, 10): 1, (16, 20): 1,
+    }  # fmt: skip
+    assert host.finish() == {(31, 41): 1}
+
+
+def test_nearest_comes_out_once_no_version_ahead_can_be_nearer_than_the_one_before() -> None:
+    host = host_of(JoinType.LEFT, Direction.NEAREST, 100)
+    assert not host.feed([Row(0, 50, A), Row(1, 52, B)], [Row(47, 47, A), Row(0, 52, B)])
+    # The row at 50 now carries its version, which itself has made room for a later one.
+    assert host.last.counts["left.held"] == 2
+    assert host.feed([Row(2, 53, B)], [Row(1, 53, B)]) == {(0, 47): 1, (1, 0): 1}
+
+
+def test_a_keyless_row_comes_out_at_once_where_it_is_kept_and_is_counted_elsewhere() -> None:
+    host = host_of(JoinType.LEFT)
+    assert host.feed([Row(0, 1, ("a", None))], [Row(0, 1, (None, 1))]) == {(0, None): 1}
+    counts = host.last.counts
+    assert (counts["left.accepted"], counts["left.expired"], counts["left.missing_key"]) == (
+        1,
+        1,
+        0,
+    )
+    assert (counts["right.accepted"], counts["right.missing_key"]) == (0, 1)
+    inner = host_of()
+    assert not inner.feed([Row(0, 1, ("a", None))], [])
+    assert inner.last.counts["left.missing_key"] == 1
+
+
+def test_a_key_that_is_null_in_part_meets_nothing_even_if_it_has_a_hash() -> None:
+    host = host_of(JoinType.LEFT)
+    rows, came = ([Row(0, 1, ("a", None))], [Row(0, 1, ("a", None))])
+    frames = {0: frame_of(rows, 0, own_hash), 1: frame_of(came, 1, own_hash)}
+    frames = {side: frame.with_columns(_h=pl.lit(7)) for side, frame in frames.items()}
+    result = host.join.step(MemoryState(), frames, Clock(BEGIN_OF_TIME, 5))
+    assert result.main[0].rows() == [(0, None, None)]
+
+
+def test_late_rows_are_counted_and_given_on_request() -> None:
+    host = host_of(JoinType.LEFT, late=LatePolicy(LateAction.SIDE_OUTPUT))
+    host.feed([Row(0, 50, A)], versions(50))
+    host.feed([Row(1, 49, A), Row(2, 50, A)], versions(40))
+    counts = host.last.counts
+    assert (counts["left.late"], counts["right.late"]) == (1, 1)
+    assert host.last.late[0].select("l_id", "_t", "_lateness").rows() == [(1, 49, 1)]
+    assert host.last.late[1].select("r_id", "_t", "_lateness").rows() == [(40, 40, 10)]
+    assert host.finish() == {(0, 50): 1, (2, 50): 1}
+
+
+def test_late_rows_within_the_budget_may_move_to_the_watermark() -> None:
+    host = host_of(late=LatePolicy(LateAction.REASSIGN, budget=10))
+    host.feed([Row(0, 50, A)], versions(50))
+    host.feed([Row(1, 40, A), Row(2, 39, A)], [Row(7, 45, A)])
+    counts = host.last.counts
+    assert (counts["left.reassigned"], counts["left.late"], counts["right.reassigned"]) == (1, 1, 1)
+    assert host.finish() == {(0, 7): 1, (1, 7): 1}
+
+
+def test_one_version_of_each_key_is_held_however_many_came() -> None:
+    host = host_of()
+    for start in range(0, 3000, 100):
+        times = range(start, start + 100)
+        host.feed([Row(start + 99, start + 99, A)], [Row(t, t, ("k", t % 3)) for t in times])
+    assert host.last.counts["right.held"] == 3
+    assert host.last.counts["right.expired"] == 2997
+
+
+def test_state_over_its_limit_fails_and_says_what_to_do() -> None:
+    host = host_of(limit=StateLimit(max_rows=2))
+    with pytest.raises(StateError) as failure:
+        host.feed([], versions(1, 2, 3))
+    assert str(failure.value) == (
+        "MS-STATE-LIMIT: a key group of the temporal join holds 3 rows, its limit is 2. Raise "
+        "'state.max_rows', hold rows for less time, or set 'state.on_limit' = 'evict' to let "
+        "the oldest rows go."
+    )
+    assert host.state.stored_bytes == 0
+
+
+def test_a_waiting_row_that_must_go_comes_out_alone() -> None:
+    host = host_of(JoinType.LEFT, limit=StateLimit(max_rows=1, on_limit=OnLimit.EVICT))
+    assert host.feed([Row(0, 5, A), Row(1, 6, A)], []) == {(0, None): 1}
+    assert host.last.counts["left.evicted"] == 1
+
+
+def test_a_step_in_which_nothing_happens_reads_one_value_and_writes_nothing() -> None:
+    host = host_of()
+    host.feed([Row(0, 10, A), Row(1, 50, A)], versions(1, 30))
+    host.feed([], [Row(31, 31, B)])
+    host.state.calls.clear()
+    assert not host.feed([], [])
+    assert host.state.calls == {"get": 1}
+
+
+def test_counts_go_on_where_a_restarted_process_took_over() -> None:
+    host = host_of(JoinType.LEFT)
+    host.feed([Row(0, 10, A), Row(1, 20, B)], versions(1, 20))
+    host.join = TemporalJoin(host.join.spec, Host.types)
+    cache.forget_all()
+    host.finish()
+    counts = host.last.counts
+    assert set(counts) == set(COUNTS)
+    assert {name: counts[name] for name in ("matches", "unmatched", "lookups", "peak_rows")} == {
+        "matches": 1, "unmatched": 1, "lookups": 2, "peak_rows": 2,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", ["backward", "forward"])
+@pytest.mark.parametrize("tolerance", [40, 4000])
+def test_many_rows_and_hot_keys_give_what_a_batch_join_gives(strategy: Any, tolerance: int) -> None:
+    count = 30_000
+    numbers = pl.Series(range(count))
+    key = (numbers * numbers % 997 % 50).alias("l_k")
+    left = pl.DataFrame({"_t": numbers * 10, "l_k": key, "l_id": numbers, "_h": key})
+    key = (numbers * numbers % 991 % 50).alias("r_k")
+    right = pl.DataFrame({"_t": numbers * 10 + 3, "r_k": key, "r_id": numbers, "_h": key})
+    spec = TemporalJoinSpec(
+        JoinType.LEFT, ("l_k",), ("r_k",), ("l_id",), ("r_id",), Direction(strategy), tolerance
+    )
+    join, state, before = TemporalJoin(spec, {"r_id": pl.Int64}), MemoryState(), BEGIN_OF_TIME
+    out = []
+    for start in range(0, count + 1, 6000):
+        inputs = {0: left[start : start + 6000], 1: right[start : start + 6000]}
+        after = END_OF_TIME if start == count else (start + 6000) * 10 - 100
+        out += join.step(state, inputs, Clock(before, after)).main
+        before = after
+    expected = left.join_asof(
+        right, on="_t", by_left="l_k", by_right="r_k", strategy=strategy, tolerance=tolerance,
+        check_sortedness=False,
+    )  # fmt: skip
+    assert pl.concat(out).sort("l_id").equals(expected.select("l_id", "r_id").sort("l_id"))
