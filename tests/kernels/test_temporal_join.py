@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import polars as pl
@@ -17,6 +17,7 @@ from millstream.errors import StateError
 from millstream.kernels import rows as cache
 from millstream.kernels.base import Clock, StepResult
 from millstream.kernels.memory import MemoryState
+from millstream.kernels.segments import NULL_HASH
 from millstream.kernels.temporal_join import COUNTS, TemporalJoin, TemporalJoinSpec
 from millstream.plan.nodes import Direction, JoinType
 from millstream.temporal import (
@@ -206,6 +207,43 @@ def test_forward_meets_the_first_version_at_or_after_the_row_and_no_delete() -> 
     assert host.feed([Row(3, 9, A), Row(4, 19, A)], versions(19)) == {(1, 8): 1, (2, 8): 1}
     assert host.finish() == {(3, 19): 1, (4, 19): 1}
     assert host.last.counts["state_rows"] == 0
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_a_held_version_that_is_replaced_in_the_step_it_is_needed_in_counts_no_more(
+    direction: Direction,
+) -> None:
+    host = host_of(JoinType.LEFT, direction, 10)
+    host.feed([Row(0, 9, A), Row(1, 5, B)], [Row(1, 9, A), Row(2, 5, B)])
+    assert host.feed([Row(2, 20, B)], [Row(3, 9, A), Row(4, 20, B)]) == {(0, 3): 1}
+    host = host_of(JoinType.LEFT, direction, 10)
+    host.feed([Row(0, 9, A)], [Row(1, 9, A)])
+    assert host.feed([Row(1, 30, B)], [Row(2, 9, A, ends=True), Row(3, 30, B)]) == {(0, None): 1}
+
+
+@pytest.mark.parametrize("direction", [Direction.FORWARD, Direction.NEAREST])
+def test_a_version_at_the_watermark_counts_once_the_watermark_has_passed_it(
+    direction: Direction,
+) -> None:
+    host = host_of(JoinType.LEFT, direction, 100)
+    # It may yet be replaced.
+    assert not host.feed([Row(0, 5, A), Row(1, 12, B)], [Row(0, 1, B), *versions(9)])
+    result = host.join.step(host.state, {}, Clock(9, 10))
+    assert [frame.rows() for frame in result.main] == [[(0, 1, 9)]]
+
+
+def test_only_rows_of_its_key_wake_for_a_version_whatever_their_hashes_look_like_in_state() -> None:
+    spec = replace(
+        spec_of(Join(JoinType.LEFT, Direction.NEAREST, 100)),
+        left_keys=("l_k2",), right_keys=("r_k2",), key_is_hash=True,
+    )  # fmt: skip
+    host = Host(TemporalJoin(spec, Host.types), hashing=integer_key)
+    other = ("a", 1 ^ NULL_HASH)
+    assert not host.feed([Row(0, 5, A), Row(1, 50, other)], [Row(6, 6, ("a", 2))])
+    assert host.feed([], [Row(7, 7, A), Row(10, 10, A)]) == {(0, 7): 1}
+    assert host.last.counts["left.held"] == 1
+    assert host.feed([], [Row(49, 49, other), Row(60, 60, other)]) == {}
+    assert host.finish() == {(1, 49): 1}
 
 
 def test_forward_without_a_version_waits_for_the_tolerance() -> None:

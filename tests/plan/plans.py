@@ -20,6 +20,7 @@ from millstream.plan.nodes import (
     RowsOver,
     Select,
     Source,
+    TemporalJoin,
     TopN,
 )
 from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
@@ -84,7 +85,7 @@ def error_of(sql: str) -> str:
 def describe(sql: str) -> str:
     """The plan of a query, or the error that planning it gives."""
     try:
-        pipeline = plan(sql)
+        pipeline = job(sql).pipelines[-1] if sql.startswith("CREATE") else plan(sql)
         mode = [] if pipeline.mode is OutputMode.APPEND else [f"mode {pipeline.mode}"]
         return "\n".join([*mode, *_node(pipeline.root)])
     except MillstreamError as error:
@@ -107,6 +108,8 @@ def _node(node: Node) -> Iterator[str]:
         yield from (f"  {line}" for line in _node(node.input))
     elif isinstance(node, IntervalJoin):
         yield from _join(node)
+    elif isinstance(node, TemporalJoin):
+        yield from _temporal(node)
     else:
         yield from _operator(node)
 
@@ -156,7 +159,9 @@ def _span(micros: int | None) -> str:
 
 
 def _join(join: IntervalJoin) -> Iterator[str]:
-    yield f"{join.how} join {join.bounds}"
+    windows = "" if join.windows is None else " of " + " and ".join(map(str, join.windows))
+    lateness = f", lateness {format_span(join.lateness)}" if join.lateness else ""
+    yield f"{join.how} join {join.bounds}{windows}{lateness}"
     for key in join.keys:
         yield f"  key {key.left} = {key.right}"
     facts = {
@@ -172,10 +177,22 @@ def _join(join: IntervalJoin) -> Iterator[str]:
     yield from (f"  {line}" for line in _side("right", join.right))
 
 
+def _temporal(join: TemporalJoin) -> Iterator[str]:
+    within = "" if join.tolerance is None else f" within {format_span(join.tolerance)}"
+    yield f"{join.how} temporal join, {join.direction}{within}"
+    for key in join.keys:
+        yield f"  key {key.left} = {key.right}"
+    if join.deletes:
+        yield f"  deletes {join.deletes}"
+    yield from (f"  {line}" for line in _side("left", join.left))
+    yield from (f"  {line}" for line in _side("right", join.right))
+
+
 def _side(which: str, side: Input) -> Iterator[str]:
     lag = f" - {format_span(side.delay)}" if isinstance(side.node, Select) and side.delay else ""
     used = ", ".join(side.used) or "none"
-    yield f"{which} {side.alias}, time {side.time}{lag}, used {used}"
+    moved = f" moved by {side.progress}" if side.progress else ""
+    yield f"{which} {side.alias}, time {side.time}{moved}{lag}, used {used}"
     if isinstance(side.node, Select):
         yield from (f"  {line}" for line in _node(side.node))
 

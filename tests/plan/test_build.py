@@ -283,7 +283,8 @@ def test_a_query_alone_goes_back_to_python() -> None:
         ),
         (
             "CREATE TABLE x (k STRING); CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NOT-YET at line 1, column 59: reading the table x cannot be run yet.",
+            "MS-PLAN-NOT-YET at line 1, column 59: reading the table x cannot be run yet. For "
+            "its versions, write JOIN x FOR SYSTEM_TIME AS OF o.event_time ON …",
         ),
         (
             "CREATE SOURCE x (k STRING) WITH ('dead_letter.sink' = 'bad'); "

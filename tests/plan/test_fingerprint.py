@@ -134,8 +134,11 @@ def test_change_of_any_operator_is_told(old: str, new: str, sentences: list[str]
 def test_two_operators_of_a_kind_are_told_apart() -> None:
     sql = """CREATE SOURCE orders (id STRING, t TIMESTAMP, WATERMARK FOR t AS t);
     CREATE SINK out AS SELECT n, COUNT(*) AS m FROM (SELECT id, COUNT(*) AS n FROM orders
-      GROUP BY id WITH ('state.ttl' = 'forever')) x GROUP BY n WITH ('state.ttl' = '1h')"""
+      WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY id) x GROUP BY n WITH ('state.ttl' = '7d')"""
     before, after = (
-        fingerprint(build_job(text).pipelines[0]) for text in (sql, sql.replace("1h", "2h"))
+        fingerprint(build_job(text).pipelines[0])
+        for text in (sql, sql.replace("1 HOUR", "2 HOURS"))
     )
-    assert diff(before, after) == ["aggregate #2 ttl: 1h -> 2h"]
+    assert diff(before, after) == [
+        "aggregate #2 window: tumbling windows of 1h -> tumbling windows of 2h"
+    ]

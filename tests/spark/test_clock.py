@@ -125,6 +125,15 @@ def test_an_operator_whose_watermark_goes_back_is_named():
         now.hear(0, 60, 0)
 
 
+def test_the_clock_itself_moves_an_input_that_goes_by_it():
+    now = progress(HostInput("a", 0, wall_clock=True))
+    now.hear(0, 10, 1)
+    assert now.advance() == 10
+    now = again(now)
+    now.tick(25)
+    assert now.advance() == 25
+
+
 def test_an_operator_all_of_whose_inputs_are_silent_is_itself():
     now = progress(HostInput("results", 0, derived=True), HostInput("b", 0))
     now.hear(0, 70, 0, idle=True)

@@ -8,9 +8,9 @@ from millstream.cli.words import shown
 from millstream.connectors.paths import resolve
 from millstream.plan.check import PipelineFacts, check_job
 from millstream.plan.join_facts import JoinFacts, name_of
-from millstream.plan.nodes import Aggregate, Deduplicate, Job, RowsOver, TopN
+from millstream.plan.nodes import Aggregate, Deduplicate, Job, RowsOver, TemporalJoin, TopN
 from millstream.plan.operator_facts import Facts
-from millstream.plan.walk import sources_of
+from millstream.plan.walk import inputs_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
 from millstream.temporal import format_span
@@ -50,6 +50,9 @@ def _what(facts: Facts) -> str:
         left, right = facts.left, facts.right
         return f"{facts.join.how} join of {left.name} {left.alias} and {right.name} {right.alias}"
     operator = facts.operator
+    if isinstance(operator, TemporalJoin):
+        left, right = (name_of(side.node, side.alias) for side in inputs_of(operator))
+        return f"{operator.how} join of {left} and the version of {right} in force"
     name = name_of(operator.input.node, operator.input.alias)
     match operator:
         case Aggregate(window=None):

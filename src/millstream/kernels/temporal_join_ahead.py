@@ -125,9 +125,8 @@ class Ahead:
         """Lets out rows of which it is known what they meet; gives the others."""
         rows, at = ready.rows, ready.at
         out.counts["lookups"] += rows.height
-        since = np.maximum(at, versions.since)  # a known row met nothing until then
         parts = versions.parts(self.live_from(int(at.min())), after - 1)
-        ahead = Seekers(ready.hashes, since, rows[:, list(self._keys)]).first_after(
+        ahead = Seekers(ready.hashes, at, rows[:, list(self._keys)]).first_after(
             parts, versions.keys, lambda part, numbers: ~versions.ends(part.rows, numbers)
         )
         ahead.forget((ahead.time >= after) | (ahead.time > at + self._tolerance))

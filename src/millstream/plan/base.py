@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
+from millstream.plan.chain import PlannedJoin, new_name
 from millstream.plan.expressions import Expressions, all_of
+from millstream.plan.gaps import WINDOW
 from millstream.plan.holds import lag_of
-from millstream.plan.joins import PlannedJoin
 from millstream.plan.names import quote
-from millstream.plan.nodes import Column, Input, JoinType, Output, Select, Source
-from millstream.plan.outputs import Item, expanded, is_star, join_time
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, Column, Input, Output, Select, Source
+from millstream.plan.outputs import Item, expanded, is_star
 from millstream.plan.scope import Reference, Relation, Scope
 from millstream.plan.system import with_hidden
 from millstream.plan.walk import retracts
@@ -122,27 +123,31 @@ def of_join(tree: exp.Select, planned: PlannedJoin, text: SourceText, *, every: 
     """The result of a join: a Select below gives every column that is read a name of its own."""
     scope, join = planned.scope, planned.join
     read = read_by(tree, scope, every=every)
+    if any(reference.origin and reference.origin[0] == WINDOW for reference in read):
+        read += [found for name in (WINDOW_START, WINDOW_END) if (found := scope.shared(name))]
     names: dict[str, str] = {}
     items = []
-    for reference in (*_times(planned), *read):
+    times = [planned.time(number) for number in planned.result_times[:1]]
+    for reference in (*times, *read):
         if reference.text not in names:
-            name = _new_name(reference, set(names.values()), scope)
+            name = new_name(reference, names.values(), scope)
             names[reference.text] = name
             output = Output(reference.text, name, reference.column.type)
             items.append(Item(output, frozenset(reference.reads), reference, None))
-    time = join_time(join, items)
+    time, window = planned.carried(items), planned.window(items)
     reads = {read for item in items for read in item.reads}
     node = Select(
         input=planned.used_by(reads),
         outputs=tuple(item.output for item in items),
         where=all_of(planned.where),
         time=time,
+        window=window,
         place=join.place,
     )
     relation = Relation(JOINED, "the join", node, join.place)
     lifted = LiftedScope((relation,), text, base=scope, names=tuple(names.items()), over=JOINED)
     above = replace(lifted, relations=(replace(relation, plain=True),), over=None)
-    return Base(JOINED, "the join", node, time, None, Expressions(lifted), above, join.place)
+    return Base(JOINED, "the join", node, time, window, Expressions(lifted), above, join.place)
 
 
 def read_by(tree: exp.Select, scope: Scope, *, every: bool = False) -> list[Reference]:
@@ -162,25 +167,3 @@ def _read_by(tree: exp.Select, scope: Scope, every: bool) -> Iterator[Reference]
                 if not isinstance(column.this, exp.Star):
                     with suppress(PlanError):
                         yield scope.resolve(column)
-
-
-def _times(planned: PlannedJoin) -> Iterator[Reference]:
-    """The event time that the join's result goes by."""
-    join = planned.join
-    number = 1 if join.how is JoinType.RIGHT else 0
-    side = (join.left, join.right)[number]
-    if join.how is not JoinType.FULL and side.time is not None:
-        relation = planned.scope.relations[number]
-        column = relation.column(side.time) or Column(side.time, "TIMESTAMP")
-        reads = ((number, side.time),)
-        yield Reference(relation.text(side.time), 0, 0, reads, column, False)
-
-
-def _new_name(reference: Reference, taken: set[str], scope: Scope) -> str:
-    lower = {name.lower() for name in taken}
-    name = reference.column.name
-    if name.lower() in lower:
-        name = f"{scope.relations[reference.reads[0][0]].alias}_{name}"
-    while name.lower() in lower:
-        name += "_"
-    return name

@@ -1,8 +1,9 @@
 """Time bounds: which conjuncts say how far apart the event times of a pair may be.
 
 A comparison is a bound when, with everything on one side, it reads
-`right.time - left.time + constant <op> 0`, with the time of any one stream on the left. That covers every natural spelling: BETWEEN, either
-order of operands, intervals added on either side, and the difference of the times.
+`right.time - left.time + constant <op> 0`, with the time of any one stream on the left. That covers
+every natural spelling: BETWEEN, either order of operands, intervals added on either side, and the
+difference of the times.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from millstream.plan.names import nearest, same
 from millstream.plan.nodes import Job, Select, SinkDef, Source
 from millstream.plan.query import Planned, Planner
 from millstream.plan.refuse import not_yet
+from millstream.plan.tables import Table, table_of
 from millstream.plan.walk import operators_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import (
@@ -39,12 +40,13 @@ class Catalog:
     def declare(self, statement: Statement) -> None:
         if isinstance(statement, CreateSource | CreateTable | CreateStream | CreateSink):
             self._refuse_second(statement.name, statement.place)
-        if isinstance(statement, CreateSource):
+        if isinstance(statement, CreateSource | CreateTable):
             self.dead_letters |= {
                 statement.name.lower(): item
                 for item in statement.properties
                 if item.name == "dead_letter.sink"
             }
+        if isinstance(statement, CreateSource):
             self.sources[statement.name.lower()] = source_of(statement)
         elif isinstance(statement, CreateTable):
             check(Where.TABLE, statement.properties)
@@ -59,7 +61,7 @@ class Catalog:
 
     def _planner(self, query: Query) -> Planner:
         sinks = [sink.name for sink in self.sinks.values()]
-        return Planner(query.text, self.lookup, sinks)
+        return Planner(query.text, self.lookup, sinks, self.table)
 
     def lookup(self, name: str, place: Place | None) -> Source | Select:
         key = name.lower()
@@ -68,7 +70,11 @@ class Catalog:
         if key in self.sources:
             return self.sources[key]
         if key in self.tables:
-            raise not_yet(f"reading the table {name}", place)
+            raise not_yet(
+                f"reading the table {name}",
+                place,
+                fix=f"For its versions, write JOIN {name} FOR SYSTEM_TIME AS OF o.event_time ON …",
+            )
         for given, source in self.given.items():
             if same(given, name):
                 return source
@@ -83,6 +89,18 @@ class Catalog:
             fix=nearest(name, known) or "Declare it with CREATE SOURCE.",
             place=place,
         )
+
+    def table(self, name: str) -> Table | None:
+        """The versioned table of that name, if it is one."""
+        statement = self.tables.get(name.lower())
+        if statement is None:
+            return None
+        table = table_of(statement)
+        letters = self.dead_letters.get(name.lower())
+        if letters is None:
+            return table
+        sink = self.sink(letters.value, letters.value_place)
+        return replace(table, source=replace(table.source, dead_letter=sink.name))
 
     def _view(self, view: CreateStream, place: Place | None) -> Select:
         if view.name in self.planning:
@@ -123,7 +141,8 @@ class Catalog:
         """Sinks may be declared after the sources that name them."""
         for source, item in self.dead_letters.items():
             sink = self.sink(item.value, item.value_place)
-            self.sources[source] = replace(self.sources[source], dead_letter=sink.name)
+            if source in self.sources:
+                self.sources[source] = replace(self.sources[source], dead_letter=sink.name)
 
     def check_side_outputs(self, job: Job) -> None:
         """Late rows and dead letters have columns of their own, so they share no query's sink."""

@@ -14,7 +14,17 @@ from millstream.plan.expressions import all_of
 from millstream.plan.gaps import WINDOW, Times
 from millstream.plan.holds import lag_of
 from millstream.plan.names import quote
-from millstream.plan.nodes import WINDOW_TIME, Column, IntervalJoin, Output, Select, TemporalJoin
+from millstream.plan.nodes import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Column,
+    IntervalJoin,
+    Key,
+    Output,
+    Select,
+    TemporalJoin,
+)
 from millstream.plan.outputs import Item
 from millstream.plan.scope import Reference, Scope
 from millstream.plan.system import with_hidden
@@ -34,9 +44,10 @@ class PlannedJoin:
     reads: Reads
     times: Times
     order: tuple[int, ...]  # of the times, by which the result rather goes
+    keys: tuple[Key, ...] = ()  # without that of a window
     key_reads: Reads = frozenset()
     below: Lifted | None = None  # the left side, if it is the result of other joins
-    own: tuple[tuple[str, ...] | None, ...] = (None, None)  # columns of late rows, if not all
+    made: tuple[str, ...] = ()  # columns that a late row did not come with
 
     def used_by(self, reads: Collection[tuple[int, str]]) -> Join:
         """The join, its inputs knowing which of their columns are read by it and its users."""
@@ -44,15 +55,12 @@ class PlannedJoin:
         sides = []
         for number, side in enumerate((self.join.left, self.join.right)):
             used = {name for index, name in {*reads, *self.reads} if index == number}
-            if number == 0 and self.below is not None:
-                node = self.below.select()
-            else:
-                node = with_hidden(side.node, {*used, side.time, side.progress})
-            own = self.own[number]
+            made = self.below.select() if number == 0 and self.below is not None else side.node
+            node = with_hidden(made, {*used, side.time, side.progress})
             names = tuple(
                 column.name
                 for column in node.columns
-                if column.name in used or (every and (own is None or column.name in own))
+                if column.name in used or (every and column.name not in self.made)
             )
             sides.append(replace(side, node=node, used=names, delay=lag_of(node)))
         return replace(self.join, left=sides[0], right=sides[1])
@@ -78,6 +86,14 @@ class PlannedJoin:
                 if item.bare and item.bare.origin == wanted:
                     return item.output.name
         return None
+
+    def window(self, items: list[Item]) -> tuple[str, str] | None:
+        """The outputs that carry the window of a window join, if both are there."""
+        found = [
+            next((i.output.name for i in items if i.bare and i.bare.origin == (WINDOW, name)), None)
+            for name in (WINDOW_START, WINDOW_END)
+        ]
+        return (found[0], found[1]) if found[0] and found[1] else None
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""CREATE SOURCE and CREATE SINK become plan nodes."""
+"""CREATE SOURCE, CREATE TABLE and CREATE SINK become plan nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from millstream.plan.names import nearest, same
 from millstream.plan.nodes import Column, SinkDef, Source
 from millstream.plan.refuse import not_yet
 from millstream.sql.properties import Where, check
-from millstream.sql.statements import CreateSink, CreateSource, Property
+from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
 from millstream.temporal import Malformed, MissingTime, Watermark, parse_span
 
 _LATER_CONNECTORS = ("kafka", "jdbc")
@@ -20,7 +20,12 @@ _OWN_SOURCE_PROPERTIES = (
 
 
 def source_of(statement: CreateSource) -> Source:
-    properties = check(Where.SOURCE, statement.properties)
+    return source_from(statement, check(Where.SOURCE, statement.properties))
+
+
+def source_from(
+    statement: CreateSource | CreateTable, properties: Mapping[str, Property]
+) -> Source:
     connector = _connector(properties, "memory")
     columns = tuple(Column(column.name, column.type) for column in statement.columns)
     _refuse_second_column(statement)
@@ -39,7 +44,7 @@ def source_of(statement: CreateSource) -> Source:
     )
 
 
-def _idle(properties: Mapping[str, Property], statement: CreateSource) -> int | None:
+def _idle(properties: Mapping[str, Property], statement: CreateSource | CreateTable) -> int | None:
     given = properties.get("idle.timeout")
     if given is None:
         return None
@@ -56,7 +61,7 @@ def _idle(properties: Mapping[str, Property], statement: CreateSource) -> int | 
     return timeout
 
 
-def _without_watermark(given: Property, statement: CreateSource) -> PlanError:
+def _without_watermark(given: Property, statement: CreateSource | CreateTable) -> PlanError:
     return PlanError(
         "MS-PLAN-NO-WATERMARK",
         f"'{given.name}' is about the watermark of {statement.name}, which has none.",
@@ -65,7 +70,9 @@ def _without_watermark(given: Property, statement: CreateSource) -> PlanError:
     )
 
 
-def _watermark(statement: CreateSource, properties: Mapping[str, Property]) -> Watermark | None:
+def _watermark(
+    statement: CreateSource | CreateTable, properties: Mapping[str, Property]
+) -> Watermark | None:
     given, every = statement.watermark, properties.get("watermark.every")
     if given is None:
         if every is not None:
@@ -89,7 +96,7 @@ def _watermark(statement: CreateSource, properties: Mapping[str, Property]) -> W
     return Watermark(column.name, given.delay, int(every.value) if every else 1)
 
 
-def _refuse_second_column(statement: CreateSource) -> None:
+def _refuse_second_column(statement: CreateSource | CreateTable) -> None:
     seen: set[str] = set()
     for column in statement.columns:
         if column.name.lower() in seen:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.nodes import Aggregate, Select, SinkDef, TopN
+from millstream.plan.nodes import Aggregate, RowsOver, Select, SinkDef, TopN
 from millstream.plan.refuse import place_of
 from millstream.plan.walk import operators_of, retracts
 from millstream.sql.statements import Property
@@ -51,6 +51,8 @@ def emit_over(clause: exp.Expr | None, node: Select, text: SourceText) -> Emit |
         return None
     emit = Emit(clause.name.lower())
     said = {each.emit for each in operators_of(node) if isinstance(each, Aggregate | TopN)}
+    if any(isinstance(each, RowsOver) and not each.calls for each in operators_of(node)):
+        said.add(Emit.FINAL)  # pairs of a window join that wait until their window closes
     if emit is Emit.FINAL and said != {Emit.FINAL}:
         raise final_without_window(clause, text)
     return emit

@@ -97,6 +97,8 @@ def _against_native_sources(sources: tuple[Source, ...]) -> str:
 
 
 def _against_native_join(join: IntervalJoin) -> str:
+    if join.windows is not None:
+        return "Spark's join of streams keeps rows by their own times, not until a window closes"
     if join.how is JoinType.ANTI:
         return "Spark has no LEFT ANTI join of two streams"
     if late := _against_late(join):

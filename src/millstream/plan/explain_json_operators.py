@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from millstream.plan.join_facts import JoinFacts, SideFacts
-from millstream.plan.nodes import Aggregate, Call, Deduplicate, Input, RowsOver, TopN
+from millstream.plan.nodes import Aggregate, Call, Deduplicate, Input, IntervalJoin, RowsOver, TopN
 from millstream.plan.operator_facts import Facts, OperatorFacts
 from millstream.plan.temporal_facts import TemporalFacts
 from millstream.temporal import LatePolicy, StateLimit, Window
@@ -144,16 +144,17 @@ def _limit(limit: StateLimit) -> dict[str, Any]:
 def _join(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     join = facts.join
     return {
-        "kind": "interval_join",
+        "kind": "interval_join" if join.windows is None else "window_join",
         "how": str(join.how),
         "keys": [{"left": key.left, "right": key.right} for key in join.keys],
         "bounds_us": [join.bounds.lower, join.bounds.upper],
+        **_windows(join),
         "predicates": [text for _, text in facts.predicates],
         "only_spark": join.only_spark,
         "strategy": str(facts.strategy),
         "sides": [
-            _side(facts.left, join.left.used, nodes[0]),
-            _side(facts.right, join.right.used, nodes[1]),
+            _side(facts.left, join.left, nodes[0]),
+            _side(facts.right, join.right, nodes[1]),
         ],
         "retention_us": join.retention,
         "late": _late(join.late),
@@ -162,7 +163,14 @@ def _join(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _side(side: SideFacts, used: tuple[str, ...], node: dict[str, Any]) -> dict[str, Any]:
+def _windows(join: IntervalJoin) -> dict[str, Any]:
+    if join.windows is None:
+        return {}
+    windows = [_window(window) for window in join.windows]
+    return {"windows": windows, "lateness_us": join.lateness}
+
+
+def _side(side: SideFacts, read: Input, node: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": side.name,
         "alias": side.alias,
@@ -171,6 +179,7 @@ def _side(side: SideFacts, used: tuple[str, ...], node: dict[str, Any]) -> dict[
         "held_us": side.held,
         "why": side.why,
         "state": side.state,
-        "columns_held": list(used),
+        "columns_held": list(read.used),
+        **({} if read.progress is None else {"progress": read.progress}),
         "node": node,
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from millstream.plan.blocks import Block, labelled
-from millstream.plan.join_facts import JoinFacts, moved, name_of
+from millstream.plan.join_facts import JoinFacts, SideFacts, moved, name_of, stream_name
 from millstream.plan.nodes import (
     Aggregate,
     Call,
     Deduplicate,
     Input,
+    IntervalJoin,
     Order,
     RowsOver,
     Source,
@@ -54,7 +55,7 @@ def _common(facts: OperatorFacts) -> list[tuple[str, str]]:
 def _clock(side: Input) -> str:
     """The watermark of an input: of its source's times, or of the operator it is made by."""
     if isinstance(bottom_of(side.node), Source):
-        return moved(f"{side.alias}.{side.time}", -side.delay)
+        return moved(f"{side.alias}.{side.progress or side.time}", -side.delay)
     return f"that of {moved(side.alias, -side.delay)}"
 
 
@@ -63,6 +64,8 @@ def _can_be_late(node: Aggregate | Deduplicate | TopN | RowsOver) -> bool:
         return False
     if isinstance(node, Aggregate):
         return node.window is not None
+    if isinstance(node, RowsOver):
+        return bool(node.calls)
     return not isinstance(node, TopN) or node.due is not None
 
 
@@ -134,6 +137,10 @@ def _top_n(node: TopN) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _rows_over(node: RowsOver) -> tuple[str, list[tuple[str, str]]]:
+    if not node.calls:
+        return f"Rows of {_of(node.input)}, once their window is closed", [
+            ("order", f"{node.input.alias}.{node.input.time}")
+        ]
     before = "all rows before it" if node.preceding is None else f"{node.preceding} rows before it"
     told = [
         ("partition", ", ".join(node.partition) or "none: all rows"),
@@ -149,6 +156,7 @@ def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
     difference = f"{right.alias}.{right.time} - {left.alias}.{left.time}"
     told = [
         ("key", " and ".join(f"{key.left} = {key.right}" for key in join.keys)),
+        *_windows(join),
         ("bound", f"{difference} in {join.bounds}"),
         ("watermark", f"the lesser of {_clock(join.left)} and {_clock(join.right)}"),
         *facts.predicates,
@@ -161,8 +169,24 @@ def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
         told.append(("retention", format_span(join.retention)))
     told += [("late", late_text(join.late)), ("limit", limit_text(join.limit))]
     told += labelled("comes out", facts.comes_out)
-    title = f"Interval join, {join.how}: {_of(join.left)}, {_of(join.right)}"
+    kind = "Interval" if join.windows is None else "Window"
+    title = f"{kind} join, {join.how}: {_side_of(left)}, {_side_of(right)}"
     return Block(title, tuple(told), children)
+
+
+def _side_of(side: SideFacts) -> str:
+    return side.name if side.name == side.alias else f"{side.name} {side.alias}"
+
+
+def _windows(join: IntervalJoin) -> list[tuple[str, str]]:
+    if join.windows is None:
+        return []
+    one, other = join.windows
+    text = f"the same of both: {one}"
+    if one != other:
+        text = f"{one} and {other}: a pair once if any of its windows overlap"
+    lateness = [("lateness", format_span(join.lateness))] if join.lateness else []
+    return [("window", text), *lateness]
 
 
 def _temporal(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
@@ -174,14 +198,19 @@ def _temporal(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
         ("watermark", f"the lesser of {_clock(join.left)} and {_clock(join.right)}"),
         *labelled("held", facts.held),
         ("state", facts.state),
-        ("columns", f"held of {name_of(join.left.node, join.left.alias)}: {_used(join.left)}"),
-        ("", f"held of {name_of(join.right.node, join.right.alias)}: {_used(join.right)}"),
+        ("columns", f"held of {stream_name(join.left)}: {_used(join.left)}"),
+        ("", f"held of {stream_name(join.right)}: {_used(join.right)}"),
         ("late", late_text(join.late)),
         ("limit", limit_text(join.limit)),
         *labelled("comes out", facts.comes_out),
     ]
-    title = f"Temporal join, {join.how}: {_of(join.left)}, {_of(join.right)}"
+    title = f"Temporal join, {join.how}: {_versioned(join.left)}, {_versioned(join.right)}"
     return Block(title, tuple(told), children)
+
+
+def _versioned(side: Input) -> str:
+    name = stream_name(side)
+    return name if name == side.alias else f"{name} {side.alias}"
 
 
 def _used(side: Input) -> str:

@@ -137,12 +137,19 @@ def _join(join: IntervalJoin) -> dict[str, Any]:
         "type": str(join.how),
         "key": [f"{key.left} = {key.right}" for key in join.keys],
         "bound": str(join.bounds),
+        **_windows(join),
         "left": _side(join.left, {"filter": join.left_where}),
         "right": _side(join.right, {"filter": join.right_where}),
         "predicate": join.across_sql,
         "kernel predicate": _predicate(join.across),
         "retention": _span(join.retention),
     }
+
+
+def _windows(join: IntervalJoin) -> dict[str, Any]:
+    if join.windows is None:
+        return {}
+    return {"windows": list(map(str, join.windows)), "lateness": format_span(join.lateness)}
 
 
 def _temporal(join: TemporalJoin) -> dict[str, Any]:

@@ -11,6 +11,12 @@ comes out when its later row arrives, which is at W or after:
 Hence a result with the left time lags by max(upper, 0), with the right time by max(-lower, 0), for
 inner and outer joins alike. No microsecond is added: a row at the watermark is in time.
 
+A join of a join's result may carry a time that it does not go by. Such a time lags by as much more
+as it can be before the one that the join goes by, which the bounds of the joins below tell.
+
+A row of a temporal join leaves once the watermark has passed it; looking ahead, it may wait for the
+tolerance.
+
 The hold of windows. A result carries the last microsecond of its window, end - 1. A window can
 change while end + lateness > W, so such a result has a time of W - lateness or later: it lags by
 the allowed lateness, and by nothing if there is none. A session lags by a microsecond more: a row
@@ -26,8 +32,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.names import quote
-from millstream.plan.nodes import Aggregate, IntervalJoin, Select, Source
+from millstream.plan.distances import ahead_of_own, columns_of
+from millstream.plan.nodes import Aggregate, IntervalJoin, Select, Source, TemporalJoin
+from millstream.plan.temporal_facts import hold_of_rows
 from millstream.temporal import LateAction, LatePolicy, WindowKind, format_span
 
 
@@ -53,16 +60,27 @@ def hold_of(select: Select) -> HoldFacts | None:
 
 def _hold(select: Select) -> int:
     operator = select.input
-    if isinstance(operator, IntervalJoin):
-        left = operator.left
+    if isinstance(operator, IntervalJoin | TemporalJoin):
         carried = next(output.sql for output in select.outputs if output.name == select.time)
-        from_left = left.time is not None and carried == f"{quote(left.alias)}.{quote(left.time)}"
-        hold = operator.bounds.upper if from_left else -operator.bounds.lower
-        return max(hold, 0) + _reassigned(operator.late)
+        return _behind(operator, carried) + _reassigned(operator.late)
     if isinstance(operator, Aggregate):
         session = operator.window is not None and operator.window.kind is WindowKind.SESSION
         return operator.lateness + session
     return 0 if isinstance(operator, Source | Select) else _reassigned(operator.late)
+
+
+def _behind(join: IntervalJoin | TemporalJoin, carried: str) -> int:
+    """How far behind the watermark a time of a join's result may be."""
+    holds = []
+    for number, name in columns_of(join, carried):
+        if isinstance(join, TemporalJoin):
+            own = hold_of_rows(join)
+        else:
+            own = max(-join.bounds.lower if number else join.bounds.upper, 0)
+        least = ahead_of_own(join, number, name).lower
+        assert least is not None, f"{carried} is no event time of the join"
+        holds.append(max(own - least, 0))
+    return max(holds)
 
 
 def _reassigned(late: LatePolicy) -> int:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from millstream.plan.nodes import Input, IntervalJoin, JoinType, Node, Source
+from millstream.plan.nodes import Input, IntervalJoin, JoinType, Node, Select, Source
+from millstream.plan.walk import bottom_of, inputs_of
 from millstream.temporal import format_span
 
 
@@ -43,6 +44,16 @@ class SideFacts:
     delay: int
     shift: int
     retention: int | None
+    window: int | None = None  # how long the window is that `time` is the last moment of
+    lateness: int = 0
+    copies: int = 1  # how many windows a row is in
+    lag: int | None = None  # how far the watermark is behind, if that is more than `delay`
+
+    @property
+    def end(self) -> str:
+        """When a window's rows are let go, by the watermark that reaches it."""
+        more = self.lateness + self.shift
+        return f"the end of its window{f' + {format_span(more)}' if more else ''}"
 
     @property
     def held(self) -> int:
@@ -51,6 +62,8 @@ class SideFacts:
 
     @property
     def why(self) -> str:
+        if self.window is not None:
+            return f"a row of {self.name} is held until the watermark reaches {self.end}"
         until = f"the watermark passes {moved(self.time, self.shift)}"
         if self.held == self.shift:
             return f"{self.name} rows are held until {until}, the last time a partner can carry"
@@ -63,7 +76,10 @@ class SideFacts:
     @property
     def state(self) -> str:
         """Estimated state while both streams keep pace."""
-        return f"rows of {format_span(max(self.held + self.delay, 0))} of {self.name}"
+        lag = self.delay if self.lag is None else self.lag
+        span = self.held + lag + (self.window or 0) + self.lateness
+        each = f", each in {self.copies} windows" if self.copies > 1 else ""
+        return f"rows of {format_span(max(span, 0))} of {self.name}{each}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +129,66 @@ def name_of(node: Node, alias: str) -> str:
 
 
 def join_facts(join: IntervalJoin) -> JoinFacts:
-    left = _side(join.left, join.bounds.upper, join.retention)
-    right = _side(join.right, -join.bounds.lower, join.retention)
+    left = _side(join, 0, join.bounds.upper)
+    right = _side(join, 1, -join.bounds.lower)
     key = " and ".join(f"{key.left} = {key.right}" for key in join.keys)
     return JoinFacts(join, left, right, Strategy("hash", key), _comes_out(join, left, right))
 
 
-def _side(side: Input, shift: int, retention: int | None) -> SideFacts:
+def _side(join: IntervalJoin, number: int, shift: int) -> SideFacts:
+    side = (join.left, join.right)[number]
     assert side.time is not None, "both sides of an interval join have an event time"
-    name = name_of(side.node, side.alias)
-    return SideFacts(name, side.alias, side.time, side.delay, shift, retention)
+    return SideFacts(
+        name=stream_name(side) if join.windows else name_of(side.node, side.alias),
+        alias=side.alias,
+        time=side.time,
+        delay=side.delay,
+        shift=shift,
+        retention=join.retention,
+        window=_pane(join, number),
+        lateness=join.lateness,
+        copies=_copies(join),
+        lag=_lag(join),
+    )
+
+
+def _lag(join: IntervalJoin) -> int | None:
+    """How far the watermark of a join of results is behind their sources: the joins below add up,
+    and the other side waits for them."""
+    sides = (join.left, join.right)
+    if all(isinstance(bottom_of(side.node), Source) for side in sides):
+        return None
+    return max(_behind_sources(side) for side in sides)
+
+
+def _behind_sources(side: Input) -> int:
+    below = bottom_of(side.node)
+    if isinstance(below, Source):
+        return side.delay
+    return side.delay + max(_behind_sources(each) for each in inputs_of(below))
+
+
+def stream_name(side: Input) -> str:
+    """What a stream is called that the planner has given windows or a filter, under its alias."""
+    node: Node = side.node
+    while isinstance(node, Select) and node.alias == side.alias:
+        node = node.input
+    return name_of(node, side.alias)
+
+
+def _copies(join: IntervalJoin) -> int:
+    """In how many windows a row is held: of both sides alike, or in one."""
+    if join.windows is None or join.windows[0] != join.windows[1]:
+        return 1
+    window = join.windows[0]
+    return window.size // window.slide
+
+
+def _pane(join: IntervalJoin, number: int) -> int | None:
+    if join.windows is None:
+        return None
+    own, other = join.windows[number], join.windows[1 - number]
+    return own.size if own.kind is other.kind else own.slide
 
 
 def _comes_out(join: IntervalJoin, left: SideFacts, right: SideFacts) -> tuple[str, ...]:
@@ -133,10 +199,10 @@ def _comes_out(join: IntervalJoin, left: SideFacts, right: SideFacts) -> tuple[s
         told.append("a pair when its later row arrives")
     for keeps, side in ((join.how.keeps_left, left), (join.how.keeps_right, right)):
         if keeps:
-            after = moved(side.time, side.shift)
-            told.append(
-                f"a row of {side.name} without a partner once the watermark has passed {after}"
-            )
+            after = f"has passed {moved(side.time, side.shift)}"
+            if join.windows is not None:
+                after = f"has reached {side.end}"
+            told.append(f"a row of {side.name} without a partner once the watermark {after}")
     return tuple(told)
 
 

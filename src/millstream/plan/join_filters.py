@@ -7,10 +7,12 @@ so it may be a key or a bound.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from millstream.errors import PlanError
 from millstream.plan.expressions import Expressions
 from millstream.plan.nodes import JoinType
 from millstream.plan.predicates import conjuncts_of
@@ -41,11 +43,11 @@ def filters_by_step(
     joined = [0, *(number for number, step in enumerate(steps) if not step.how.left_only)]
     lowest = max((n for n, step in enumerate(steps) if step.how.keeps_right), default=0)
     for term in terms:
-        expressions.check(term)
-        numbers = expressions.sides(term)
         at = len(steps) - 1
-        if numbers and expressions.steady(term):
-            at = max(lowest, *(joined[number] for number in numbers))
+        with suppress(PlanError):  # the last join knows all names, and refuses what is none
+            numbers = expressions.sides(term)
+            if numbers and expressions.steady(term):
+                at = max(lowest, *(joined[number] for number in numbers))
         found[at].append(term)
     return found
 

@@ -91,6 +91,8 @@ def result_of(
     """The result of joins; its alias is made of those of its streams."""
     relations = planned.scope.relations
     alias = "_".join(relation.alias for relation in relations)
+    if len(relations) == 1:  # the other side only decides
+        alias += "_joined"
     while alias.lower() in aliases:
         alias += "_"
     return Left(relations, planned.times, text, Lifted(planned, alias), window)

@@ -16,8 +16,9 @@ from millstream.plan.join_bounds import refuse_within_first
 from millstream.plan.join_filters import Step, filters_by_step
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.join_left import Left, first_of, result_of
+from millstream.plan.join_windows import Windows
 from millstream.plan.names import same
-from millstream.plan.nodes import JoinType
+from millstream.plan.nodes import JoinType, TemporalJoin
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.scope import Relation, Scope
 from millstream.plan.tables import Table
@@ -33,10 +34,13 @@ class Joined:
     """One JOIN: what it is, the stream that it joins, and the table that this is, if it is one."""
 
     clause: exp.Join
-    kind: JoinKind
     right: Relation
+    windows: Windows
     table: Table | None = None
-    windows: tuple[Window | None, Window | None] = (None, None)
+
+    @property
+    def kind(self) -> JoinKind:
+        return self.windows.kind
 
 
 def plan_joins(
@@ -64,7 +68,7 @@ def plan_joins(
     for step, each, terms in zip(steps, joined, filters, strict=True):
         asked = JoinAsked(step, terms, properties, sinks, place_of(each.clause, text, first.place))
         planned = _plan_one(left, each, asked)
-        left = result_of(planned, aliases, text, _window_of(left, each))
+        left = result_of(planned, aliases, text, _window_of(left, planned))
     return planned
 
 
@@ -78,12 +82,13 @@ def _plan_one(left: Left, joined: Joined, asked: JoinAsked) -> PlannedJoin:
             return plan_temporal(left, joined.table, asked)
 
 
-def _window_of(left: Left, joined: Joined) -> Window | None:
-    """The window that the rows of a join's result are in, if one is the same for both sides."""
-    if joined.kind is JoinKind.TEMPORAL:
-        return None
-    one, other = joined.windows
-    return other if joined.kind is JoinKind.WINDOW and one in (None, other) else None
+def _window_of(left: Left, planned: PlannedJoin) -> Window | None:
+    """The window that the rows of a join's result are in, if it is one for both sides."""
+    join = planned.join
+    if isinstance(join, TemporalJoin) or join.windows is None:
+        return None if join.how.keeps_right else left.window
+    one, other = join.windows
+    return one if one == other else None
 
 
 def _refuse_same_names(first: Relation, joined: list[Joined]) -> None:

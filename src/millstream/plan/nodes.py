@@ -185,6 +185,7 @@ class IntervalJoin:
     retention: int | None = None
     limit: StateLimit = StateLimit()
     windows: tuple[Window, Window] | None = None  # of a window join: what `time` is made of
+    lateness: int = 0  # of a window join: how long after its end a window takes rows
     place: Place | None = field(default=None, compare=False)
 
     @property

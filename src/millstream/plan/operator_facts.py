@@ -172,6 +172,10 @@ def _top_n(node: TopN) -> OperatorFacts:
 
 def _rows_over(node: RowsOver) -> OperatorFacts:
     strategy = _spread(node.partition, Strategy("single"))
+    if not node.calls:
+        until = f"a row is held until the watermark passes its {node.input.time}"
+        state = f"rows of open windows of {_named(node.input)}"
+        return OperatorFacts(node, strategy, (until,), state, ("a row when its window closes",))
     last = "a running result" if node.preceding is None else f"the last {node.preceding} rows"
     of = "each partition of " if node.partition else ""
     state = f"{last} of {of}{_named(node.input)}, and rows that the watermark has not passed"

@@ -121,15 +121,22 @@ def distinct(items: list[Item], scope: Scope, place: Place | None) -> tuple[Outp
         seen.setdefault(key, item)
     if twice:
         names = ", ".join(item.output.name for item in twice)
-        first = twice[0].output
         alias = _new_name(twice[0], scope)
         raise PlanError(
             "MS-PLAN-DUPLICATE-COLUMN",
             f"the result has more than one column called {names}.",
-            fix=f"List the columns and rename one of each: {first.sql} AS {alias}.",
+            fix=f"List the columns and rename one of each: {_written(twice[0], scope)} AS {alias}.",
             place=twice[0].place or place,
         )
     return tuple(item.output for item in items)
+
+
+def _written(item: Item, scope: Scope) -> str:
+    """An output as a user would write it, who knows nothing of names between joins."""
+    origin = item.bare.origin if item.bare else None
+    if origin and 0 <= origin[0] < len(scope.relations):
+        return scope.relations[origin[0]].text(origin[1])
+    return item.output.sql
 
 
 def _new_name(item: Item, scope: Scope) -> str:

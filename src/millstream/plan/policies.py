@@ -57,7 +57,9 @@ def refuse_unused(properties: Mapping[str, Property], *kinds: Kind) -> None:
                 raise _unused(f"'{name}' is for a join, and this query has none.", "join", item)
             continue
         if name.startswith("temporal."):
-            raise _unused(f"'{name}' is for a temporal join, and this query has none.", "join", item)
+            raise _unused(
+                f"'{name}' is for a temporal join, and this query has none.", "join", item
+            )
         if not kinds:
             what = "for what keeps state, and this query keeps none"
             raise _unused(f"'{name}' is {what}.", "join, aggregate or DISTINCT", item)

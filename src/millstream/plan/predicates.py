@@ -91,7 +91,7 @@ def sort_conjuncts(
             found.timed.append((term, frozenset(bound)))
         elif len(sides) == 1 and expressions.steady(term):
             found.one_side[next(iter(sides))].append(text)
-        elif key := _key(term, expressions):
+        elif key := key_of(term, expressions):
             found.keys.append(key)
             found.key_reads |= expressions.reads(term)
             found.key_origins |= expressions.origins(term)
@@ -143,7 +143,8 @@ def _sort_across(term: exp.Expr, text: str, expressions: Expressions, found: Con
         found.across.append(predicate)
 
 
-def _key(term: exp.Expr, expressions: Expressions) -> Key | None:
+def key_of(term: exp.Expr, expressions: Expressions) -> Key | None:
+    """The equality of both sides that a term is, if it is one."""
     compare = _compare(term, expressions)
     if isinstance(compare, Compare) and compare.op == "=" and expressions.steady(term):
         return Key(compare.left, compare.right)

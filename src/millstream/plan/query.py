@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -11,24 +11,29 @@ from millstream.errors import Place, PlanError, PropertyError
 from millstream.plan.asked import Asked
 from millstream.plan.assign import assigned
 from millstream.plan.base import of_join, of_relation
+from millstream.plan.chain import PlannedJoin
 from millstream.plan.emits import emit_over
 from millstream.plan.expressions import Expressions, all_of
-from millstream.plan.joins import PlannedJoin, plan_join
+from millstream.plan.final import plan_final
+from millstream.plan.join_kinds import POLICIES, JoinKind
+from millstream.plan.join_windows import join_windows
+from millstream.plan.joins import Joined, plan_joins
 from millstream.plan.names import same
 from millstream.plan.nodes import Aggregate, Engine, Select, Source, TopN
 from millstream.plan.operators import Shape, plan_operator, shape_of
-from millstream.plan.outputs import distinct, join_time, outputs_of
+from millstream.plan.outputs import distinct, outputs_of
 from millstream.plan.plain import plan_plain
-from millstream.plan.policies import JOIN, refuse_unused
+from millstream.plan.policies import refuse_unused
 from millstream.plan.predicates import conjuncts_of, filter_texts
 from millstream.plan.refuse import not_yet, place_of, refuse_clauses
 from millstream.plan.scope import Relation, Scope
+from millstream.plan.tables import Table
 from millstream.plan.windows import window_clause, window_of
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
-from millstream.temporal import Emit, LateAction
+from millstream.temporal import Emit, LateAction, Window
 
 Lookup = Callable[[str, Place | None], Source | Select]
 
@@ -43,6 +48,10 @@ class Planned:
     mode: Property | None = None
 
 
+def _no_table(_: str) -> Table | None:
+    return None
+
+
 @dataclass(slots=True)
 class Planner:
     """Plans the queries of one text. `lookup` knows sources and views by name."""
@@ -50,6 +59,7 @@ class Planner:
     text: SourceText
     lookup: Lookup
     sinks: Collection[str] = ()
+    table: Callable[[str], Table | None] = _no_table
 
     def plan(self, tree: exp.Expr) -> Planned:
         return self._plan(tree, None, ())
@@ -99,8 +109,8 @@ class Planner:
         for name, item in properties.items():
             if name == "join.salt":
                 raise not_yet(f"'{name}' = '{item.value}'", item.place)
-            if name == "join.type" and item.value.lower() != "interval":
-                raise not_yet(f"a {item.value.lower()} join", item.value_place)
+            if name == "join.type" and item.value.lower() == "lookup":
+                raise not_yet("a lookup join", item.value_place)
 
     def _emit(self, clause: exp.Expr | None, select: Select) -> Emit | None:
         if isinstance(select.input, Aggregate | TopN):
@@ -118,7 +128,9 @@ class Planner:
         for cte in with_.expressions:
             if cte.args["alias"].args.get("columns"):
                 raise not_yet("a list of columns after a name in WITH", place_of(cte, self.text))
-            planner = replace(planner, lookup=_with_view(planner, cte))
+            planner = replace(
+                planner, lookup=_with_view(planner, cte), table=_without_table(planner, cte)
+            )
         return planner
 
     def select(self, tree: exp.Select, asked: Asked) -> Select:
@@ -136,15 +148,8 @@ class Planner:
         first = self._relation(from_.this, "_query")
         every = _keeps_late(asked)
         if tree.args.get("joins"):
-            if window and shape is not Shape.AGGREGATE:
-                raise not_yet("a window join", place_of(clause or tree, self.text))
-            if shape is Shape.PLAIN:
-                refuse_unused(asked.properties, JOIN)
-            planned = self._join(tree, first, asked)
-            if shape is Shape.PLAIN:
-                return _over_join(tree, planned, asked.place)
-            base = of_join(tree, planned, self.text, every=every)
-            return plan_operator(tree, shape, base, window, replace(asked, kinds=(JOIN,)))
+            own = window if shape is Shape.AGGREGATE else None
+            return self._joined(tree, first, shape, own, clause, asked)
         self._refuse_within(from_.this)
         if window and clause and shape is not Shape.AGGREGATE:
             first, window = assigned(first, window, place_of(clause, self.text)), None
@@ -154,16 +159,35 @@ class Planner:
         base = of_relation(tree, first, where, self.text, every=every)
         return plan_operator(tree, shape, base, window, asked)
 
-    def _join(self, tree: exp.Select, first: Relation, asked: Asked) -> PlannedJoin:
-        second = self._relation(tree.args["joins"][0].this, "_query_2")
-        if same(first.alias, second.alias):
-            raise PlanError(
-                "MS-PLAN-DUPLICATE-NAME",
-                f"both sides of the join are called {first.alias}.",
-                fix="Give each an alias.",
-                place=second.place,
-            )
-        return plan_join(tree, (first, second), asked.properties, self.text, self.sinks)
+    def _joined(
+        self,
+        tree: exp.Select,
+        first: Relation,
+        shape: Shape,
+        own: Window | None,
+        clause: exp.Expr | None,
+        asked: Asked,
+    ) -> Select:
+        """A query over joins; `own` is the window of its aggregate."""
+        windows = join_windows(tree, clause if own is None else None, self.text)
+        kinds = tuple(dict.fromkeys(POLICIES[each.kind] for each in windows))
+        _refuse_other_type(asked.properties, [each.kind for each in windows])
+        if shape is Shape.PLAIN:
+            refuse_unused(asked.properties, *kinds)
+        joined = []
+        for number, (join, each) in enumerate(zip(tree.args["joins"], windows, strict=True)):
+            item = join.this
+            versions = each.kind is JoinKind.TEMPORAL and isinstance(item, exp.Table)
+            table = self.table(item.name) if versions else None
+            right = self._relation(item, f"_query_{number + 2}", table)
+            joined.append(Joined(join, right, each, table))
+        planned = plan_joins(tree, first, joined, asked.properties, self.text, self.sinks)
+        if shape is Shape.PLAIN:
+            if asked.emit is not None and asked.emit.name == "FINAL":
+                return plan_final(tree, planned, asked, self.text)
+            return _over_join(tree, planned, asked.place)
+        base = of_join(tree, planned, self.text, every=_keeps_late(asked))
+        return plan_operator(tree, shape, base, own, replace(asked, kinds=kinds))
 
     def _where(self, tree: exp.Select, relation: Relation) -> str | None:
         where = tree.args.get("where")
@@ -181,7 +205,9 @@ class Planner:
                 place=place_of(within, self.text),
             )
 
-    def _relation(self, item: exp.Table | exp.Subquery, unnamed: str) -> Relation:
+    def _relation(
+        self, item: exp.Table | exp.Subquery, unnamed: str, table: Table | None = None
+    ) -> Relation:
         place = place_of(item, self.text)
         if isinstance(item, exp.Subquery):
             alias = item.alias or unnamed
@@ -193,7 +219,7 @@ class Planner:
                 fix="Names of streams have one part.",
                 place=place,
             )
-        node = self.lookup(item.name, place)
+        node = table.source if table else self.lookup(item.name, place)
         name = node.name if isinstance(node, Source) else item.name
         return Relation(item.alias or item.name, name, node, place)
 
@@ -211,9 +237,34 @@ def _over_join(tree: exp.Select, planned: PlannedJoin, place: Place | None) -> S
         input=planned.used_by(reads),
         outputs=distinct(outputs, planned.scope, place),
         where=all_of(planned.where),
-        time=join_time(planned.join, outputs),
+        time=planned.carried(outputs),
+        window=planned.window(outputs),
         place=place,
     )
+
+
+def _refuse_other_type(properties: Mapping[str, Property], kinds: list[JoinKind]) -> None:
+    given = properties.get("join.type")
+    if given is None or JoinKind(given.value.lower()) in kinds:
+        return
+    raise PropertyError(
+        "MS-PROP-UNUSED",
+        f"'join.type' is '{given.value}', but the join is of the type '{kinds[0]}'.",
+        fix=_TYPES[JoinKind(given.value.lower())],
+        place=given.value_place,
+    )
+
+
+_TYPES = {
+    JoinKind.INTERVAL: "Leave it out.",
+    JoinKind.WINDOW: "Add WINDOW TUMBLING(…) or SLIDING(…), or leave it out.",
+    JoinKind.TEMPORAL: "Write FOR SYSTEM_TIME AS OF after the table, or leave it out.",
+}
+
+
+def _without_table(planner: Planner, cte: exp.Expr) -> Callable[[str], Table | None]:
+    """A name of WITH hides a table of the same name."""
+    return lambda name: None if same(name, cte.alias) else planner.table(name)
 
 
 def _with_view(planner: Planner, cte: exp.Expr) -> Lookup:

@@ -63,8 +63,6 @@ def refuse_clauses(query: exp.Select, text: SourceText) -> None:
     place = place_of(query, text)
     _refuse(query.args, _SELECT, text, place)
     joins: list[exp.Join] = query.args.get("joins") or []
-    if len(joins) > 1:
-        raise not_yet("a join of more than two streams", place_of(joins[1], text))
     from_ = query.args.get("from_")
     for item in [from_.this, *joins] if from_ else joins:
         if isinstance(item, exp.Join):
@@ -84,9 +82,15 @@ def _refuse_relation(relation: exp.Expr, text: SourceText, place: Place | None) 
         raise not_yet("a list of columns after an alias", place)
     if version := relation.args.get("version"):
         moment = version.expression
-        lookup = isinstance(moment, exp.Anonymous) and moment.name.upper() == "PROCTIME"
-        what = "a lookup join (AS OF PROCTIME())" if lookup else "a temporal join (AS OF)"
-        raise not_yet(what, place)
+        if isinstance(moment, exp.Anonymous) and moment.name.upper() == "PROCTIME":
+            raise not_yet("a lookup join (AS OF PROCTIME())", place)
+        if not isinstance(relation.parent, exp.Join):
+            raise PlanError(
+                "MS-PLAN-TEMPORAL",
+                "AS OF stands after the first table, and there is no row yet whose time it means.",
+                fix="Write it after the joined table: JOIN … FOR SYSTEM_TIME AS OF … ON …",
+                place=place,
+            )
 
 
 def _refuse(

@@ -16,6 +16,7 @@ from millstream.plan.nodes import (
     Aggregate,
     Column,
     Deduplicate,
+    IntervalJoin,
     Output,
     RowsOver,
     Select,
@@ -23,6 +24,7 @@ from millstream.plan.nodes import (
     TopN,
 )
 from millstream.plan.refuse import not_yet
+from millstream.plan.window_pairs import chief_of, of_either
 from millstream.temporal import Emit
 
 EVENT_TIME, TIMESTAMP = "_event_time", "_timestamp"
@@ -45,6 +47,8 @@ def _of_window(node: Select) -> bool:
     match below:
         case Select():
             return below.time is None and _of_window(below)
+        case IntervalJoin():
+            return below.windows is not None
         case Aggregate():
             return below.window is not None and not below.window.wall_clock
         case TopN():
@@ -92,11 +96,27 @@ def _with_window_time(node: Select) -> Select:
     if isinstance(below, Select):
         below = _with_window_time(below)
         text = f"{quote(node.alias)}.{WINDOW_TIME}" if node.alias else WINDOW_TIME
+    elif isinstance(below, IntervalJoin):
+        below, text = _showing_window_time(below)
     elif isinstance(below, TopN | Deduplicate | RowsOver) and WINDOW_TIME not in below.input.used:
         used = (*below.input.used, WINDOW_TIME)
         below = replace(below, input=replace(below.input, used=used))
     outputs = (*node.outputs, Output(text, WINDOW_TIME, "TIMESTAMP"))
     return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
+
+
+def _showing_window_time(join: IntervalJoin) -> tuple[IntervalJoin, str]:
+    """A window join whose users read the time of the window, and how they do."""
+    assert join.windows is not None
+    sides, texts = [], []
+    for side in (join.left, join.right):
+        shown = WINDOW_TIME in side.used
+        sides.append(side if shown else replace(side, used=(*side.used, WINDOW_TIME)))
+        texts.append(f"{quote(side.alias)}.{WINDOW_TIME}")
+    text = of_either((texts[0], texts[1]), join.how, chief_of(join.windows, join.how))
+    if not join.how.left_only:
+        return replace(join, left=sides[0], right=sides[1]), text
+    return replace(join, left=sides[0]), text
 
 
 def missing_system_column(

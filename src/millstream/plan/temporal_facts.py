@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.join_facts import Strategy, moved, name_of
+from millstream.plan.join_facts import Strategy, moved, stream_name
 from millstream.plan.nodes import Direction, Input, JoinType, TemporalJoin
 from millstream.temporal import format_span
 
@@ -52,7 +52,7 @@ def hold_of_rows(join: TemporalJoin) -> int:
 
 
 def _named(side: Input) -> str:
-    return name_of(side.node, side.alias)
+    return stream_name(side)
 
 
 def _time(side: Input) -> str:
@@ -80,7 +80,7 @@ def _row_held(join: TemporalJoin) -> str:
     until = f"the watermark passes {_last_wait(join)}"
     if join.direction is Direction.BACKWARD:
         return f"{_named(join.left)} rows are held until {until}: then no version can come for them"
-    return f"{_named(join.left)} rows are held until their version is certain, at last when {until}"
+    return f"{_named(join.left)} rows are held until their version is certain, at the latest when {until}"
 
 
 def _version_held(join: TemporalJoin) -> str:
@@ -118,8 +118,8 @@ def _comes_out(join: TemporalJoin) -> tuple[str, ...]:
     else:
         found = (
             f"a row of {name} with its version once the watermark says that none can be nearer, "
-            f"at last when it has passed {last}"
+            f"at the latest when it has passed {last}"
         )
     if join.how is JoinType.LEFT:
-        return found, f"without one, as NULL, once the watermark has passed {last}"
+        return found, f"a row without one, its columns NULL, once the watermark has passed {last}"
     return (found,)

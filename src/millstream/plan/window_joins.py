@@ -16,6 +16,7 @@ d - T - s + 1 to s - 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from millstream.errors import PlanError
@@ -32,6 +33,7 @@ from millstream.plan.interval_joins import (
 )
 from millstream.plan.join_asked import JoinAsked
 from millstream.plan.join_left import Left
+from millstream.plan.join_windows import Windows
 from millstream.plan.names import quote
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -46,7 +48,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.policies import lateness_of
 from millstream.plan.predicates import sort_conjuncts
-from millstream.plan.refuse import not_yet, place_of
+from millstream.plan.refuse import not_yet
 from millstream.plan.scope import Merged, Reference, Relation
 from millstream.plan.using import merged_columns, using_keys, using_pairs
 from millstream.plan.window_pairs import WindowPair, of_either, pair_of
@@ -55,9 +57,7 @@ from millstream.temporal import LateAction, LatePolicy, Window
 WINDOW_UNTIL = "_window_until"  # until when a window takes rows: its time and the lateness
 
 
-def plan_window(
-    left: Left, windows: tuple[Window | None, Window | None], asked: JoinAsked
-) -> PlannedJoin:
+def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
     how = asked.how
     time = right_time(asked.right, asked)
     left.refuse_without_time(asked.place)
@@ -70,21 +70,20 @@ def plan_window(
     right = moments.given_to(asked.right, pair.panes[1])
     names = left.scope(right)
     pairs = using_pairs(asked.clause, names)
-    merged = merged_columns(pairs, how) | _shared(side, left, right, pair.chief, moments, how)
+    merged = merged_columns(pairs, how) | _shared(side, right, pair.chief, moments, how)
     inner = how is JoinType.INNER
     on = Expressions(left.scope(right, merged) if inner else names)
     found = sort_conjuncts(asked.terms, on, Times(), left.number, inner=inner)
     keys = (*using_keys(pairs, Times()), *found.keys)
     refuse_no_key(keys, left, asked)
-    if pair.same:
-        keys = (*keys, Key(side.columns[WINDOW_START].text, right.text(WINDOW_START)))
+    start = Key(side.column(WINDOW_START).text, right.text(WINDOW_START))
     scope = left.scope(None if how.left_only else right, merged)
     where, reads = filtered(found, asked, scope)
     join = IntervalJoin(
         left=side.input,
         right=Input(right.alias, right.node, moments.until, 0, (), progress=time),
         how=how,
-        keys=keys,
+        keys=(*keys, start) if pair.same else keys,
         bounds=pair.bounds,
         left_where=found.left_where,
         right_where=found.right_where,
@@ -104,9 +103,10 @@ def plan_window(
         reads=reads,
         times=_times(side, pair, how, time),
         order=(WINDOW,),
+        keys=keys,
         key_reads=key_reads(found, pairs),
         below=left.lifted,
-        own=(None if left.lifted else _own(left.relations[0]), _own(right)),
+        made=moments.names,
     )
 
 
@@ -130,7 +130,7 @@ class _Moments:
         """The stream with its windows. `*` has them once, not once a side."""
         spans = {WINDOW_TIME: -1, self.until: self.lateness - 1}
         made = assigned(relation, pane, self.asked.place, spans)
-        shown = tuple(c for c in made.columns if c.name not in (*self.names, WINDOW_UNTIL))
+        shown = tuple(column for column in made.columns if column.name not in self.names)
         return replace(made, listed=shown)
 
 
@@ -140,7 +140,7 @@ class _Side:
 
     input: Input
     left: Left
-    columns: dict[str, Reference]
+    column: Callable[[str], Reference]
     number: int
 
 
@@ -150,15 +150,19 @@ def _left_side(left: Left, pane: Window, moments: _Moments) -> _Side:
         relation = moments.given_to(left.relations[0], pane)
         left = replace(left, relations=(relation,), window=pane)
         scope = left.scope(None)
-        columns = {name: scope.refer(0, Column(name, "TIMESTAMP")) for name in moments.names}
         time = left.times.columns[0]
         side = Input(relation.alias, relation.node, moments.until, 0, (), progress=time)
-        return _Side(side, left, columns, 0)
+        return _Side(side, left, lambda name: scope.refer(0, Column(name, "TIMESTAMP")), 0)
     if left.window is not None:  # the joins below have given windows already
-        shared = {name: lifted.planned.scope.shared(name) for name in moments.names}
-        columns = {name: lifted.lifted(one) for name, one in shared.items() if one}
-        lifted.time = columns[moments.until].column.name
-        return _Side(Input(left.alias, left.node, lifted.time, 0, ()), left, columns, WINDOW)
+
+        def shared(name: str) -> Reference:
+            found = lifted.planned.scope.shared(name)
+            assert found is not None
+            return lifted.lifted(found)
+
+        shared(WINDOW_TIME)  # whoever reads the result may ask for it
+        lifted.time = shared(moments.until).column.name
+        return _Side(Input(left.alias, left.node, lifted.time, 0, ()), left, shared, WINDOW)
     number = left.times.in_order[0]
     time = left.go_by(number)
 
@@ -168,9 +172,8 @@ def _left_side(left: Left, pane: Window, moments: _Moments) -> _Side:
         return node
 
     lifted.wrap = wrap
-    columns = {name: _made(left.alias, name) for name in moments.names}
     side = Input(left.alias, left.node, moments.until, 0, (), progress=time)
-    return _Side(side, left, columns, number)
+    return _Side(side, left, lambda name: _made(left.alias, name), number)
 
 
 def _made(alias: str, name: str) -> Reference:
@@ -178,12 +181,9 @@ def _made(alias: str, name: str) -> Reference:
     return Reference(f"{quote(alias)}.{name}", 0, 0, ((0, name),), column, False)
 
 
-def _paired(
-    left: Left, windows: tuple[Window | None, Window | None], asked: JoinAsked
-) -> WindowPair:
-    one, other = windows
-    right, text = asked.right, left.text
-    place = place_of(asked.clause.this.args.get("stream_window") or asked.clause, text)
+def _paired(left: Left, windows: Windows, asked: JoinAsked) -> WindowPair:
+    one, other = windows.left, windows.right
+    right, place = asked.right, windows.place
     if left.lifted is not None:
         one = left.window or one
         if left.window is None and WINDOW in left.times.columns:
@@ -194,18 +194,21 @@ def _paired(
             "MS-PLAN-WINDOW",
             f"one side of the join is in windows, and {bare} is not.",
             fix=f"Write a WINDOW after {bare}, too, or one for both after ON.",
-            place=place or asked.place,
+            place=place,
         )
     return pair_of(one, other, asked.how, (left.name, right.name), place)
 
 
 def _shared(
-    side: _Side, left: Left, right: Relation, chief: int, moments: _Moments, how: JoinType
+    side: _Side, right: Relation, chief: int, moments: _Moments, how: JoinType
 ) -> dict[str, Merged]:
-    """The columns of the window, which both sides share."""
+    """The columns of the window, which both sides share. Those of the left side alone are found
+    there, if the joins below have given them."""
+    if side.number == WINDOW and of_either(("left", "right"), how, chief) == "left":
+        return {}
     merged = {}
     for name in moments.names:
-        one, column = side.columns[name], Column(name, "TIMESTAMP")
+        one, column = side.column(name), Column(name, "TIMESTAMP")
         text = of_either((one.text, right.text(name)), how, chief)
         reads = {one.text: one.reads, right.text(name): ((1, name),)}
         found = tuple(read for part, each in reads.items() if part in text for read in each)
@@ -221,10 +224,6 @@ def _times(side: _Side, pair: WindowPair, how: JoinType, time: str) -> Times:
         times = times.plus(WINDOW, WINDOW_TIME, {side.number: -pair.apart(0)})
     times = times_after(left, how, times.plus(left.number, time, {WINDOW: pair.apart(1)}))
     return Times(times.columns, times.whole | {WINDOW}, times.apart)
-
-
-def _own(relation: Relation) -> tuple[str, ...]:
-    return tuple(column.name for column in relation.listed or ())
 
 
 def _late(asked: JoinAsked) -> LatePolicy:
@@ -244,9 +243,10 @@ def _refuse_other_bounds(asked: JoinAsked) -> None:
     given += [item for name, item in asked.properties.items() if name == "join.retention"]
     if within is None and not given:
         return
+    what, place = ("WITHIN", asked.place) if within else (f"'{given[0].name}'", given[0].place)
     raise PlanError(
         "MS-PLAN-WITHIN",
-        f"the join has a WINDOW and {'WITHIN' if within else given[0].name!r}.",
+        f"the join has a WINDOW and {what}.",
         fix="Leave one of the two out; a predicate of ON may bound the times inside a window.",
-        place=given[0].place if within is None else asked.place,
+        place=place,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.refuse import not_yet, place_of
+from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
 from millstream.sql.text import SourceText
 from millstream.temporal import Window, WindowKind, format_span
@@ -28,9 +28,8 @@ def window_clause(tree: exp.Select, text: SourceText) -> exp.Expr | None:
     of_query: exp.Expr | None = tree.args.get("stream_window")
     from_ = tree.args.get("from_")
     of_table: exp.Expr | None = from_.this.args.get("stream_window") if from_ else None
-    for join in tree.args.get("joins") or []:
-        if side := (of_table or join.this.args.get("stream_window")):
-            raise not_yet("a window join", place_of(side, text))
+    if tree.args.get("joins"):  # a window a side is for the join
+        return of_query
     if of_query and of_table:
         raise PlanError(
             "MS-PLAN-WINDOW",

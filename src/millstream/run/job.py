@@ -15,7 +15,7 @@ from millstream.connectors.sinks import Sink, open_sink
 from millstream.connectors.sources import read_stream
 from millstream.errors import PlanError
 from millstream.plan.check import choose_engine
-from millstream.plan.nodes import Engine, Job, Operator, Pipeline, SinkDef, Source
+from millstream.plan.nodes import Aggregate, Engine, Job, Operator, Pipeline, SinkDef, Source
 from millstream.plan.walk import operators_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure, user_error
@@ -27,7 +27,20 @@ from millstream.spark.control import end_of_input, tick
 from millstream.spark.session import for_native, partitions
 
 GROUPS_PER_PARTITION = 1
+
+
 _POLL = 0.05
+
+
+def clock_spans(pipeline: Pipeline) -> list[int]:
+    """The spans of wall-clock time that a pipeline waits for: silences and windows of the clock."""
+    silences = [source.idle for source in sources_of(pipeline.root) if source.idle is not None]
+    windows = [
+        operator.window.size
+        for operator in operators_of(pipeline.root)
+        if isinstance(operator, Aggregate) and operator.window and operator.window.wall_clock
+    ]
+    return silences + windows
 
 
 @dataclass(slots=True)
@@ -129,9 +142,9 @@ class JobRun:
             each.hear()
 
     def tell_time(self, now: int) -> None:
-        """Say what time it is, in microseconds, to pipelines that watch for silent sources."""
+        """Say what time it is, in microseconds, to pipelines that go by it."""
         for each in self.running:
-            if any(source.idle is not None for source in sources_of(each.pipeline.root)):
+            if clock_spans(each.pipeline):
                 tick(each.checkpoint.control, now)
 
     def flush(self) -> None:

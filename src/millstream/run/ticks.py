@@ -1,4 +1,4 @@
-"""The time of day, told to pipelines that watch for silent sources.
+"""The time of day, told to pipelines that watch for silent sources or have windows of the clock.
 
 A source that is silent makes no micro-batch, so nobody would notice its silence. The clock is told
 through the control stream: it is in the offset log, and a retried batch hears the same time.
@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from millstream.plan.walk import sources_of
-from millstream.run.job import JobRun
+from millstream.run.job import JobRun, clock_spans
 
 _LEAST = 1_000_000  # a micro-batch a second is enough
 
@@ -38,11 +37,6 @@ class Ticks:
             self.run.tell_time(now)
 
     def _every(self) -> int | None:
-        """A silence is noticed within half its timeout after it is due."""
-        timeouts = [
-            source.idle
-            for each in self.run.running
-            for source in sources_of(each.pipeline.root)
-            if source.idle is not None
-        ]
-        return max(min(timeouts) // 2, _LEAST) if timeouts else None
+        """What falls due is noticed within half its span."""
+        spans = [span for each in self.run.running for span in clock_spans(each.pipeline)]
+        return max(min(spans) // 2, _LEAST) if spans else None

@@ -28,6 +28,7 @@ class HostInput:
     every: int = 1
     idle: int | None = None
     derived: bool = False  # results of another operator, which tells its watermark itself
+    wall_clock: bool = False  # its rows' time is when they are read, so the clock itself moves it
 
 
 @dataclass(slots=True)
@@ -127,6 +128,9 @@ class Progress:
     def _notice_silence(self) -> None:
         if self.now is None:
             return
+        for source, known in zip(self.inputs, self.heard, strict=True):
+            if source.wall_clock:
+                known.top = max(known.top, self.now)
         for number, (source, known) in enumerate(zip(self.inputs, self.heard, strict=True)):
             if known.at is None or number in self._spoke:
                 known.at = self.now  # an input that never spoke is silent since the operator began

@@ -98,4 +98,5 @@ def host_input(name: str, side: Input, rows: Flow, hash_from: str | None = None)
         every=watermark.every if watermark and side.time else 1,
         idle=source.idle if source else None,
         derived=rows.upstream is not None,
+        wall_clock=side.time is None and rows.upstream is None,
     )

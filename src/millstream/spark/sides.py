@@ -43,7 +43,8 @@ def prepare(
     spark: SparkSession, node: Join, flows: tuple[Flow, Flow], groups: int, clocked: bool
 ) -> Sides:
     compares: list[Compare] = []
-    across, wheres = None, (None, None)
+    across: Predicate | None = None
+    wheres: tuple[str | None, str | None] = (None, None)
     flags = (None, node.deletes if isinstance(node, TemporalJoin) else None)
     if isinstance(node, IntervalJoin):
         across = _numbered(node.across, compares) if node.across and not node.only_spark else None

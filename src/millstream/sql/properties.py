@@ -102,6 +102,7 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "lookup.retries": NUMBER,
         "lookup.on_error": one_of("fail", "null", "skip"),
         "refresh.interval": SPAN,
+        "changelog.op": TEXT,
     },
     Where.SINK: {
         **_EXTERNAL,
@@ -120,6 +121,8 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "late.policy": one_of(*LateAction),
         "late.budget": SPAN,
         "late.sink": TEXT,
+        "temporal.direction": one_of("backward", "forward", "nearest"),
+        "temporal.tolerance": SPAN,
         "window.lateness": SPAN,
         "output.mode": one_of("append", "upsert", "retract"),
         "state.ttl": SPAN_OR_FOREVER,

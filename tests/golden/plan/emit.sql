@@ -44,7 +44,6 @@ SELECT n, count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROU
 -->         aggregate, emit changes
 -->           key orders.customer_id AS k0 : STRING
 -->           call count(*) AS a0 : BIGINT
--->           ttl 1d
 -->           input orders, time event_time, used none
 
 -- EMIT FINAL over a query that has it
@@ -144,11 +143,12 @@ SELECT collect_list(n) AS l FROM (SELECT customer_id, count(*) AS n FROM orders 
 -->         aggregate, emit changes
 -->           key orders.customer_id AS k0 : STRING
 -->           call count(*) AS a0 : BIGINT
--->           ttl 1d
 -->           input orders, time event_time, used none
 
 -- over groups that are let go without being taken back
 SELECT n, count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x GROUP BY n WITH ('state.ttl' = 'forever')
+--> MS-PLAN-RETRACT at line 1, column 30: x lets groups go after 'state.ttl' without taking them back, so one that comes again would count twice. Write 'state.ttl' = 'forever' in the query of x, or give it a WINDOW.
 
 -- the first rows of groups that are let go
 SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 10 WITH ('state.ttl' = 'forever')
+--> MS-PLAN-RETRACT at line 1, column 28: x lets groups go after 'state.ttl' without taking them back, so one that comes again would count twice. Write 'state.ttl' = 'forever' in the query of x, or give it a WINDOW.

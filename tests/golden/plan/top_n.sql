@@ -201,7 +201,6 @@ SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP 
 -->         aggregate, emit changes
 -->           key orders.customer_id AS k0 : STRING
 -->           call count(*) AS a0 : BIGINT
--->           ttl 1d
 -->           input orders, time event_time, used none
 
 -- a named window

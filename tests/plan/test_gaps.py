@@ -1,0 +1,75 @@
+"""How far apart times are that joins bound, against rows that keep to the bounds."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.plan.plans import plan
+
+from millstream.plan.gaps import OpenBounds, Times
+from millstream.plan.holds import hold_of, lag_of
+from millstream.plan.nodes import IntervalJoin, Select
+
+HOUR = 3_600_000_000
+MINUTE = HOUR // 60
+
+
+@st.composite
+def bounded_rows(draw: st.DrawFn) -> tuple[list[int], Times]:
+    """Times of a row, each joined to one or two before it within bounds that hold for the row."""
+    row = [draw(st.integers(-20, 20))]
+    times = Times().plus(0, "t0", {})
+    for number in range(1, draw(st.integers(2, 5))):
+        row.append(draw(st.integers(-20, 20)))
+        links = {}
+        for one in draw(st.sets(st.integers(0, number - 1), min_size=1, max_size=2)):
+            apart = row[number] - row[one]
+            below, above = draw(st.integers(0, 5)), draw(st.integers(0, 5))
+            open_end = draw(st.booleans())
+            links[one] = OpenBounds(None if open_end else apart - below, apart + above)
+        times = times.plus(number, f"t{number}", links)
+    return row, times
+
+
+@given(bounded_rows())
+def test_no_row_is_outside_of_what_the_bounds_lead_to(made: tuple[list[int], Times]) -> None:
+    row, times = made
+    for one, start in enumerate(row):
+        for other, end in enumerate(row):
+            gap = times.gap(one, other)
+            assert gap.lower is None or gap.lower <= end - start
+            assert gap.upper is None or end - start <= gap.upper
+
+
+def test_bounds_of_a_chain_add_up() -> None:
+    times = Times().plus(0, "a", {}).plus(1, "b", {0: OpenBounds(0, 1)})
+    times = times.plus(2, "c", {1: OpenBounds(0, 2)})
+    assert times.gap(0, 2) == OpenBounds(0, 3)
+    assert times.gap(2, 0) == OpenBounds(-3, 0)
+
+
+def test_a_time_that_the_last_join_does_not_go_by_lags_by_what_it_is_before_it() -> None:
+    root = plan(
+        """SELECT a.order_id, a.event_time FROM orders a
+        JOIN orders b WITHIN 5 MINUTES USING (order_id)
+        JOIN shipments c ON c.order_id = b.order_id
+          AND c.event_time BETWEEN b.event_time AND b.event_time + INTERVAL 1 HOUR"""
+    ).root
+    hold = hold_of(root)
+    assert hold is not None
+    assert hold.hold == HOUR + 5 * MINUTE
+    assert isinstance(root.input, IntervalJoin)
+    assert isinstance(root.input.left.node, Select)
+    assert lag_of(root.input.left.node) == root.input.left.delay == 5 * MINUTE
+
+
+def test_a_row_of_a_window_join_may_be_as_old_as_its_window_is_long() -> None:
+    root = plan(
+        """SELECT e.a FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR)
+        JOIN shipments s WINDOW TUMBLING(INTERVAL 1 HOUR) USING (order_id)
+        JOIN events e ON e.s = s.carrier
+          AND e.t BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR
+        WITH ('window.lateness' = '5m')"""
+    ).root
+    assert isinstance(root.input, IntervalJoin)
+    assert root.input.left.delay == HOUR - 1 + 5 * MINUTE

@@ -1,0 +1,77 @@
+"""Windows of both sides of a join against what they mean, window by window."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.plan.nodes import JoinType
+from millstream.plan.window_pairs import pair_of
+from millstream.temporal import Window, WindowKind
+
+times = st.integers(-60, 60)
+tumbling = st.builds(
+    lambda size, offset: Window(WindowKind.TUMBLING, size, size, offset % size),
+    st.integers(1, 12),
+    st.integers(0, 11),
+)
+sliding = st.builds(
+    lambda slide, count, offset: Window(WindowKind.SLIDING, slide * count, slide, offset % slide),
+    st.integers(1, 6),
+    st.integers(2, 5),
+    st.integers(0, 5),
+)
+
+
+def starts_of(window: Window, time: int) -> list[int]:
+    """Where the windows begin that a time is in."""
+    begins = range(time - window.size + 1, time + 1)
+    return [start for start in begins if (start - window.offset) % window.slide == 0]
+
+
+def overlap(one: Window, other: Window, times: tuple[int, int]) -> bool:
+    return any(
+        start < begin + other.size and begin < start + one.size
+        for start in starts_of(one, times[0])
+        for begin in starts_of(other, times[1])
+    )
+
+
+def last_moment(pane: Window, time: int) -> int:
+    (start,) = starts_of(pane, time)
+    return start + pane.size - 1
+
+
+@given(tumbling, sliding, times, times)
+def test_a_pair_is_in_the_bound_if_any_sliding_window_overlaps_the_tumbling_one(
+    one: Window, other: Window, left: int, right: int
+) -> None:
+    for windows, pair_times in (((one, other), (left, right)), ((other, one), (left, right))):
+        pair = pair_of(*windows, JoinType.INNER, ("a", "b"), None)
+        moments = [last_moment(*each) for each in zip(pair.panes, pair_times, strict=True)]
+        inside = pair.bounds.lower <= moments[1] - moments[0] <= pair.bounds.upper
+        assert inside == overlap(*windows, pair_times)
+
+
+@given(tumbling | sliding, times, times)
+def test_rows_of_one_window_stand_at_one_moment(window: Window, left: int, right: int) -> None:
+    pair = pair_of(window, window, JoinType.FULL, ("a", "b"), None)
+    shared = set(starts_of(window, left)) & set(starts_of(window, right))
+    assert pair.same
+    assert (pair.bounds.lower, pair.bounds.upper) == (0, 0)
+    moments = [{start + window.size - 1 for start in starts_of(window, t)} for t in (left, right)]
+    assert len(moments[0] & moments[1]) == len(shared)
+
+
+@given(tumbling, sliding, times, times)
+def test_a_row_is_as_far_from_its_window_as_the_pair_says(
+    one: Window, other: Window, left: int, right: int
+) -> None:
+    pair = pair_of(one, other, JoinType.FULL, ("a", "b"), None)
+    moments = [last_moment(pair.panes[0], left), last_moment(pair.panes[1], right)]
+    if overlap(one, other, (left, right)):
+        for number, time in enumerate((left, right)):
+            apart = pair.apart(number)
+            assert apart.lower is not None
+            assert apart.upper is not None
+            assert apart.lower <= time - moments[pair.chief] <= apart.upper
