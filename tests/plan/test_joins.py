@@ -117,15 +117,6 @@ def test_a_temporal_join_does_not_go_on_from_another(more: str, change: str) -> 
     assert change in diff(*told)
 
 
-def test_late_policy_of_a_window_join_is_no_matter_of_its_state() -> None:
-    text = WINDOWED + " WITH ('late.policy' = 'side_output')"
-    assert [each for each in diff(fingerprint(plan(WINDOWED)), fingerprint(plan(text)))] == [
-        each
-        for each in diff(fingerprint(plan(WINDOWED)), fingerprint(plan(text)))
-        if "held" in each
-    ]
-
-
 def test_pairs_that_wait_for_their_window_keep_no_rows_of_a_partition() -> None:
     (_, waiting) = operators_in_order(plan(WINDOWED + " EMIT FINAL").root)
     assert isinstance(waiting, RowsOver)

@@ -121,11 +121,12 @@ def aggregate_text(
         parts.append(f"GROUP BY {', '.join(keys)}")
     if having:
         parts.append(f"HAVING {having}")
-    parts.append(emit)
-    if properties:
-        listing = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-        parts.append(f"WITH ({listing})")
-    return " ".join(parts)
+    return " ".join((*parts, emit)) + with_text(properties)
+
+
+def with_text(properties: Mapping[str, str]) -> str:
+    listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    return f" WITH ({listed})" if listed else ""
 
 
 def window_text(window: Window) -> str:

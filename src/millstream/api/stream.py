@@ -16,7 +16,15 @@ from typing import overload
 
 from pyspark.sql import DataFrame
 
-from millstream.api.aggregates import SplitWindowed, Windowed, aggregate_text, listed
+from millstream.api.aggregates import (
+    SplitWindowed,
+    Windowed,
+    aggregate_text,
+    listed,
+    window_text,
+    with_text,
+)
+from millstream.api.joins import LEFT, RIGHT, join_text, join_type, outputs_of_join, pairs_of
 from millstream.api.query import KEY_GROUPS, engine_of, rows_of
 from millstream.api.values import SideOutput, span_text
 from millstream.errors import PlanError, PropertyError
@@ -27,9 +35,7 @@ from millstream.plan.nodes import (
     Column,
     Input,
     IntervalJoin,
-    JoinType,
     Key,
-    Output,
     Pipeline,
     Select,
     SinkDef,
@@ -37,6 +43,7 @@ from millstream.plan.nodes import (
 )
 from millstream.temporal import (
     Bounds,
+    Emit,
     LatePolicy,
     MissingTime,
     StateLimit,
@@ -78,7 +85,7 @@ class Stream:
         column of the other side whose name is taken gets the `suffix`; a key of one name comes out
         once. `control` is a folder in which `end_of_input` can say that all rows have come.
         """
-        pairs = _pairs(on)
+        pairs = pairs_of(on)
         bounds = Bounds(parse_span(lower), parse_span(upper))
         if bounds.empty:
             raise PlanError(
@@ -89,12 +96,12 @@ class Stream:
         join = IntervalJoin(
             left=self._input("left"),
             right=other._input("right"),
-            how=_join_type(how),
+            how=join_type(how),
             keys=tuple(Key(f"left.`{mine}`", f"right.`{theirs}`") for mine, theirs in pairs),
             bounds=bounds,
             limit=limit,
         )
-        outputs = _outputs(join, pairs, suffix)
+        outputs = outputs_of_join(join.how, join.left.used, join.right.used, pairs, suffix)
         pipeline = Pipeline(
             "result",
             Select(join, outputs),
@@ -103,6 +110,76 @@ class Stream:
         )
         frames = {"left": self.frame, "right": other.frame}
         return rows_of(pipeline, frames, control, key_groups)
+
+    def window_join(
+        self,
+        other: Stream,
+        window: Window,
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        how: str = "inner",
+        emit: str = "changes",
+        lateness: str = "0s",
+        suffix: str = "_right",
+        control: str | Path | None = None,
+        key_groups: int = KEY_GROUPS,
+    ) -> DataFrame:
+        """Pairs with equal keys in the same window: `tumbling` or `sliding`.
+
+        `emit` is "changes" (a pair as soon as both rows are there) or "final" (when the window
+        closes). `on`, `suffix` and `control` are as in `interval_join`.
+        """
+        properties = {"window.lateness": span_text(lateness)} if parse_span(lateness) else {}
+        tail = f"{window_text(window)} EMIT {Emit(emit.lower()).upper()}{with_text(properties)}"
+        sides = (self.relation(LEFT), other.relation(RIGHT))
+        return self._joined(other, sides, on, how, tail, suffix, control, key_groups)
+
+    def temporal_join(
+        self,
+        versions: Stream,
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        how: str = "inner",
+        direction: str = "backward",
+        tolerance: str | None = None,
+        suffix: str = "_right",
+        control: str | Path | None = None,
+        key_groups: int = KEY_GROUPS,
+    ) -> DataFrame:
+        """Each row with the version of its key in force at its time: an as-of join.
+
+        A row of `versions` is in force from its own time until the next of its key. `direction` is
+        "backward" (the latest at or before the row), "forward" (the earliest at or after it) or
+        "nearest"; the last two need a `tolerance`, how far from the row a version may be. `how` is
+        "inner" or "left".
+        """
+        properties = {"temporal.direction": direction}
+        if tolerance is not None:
+            properties["temporal.tolerance"] = span_text(tolerance)
+        right = f"{versions.relation(RIGHT)} FOR SYSTEM_TIME AS OF `left`.{quote(self.time)}"
+        if versions.distinct is None:
+            right += " AS `right`"
+        sides = (self.relation(LEFT), right)
+        tail = with_text(properties)
+        return self._joined(versions, sides, on, how, tail, suffix, control, key_groups)
+
+    def _joined(
+        self,
+        other: Stream,
+        sides: tuple[str, str],
+        on: str | Sequence[str] | Mapping[str, str],
+        how: str,
+        tail: str,
+        suffix: str,
+        control: str | Path | None,
+        key_groups: int,
+    ) -> DataFrame:
+        pairs, kind = pairs_of(on), join_type(how)
+        columns = tuple(self.frame.columns), tuple(other.frame.columns)
+        outputs = outputs_of_join(kind, *columns, pairs, suffix)
+        text = join_text(*sides, pairs, outputs, kind, tail)
+        pipeline = build_query(text, {LEFT: self.source(LEFT), RIGHT: other.source(RIGHT)})
+        return rows_of(pipeline, {LEFT: self.frame, RIGHT: other.frame}, control, key_groups)
 
     def deduplicate(self, *on: str, within: str | None) -> Stream:
         """The first row to arrive of each key; the key is known for `within` after it (None: for
@@ -231,47 +308,3 @@ def _must_have(frame: DataFrame, column: str) -> None:
             f"the stream has no column {column!r}.",
             fix=f"It has {', '.join(frame.columns)}.",
         )
-
-
-def _pairs(on: str | Sequence[str] | Mapping[str, str]) -> list[tuple[str, str]]:
-    if isinstance(on, str):
-        return [(on, on)]
-    pairs = list(on.items()) if isinstance(on, Mapping) else [(name, name) for name in on]
-    if not pairs:
-        raise PlanError(
-            "MS-PLAN-NO-KEY", "a join needs a key.", fix="Give the key's columns as `on`."
-        )
-    return pairs
-
-
-def _join_type(how: str) -> JoinType:
-    name = how.lower().removeprefix("left_").removesuffix("outer").rstrip("_")
-    try:
-        return JoinType(name)
-    except ValueError:
-        raise PlanError(
-            "MS-PLAN-JOIN-TYPE",
-            f"{how!r} is no type of join.",
-            fix=f"Use one of {', '.join(JoinType)}.",
-        ) from None
-
-
-def _outputs(
-    join: IntervalJoin, pairs: Sequence[tuple[str, str]], suffix: str
-) -> tuple[Output, ...]:
-    """Own columns, then the other's: a shared key once, a clashing name with the suffix."""
-    same = [mine for mine, theirs in pairs if mine == theirs]
-    outputs = []
-    for name in join.left.used:
-        merged = name in same and join.how.keeps_right
-        text = f"coalesce(left.`{name}`, right.`{name}`)" if merged else f"left.`{name}`"
-        outputs.append(Output(text, name))
-    if join.how.left_only:
-        return tuple(outputs)
-    taken = {output.name for output in outputs}
-    for name in join.right.used:
-        if name not in same:
-            shown = name + suffix if name in taken else name
-            outputs.append(Output(f"right.`{name}`", shown))
-            taken.add(shown)
-    return tuple(outputs)

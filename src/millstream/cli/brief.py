@@ -51,8 +51,8 @@ def _what(facts: Facts) -> str:
         return f"{facts.join.how} join of {left.name} {left.alias} and {right.name} {right.alias}"
     operator = facts.operator
     if isinstance(operator, TemporalJoin):
-        left, right = (name_of(side.node, side.alias) for side in inputs_of(operator))
-        return f"{operator.how} join of {left} and the version of {right} in force"
+        rows, versions = (name_of(side.node, side.alias) for side in inputs_of(operator))
+        return f"{operator.how} join of {rows} and the version of {versions} in force"
     name = name_of(operator.input.node, operator.input.alias)
     match operator:
         case Aggregate(window=None):

@@ -84,22 +84,25 @@ class Seekers:
         return len(self._index)
 
     def last_before(self, parts: Sequence[Part], names: Sequence[str]) -> Met:
-        """The last version at or before each row's time. Of versions of one time, a set's last
-        counts, and then that of the last set.
+        """The last version at or before each row's time. No two that count are of one time.
 
         A version that was let go had a later one that stands for it, or has ended: so if the last
-        of a set was let go, nothing before it in this set counts.
+        of a set was let go, nothing before it in this set counts. A hot key's version is found in
+        the newest set, so that older ones are not asked.
         """
         met = Met.nothing(len(self))
-        for number, part in enumerate(parts):
+        newest_first = sorted(enumerate(parts), key=lambda one: -int(one[1].rows.times[-1]))
+        for number, part in newest_first:
             hay = part.rows.index
             runs, who = self._runs(hay)
+            asked = met.time[who] < hay.times[-1]
+            runs, who = runs[asked], who[asked]
             stop = self._place_in_time(hay, who, "right")
             places = np.searchsorted(hay.run_and_row, (runs << _ROW_BITS) | stop) - 1
             same = self._same(part, names)
             for of, found in _walk(who, places, runs, -1, hay.order, same):
                 times = hay.times[found]
-                better = ~part.gone(found) & (times >= met.time[of])
+                better = ~part.gone(found) & (times > met.time[of])
                 met.put(of[better], number, found[better], times[better])
         return met
 

@@ -15,7 +15,8 @@ from millstream.plan.base import JOINED, of_join
 from millstream.plan.chain import PlannedJoin
 from millstream.plan.emits import final_without_window
 from millstream.plan.expressions import Expressions
-from millstream.plan.nodes import IntervalJoin, Output, RowsOver, Select
+from millstream.plan.gaps import WINDOW
+from millstream.plan.nodes import Output, RowsOver, Select
 from millstream.plan.outputs import carrying, distinct, outputs_of
 from millstream.plan.policies import limit_of
 from millstream.sql.text import SourceText
@@ -26,11 +27,11 @@ _SPREAD = "_spread"
 def plan_final(tree: exp.Select, planned: PlannedJoin, asked: Asked, text: SourceText) -> Select:
     assert asked.emit is not None
     join = planned.join
-    if not isinstance(join, IntervalJoin) or join.windows is None:
+    if WINDOW not in planned.times.whole:
         raise final_without_window(asked.emit, text)
     sides = [0] if not join.how.keeps_right else [0, 1] if join.how.keeps_left else [1]
     reads = {read for read in planned.key_reads if read[0] in sides}
-    spread = replace(planned, reads=planned.reads | reads)
+    spread = replace(planned, reads=planned.reads | reads, order=(WINDOW,))
     base = of_join(tree, spread, text, every=False)
     assert isinstance(base.node, Select)
     texts = [(key.left, key.right)[side] for side in sides for key in planned.keys]

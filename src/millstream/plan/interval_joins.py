@@ -70,7 +70,8 @@ def plan_interval(left: Left, asked: JoinAsked) -> PlannedJoin:
     times = times_after(left, how, left.times.plus(left.number, time, given))
     where, reads = filtered(found, asked, scope)
     order = (number, left.number, *times.in_order)
-    return PlannedJoin(join, scope, where, reads, times, order, below=left.lifted)
+    of_keys = key_reads(found, pairs)
+    return PlannedJoin(join, scope, where, reads, times, order, keys, of_keys, left.lifted)
 
 
 def right_time(right: Relation, asked: JoinAsked) -> str:

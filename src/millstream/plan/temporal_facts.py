@@ -80,7 +80,8 @@ def _row_held(join: TemporalJoin) -> str:
     until = f"the watermark passes {_last_wait(join)}"
     if join.direction is Direction.BACKWARD:
         return f"{_named(join.left)} rows are held until {until}: then no version can come for them"
-    return f"{_named(join.left)} rows are held until their version is certain, at the latest when {until}"
+    certain = "until their version is certain, at the latest when"
+    return f"{_named(join.left)} rows are held {certain} {until}"
 
 
 def _version_held(join: TemporalJoin) -> str:

@@ -63,8 +63,8 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
     merged = merged_columns(pairs, how)
     scope = left.scope(right, merged)
     on = Expressions(names)
-    keys, others = _keys(asked, on, table)
-    keys = [*using_keys(pairs, Times()), *keys]
+    terms, others = _keys(asked, on, table)
+    keys = [*using_keys(pairs, Times()), *(key for key, _ in terms)]
     if table is not None:
         _refuse_part_of_key(keys, table, left, asked)
     refuse_no_key(tuple(keys), left, asked)
@@ -92,8 +92,19 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
     where = (*extra, *filter_texts(asked.filters, above))
     reads = {read for term in others for read in on.reads(term)}
     reads |= {read for term in asked.filters for read in above.reads(term)}
-    order = (number, *left.times.in_order)
-    return PlannedJoin(join, scope, where, frozenset(reads), left.times, order, below=left.lifted)
+    of_keys = {read for _, term in terms for read in on.reads(term)}
+    of_keys |= {read for pair in pairs for one in pair for read in one.reads}
+    return PlannedJoin(
+        join=join,
+        scope=scope,
+        where=where,
+        reads=frozenset(reads),
+        times=left.times,
+        order=(number, *left.times.in_order),
+        keys=tuple(keys),
+        key_reads=frozenset(of_keys),
+        below=left.lifted,
+    )
 
 
 def _versions(right: Relation, table: Table | None) -> Relation:
@@ -135,16 +146,16 @@ def _as_of(left: Left, asked: JoinAsked) -> int:
 
 def _keys(
     asked: JoinAsked, on: Expressions, table: Table | None
-) -> tuple[list[Key], list[exp.Expr]]:
-    """The keys of ON, and its other terms. Versions of a table are told apart by its primary key,
-    so any other equality is a predicate of the version that was found."""
+) -> tuple[list[tuple[Key, exp.Expr]], list[exp.Expr]]:
+    """The keys of ON with the terms that say them, and its other terms. Versions of a table are told
+    apart by its primary key, so any other equality is a predicate of the version that was found."""
     keys, others = [], []
     own = {asked.right.text(name) for name in table.primary_key} if table else set()
     for term in conjuncts_of(asked.clause.args.get("on")):
         on.check(term)
         key = key_of(term, on) or _constant(term, on, own)
         if key is not None and (table is None or key.right in own):
-            keys.append(key)
+            keys.append((key, term))
         elif not (isinstance(term, exp.Boolean) and term.this):
             others.append(term)
     return keys, others

@@ -1,0 +1,135 @@
+"""Joins of every kind and type in chains: whatever a text of the plan names is there to be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import product
+
+import pytest
+from tests.plan.plans import job
+
+from millstream.errors import MillstreamError
+from millstream.plan.explain import explain, explain_json
+from millstream.plan.fingerprint import fingerprint
+from millstream.plan.nodes import Input, IntervalJoin, Node, RowsOver, Select, Source, TemporalJoin
+from millstream.plan.walk import inputs_of, nodes_of
+
+TYPES = ("", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
+SIDES = {
+    "interval": "{how} JOIN {name} {alias} ON {alias}.order_id = {left}.order_id AND "
+    "{alias}.event_time BETWEEN {left}.event_time AND {left}.event_time + INTERVAL 1 HOUR",
+    "within": "{how} JOIN {name} {alias} WITHIN 5 MINUTES USING (order_id)",
+    "temporal": "{how} JOIN prices FOR SYSTEM_TIME AS OF o.event_time AS {alias} "
+    "ON {alias}.sku = {left}.order_id",
+    "window": "{how} JOIN {name} {alias} ON {alias}.order_id = {left}.order_id",
+}
+PAIRS = [(how, other) for how in TYPES for other in ("", "LEFT")] + [("", how) for how in TYPES[2:]]
+TABLE = """CREATE TABLE prices (sku STRING PRIMARY KEY, price DOUBLE, op STRING, t TIMESTAMP,
+  WATERMARK FOR t AS t) WITH ('changelog.op' = 'op'); CREATE SINK out AS """
+WINDOWS = {
+    "": "",
+    "tumbling": "WINDOW TUMBLING(INTERVAL 1 HOUR)",
+    "sliding": "WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 20 MINUTES)",
+}
+
+
+def query(kinds: tuple[str, ...], hows: tuple[str, ...], window: str, tail: str) -> str:
+    text, left, seen = "orders o", "o", ["o.total AS o_total"]
+    for number, (kind, how) in enumerate(zip(kinds, hows, strict=True)):
+        alias = f"j{number}"
+        name = ("shipments", "orders")[number % 2]
+        text += " " + SIDES[kind].format(how=how, name=name, alias=alias, left=left)
+        if "SEMI" not in how and "ANTI" not in how:
+            column = "price" if kind == "temporal" else ("weight", "total")[number % 2]
+            seen.append(f"{alias}.{column} AS c{number}")
+    more = ", _window_start" if window and "window" in kinds else ""
+    return f"{TABLE}SELECT {', '.join(seen)}{more} FROM {text} {WINDOWS[window]} {tail}"
+
+
+@pytest.mark.parametrize("kinds", [*product(("interval", "within", "temporal"), repeat=2)])
+def test_two_joins_of_every_type(kinds: tuple[str, str]) -> None:
+    planned = [_planned(query(kinds, hows, "", "")) for hows in PAIRS]
+    assert sum(planned) >= 4
+
+
+@pytest.mark.parametrize("window", ["tumbling", "sliding"])
+@pytest.mark.parametrize("tail", ["", "EMIT FINAL", "EMIT FINAL WITH ('window.lateness' = '1m')"])
+def test_window_joins_of_every_type(window: str, tail: str) -> None:
+    for how in TYPES:
+        assert _planned(query(("window",), (how,), window, tail))
+    for kinds in (("window", "window"), ("temporal", "window"), ("window", "temporal")):
+        planned = [_planned(query(kinds, hows, window, tail)) for hows in PAIRS]
+        assert sum(planned) >= 6
+
+
+def test_chains_of_three() -> None:
+    hows = [("", "LEFT", "FULL"), ("LEFT", "", "RIGHT"), ("LEFT SEMI", "LEFT", "LEFT ANTI")]
+    for each in hows:
+        late = "WITH ('late.policy' = 'side_output')"
+        assert _planned(query(("interval", "temporal", "interval"), each, "", late))
+        assert _planned(query(("window", "window", "window"), each, "tumbling", late))
+    where = "WHERE o.total > 1 AND j2.weight > o.total AND order_id > 'a'"
+    assert _planned(query(("within", "temporal", "within"), ("", "", ""), "", where))
+
+
+def _planned(sql: str) -> bool:
+    """Is a query planned, and sound? Else it is refused with what to do."""
+    try:
+        made = job(sql)
+    except MillstreamError:
+        return False
+    explain(made)
+    explain_json(made)
+    for pipeline in made.pipelines:
+        fingerprint(pipeline)
+        for node in nodes_of(pipeline.root):
+            _check(node)
+    return True
+
+
+def _check(node: Node) -> None:
+    if isinstance(node, Source):
+        return
+    if isinstance(node, Select):
+        names = [output.name.lower() for output in node.outputs]
+        assert len(names) == len(set(names))
+        assert node.time is None or node.time.lower() in names
+        _check_texts([*(output.sql for output in node.outputs), node.where], _readable(node))
+        return
+    for side in inputs_of(node):
+        columns = {column.name for column in side.node.columns}
+        assert {side.time, *side.used} - {None} <= columns
+        assert side.progress is None or side.progress in columns
+    if isinstance(node, IntervalJoin | TemporalJoin):
+        over = {side.alias: {c.name for c in side.node.columns} for side in inputs_of(node)}
+        texts = [text for key in node.keys for text in (key.left, key.right)]
+        if isinstance(node, IntervalJoin):
+            texts += [text for text in (node.left_where, node.right_where) if text]
+            _check_texts(
+                [node.across_sql], {side.alias: set(side.used) for side in inputs_of(node)}
+            )
+        _check_texts(texts, over)
+    if isinstance(node, RowsOver):
+        _check_texts([*node.partition], {node.input.alias: _columns(node.input)})
+
+
+def _columns(side: Input) -> set[str]:
+    return {column.name for column in side.node.columns}
+
+
+def _readable(node: Select) -> dict[str, set[str]]:
+    below = node.input
+    if isinstance(below, IntervalJoin | TemporalJoin):
+        sides = inputs_of(below)[: 1 if below.how.left_only else 2]
+        return {side.alias: set(side.used) for side in sides}
+    if node.alias and isinstance(below, Source | Select):
+        return {node.alias: {column.name for column in below.columns}}
+    return {}
+
+
+def _check_texts(texts: Sequence[str | None], readable: dict[str, set[str]]) -> None:
+    for text in texts:
+        for alias, name in re.findall(r"\b([a-z]\w*)\.(\w+)", text or ""):
+            assert alias in readable, f"{alias} in {text}"
+            assert name in readable[alias], f"{alias}.{name} in {text}"
