@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs.pictures import joins, watermarks, windows
+from docs.pictures import chains, joins, versions, watermarks, window_joins, windows
 
 PICTURES = {
     "interval-join.svg": joins.interval_join,
@@ -20,6 +20,12 @@ PICTURES = {
     "sessions.svg": windows.sessions,
     "emit.svg": windows.emit,
     "last-rows.svg": windows.last_rows,
+    "window-join.svg": window_joins.window_join,
+    "sliding-join.svg": window_joins.sliding_join,
+    "tumbling-and-sliding.svg": window_joins.tumbling_and_sliding,
+    "temporal-join.svg": versions.temporal_join,
+    "directions.svg": versions.directions,
+    "chain.svg": chains.chain,
 }
 
 

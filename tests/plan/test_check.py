@@ -218,6 +218,7 @@ def test_ttl_says_what_it_means_for_results() -> None:
         (f"count(*) AS n FROM orders {HOURLY} ON PROCTIME()", "Spark's windows go by event time"),
         (f"count(*) AS n FROM orders {HOURLY} EMIT CHANGES", "without the old ones"),
         ("sum(total) OVER (ORDER BY event_time ROWS 1 PRECEDING) AS s FROM orders", "Spark has no"),
+        ("DISTINCT user_id FROM clicks WITH ('state.ttl' = 'forever')", "it has no DISTINCT"),
     ],
 )
 def test_native_runs_what_spark_does_the_same(select: str, reason: str) -> None:

@@ -142,3 +142,37 @@ def test_two_operators_of_a_kind_are_told_apart() -> None:
     assert diff(before, after) == [
         "aggregate #2 window: tumbling windows of 1h -> tumbling windows of 2h"
     ]
+
+
+CHANGING = """
+CREATE SOURCE orders (id STRING, total DOUBLE, t TIMESTAMP, WATERMARK FOR t AS t);
+CREATE SINK out AS SELECT id, n FROM (SELECT id, COUNT(*) AS n FROM orders
+  WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY id HAVING COUNT(*) > 1 EMIT CHANGES) x WHERE n > 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        ("n > 2", "n > 3", ["result where: x.n > 2 -> x.n > 3"]),
+        (" WHERE n > 2", "", ["result where: x.n > 2 -> none"]),
+        ("COUNT(*) > 1", "COUNT(*) > 9", ["result of where: a0 > 1 -> a0 > 9"]),
+        (
+            "SELECT id, n FROM",
+            "SELECT id, n + 1 AS n FROM",
+            ["result columns: x.id AS id, x.n AS n -> x.id AS id, x.n + 1 AS n"],
+        ),
+        ("SELECT id, n FROM", "SELECT id,   n  FROM", []),
+    ],
+)
+def test_what_a_result_that_changes_shows_is_told(
+    old: str, new: str, sentences: list[str]
+) -> None:
+    assert old in CHANGING
+    before, after = (
+        fingerprint(build_job(text).pipelines[0]) for text in (CHANGING, CHANGING.replace(old, new))
+    )
+    assert diff(json.loads(json.dumps(before)), after) == sentences
+    final = CHANGING.replace("EMIT CHANGES", "EMIT FINAL")
+    stay = [fingerprint(build_job(text).pipelines[0]) for text in (final, final.replace(old, new))]
+    assert diff(stay[0], stay[1]) == []

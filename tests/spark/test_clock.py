@@ -52,6 +52,36 @@ def test_a_threshold_of_rows_lets_it_advance_at_every_nth_row():
     assert now.advance() == 10
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_threshold_is_looked_at_when_all_of_a_batch_was_heard(order: tuple[int, int]):
+    chunks = ((50, 5), (100, 3))
+    now = progress(HostInput("a", 0, every=5))
+    for number in order:
+        now.hear(0, *chunks[number])
+    assert now.advance() == 100
+
+
+def test_the_end_of_input_ends_silent_inputs_too():
+    now = progress(HostInput("a", 0, idle=SECOND))
+    now.tick(0)
+    now.hear(0, 10, 1)
+    now.advance()
+    now = again(now)
+    now.tick(5 * SECOND)
+    now.advance()
+    assert now.idle == ("a",)
+    now = again(now)
+    now.end()
+    assert now.advance() == END_OF_TIME
+
+
+def test_an_operator_that_never_heard_anything_but_silence_holds_nobody_back():
+    now = progress(HostInput("a", 0), HostInput("results", 0, derived=True))
+    now.hear(0, 100, 1)
+    now.hear(1, None, 0, idle=True)
+    assert now.advance() == 100
+
+
 def test_a_silent_input_holds_nobody_back_until_it_speaks():
     now = progress(HostInput("a", 0), HostInput("b", 0, idle=30 * SECOND))
     now.tick(0)

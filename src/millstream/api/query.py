@@ -79,7 +79,11 @@ class Outputs:
 
 
 def end_of_input(control: str | Path) -> None:
-    """Say, in the `control` folder of a query, that all rows have come: what is held comes out."""
+    """Say, in the `control` folder of a query, that all rows have come: what is held comes out.
+
+    Say it when the query has taken them in (`query.processAllAvailable()`): a row that is read
+    after it is late.
+    """
     _say_end(Path(control))
 
 
@@ -93,9 +97,12 @@ def account(query: StreamingQuery) -> Account | None:
             if name.startswith(OBSERVED) and found["stats"]:
                 stats = observed_stats(found["stats"])
                 names = {each["operator"]: tuple(each["tops"]) for each in stats}
-                made = of_operators(tuple(names[each] for each in sorted(names)), (), stats, 0)
-                made.rows_out = made.matches + made.unmatched
-                return made
+                derived = {name for each in stats for name in each["derived"]}
+                top = [each["counts"] for each in stats if each["operator"] == 0]
+                out = ("rows_out",) if "rows_out" in top[0] else ("matches", "unmatched")
+                rows_out = sum(counts[what] for counts in top for what in out)
+                by_number = tuple(names[each] for each in sorted(names))
+                return of_operators(by_number, derived, stats, rows_out)
     return None
 
 

@@ -124,7 +124,7 @@ class Accumulators:
             raise RunError(
                 "MS-RUN-OVERFLOW",
                 f"the value of an aggregate does not fit its type: {str(error).splitlines()[0]}",
-                fix="Cast the argument to a wider type, or use try_sum or try_avg.",
+                fix="Cast the argument to a DECIMAL that is wide enough, or to DOUBLE.",
             ) from error
 
     def _settled(self, partials: pl.DataFrame) -> pl.DataFrame:

@@ -122,7 +122,9 @@ class SlidingStep(Step):
     def _fire(self, stay: pl.DataFrame | None) -> None:
         """Windows that end in (since, after], of panes held and of new ones."""
         reach = reach_of(self.spec)
-        since, after = self.times.since, self.times.after
+        # A group that nothing has changed for a while has not been told which windows have closed.
+        since = max(self.times.since, self.times.before - self.spec.lateness)
+        after = self.times.after
         held = self.groups.scan(since - reach, after)
         frames = [held] if held is not None else []
         if stay is not None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from sqlglot import exp
 
-from millstream.errors import PlanError
+from millstream.errors import Place, PlanError
 from millstream.plan.asked import Asked
 from millstream.plan.base import Base
 from millstream.plan.calls import GROWING, RETRACTABLE, Calls
@@ -37,7 +37,7 @@ from millstream.plan.policies import (
 from millstream.plan.predicates import conjuncts_of, filter_texts
 from millstream.plan.refuse import place_of
 from millstream.plan.scope import Reference
-from millstream.plan.times import needs_time, refuse_forgetting
+from millstream.plan.times import needs_time, refuse_forgetting, refuse_late_changes
 from millstream.plan.walk import operators_of
 from millstream.temporal import LateAction, Window, WindowKind
 
@@ -115,6 +115,9 @@ def _aggregate(
         ttl = ttl_of(properties, cause, time, base.name, place)
     over_changes = base.over_changes
     if over_changes:
+        if window is not None and window.kind is WindowKind.SESSION:
+            raise _session_over_changes(base.name, base.place or place)
+        refuse_late_changes(late, properties, base.name)
         _refuse_over_changes(groups.calls, base)
         refuse_forgetting(base.node, base.name, base.place or place)
     keeps = late.action is LateAction.SIDE_OUTPUT
@@ -138,6 +141,16 @@ def _growing(calls: Calls) -> str:
     """A call whose state grows with every row. Rows that are taken back are not asked about: what
     is held of them is what the query below holds, which has said how long."""
     return next((call.function for call in calls.found if call.function in GROWING), "")
+
+
+def _session_over_changes(name: str, place: Place | None) -> PlanError:
+    return PlanError(
+        "MS-PLAN-RETRACT",
+        f"{name} takes rows back, and a session that has grown cannot shrink.",
+        fix=f"Write EMIT FINAL in the query of {name}, with a WINDOW and no 'window.lateness', or "
+        "use a TUMBLING or SLIDING window here.",
+        place=place,
+    )
 
 
 def _refuse_over_changes(calls: Calls, base: Base) -> None:

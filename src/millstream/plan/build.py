@@ -11,6 +11,7 @@ from millstream.plan.emits import mode_of
 from millstream.plan.nodes import Engine, Job, Pipeline, SinkDef, Source
 from millstream.plan.query import Planned
 from millstream.plan.top_n import refuse_unlimited
+from millstream.plan.unsteady import refuse_unsteady
 from millstream.sql.parse import parse
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import (
@@ -80,6 +81,7 @@ def build_query(
 def _pipeline(sink: SinkDef, planned: Planned, engine: Engine) -> Pipeline:
     refuse_unlimited(planned.select)
     mode = mode_of(planned.mode, planned.select, sink)
+    refuse_unsteady(planned.select, mode)
     pipeline = Pipeline(
         sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode
     )

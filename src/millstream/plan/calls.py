@@ -45,7 +45,7 @@ _SAME_DISTINCT = ("min", "max", "bool_and", "bool_or", "collect_set")
 GROWING = ("count_distinct", "collect_list", "collect_set")  # state grows with the values
 RETRACTABLE = (
     *("count", "count_distinct", "sum", "avg", "collect_list", "collect_set"),
-    *("stddev_samp", "stddev_pop", "var_samp", "var_pop"),
+    *("stddev_samp", "stddev_pop", "var_samp", "var_pop", "bool_and", "bool_or"),
 )
 
 

@@ -145,6 +145,10 @@ class ChainScope(Scope):
         assert self.left is not None
         return self.left
 
+    @property
+    def called(self) -> tuple[str, ...]:
+        return (*(relation.alias for relation in self.relations), self._left.alias)
+
     def refer(self, number: int, column: Column) -> Reference:
         below = self._left.planned.scope
         if number < len(below.relations):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from millstream.errors import Place, PlanError
 from millstream.plan.join_facts import needed_retention
-from millstream.plan.names import quote
 from millstream.plan.nodes import (
     Aggregate,
     Deduplicate,
@@ -80,7 +79,7 @@ def _against_native(operators: tuple[Operator, ...], sources: tuple[Source, ...]
         case Aggregate():
             found = _against_native_aggregate(operator)
         case Deduplicate():
-            found = _against_native_deduplicate(operator)
+            found = "it has no DISTINCT"
         case TopN():
             found = "Spark has no first rows of a partition for streams"
         case RowsOver():
@@ -143,19 +142,6 @@ def _against_calls(aggregate: Aggregate) -> str:
         if call.function == "count_distinct":
             return "Spark has no COUNT(DISTINCT …) over streams"
     return ""
-
-
-def _against_native_deduplicate(node: Deduplicate) -> str:
-    """Spark keeps a key for the watermark's delay, and any row of a batch may be the one to pass:
-    the same rows come out only if no time is involved and the keys are all there is to see."""
-    if node.within is not None:
-        return "Spark knows a key for the watermark's delay, not for 'state.ttl'"
-    if node.input.time is not None:
-        return "Spark does not drop late rows where a key is kept for ever"
-    columns = {f"{quote(node.input.alias)}.{quote(name)}" for name in node.input.used}
-    if not columns <= set(node.keys):
-        return "Spark lets any row of a batch pass, not the earliest"
-    return _against_late(node)
 
 
 def _called(operators: tuple[Operator, ...]) -> str:

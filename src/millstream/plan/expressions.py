@@ -102,8 +102,8 @@ class Expressions:
         above = column.find_ancestor(exp.Lambda)
         while above is not None:
             names = {variable.name.lower() for variable in above.expressions}
-            hidden = next((r for r in self.scope.relations if r.alias.lower() in names), None)
-            word = hidden.alias if hidden else column.name
+            hidden = next((each for each in self.scope.called if each.lower() in names), None)
+            word = hidden or column.name
             if hidden or (self.scope.plain and column.name.lower() in names):
                 raise PlanError(
                     "MS-PLAN-AMBIGUOUS",

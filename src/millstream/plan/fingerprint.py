@@ -1,7 +1,9 @@
 """What a checkpoint depends on, in words: a plan that differs in one must not go on from it.
 
-Left out is what state does not depend on: the columns and filter above an operator, late policy,
-places, and options of connectors but where a sink writes.
+Left out is what state does not depend on: the columns and filter above the last operator, late
+policy, places, and options of connectors but where a sink writes. Where results may be taken back,
+those columns and that filter count, too: with others, rows would be taken back that the sink never
+got.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from millstream.plan.nodes import (
     TemporalJoin,
     TopN,
 )
-from millstream.plan.walk import operators_of, sources_of
+from millstream.plan.walk import operators_of, retracts, sources_of
 from millstream.temporal import OutputMode, format_span
 
 VERSION = 2
@@ -45,6 +47,7 @@ def fingerprint(pipeline: Pipeline) -> dict[str, Any]:
             **({} if pipeline.mode is OutputMode.APPEND else {"mode": str(pipeline.mode)}),
         },
         "source": {source.name: _source(source) for source in sources_of(pipeline.root)},
+        **({"result": _stream(pipeline.root)} if retracts(pipeline.root) else {}),
         "operators": [_operator(operator) for operator in operators_of(pipeline.root)],
     }
 

@@ -83,6 +83,11 @@ class Scope:
         return reference
 
     @property
+    def called(self) -> tuple[str, ...]:
+        """What texts call the streams that they read."""
+        return tuple(relation.alias for relation in self.relations)
+
+    @property
     def plain(self) -> bool:
         return any(relation.plain for relation in self.relations)
 

@@ -35,7 +35,7 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
     if how not in (JoinType.INNER, JoinType.LEFT):
         raise PlanError(
             "MS-PLAN-TEMPORAL",
-            f"a temporal join finds a version for each row; a {how.upper()} JOIN asks for more.",
+            f"a temporal join finds a version for each row, and {how.upper()} JOIN asks for more.",
             fix="Write JOIN or LEFT JOIN.",
             place=asked.place,
         )
@@ -147,7 +147,7 @@ def _as_of(left: Left, asked: JoinAsked) -> int:
 def _keys(
     asked: JoinAsked, on: Expressions, table: Table | None
 ) -> tuple[list[tuple[Key, exp.Expr]], list[exp.Expr]]:
-    """The keys of ON with the terms that say them, and its other terms. Versions of a table are told
+    """The keys of ON with the terms that say them, and its other terms. A table's versions are told
     apart by its primary key, so any other equality is a predicate of the version that was found."""
     keys, others = [], []
     own = {asked.right.text(name) for name in table.primary_key} if table else set()

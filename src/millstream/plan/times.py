@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from millstream.errors import Place, PlanError
 from millstream.plan.nodes import Aggregate, IntervalJoin, JoinType, Select, Source, TopN
 from millstream.plan.walk import bottom_of, operators_of, retracts
+from millstream.sql.statements import Property
+from millstream.temporal import LateAction, LatePolicy
 
 
 def needs_time(name: str, node: Source | Select, time: str | None, place: Place | None) -> str:
@@ -56,4 +60,19 @@ def refuse_changes(node: Source | Select, name: str, operator: str, place: Place
         f"{name} takes rows back, and {operator} cannot follow that.",
         fix=f"Write EMIT FINAL in the query of {name}, with a WINDOW and no 'window.lateness'.",
         place=place,
+    )
+
+
+def refuse_late_changes(late: LatePolicy, properties: Mapping[str, Property], name: str) -> None:
+    """Refuse to keep late rows of a stream that takes rows back: the old value of a change would
+    be taken for an ordinary row."""
+    if late.action is LateAction.DROP:
+        return
+    raise PlanError(
+        "MS-PLAN-RETRACT",
+        f"{name} takes rows back, and with 'late.policy' = '{late.action}' a late row that is "
+        "taken back would be taken for a new one.",
+        fix=f"Leave 'late.policy' out, or write EMIT FINAL in the query of {name}, with a WINDOW "
+        "and no 'window.lateness'.",
+        place=properties["late.policy"].place,
     )

@@ -33,7 +33,7 @@ from millstream.plan.predicates import conjuncts_of, filter_texts
 from millstream.plan.rank_limit import Limit, limit_in
 from millstream.plan.refuse import place_of
 from millstream.plan.scope import Reference, Relation, Scope
-from millstream.plan.times import needs_time, refuse_forgetting
+from millstream.plan.times import needs_time, refuse_forgetting, refuse_late_changes
 from millstream.plan.walk import bottom_of, operators_of
 from millstream.sql.spans import span_of
 from millstream.sql.statements import Property
@@ -214,6 +214,8 @@ def _finished(select: Select, limit: Limit, asked: Asked, text: SourceText) -> S
         cause = f"the first rows of every partition of {ranking.name} would be kept for ever."
         ttl = ttl_of(properties, cause, time, ranking.name, place)
     late = late_policy(properties if final else {}, asked.sinks)
+    if ranking.over_changes:
+        refuse_late_changes(late, properties, ranking.name)
     if late.action is LateAction.SIDE_OUTPUT:
         source = replace(source, used=tuple(column.name for column in source.node.columns))
     top = TopN(

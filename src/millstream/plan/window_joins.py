@@ -196,7 +196,11 @@ def _paired(left: Left, windows: Windows, asked: JoinAsked) -> WindowPair:
             fix=f"Write a WINDOW after {bare}, too, or one for both after ON.",
             place=place,
         )
-    return pair_of(one, other, asked.how, (left.name, right.name), place)
+    pair = pair_of(one, other, asked.how, (left.name, right.name), place)
+    if left.window is not None and pair.panes[0] != left.window:
+        # Its rows are there once for each of their windows, and a pair is to come out once.
+        raise not_yet("a tumbling window over a join of sliding ones", place)
+    return pair
 
 
 def _shared(

@@ -154,7 +154,8 @@ class JobRun:
         self.process_available()
         for each in self.running:
             # A query that was stopped meanwhile has let its wait end, and rows are still held.
-            if operators_of(each.pipeline.root) and each.query.isActive:
+            ended = each.engine is Engine.NATIVE or each.tally.ended
+            if operators_of(each.pipeline.root) and each.query.isActive and ended:
                 each.checkpoint.end()
 
     def wait(self, seconds: float) -> bool:

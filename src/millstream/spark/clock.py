@@ -93,15 +93,14 @@ class Progress:
             if top is not None:
                 if top < known.top:
                     raise _backwards(source.name, known.top, top)
-                known.top, known.idle = top, idle
+                known.top = top
+            # Of an operator none of whose inputs has ever spoken, all that is heard is its silence.
+            known.idle = idle if top is not None else known.idle or idle
             return
         known.idle = False
-        if top is None:
-            return
-        known.next = max(known.next, top)
-        known.rows += rows
-        if known.rows >= source.every:
-            known.top, known.rows = max(known.top, known.next), 0
+        if top is not None:
+            known.next = max(known.next, top)
+            known.rows += rows
 
     def tick(self, now: int | None) -> None:
         if now is not None:
@@ -112,9 +111,14 @@ class Progress:
         for source, known in zip(self.inputs, self.heard, strict=True):
             if not source.derived:
                 known.top = known.next = END_OF_TIME
+                known.idle = False
 
     def advance(self) -> int:
         """The minimum rule: an operator is as far as the slowest input that is not silent."""
+        for source, known in zip(self.inputs, self.heard, strict=True):
+            # Only now, with the whole batch heard: packets come in any order.
+            if not source.derived and known.rows >= source.every:
+                known.top, known.rows = max(known.top, known.next), 0
         self._notice_silence()
         waited_for = [
             known.top if known.top >= END_OF_TIME else known.top - source.delay

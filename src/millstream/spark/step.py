@@ -132,6 +132,7 @@ def _stats(
         "after": clock.after,
         "silent": len(progress.idle) == len(host.inputs),
         "idle": progress.idle,
+        "derived": [each.name for each in host.inputs if each.derived],
         "tops": progress.tops,
         "tally": progress.tally,
         "counts": result.counts,

@@ -152,3 +152,66 @@ SELECT n, count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROU
 -- the first rows of groups that are let go
 SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 10 WITH ('state.ttl' = 'forever')
 --> MS-PLAN-RETRACT at line 1, column 28: x lets groups go after 'state.ttl' without taking them back, so one that comes again would count twice. Write 'state.ttl' = 'forever' in the query of x, or give it a WINDOW.
+
+-- sessions of rows that are taken back
+SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW SESSION(GAP INTERVAL 1 HOUR)
+
+-- sessions of results that are told once
+SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT FINAL) x WINDOW SESSION(GAP INTERVAL 1 HOUR)
+
+-- windows of rows that are taken back
+SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'drop')
+
+-- reassigned late rows that are taken back
+SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'reassign', 'late.budget' = '30s')
+
+-- late rows that are taken back, put out
+SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'side_output')
+
+-- late rows that are taken back, of the first of a window
+SELECT customer_id FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY n) <= 3 EMIT FINAL WITH ('late.policy' = 'side_output')
+
+-- every and some of rows that are taken back
+SELECT every(n > 1) AS e, bool_or(n > 5) AS s FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
+
+-- chance in a result that changes
+SELECT count(*) * rand() AS n FROM orders
+
+-- chance in a result that is told once
+SELECT count(*) * rand() AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
+
+-- the clock in a result that changes
+SELECT count(*) AS n, current_timestamp() AS at FROM orders
+
+-- the clock in a result of which the new value is written
+SELECT count(*) AS n, Now() AS at, unix_timestamp() AS s FROM orders WITH ('output.mode' = 'upsert')
+
+-- chance in a result of which the new value is written
+SELECT count(*) AS n, uuid() AS id, now() AS at FROM orders WITH ('output.mode' = 'upsert')
+
+-- the clock in HAVING of a result of which the new value is written
+SELECT max(event_time) AS t FROM orders HAVING t < now() WITH ('output.mode' = 'upsert')
+
+-- the clock inside a query of which the new value is written
+SELECT n, at FROM (SELECT count(*) AS n, current_date AS at FROM orders) x WITH ('output.mode' = 'upsert')
+
+-- chance in WHERE of rows that are taken back
+SELECT n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x WHERE n > 5 AND rand(1) < 0.5
+
+-- chance below an aggregate of rows that are taken back
+SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x WHERE rand() < 0.5
+
+-- chance inside an aggregate of rows that are taken back
+SELECT sum(n * rand()) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
+
+-- the clock in a key of rows that are taken back
+SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x GROUP BY n, current_date() WITH ('state.ttl' = 'forever')
+
+-- chance in the order of rows that are taken back
+SELECT customer_id FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x QUALIFY ROW_NUMBER() OVER (ORDER BY rand()) <= 3 WITH ('state.ttl' = 'forever')
+
+-- chance and the clock below what takes rows back
+SELECT day, sum(r) AS s FROM (SELECT current_date() AS day, rand() AS r FROM orders) x GROUP BY day WITH ('state.ttl' = 'forever')
+
+-- a column that is called as a function of the clock
+SELECT n, `current_date` FROM (SELECT count(*) AS n, max(customer_id) AS `current_date` FROM orders) x

@@ -360,3 +360,54 @@ SELECT * FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orde
 -- the native engine runs one operator
 SELECT a.total FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native')
 --> MS-PLAN-ENGINE at line 1, column 78: the native engine cannot run this query: there is more than one operator with state, and Spark's cannot hand on watermarks. Leave 'engine' out, or try 'columnar'.
+
+-- a field of a struct from further down
+SELECT e.payload.inner.x, o.total FROM events e JOIN orders o WITHIN 5 MINUTES ON e.payload.kind = o.order_id JOIN shipments s WITHIN 5 MINUTES ON s.carrier = e.payload.kind
+--> select
+-->   e_o.payload.inner.x AS x
+-->   e_o.total AS total : DOUBLE
+-->   inner join [-5m, 5m]
+-->     key e_o.payload.kind = s.carrier
+-->     left e_o, time t - 5m, used payload, total
+-->       select
+-->         e.payload AS payload : STRUCT<kind: STRING, inner: STRUCT<x: INT>>
+-->         e.t AS t : TIMESTAMP  <- event time
+-->         o.total AS total : DOUBLE
+-->         inner join [-5m, 5m]
+-->           key e.payload.kind = o.order_id
+-->           left e, time t, used payload, t
+-->           right o, time event_time, used total
+-->     right s, time event_time, used none
+
+-- a lambda's variable that is called as a chain
+SELECT transform(e.xs, e_o -> e_o + e.a) AS ys FROM events e JOIN orders o WITHIN 5 MINUTES ON e.s = o.order_id JOIN shipments s WITHIN 5 MINUTES ON s.carrier = e.s
+--> MS-PLAN-AMBIGUOUS at line 1, column 24: the lambda's variable e_o hides the stream e_o. Give the variable another name.
+
+-- a stream of results in a chain, itself a join
+SELECT x.k, s.carrier FROM (SELECT a.order_id AS k, b.event_time AS at FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id)) x JOIN shipments s ON s.order_id = x.k AND s.event_time BETWEEN x.at AND x.at + INTERVAL 1 HOUR JOIN events e WITHIN 1 HOUR ON e.s = x.k
+--> select
+-->   x_s.k AS k : STRING
+-->   x_s.carrier AS carrier : STRING
+-->   inner join [-1h, 1h]
+-->     key x_s.k = e.s
+-->     left x_s, time at - 1h, used k, carrier
+-->       select
+-->         x.k AS k : STRING
+-->         x.at AS at : TIMESTAMP  <- event time
+-->         s.carrier AS carrier : STRING
+-->         inner join [0s, 1h]
+-->           key x.k = s.order_id
+-->           left x, time at - 5m, used k, at
+-->             select
+-->               a.order_id AS k : STRING
+-->               b.event_time AS at : TIMESTAMP  <- event time
+-->               inner join [-5m, 5m]
+-->                 key a.order_id = b.order_id
+-->                 left a, time event_time, used order_id
+-->                 right b, time event_time, used event_time
+-->           right s, time event_time, used carrier
+-->     right e, time t, used none
+
+-- a time of the file a row was read from is no event time
+SELECT a.order_id FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c ON c.order_id = a.order_id AND c.event_time BETWEEN a._timestamp AND b.event_time
+--> MS-PLAN-SYSTEM-COLUMN at line 1, column 147: _timestamp is the time of the file that a row was read from, and the source orders is read by 'memory'. Let a column of the source carry the time.

@@ -231,12 +231,12 @@ CREATE SINK out AS SELECT r.rate FROM rates FOR SYSTEM_TIME AS OF r.valid_from A
 -- RIGHT
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o RIGHT JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-TEMPORAL at line 2, column 52: a temporal join finds a version for each row; a RIGHT JOIN asks for more. Write JOIN or LEFT JOIN.
+--> MS-PLAN-TEMPORAL at line 2, column 52: a temporal join finds a version for each row, and RIGHT JOIN asks for more. Write JOIN or LEFT JOIN.
 
 -- SEMI
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o LEFT SEMI JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-TEMPORAL at line 2, column 52: a temporal join finds a version for each row; a SEMI JOIN asks for more. Write JOIN or LEFT JOIN.
+--> MS-PLAN-TEMPORAL at line 2, column 52: a temporal join finds a version for each row, and SEMI JOIN asks for more. Write JOIN or LEFT JOIN.
 
 -- ON without the key
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);

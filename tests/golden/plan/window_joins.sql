@@ -662,3 +662,159 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WIND
 -- the native engine knows no window joins
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('engine' = 'native')
 --> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark's join of streams keeps rows by their own times, not until a window closes. Leave 'engine' out, or try 'columnar'.
+
+-- after a FULL join of windows the time of the window is left
+SELECT o.order_id, e.a FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) FULL JOIN shipments s WINDOW TUMBLING(INTERVAL 1 HOUR) USING (order_id) LEFT JOIN events e ON e.s = s.carrier AND e.t BETWEEN o.event_time AND o.event_time + INTERVAL 10 MINUTES WITH ('window.lateness' = '5m')
+--> select
+-->   o_s.order_id AS order_id : STRING
+-->   e.a AS a : INT
+-->   left join [-59m 59s 999ms 999us, 10m]
+-->     key o_s.carrier = e.s
+-->     across and([o_s.event_time <= e.t], [o_s.event_time + INTERVAL 10 MINUTES >= e.t])
+-->     across sql e.t BETWEEN o_s.event_time AND o_s.event_time + INTERVAL 10 MINUTES
+-->     left o_s, time _window_time - 5m, used event_time, order_id
+-->       select
+-->         s.carrier AS carrier : STRING
+-->         o.event_time AS event_time : TIMESTAMP
+-->         coalesce(o._window_time, s._window_time) AS _window_time : TIMESTAMP  <- event time
+-->         o.order_id AS order_id : STRING
+-->         full join [0s, 0s] of tumbling windows of 1h and tumbling windows of 1h, lateness 5m
+-->           key o.order_id = s.order_id
+-->           key o._window_start = s._window_start
+-->           left o, time _window_until moved by event_time - 5s, used order_id, event_time, _window_time
+-->             select over o
+-->               o.order_id AS order_id : STRING
+-->               o.customer_id AS customer_id : STRING
+-->               o.total AS total : DOUBLE
+-->               o.event_time AS event_time : TIMESTAMP  <- event time
+-->               timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
+-->               timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3899999999) AS _window_until : TIMESTAMP
+-->               source orders
+-->           right s, time _window_until moved by event_time - 10s, used carrier, _window_time
+-->             select over s
+-->               s.shipment_id AS shipment_id : STRING
+-->               s.order_id AS order_id : STRING
+-->               s.carrier AS carrier : STRING
+-->               s.weight AS weight : DOUBLE
+-->               s.event_time AS event_time : TIMESTAMP  <- event time
+-->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
+-->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3899999999) AS _window_until : TIMESTAMP
+-->               source shipments
+-->     right e, time t, used a, t
+
+-- sliding windows over a join of tumbling ones
+SELECT o.order_id, p.total, _window_start FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) JOIN shipments s WINDOW TUMBLING(INTERVAL 1 HOUR) USING (order_id) JOIN orders p WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 30 MINUTES) USING (order_id)
+--> select
+-->   o_s.order_id AS order_id : STRING
+-->   p.total AS total : DOUBLE
+-->   o_s._window_start AS _window_start : TIMESTAMP
+-->   inner join [-1h 29m 59s 999ms 999us, 59m 59s 999ms 999us] of tumbling windows of 1h and windows of 1h every 30m
+-->     key o_s.order_id = p.order_id
+-->     left o_s, time _window_time, used order_id, _window_start
+-->       select
+-->         o._window_time AS _window_time : TIMESTAMP  <- event time
+-->         o.order_id AS order_id : STRING
+-->         o._window_start AS _window_start : TIMESTAMP
+-->         inner join [0s, 0s] of tumbling windows of 1h and tumbling windows of 1h
+-->           key o.order_id = s.order_id
+-->           key o._window_start = s._window_start
+-->           left o, time _window_time moved by event_time - 5s, used order_id, _window_start, _window_time
+-->             select over o
+-->               o.order_id AS order_id : STRING
+-->               o.customer_id AS customer_id : STRING
+-->               o.total AS total : DOUBLE
+-->               o.event_time AS event_time : TIMESTAMP  <- event time
+-->               timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
+-->               source orders
+-->           right s, time _window_time moved by event_time - 10s, used none
+-->             select over s
+-->               s.shipment_id AS shipment_id : STRING
+-->               s.order_id AS order_id : STRING
+-->               s.carrier AS carrier : STRING
+-->               s.weight AS weight : DOUBLE
+-->               s.event_time AS event_time : TIMESTAMP  <- event time
+-->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
+-->               source shipments
+-->     right p, time _window_time moved by event_time - 5s, used total
+-->       select over p
+-->         p.order_id AS order_id : STRING
+-->         p.customer_id AS customer_id : STRING
+-->         p.total AS total : DOUBLE
+-->         p.event_time AS event_time : TIMESTAMP  <- event time
+-->         timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 1800000000)) AS _window_start : TIMESTAMP  <- window
+-->         timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 1800000000) + 1800000000) AS _window_end : TIMESTAMP  <- window
+-->         timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 1800000000) + 1799999999) AS _window_time : TIMESTAMP
+-->         source orders
+
+-- tumbling windows over a join of sliding ones
+SELECT o.order_id FROM orders o WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 30 MINUTES) JOIN shipments s WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 30 MINUTES) USING (order_id) JOIN orders p WINDOW TUMBLING(INTERVAL 1 HOUR) USING (order_id)
+--> MS-PLAN-NOT-YET at line 1, column 209: a tumbling window over a join of sliding ones cannot be run yet.
+
+-- the hidden time of three streams in a window, with lateness
+SELECT x.k, count(*) AS n FROM (SELECT o.order_id AS k FROM orders o FULL JOIN shipments s USING (order_id) FULL JOIN orders p USING (order_id) WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('window.lateness' = '5m')) x WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY x.k
+--> select
+-->   k0 AS k : STRING
+-->   a0 AS n : BIGINT
+-->   aggregate, tumbling windows of 1h, emit final
+-->     key x.k AS k0 : STRING
+-->     call count(*) AS a0 : BIGINT
+-->     input x, time _window_time - 5m, used none
+-->       select
+-->         o_s.o_order_id AS k : STRING
+-->         coalesce(o_s._window_time, p._window_time) AS _window_time : TIMESTAMP  <- event time
+-->         full join [0s, 0s] of tumbling windows of 1h and tumbling windows of 1h, lateness 5m
+-->           key o_s.order_id = p.order_id
+-->           key o_s._window_start = p._window_start
+-->           left o_s, time _window_until, used o_order_id, _window_time
+-->             select
+-->               coalesce(o._window_time, s._window_time) AS _window_time : TIMESTAMP
+-->               coalesce(o._window_until, s._window_until) AS _window_until : TIMESTAMP  <- event time
+-->               coalesce(o.order_id, s.order_id) AS order_id : STRING
+-->               coalesce(o._window_start, s._window_start) AS _window_start : TIMESTAMP
+-->               coalesce(o._window_end, s._window_end) AS _window_end : TIMESTAMP
+-->               o.order_id AS o_order_id : STRING
+-->               full join [0s, 0s] of tumbling windows of 1h and tumbling windows of 1h, lateness 5m
+-->                 key o.order_id = s.order_id
+-->                 key o._window_start = s._window_start
+-->                 left o, time _window_until moved by event_time - 5s, used order_id, _window_start, _window_end, _window_time, _window_until
+-->                   select over o
+-->                     o.order_id AS order_id : STRING
+-->                     o.customer_id AS customer_id : STRING
+-->                     o.total AS total : DOUBLE
+-->                     o.event_time AS event_time : TIMESTAMP  <- event time
+-->                     timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
+-->                     timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
+-->                     timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
+-->                     timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3899999999) AS _window_until : TIMESTAMP
+-->                     source orders
+-->                 right s, time _window_until moved by event_time - 10s, used order_id, _window_start, _window_end, _window_time, _window_until
+-->                   select over s
+-->                     s.shipment_id AS shipment_id : STRING
+-->                     s.order_id AS order_id : STRING
+-->                     s.carrier AS carrier : STRING
+-->                     s.weight AS weight : DOUBLE
+-->                     s.event_time AS event_time : TIMESTAMP  <- event time
+-->                     timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
+-->                     timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
+-->                     timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
+-->                     timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3899999999) AS _window_until : TIMESTAMP
+-->                     source shipments
+-->           right p, time _window_until moved by event_time - 5s, used _window_time
+-->             select over p
+-->               p.order_id AS order_id : STRING
+-->               p.customer_id AS customer_id : STRING
+-->               p.total AS total : DOUBLE
+-->               p.event_time AS event_time : TIMESTAMP  <- event time
+-->               timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 3600000000)) AS _window_start : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
+-->               timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
+-->               timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 3600000000) + 3899999999) AS _window_until : TIMESTAMP
+-->               source orders

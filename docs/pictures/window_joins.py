@@ -1,0 +1,139 @@
+"""Pictures of window joins: which windows rows share, and when pairs come out."""
+
+from __future__ import annotations
+
+from docs.pictures.canvas import (
+    BAD,
+    BAND,
+    GRID,
+    HEAVY,
+    LEFT,
+    OUT,
+    PALE,
+    PALE_OUT,
+    QUIET,
+    RIGHT,
+    Canvas,
+    axis,
+    clock,
+)
+
+Rows = list[tuple[str, int]]
+
+
+def windows_of(t: int, size: int, slide: int) -> list[int]:
+    """The starts of the windows that a time is in."""
+    last = t // slide * slide
+    return [start for start in range(last - size + slide, last + 1, slide) if start <= t]
+
+
+def window_join() -> str:
+    """A left join in tumbling windows: pairs at once, or when the window closes."""
+    size, end = 10, 24
+    views: Rows = [("A", 2), ("B", 4), ("C", 9), ("D", 15)]
+    clicks: Rows = [("A", 7), ("C", 11), ("D", 13)]
+    canvas = Canvas(790, 392, "A left join in tumbling windows: what matches, when it comes out")
+    lanes = {"views": 78, "clicks": 138, "EMIT CHANGES": 230, "EMIT FINAL": 318}
+
+    def x(minute: float) -> float:
+        return 135 + 26 * minute
+
+    axis(canvas, x, range(0, end + 1, 4), 382, 34)
+    for start in range(0, end, size):
+        until = min(start + size, end + 0.8)
+        canvas.box(x(start) + 2, 38, x(until) - x(start) - 4, 126, BAND, LEFT)
+        says = f"[{clock(start)}, {clock(start + size)})"
+        canvas.text(x(start) + 8, 54, says, QUIET, "start", 12)
+    for lane, y in lanes.items():
+        canvas.path([(125, y), (x(end) + 20, y)], GRID, 2)
+        canvas.text(12, y + 5, lane, anchor="start")
+    for rows, lane, colour in ((views, "views", LEFT), (clicks, "clicks", RIGHT)):
+        for key, t in rows:
+            canvas.dot(x(t), lanes[lane], colour)
+            up = -13 if lane == "views" else 22
+            canvas.text(x(t), lanes[lane] + up, key, colour)
+    told: dict[str, dict[int, list[tuple[str, str]]]] = {"EMIT CHANGES": {}, "EMIT FINAL": {}}
+    for key, t in views:
+        closes = t - t % size + size
+        partners = [at for other, at in clicks if other == key and at // size == t // size]
+        for at in partners:
+            canvas.path([(x(t), lanes["views"]), (x(at), lanes["clicks"])], OUT, 1.5)
+            told["EMIT CHANGES"].setdefault(max(t, at), []).append((f"{key} + click", OUT))
+            told["EMIT FINAL"].setdefault(closes, []).append((f"{key} + click", OUT))
+        if not partners:
+            for lane in told:
+                told[lane].setdefault(closes, []).append((f"{key} + NULL", BAD))
+    for lane, moments in told.items():
+        for t, texts in moments.items():
+            colour = BAD if all(each == BAD for _, each in texts) else OUT
+            canvas.dot(x(t), lanes[lane], colour)
+            for line, (text, each) in enumerate(texts):
+                canvas.text(x(t) + 9, lanes[lane] + 20 + 16 * line, text, each, "start", 12)
+    for start in range(size, end, size):
+        canvas.path([(x(start), 168), (x(start), 356)], HEAVY, 1, "4 4")
+        says = f"W reaches {clock(start)}"
+        canvas.text(x(start) + 6, 196, says, QUIET, "start", 12)
+    return canvas.svg()
+
+
+def sliding_join() -> str:
+    """A view and three clicks in sliding windows: a pair for each window that both are in."""
+    size, slide, view = 10, 5, 12
+    clicks = [14, 16, 20]
+    canvas = Canvas(790, 300, "Sliding windows: a pair for every window that both rows are in")
+
+    def x(minute: float) -> float:
+        return 90 + 17.5 * minute
+
+    axis(canvas, x, range(0, 31, 5), 288, 66)
+    canvas.path([(80, 52), (x(31), 52)], GRID, 2)
+    for t, colour in [(view, LEFT), *((t, RIGHT) for t in clicks)]:
+        canvas.text(x(t), 34, clock(t), colour)
+        canvas.dot(x(t), 52, colour)
+    canvas.text(12, 30, "a view,", LEFT, "start")
+    canvas.text(12, 47, "clicks", RIGHT, "start")
+    starts = sorted({s for t in [view, *clicks] for s in windows_of(t, size, slide)})
+    for i, start in enumerate(starts):
+        y = 76 + 38 * i
+        pairs = [t for t in clicks if {view, t} <= set(range(start, start + size))]
+        canvas.box(
+            x(start) + 1, y, 17.5 * size - 2, 26, *((PALE_OUT, OUT) if pairs else (PALE, HEAVY))
+        )
+        for t, colour in [(view, LEFT), *((t, RIGHT) for t in clicks)]:
+            if start <= t < start + size:
+                canvas.dot(x(t), y + 13, colour, hollow=not pairs)
+        says = ", ".join(f"view + {clock(t)}" for t in pairs) or "no pair"
+        canvas.text(x(31) + 12, y + 18, says, OUT if pairs else QUIET, "start", 12)
+    return canvas.svg()
+
+
+def tumbling_and_sliding() -> str:
+    """Whether any sliding window of a click overlaps the tumbling window of a view."""
+    tumbling, size, slide, view = 10, 10, 5, 12
+    clicks = [4, 7, 15, 24, 26]
+    pane = view // tumbling * tumbling
+    canvas = Canvas(790, 356, "Tumbling and sliding windows: a pair once, if any of them overlap")
+
+    def x(minute: float) -> float:
+        return 130 + 14 * minute
+
+    axis(canvas, x, range(-5, 41, 5), 344, 34)
+    canvas.box(x(pane), 34, 14 * tumbling, 292, BAND)
+    canvas.text(12, 56, "view", LEFT, "start")
+    canvas.text(12, 72, "TUMBLING", QUIET, "start", 11)
+    canvas.box(x(pane) + 1, 40, 14 * tumbling - 2, 24, "#ffffff", LEFT)
+    canvas.dot(x(view), 52, LEFT)
+    canvas.text(12, 106, "clicks", RIGHT, "start")
+    canvas.text(12, 122, "SLIDING", QUIET, "start", 11)
+    for i, t in enumerate(clicks):
+        y = 86 + 48 * i
+        meets = False
+        for line, start in enumerate(windows_of(t, size, slide)):
+            overlaps = start < pane + tumbling and pane < start + size
+            meets |= overlaps
+            colours = (PALE_OUT, OUT) if overlaps else (PALE, HEAVY)
+            canvas.box(x(start) + 1, y + 18 * line, 14 * size - 2, 15, *colours)
+        canvas.dot(x(t), y + 16, RIGHT, hollow=not meets)
+        says = f"{clock(t)}: {'a pair, once' if meets else 'no pair'}"
+        canvas.text(x(37) + 4, y + 21, says, OUT if meets else QUIET, "start", 12)
+    return canvas.svg()
