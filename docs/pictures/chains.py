@@ -19,19 +19,18 @@ def chain() -> str:
     for lane, y in lanes.items():
         canvas.path([(115, y), (775, y)], GRID, 2)
         canvas.text(15, y + 5, lane, anchor="start")
-    canvas.text(15, lanes["payments"] + 23, "of 10 min", QUIET, "start", 12)
-    canvas.text(15, lanes["shipments"] + 23, "of 20 min", QUIET, "start", 12)
-    for i, (key, t) in enumerate(orders.items()):
+    canvas.text(15, lanes["payments"] + 23, f"within {to_pay} min", QUIET, "start", 12)
+    canvas.text(15, lanes["shipments"] + 23, f"within {to_send} min", QUIET, "start", 12)
+    for i, key in enumerate(orders):
+        canvas.box(x(orders[key]), lanes["payments"] - 12 + 14 * i, 19 * to_pay, 10, BAND)
+        canvas.box(x(payments[key]), lanes["shipments"] - 12 + 14 * i, 19 * to_send, 10, BAND)
+    for key, t in orders.items():
         paid = payments[key]
         assert t <= paid <= t + to_pay, "both orders are paid in time"
-        y = lanes["payments"] - 12 + 14 * i
-        canvas.box(x(t), y, 19 * to_pay, 10, BAND)
-        canvas.path([(x(t), lanes["orders"]), (x(t), y + 10)], LEFT, 1, "3 3")
+        canvas.path([(x(t), lanes["orders"]), (x(t), lanes["payments"])], LEFT, 1, "3 3")
         canvas.dot(x(t), lanes["orders"], LEFT)
         canvas.text(x(t), lanes["orders"] - 14, f"{key} {clock(t)}", LEFT)
-        y = lanes["shipments"] - 12 + 14 * i
-        canvas.box(x(paid), y, 19 * to_send, 10, BAND)
-        canvas.path([(x(paid), lanes["payments"]), (x(paid), y + 10)], RIGHT, 1, "3 3")
+        canvas.path([(x(paid), lanes["payments"]), (x(paid), lanes["shipments"])], RIGHT, 1, "3 3")
         canvas.dot(x(paid), lanes["payments"], RIGHT)
         canvas.text(x(paid) + 4, lanes["payments"] - 20, f"{key} {clock(paid)}", RIGHT)
         sent = shipments.get(key)

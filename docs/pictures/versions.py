@@ -24,7 +24,7 @@ from docs.pictures.canvas import (
 def temporal_join() -> str:
     """Orders, and the rate that was in force at the time of each."""
     versions: list[tuple[int, str | None]] = [(2, "1.10"), (10, "1.20"), (18, None), (22, "1.30")]
-    orders, mark, end = [("A", 0), ("B", 6), ("C", 10), ("D", 19), ("E", 25)], 24, 28
+    orders, mark, end = [("A", 0), ("B", 7), ("C", 10), ("D", 21), ("E", 27)], 26, 28
     canvas = Canvas(790, 318, "A left temporal join: which version a row meets, when it comes out")
     lanes = {"orders": 56, "rates": 134, "out": 240}
 
@@ -36,15 +36,6 @@ def temporal_join() -> str:
         canvas.text(15, y + 5, lane, anchor="start")
         if lane != "rates":
             canvas.path([(115, y), (x(end) + 20, y)], GRID, 2)
-    y = lanes["rates"]
-    for number, (since, rate) in enumerate(versions):
-        later = number + 1 < len(versions)
-        until = versions[number + 1][0] if later else end + 0.8
-        fill, edge = (PALE_OUT, OUT) if rate else (PALE_BAD, BAD)
-        canvas.box(x(since) + 1, y - 14, x(until) - x(since) - 2, 28, fill, edge)
-        says = f"EUR {rate}" if rate else "deleted"
-        canvas.text((x(since) + x(until)) / 2, y + 5, says, OUT if rate else BAD)
-        canvas.text(x(since) + 4, y + 30, f"from {clock(since)}", QUIET, "start", 11)
     for key, t in orders:
         found = [rate for since, rate in versions if since <= t]
         rate = found[-1] if found else None
@@ -54,9 +45,20 @@ def temporal_join() -> str:
         canvas.dot(x(t), lanes["orders"], LEFT)
         canvas.text(x(t), lanes["orders"] - 14, f"{key} {clock(t)}", LEFT)
         canvas.dot(x(t), lanes["out"], colour, hollow=not out)
-        canvas.text(x(t), lanes["out"] + 24, f"{key} + {rate or 'NULL'}" if out else "waits", colour)
+        canvas.text(
+            x(t), lanes["out"] + 24, f"{key} + {rate or 'NULL'}" if out else "waits", colour
+        )
     canvas.path([(x(mark), 66), (x(mark), 276)], INK, 1.5, "5 4")
     canvas.text(x(mark) - 6, 204, f"W = {clock(mark)}", INK, "end", 12)
+    y = lanes["rates"]  # over the lines
+    for number, (since, rate) in enumerate(versions):
+        later = number + 1 < len(versions)
+        until = versions[number + 1][0] if later else end + 0.8
+        fill, edge = (PALE_OUT, OUT) if rate else (PALE_BAD, BAD)
+        canvas.box(x(since) + 1, y - 14, x(until) - x(since) - 2, 28, fill, edge)
+        says = f"EUR {rate}" if rate else "deleted"
+        canvas.text((x(since) + x(until)) / 2, y + 5, says, OUT if rate else BAD)
+        canvas.text(x(since) + 4, y + 30, f"from {clock(since)}", QUIET, "start", 11)
     return canvas.svg()
 
 
@@ -79,18 +81,18 @@ def directions() -> str:
     def x(minute: float) -> float:
         return 130 + 18 * minute
 
-    axis(canvas, x, range(0, 37, 4), 318)
+    axis(canvas, x, range(0, 33, 4), 318)
     for lane, way in enumerate(("backward", "forward", "nearest")):
         y = 62 + 92 * lane
         canvas.text(15, y - 2, way, anchor="start")
         canvas.text(15, y + 15, f"within {tolerance} min", QUIET, "start", 12)
-        canvas.path([(120, y + 20), (x(36), y + 20)], GRID, 2)
+        canvas.path([(120, y + 20), (x(34), y + 20)], GRID, 2)
         for version in versions:
             canvas.box(x(version) - 6, y + 13, 12, 14, RIGHT)
         for t in rows:
             reach = (t - tolerance * (way != "forward"), t + tolerance * (way != "backward"))
             found = met(versions, t, way, tolerance)
-            at = y - 26 + 15 * (rows.index(t) % 2)
+            at = y - 26 + 12 * rows.index(t)
             canvas.box(x(reach[0]), at - 2, x(reach[1]) - x(reach[0]), 4, BAND)
             if found is not None:
                 canvas.path([(x(t), at), (x(found), at)], OUT, 1.5)
@@ -99,8 +101,8 @@ def directions() -> str:
                 side = {"backward": (-12, "end"), "forward": (12, "start")}.get(way, (12, "start"))
                 canvas.text(x(t) + side[0], at + 14, "NULL", BAD, side[1], 12)
             canvas.dot(x(t), at, LEFT if found is not None else BAD, hollow=found is None)
-    canvas.dot(560, 18, LEFT)
-    canvas.text(572, 22, "a row", anchor="start")
-    canvas.box(640, 11, 12, 14, RIGHT)
-    canvas.text(660, 22, "a version", anchor="start")
+    canvas.dot(610, 18, LEFT)
+    canvas.text(622, 22, "a row", anchor="start")
+    canvas.box(680, 11, 12, 14, RIGHT)
+    canvas.text(700, 22, "a version", anchor="start")
     return canvas.svg()

@@ -27,66 +27,75 @@ def windows_of(t: int, size: int, slide: int) -> list[int]:
     return [start for start in range(last - size + slide, last + 1, slide) if start <= t]
 
 
+VIEWS: Rows = [("A", 2), ("B", 4), ("C", 9), ("D", 15)]
+CLICKS: Rows = [("A", 7), ("C", 11), ("D", 13)]
+
+
+def partners(key: str, t: int, size: int) -> list[int]:
+    """The clicks of a view's key in its tumbling window."""
+    return [at for other, at in CLICKS if other == key and at // size == t // size]
+
+
+def told(size: int, *, final: bool) -> dict[int, list[tuple[str, str]]]:
+    """What a left join of views and clicks tells, by time."""
+    moments: dict[int, list[tuple[str, str]]] = {}
+    for key, t in VIEWS:
+        closes, found = t - t % size + size, partners(key, t, size)
+        for at in found:
+            moment = closes if final else max(t, at)
+            moments.setdefault(moment, []).append((f"{key} + click", OUT))
+        if not found:
+            moments.setdefault(closes, []).append((f"{key} + NULL", BAD))
+    return moments
+
+
 def window_join() -> str:
     """A left join in tumbling windows: pairs at once, or when the window closes."""
     size, end = 10, 24
-    views: Rows = [("A", 2), ("B", 4), ("C", 9), ("D", 15)]
-    clicks: Rows = [("A", 7), ("C", 11), ("D", 13)]
-    canvas = Canvas(790, 392, "A left join in tumbling windows: what matches, when it comes out")
+    canvas = Canvas(790, 410, "A left join in tumbling windows: what matches, when it comes out")
     lanes = {"views": 78, "clicks": 138, "EMIT CHANGES": 230, "EMIT FINAL": 318}
 
     def x(minute: float) -> float:
         return 135 + 26 * minute
 
-    axis(canvas, x, range(0, end + 1, 4), 382, 34)
+    axis(canvas, x, range(0, end + 1, 4), 398, 40)
     for start in range(0, end, size):
         until = min(start + size, end + 0.8)
         canvas.box(x(start) + 2, 38, x(until) - x(start) - 4, 126, BAND, LEFT)
         says = f"[{clock(start)}, {clock(start + size)})"
-        canvas.text(x(start) + 8, 54, says, QUIET, "start", 12)
+        canvas.text(x(start) + 4, 30, says, QUIET, "start", 12)
     for lane, y in lanes.items():
         canvas.path([(125, y), (x(end) + 20, y)], GRID, 2)
         canvas.text(12, y + 5, lane, anchor="start")
-    for rows, lane, colour in ((views, "views", LEFT), (clicks, "clicks", RIGHT)):
+    for start in range(size, end, size):
+        canvas.path([(x(start), 168), (x(start), 372)], HEAVY, 1, "4 4")
+        canvas.text(x(start) + 6, 196, f"W reaches {clock(start)}", QUIET, "start", 12)
+    for key, t in VIEWS:
+        for at in partners(key, t, size):
+            canvas.path([(x(t), lanes["views"]), (x(at), lanes["clicks"])], OUT, 1.5)
+    for rows, lane, colour, shift in ((VIEWS, "views", LEFT, -13), (CLICKS, "clicks", RIGHT, 22)):
         for key, t in rows:
             canvas.dot(x(t), lanes[lane], colour)
-            up = -13 if lane == "views" else 22
-            canvas.text(x(t), lanes[lane] + up, key, colour)
-    told: dict[str, dict[int, list[tuple[str, str]]]] = {"EMIT CHANGES": {}, "EMIT FINAL": {}}
-    for key, t in views:
-        closes = t - t % size + size
-        partners = [at for other, at in clicks if other == key and at // size == t // size]
-        for at in partners:
-            canvas.path([(x(t), lanes["views"]), (x(at), lanes["clicks"])], OUT, 1.5)
-            told["EMIT CHANGES"].setdefault(max(t, at), []).append((f"{key} + click", OUT))
-            told["EMIT FINAL"].setdefault(closes, []).append((f"{key} + click", OUT))
-        if not partners:
-            for lane in told:
-                told[lane].setdefault(closes, []).append((f"{key} + NULL", BAD))
-    for lane, moments in told.items():
-        for t, texts in moments.items():
-            colour = BAD if all(each == BAD for _, each in texts) else OUT
-            canvas.dot(x(t), lanes[lane], colour)
-            for line, (text, each) in enumerate(texts):
-                canvas.text(x(t) + 9, lanes[lane] + 20 + 16 * line, text, each, "start", 12)
-    for start in range(size, end, size):
-        canvas.path([(x(start), 168), (x(start), 356)], HEAVY, 1, "4 4")
-        says = f"W reaches {clock(start)}"
-        canvas.text(x(start) + 6, 196, says, QUIET, "start", 12)
+            canvas.text(x(t), lanes[lane] + shift, key, colour)
+    for lane in ("EMIT CHANGES", "EMIT FINAL"):
+        for t, texts in told(size, final=lane == "EMIT FINAL").items():
+            canvas.dot(x(t), lanes[lane], texts[0][1])
+            for line, (text, colour) in enumerate(texts):
+                canvas.text(x(t) + 9, lanes[lane] + 20 + 16 * line, text, colour, "start", 12)
     return canvas.svg()
 
 
 def sliding_join() -> str:
     """A view and three clicks in sliding windows: a pair for each window that both are in."""
     size, slide, view = 10, 5, 12
-    clicks = [14, 16, 20]
-    canvas = Canvas(790, 300, "Sliding windows: a pair for every window that both rows are in")
+    clicks = [14, 17, 20]
+    canvas = Canvas(790, 268, "Sliding windows: a pair for every window that both rows are in")
 
     def x(minute: float) -> float:
-        return 90 + 17.5 * minute
+        return 20 * minute - 10
 
-    axis(canvas, x, range(0, 31, 5), 288, 66)
-    canvas.path([(80, 52), (x(31), 52)], GRID, 2)
+    axis(canvas, x, range(5, 31, 5), 256, 66)
+    canvas.path([(80, 52), (x(30), 52)], GRID, 2)
     for t, colour in [(view, LEFT), *((t, RIGHT) for t in clicks)]:
         canvas.text(x(t), 34, clock(t), colour)
         canvas.dot(x(t), 52, colour)
@@ -97,13 +106,13 @@ def sliding_join() -> str:
         y = 76 + 38 * i
         pairs = [t for t in clicks if {view, t} <= set(range(start, start + size))]
         canvas.box(
-            x(start) + 1, y, 17.5 * size - 2, 26, *((PALE_OUT, OUT) if pairs else (PALE, HEAVY))
+            x(start) + 1, y, 20 * size - 2, 26, *((PALE_OUT, OUT) if pairs else (PALE, HEAVY))
         )
         for t, colour in [(view, LEFT), *((t, RIGHT) for t in clicks)]:
             if start <= t < start + size:
                 canvas.dot(x(t), y + 13, colour, hollow=not pairs)
         says = ", ".join(f"view + {clock(t)}" for t in pairs) or "no pair"
-        canvas.text(x(31) + 12, y + 18, says, OUT if pairs else QUIET, "start", 12)
+        canvas.text(x(30) + 12, y + 18, says, OUT if pairs else QUIET, "start", 12)
     return canvas.svg()
 
 
@@ -115,9 +124,9 @@ def tumbling_and_sliding() -> str:
     canvas = Canvas(790, 356, "Tumbling and sliding windows: a pair once, if any of them overlap")
 
     def x(minute: float) -> float:
-        return 130 + 14 * minute
+        return 150 + 14 * minute
 
-    axis(canvas, x, range(-5, 41, 5), 344, 34)
+    axis(canvas, x, range(-5, 36, 5), 344, 34)
     canvas.box(x(pane), 34, 14 * tumbling, 292, BAND)
     canvas.text(12, 56, "view", LEFT, "start")
     canvas.text(12, 72, "TUMBLING", QUIET, "start", 11)
@@ -135,5 +144,5 @@ def tumbling_and_sliding() -> str:
             canvas.box(x(start) + 1, y + 18 * line, 14 * size - 2, 15, *colours)
         canvas.dot(x(t), y + 16, RIGHT, hollow=not meets)
         says = f"{clock(t)}: {'a pair, once' if meets else 'no pair'}"
-        canvas.text(x(37) + 4, y + 21, says, OUT if meets else QUIET, "start", 12)
+        canvas.text(x(35) + 12, y + 21, says, OUT if meets else QUIET, "start", 12)
     return canvas.svg()

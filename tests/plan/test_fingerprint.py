@@ -165,9 +165,7 @@ CREATE SINK out AS SELECT id, n FROM (SELECT id, COUNT(*) AS n FROM orders
         ("SELECT id, n FROM", "SELECT id,   n  FROM", []),
     ],
 )
-def test_what_a_result_that_changes_shows_is_told(
-    old: str, new: str, sentences: list[str]
-) -> None:
+def test_what_a_result_that_changes_shows_is_told(old: str, new: str, sentences: list[str]) -> None:
     assert old in CHANGING
     before, after = (
         fingerprint(build_job(text).pipelines[0]) for text in (CHANGING, CHANGING.replace(old, new))

@@ -74,8 +74,11 @@ class _Run:
             run.start({"processingTime": "0 seconds"})
             run.process_available()
             if self.case.silence is not None:
-                run.tell_time(time.time_ns() // 1000 + self.case.silence)
-                run.process_available()
+                # An operator that has read nothing yet learns first when its silence begins.
+                now = time.time_ns() // 1000
+                for later in (0, self.case.silence):
+                    run.tell_time(now + later)
+                    run.process_available()
             if self.case.end == "flush":
                 run.flush()
         except MillstreamError as error:

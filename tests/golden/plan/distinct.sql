@@ -35,10 +35,7 @@ SELECT DISTINCT * FROM orders WITH ('state.ttl' = '1h')
 
 -- for ever, without a watermark
 SELECT DISTINCT user_id FROM clicks WITH ('state.ttl' = 'forever', 'engine' = 'native')
---> select
--->   user_id AS user_id : STRING
--->   deduplicate by clicks.user_id, within for ever
--->     input clicks, time None, used user_id
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: it has no DISTINCT. Leave 'engine' out, or try 'columnar'.
 
 -- over a join
 SELECT DISTINCT ON (o.order_id) o.order_id, s.carrier FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('state.ttl' = '1h')
@@ -89,11 +86,11 @@ SELECT DISTINCT user_id FROM clicks WITH ('state.ttl' = 'forever', 'late.policy'
 
 -- natively for a while
 SELECT DISTINCT customer_id FROM orders WITH ('state.ttl' = '1h', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark knows a key for the watermark's delay, not for 'state.ttl'. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: it has no DISTINCT. Leave 'engine' out, or try 'columnar'.
 
 -- natively, any row of a key
 SELECT DISTINCT ON (user_id) user_id, at FROM clicks WITH ('state.ttl' = 'forever', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark lets any row of a batch pass, not the earliest. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: it has no DISTINCT. Leave 'engine' out, or try 'columnar'.
 
 -- no key
 SELECT DISTINCT ON () order_id FROM orders WITH ('state.ttl' = '2d')

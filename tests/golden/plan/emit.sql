@@ -89,7 +89,7 @@ SELECT n FROM (SELECT count(*) AS n FROM orders WITH ('output.mode' = 'upsert'))
 
 -- max over rows that are taken back
 SELECT max(n) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x
---> MS-PLAN-RETRACT at line 1, column 8: x takes rows back, and max cannot forget a row. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop.
+--> MS-PLAN-RETRACT at line 1, column 8: x takes rows back, and max cannot forget a row. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
 
 -- a join with rows that are taken back
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WITHIN 5 MINUTES ON o.customer_id = x.customer_id
@@ -155,63 +155,160 @@ SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP 
 
 -- sessions of rows that are taken back
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW SESSION(GAP INTERVAL 1 HOUR)
+--> MS-PLAN-RETRACT at line 1, column 27: x takes rows back, and a session that has grown cannot shrink. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use a TUMBLING or SLIDING window here.
 
 -- sessions of results that are told once
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT FINAL) x WINDOW SESSION(GAP INTERVAL 1 HOUR)
+--> select
+-->   a0 AS m : BIGINT
+-->   aggregate, sessions with a gap of 1h, emit final
+-->     call count(*) AS a0 : BIGINT
+-->     input x, time _window_time, used none
+-->       select
+-->         k0 AS customer_id : STRING
+-->         a0 AS n : BIGINT
+-->         _window_start AS _window_start : TIMESTAMP  <- window
+-->         _window_end AS _window_end : TIMESTAMP  <- window
+-->         _window_time AS _window_time : TIMESTAMP  <- event time
+-->         aggregate, tumbling windows of 1h, emit final
+-->           key orders.customer_id AS k0 : STRING
+-->           call count(*) AS a0 : BIGINT
+-->           input orders, time event_time, used none
 
 -- windows of rows that are taken back
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'drop')
+--> select
+-->   a0 AS m : BIGINT
+-->   aggregate, tumbling windows of 1d, emit final
+-->     call count(*) AS a0 : BIGINT
+-->     over changes
+-->     input x, time _window_time, used none
+-->       select
+-->         k0 AS customer_id : STRING
+-->         a0 AS n : BIGINT
+-->         _window_start AS _window_start : TIMESTAMP  <- window
+-->         _window_end AS _window_end : TIMESTAMP  <- window
+-->         _window_time AS _window_time : TIMESTAMP  <- event time
+-->         aggregate, tumbling windows of 1h, emit changes
+-->           key orders.customer_id AS k0 : STRING
+-->           call count(*) AS a0 : BIGINT
+-->           input orders, time event_time, used none
 
 -- reassigned late rows that are taken back
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'reassign', 'late.budget' = '30s')
+--> MS-PLAN-RETRACT at line 1, column 210: x takes rows back, and with 'late.policy' = 'reassign' a late row that is taken back would be taken for a new one. Leave 'late.policy' out, or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
 
 -- late rows that are taken back, put out
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'side_output')
+--> MS-PLAN-RETRACT at line 1, column 210: x takes rows back, and with 'late.policy' = 'side_output' a late row that is taken back would be taken for a new one. Leave 'late.policy' out, or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
 
 -- late rows that are taken back, of the first of a window
 SELECT customer_id FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY n) <= 3 EMIT FINAL WITH ('late.policy' = 'side_output')
+--> MS-PLAN-RETRACT at line 1, column 256: x takes rows back, and with 'late.policy' = 'side_output' a late row that is taken back would be taken for a new one. Leave 'late.policy' out, or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
 
 -- every and some of rows that are taken back
 SELECT every(n > 1) AS e, bool_or(n > 5) AS s FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
+--> mode retract
+--> select
+-->   a0 AS e : BOOLEAN
+-->   a1 AS s : BOOLEAN
+-->   aggregate, emit changes
+-->     call bool_and(x.n > 1) AS a0 : BOOLEAN
+-->     call bool_or(x.n > 5) AS a1 : BOOLEAN
+-->     over changes
+-->     input x, time None, used none
+-->       select
+-->         k0 AS customer_id : STRING
+-->         a0 AS n : BIGINT
+-->         aggregate, emit changes
+-->           key orders.customer_id AS k0 : STRING
+-->           call count(*) AS a0 : BIGINT
+-->           input orders, time event_time, used none
 
 -- chance in a result that changes
 SELECT count(*) * rand() AS n FROM orders
+--> MS-PLAN-RETRACT at line 1, column 1: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- chance in a result that is told once
 SELECT count(*) * rand() AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
+--> select
+-->   a0 * rand() AS n
+-->   aggregate, tumbling windows of 1h, emit final
+-->     call count(*) AS a0 : BIGINT
+-->     input orders, time event_time, used none
 
 -- the clock in a result that changes
 SELECT count(*) AS n, current_timestamp() AS at FROM orders
+--> MS-PLAN-RETRACT at line 1, column 1: current_timestamp() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- the clock in a result of which the new value is written
 SELECT count(*) AS n, Now() AS at, unix_timestamp() AS s FROM orders WITH ('output.mode' = 'upsert')
+--> mode upsert
+--> select
+-->   a0 AS n : BIGINT
+-->   Now() AS at
+-->   unix_timestamp() AS s
+-->   aggregate, emit changes
+-->     call count(*) AS a0 : BIGINT
+-->     input orders, time event_time, used none
 
 -- chance in a result of which the new value is written
 SELECT count(*) AS n, uuid() AS id, now() AS at FROM orders WITH ('output.mode' = 'upsert')
+--> MS-PLAN-RETRACT at line 1, column 1: uuid() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- the clock in HAVING of a result of which the new value is written
 SELECT max(event_time) AS t FROM orders HAVING t < now() WITH ('output.mode' = 'upsert')
+--> MS-PLAN-RETRACT at line 1, column 1: now() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- the clock inside a query of which the new value is written
 SELECT n, at FROM (SELECT count(*) AS n, current_date AS at FROM orders) x WITH ('output.mode' = 'upsert')
+--> MS-PLAN-RETRACT at line 1, column 20: current_date is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- chance in WHERE of rows that are taken back
 SELECT n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x WHERE n > 5 AND rand(1) < 0.5
+--> MS-PLAN-RETRACT at line 1, column 1: rand(1) is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- chance below an aggregate of rows that are taken back
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x WHERE rand() < 0.5
+--> MS-PLAN-RETRACT at line 1, column 27: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- chance inside an aggregate of rows that are taken back
 SELECT sum(n * rand()) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
+--> MS-PLAN-RETRACT at line 1, column 1: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- the clock in a key of rows that are taken back
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x GROUP BY n, current_date() WITH ('state.ttl' = 'forever')
+--> MS-PLAN-RETRACT at line 1, column 1: current_date() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- chance in the order of rows that are taken back
 SELECT customer_id FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x QUALIFY ROW_NUMBER() OVER (ORDER BY rand()) <= 3 WITH ('state.ttl' = 'forever')
+--> MS-PLAN-RETRACT at line 1, column 135: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- chance and the clock below what takes rows back
 SELECT day, sum(r) AS s FROM (SELECT current_date() AS day, rand() AS r FROM orders) x GROUP BY day WITH ('state.ttl' = 'forever')
+--> mode retract
+--> select
+-->   k0 AS day
+-->   a0 AS s
+-->   aggregate, emit changes
+-->     key x.`day` AS k0
+-->     call sum(x.r) AS a0
+-->     input x, time None, used none
+-->       select over orders
+-->         current_date() AS day
+-->         rand() AS r
+-->         source orders
 
 -- a column that is called as a function of the clock
 SELECT n, `current_date` FROM (SELECT count(*) AS n, max(customer_id) AS `current_date` FROM orders) x
+--> mode retract
+--> select over x
+-->   x.n AS n : BIGINT
+-->   x.`current_date` AS current_date : STRING
+-->   select
+-->     a0 AS n : BIGINT
+-->     a1 AS current_date : STRING
+-->     aggregate, emit changes
+-->       call count(*) AS a0 : BIGINT
+-->       call max(orders.customer_id) AS a1 : STRING
+-->       input orders, time event_time, used none
