@@ -68,6 +68,7 @@ def compared(query: str, measured: dict[str, dict[str, Any]]) -> list[dict[str, 
                 "peak_memory_mb": round(one["peak_memory_bytes"] / 2**20),
                 "state_rows": one["state_rows"],
                 "checkpoint_mb": round(one["checkpoint_bytes"] / 2**20, 1),
+                "phases_ms": one["phases_ms"],
             }
         )
     return table

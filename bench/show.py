@@ -16,6 +16,20 @@ _TITLES = {
 }
 
 
+# Of wide tables, what fits a terminal; the rest is in --json.
+_COLUMNS = {
+    "throughput": (
+        "query",
+        "engine",
+        "rows_per_second",
+        "columnar_is",
+        "steady_rows_per_second",
+        "columnar_is_steady",
+        "peak_memory_mb",
+    )
+}
+
+
 def show(result: dict[str, Any]) -> None:
     console = Console()
     console.print(f"{result['benchmark']}: {result['settings']}, {result['machine']}")
@@ -24,10 +38,11 @@ def show(result: dict[str, Any]) -> None:
         if not rows:
             continue
         table = Table(title=title, title_justify="left")
-        for name in rows[0]:
+        names = _COLUMNS.get(part, tuple(rows[0]))
+        for name in names:
             table.add_column(name.replace("_", " "), justify="right")
         for row in rows:
-            table.add_row(*(_text(value) for value in row.values()))
+            table.add_row(*(_text(row[name]) for name in names))
         console.print(table)
 
 

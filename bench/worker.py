@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import psutil
@@ -89,6 +90,7 @@ def run(task: Task) -> dict[str, Any]:
         "rows_out": sum(p.sink.numOutputRows for p in query.recentProgress),
         "batch_ms": [p.durationMs["triggerExecution"] for p in batches],
         "batch_rows": [p.numInputRows for p in batches],
+        "phases_ms": _phases(batches),
         "peak_memory_bytes": peak,
         "cpu_seconds": round(processor, 1),
         "state_rows": _state_rows(task, query, batches),
@@ -103,6 +105,12 @@ def _processor_seconds() -> float:
     me = psutil.Process()
     times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
     return sum(each.user + each.system for each in times)
+
+
+def _phases(batches: list[Any]) -> dict[str, int]:
+    """What Spark says a micro-batch spends its time on, median of the later half."""
+    later = [p.durationMs for p in batches[len(batches) // 2 :]]
+    return {name: int(median(each[name] for each in later)) for name in later[0]} if later else {}
 
 
 def _state_rows(task: Task, query: Any, batches: list[Any]) -> int:
