@@ -9,7 +9,7 @@ from tests.examples.test_examples import CASES, is_refused, name
 
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job
-from millstream.plan.check import check_job
+from millstream.plan.facts.check import check_job
 from millstream.plan.nodes import Engine
 from millstream.testing import case as cases
 from millstream.testing.case import ENGINES, Case

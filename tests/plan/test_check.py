@@ -9,7 +9,7 @@ from tests.plan.plans import SOURCES, join_of, plan
 
 from millstream.errors import PlanError
 from millstream.plan.build import build_query
-from millstream.plan.check import Strategy, check_pipeline, choose_engine, hold_of, join_facts
+from millstream.plan.facts.check import Strategy, check_pipeline, choose_engine, hold_of, join_facts
 from millstream.plan.nodes import Engine, Source
 from millstream.temporal import Watermark, parse_span
 

@@ -11,7 +11,7 @@ from tests.golden.cases import HERE
 from tests.plan.plans import job
 
 from millstream.plan.build import build_job
-from millstream.plan.explain import explain, explain_json
+from millstream.plan.explain.text import explain, explain_json
 
 FILES = sorted((HERE / "explain").glob("*.sql"))
 

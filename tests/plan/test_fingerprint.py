@@ -7,7 +7,7 @@ import json
 import pytest
 
 from millstream.plan.build import build_job
-from millstream.plan.fingerprint import diff, fingerprint
+from millstream.plan.facts.fingerprint import diff, fingerprint
 
 SQL = """
 CREATE SOURCE orders (order_id STRING, total DOUBLE, t TIMESTAMP,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.plans import plan
 
-from millstream.plan.gaps import OpenBounds, Times
-from millstream.plan.holds import hold_of, lag_of
+from millstream.plan.facts.holds import hold_of, lag_of
+from millstream.plan.joins.gaps import OpenBounds, Times
 from millstream.plan.nodes import IntervalJoin, Select
 
 HOUR = 3_600_000_000

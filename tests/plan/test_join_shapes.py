@@ -10,8 +10,8 @@ import pytest
 from tests.plan.plans import job
 
 from millstream.errors import MillstreamError
-from millstream.plan.explain import explain, explain_json
-from millstream.plan.fingerprint import fingerprint
+from millstream.plan.explain.text import explain, explain_json
+from millstream.plan.facts.fingerprint import fingerprint
 from millstream.plan.nodes import Input, IntervalJoin, Node, RowsOver, Select, Source, TemporalJoin
 from millstream.plan.walk import inputs_of, nodes_of
 

@@ -9,8 +9,8 @@ from tests.golden.cases import HERE
 from tests.plan.plans import SOURCES, job, plan
 
 from millstream.plan.build import build_job
-from millstream.plan.explain import explain_json
-from millstream.plan.fingerprint import diff, fingerprint
+from millstream.plan.explain.text import explain_json
+from millstream.plan.facts.fingerprint import diff, fingerprint
 from millstream.plan.nodes import (
     Direction,
     Engine,

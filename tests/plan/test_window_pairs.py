@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.plan.joins.window_pairs import pair_of
 from millstream.plan.nodes import JoinType
-from millstream.plan.window_pairs import pair_of
 from millstream.temporal import Window, WindowKind
 
 times = st.integers(-60, 60)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from millstream.api.query import KEY_GROUPS, Outputs, outputs_of, rows_of
 from millstream.errors import PlanError
 from millstream.plan.build import build_query
-from millstream.plan.names import quote
+from millstream.plan.names.names import quote
 from millstream.plan.nodes import Aggregate, Pipeline, Source
 from millstream.temporal import Emit, LateAction, LatePolicy, Window, WindowKind, format_span
 

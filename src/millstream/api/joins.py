@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError
-from millstream.plan.names import quote
+from millstream.plan.names.names import quote
 from millstream.plan.nodes import JoinType, Output
 
 LEFT, RIGHT = "left", "right"  # what the sides go by in texts

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from millstream.errors import PlanError
 from millstream.observe.account import Account, of_operators
-from millstream.plan.check import check_pipeline, choose_engine
+from millstream.plan.facts.check import check_pipeline, choose_engine
 from millstream.plan.nodes import Engine, Pipeline
 from millstream.plan.walk import operators_of
 from millstream.spark.compile import Query, compile_pipeline

@@ -29,8 +29,8 @@ from millstream.api.query import KEY_GROUPS, engine_of, rows_of
 from millstream.api.values import SideOutput, span_text
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.build import build_query
-from millstream.plan.holds import lag_of
-from millstream.plan.names import quote
+from millstream.plan.facts.holds import lag_of
+from millstream.plan.names.names import quote
 from millstream.plan.nodes import (
     Column,
     Input,

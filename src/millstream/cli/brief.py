@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from millstream.cli.words import shown
 from millstream.connectors.paths import resolve
-from millstream.plan.check import PipelineFacts, check_job
-from millstream.plan.join_facts import JoinFacts, name_of
+from millstream.plan.facts.check import PipelineFacts, check_job
+from millstream.plan.facts.joins import JoinFacts, name_of
+from millstream.plan.facts.operators import Facts
 from millstream.plan.nodes import Aggregate, Deduplicate, Job, RowsOver, TemporalJoin, TopN
-from millstream.plan.operator_facts import Facts
 from millstream.plan.walk import inputs_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings

@@ -19,7 +19,7 @@ from millstream.cli.load import placed_in
 from millstream.cli.result import as_data, show
 from millstream.cli.words import shown
 from millstream.errors import MillstreamError, StateError
-from millstream.plan.check import choose_engine
+from millstream.plan.facts.check import choose_engine
 from millstream.plan.nodes import Engine, Job
 from millstream.plan.walk import operators_of
 from millstream.run.checkpoint import Checkpoint, locked

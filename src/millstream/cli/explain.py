@@ -26,8 +26,8 @@ def explain(
     here as `run` would refuse it.
     """
     with reported(as_json):
-        from millstream.plan.explain import explain as as_text
-        from millstream.plan.explain import explain_json
+        from millstream.plan.explain.text import explain as as_text
+        from millstream.plan.explain.text import explain_json
 
         loaded = load_job(job, variables, engine)
         if as_json:

@@ -16,7 +16,7 @@ from millstream.plan.nodes import Engine, Job
 def load_job(file: Path, given: Iterable[str] | None, engine: EngineChoice | None) -> Job:
     """The job of a file, checked. An error's place names the file."""
     from millstream.plan.build import build_job
-    from millstream.plan.check import check_job
+    from millstream.plan.facts.check import check_job
 
     variables = variables_of(given)
     text = _text(file)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.chain import PlannedJoin, new_name
-from millstream.plan.expressions import Expressions, all_of
-from millstream.plan.gaps import WINDOW
-from millstream.plan.holds import lag_of
-from millstream.plan.names import quote
+from millstream.plan.facts.holds import lag_of
+from millstream.plan.joins.chain import PlannedJoin, new_name
+from millstream.plan.joins.gaps import WINDOW
+from millstream.plan.names.expressions import Expressions, all_of
+from millstream.plan.names.names import quote
+from millstream.plan.names.outputs import Item, expanded, is_star
+from millstream.plan.names.scope import Reference, Relation, Scope
+from millstream.plan.names.system import with_hidden
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, Column, Input, Output, Select, Source
-from millstream.plan.outputs import Item, expanded, is_star
-from millstream.plan.scope import Reference, Relation, Scope
-from millstream.plan.system import with_hidden
 from millstream.plan.walk import retracts
 from millstream.sql.text import SourceText
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError, SqlError
 from millstream.plan.catalog import Catalog
-from millstream.plan.check import choose_engine
 from millstream.plan.emits import mode_of
+from millstream.plan.facts.check import choose_engine
 from millstream.plan.nodes import Engine, Job, Pipeline, SinkDef, Source
+from millstream.plan.operators.top_n import refuse_unlimited
 from millstream.plan.query import Planned
-from millstream.plan.top_n import refuse_unlimited
 from millstream.plan.unsteady import refuse_unsteady
 from millstream.sql.parse import parse
 from millstream.sql.properties import Where, check

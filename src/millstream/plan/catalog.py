@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from millstream.errors import Place, PlanError
 from millstream.plan.declare import sink_of, source_of
-from millstream.plan.names import nearest, same
+from millstream.plan.names.names import nearest, same
 from millstream.plan.nodes import Job, Select, SinkDef, Source
 from millstream.plan.query import Planned, Planner
 from millstream.plan.refuse import not_yet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.errors import PlanError
-from millstream.plan.names import nearest, same
+from millstream.plan.names.names import nearest, same
 from millstream.plan.nodes import Column, SinkDef, Source
 from millstream.plan.refuse import not_yet
 from millstream.sql.properties import Where, check

@@ -5,14 +5,14 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.plan.asked import Asked
-from millstream.plan.expressions import Expressions, all_of
+from millstream.plan.joins.predicates import conjuncts_of, filter_texts
+from millstream.plan.names.expressions import Expressions, all_of
+from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
+from millstream.plan.names.scope import Relation, Scope
+from millstream.plan.names.system import with_hidden
 from millstream.plan.nodes import Select
-from millstream.plan.outputs import Item, carrying, distinct, outputs_of
+from millstream.plan.operators.top_n import limited
 from millstream.plan.policies import refuse_unused
-from millstream.plan.predicates import conjuncts_of, filter_texts
-from millstream.plan.scope import Relation, Scope
-from millstream.plan.system import with_hidden
-from millstream.plan.top_n import limited
 from millstream.sql.text import SourceText
 
 

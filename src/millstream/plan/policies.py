@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from millstream.errors import Place, PlanError, PropertyError
-from millstream.plan.names import nearest, same
+from millstream.plan.names.names import nearest, same
 from millstream.plan.refuse import not_yet
 from millstream.sql.statements import Property
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit, parse_span

@@ -9,26 +9,26 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError, PropertyError
 from millstream.plan.asked import Asked
-from millstream.plan.assign import assigned
 from millstream.plan.base import of_join, of_relation
-from millstream.plan.chain import PlannedJoin
 from millstream.plan.emits import emit_over
-from millstream.plan.expressions import Expressions, all_of
-from millstream.plan.final import plan_final
-from millstream.plan.join_kinds import POLICIES, JoinKind
-from millstream.plan.join_windows import join_windows
-from millstream.plan.joins import Joined, plan_joins
-from millstream.plan.names import same
+from millstream.plan.joins.chain import PlannedJoin
+from millstream.plan.joins.clauses import Joined, plan_joins
+from millstream.plan.joins.kinds import POLICIES, JoinKind
+from millstream.plan.joins.predicates import conjuncts_of, filter_texts
+from millstream.plan.joins.windows import join_windows
+from millstream.plan.names.assign import assigned
+from millstream.plan.names.expressions import Expressions, all_of
+from millstream.plan.names.names import same
+from millstream.plan.names.outputs import distinct, outputs_of
+from millstream.plan.names.scope import Relation, Scope
+from millstream.plan.names.windows import window_clause, window_of
 from millstream.plan.nodes import Aggregate, Engine, Select, Source, TopN
-from millstream.plan.operators import Shape, plan_operator, shape_of
-from millstream.plan.outputs import distinct, outputs_of
+from millstream.plan.operators.clauses import Shape, plan_operator, shape_of
+from millstream.plan.operators.final import plan_final
 from millstream.plan.plain import plan_plain
 from millstream.plan.policies import refuse_unused
-from millstream.plan.predicates import conjuncts_of, filter_texts
 from millstream.plan.refuse import not_yet, place_of, refuse_clauses
-from millstream.plan.scope import Relation, Scope
 from millstream.plan.tables import Table
-from millstream.plan.windows import window_clause, window_of
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property

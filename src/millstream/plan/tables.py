@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.declare import source_from
-from millstream.plan.names import nearest, quote, same
+from millstream.plan.names.names import nearest, quote, same
 from millstream.plan.nodes import Source
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import CreateTable

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from millstream.errors import StateError
-from millstream.plan.fingerprint import diff, fingerprint
+from millstream.plan.facts.fingerprint import diff, fingerprint
 from millstream.plan.nodes import Pipeline
 
 

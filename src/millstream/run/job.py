@@ -14,7 +14,7 @@ from millstream.connectors.memory import MemorySink
 from millstream.connectors.sinks import Sink, open_sink
 from millstream.connectors.sources import read_stream
 from millstream.errors import PlanError
-from millstream.plan.check import choose_engine
+from millstream.plan.facts.check import choose_engine
 from millstream.plan.nodes import Aggregate, Engine, Job, Operator, Pipeline, SinkDef, Source
 from millstream.plan.walk import operators_of, sources_of
 from millstream.run.checkpoint import Checkpoint

@@ -22,7 +22,7 @@ from millstream.observe.account import (
     of_operators,
     of_select,
 )
-from millstream.plan.check import choose_engine
+from millstream.plan.facts.check import choose_engine
 from millstream.plan.nodes import Engine, Operator, Pipeline
 from millstream.plan.walk import inputs_of, operators_of, sources_of
 from millstream.run.checkpoint import write_json

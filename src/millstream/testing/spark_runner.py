@@ -14,7 +14,7 @@ from millstream.connectors.memory import MemorySink, MemoryStream
 from millstream.connectors.sinks import Sink
 from millstream.errors import HarnessError, MillstreamError, PlanError
 from millstream.plan.build import build_job
-from millstream.plan.check import check_job
+from millstream.plan.facts.check import check_job
 from millstream.plan.nodes import Engine, Job, SinkDef, Source
 from millstream.run.job import JobRun
 from millstream.testing import case as cases

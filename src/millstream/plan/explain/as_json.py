@@ -1,0 +1,82 @@
+"""The facts of `explain` as data: spans in microseconds, policies by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millstream.plan.explain.json_operators import operator_data
+from millstream.plan.explain.secrets import masked
+from millstream.plan.facts.check import PipelineFacts, check_job, facts_of, hold_of
+from millstream.plan.nodes import Job, Node, Select, SinkDef, Source
+from millstream.plan.walk import inputs_of
+
+
+def explain_json(job: Job) -> dict[str, Any]:
+    """The job as JSON-able data, with the same facts as `explain`."""
+    return {
+        "settings": _options(job.settings),
+        "sinks": [_sink(sink) for sink in job.sinks],
+        "pipelines": [_pipeline(facts) for facts in check_job(job)],
+    }
+
+
+def _options(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return {name: masked(name, value) for name, value in options}
+
+
+def _sink(sink: SinkDef) -> dict[str, Any]:
+    return {"name": sink.name, "connector": sink.connector, "options": _options(sink.options)}
+
+
+def _pipeline(facts: PipelineFacts) -> dict[str, Any]:
+    pipeline = facts.pipeline
+    return {
+        "name": pipeline.name,
+        "engine": str(facts.engine),
+        "reason": facts.reason,
+        "strategy": {"kind": facts.strategy.kind, "key": facts.strategy.key},
+        "emit": str(pipeline.emit) if pipeline.emit else None,
+        "mode": str(pipeline.mode),
+        "sink": _sink(pipeline.sink),
+        "root": _node(pipeline.root),
+    }
+
+
+def _node(node: Node) -> dict[str, Any]:
+    if isinstance(node, Source):
+        return _source(node)
+    if isinstance(node, Select):
+        hold = hold_of(node)
+        return {
+            "kind": "select",
+            "outputs": [{"sql": o.sql, "name": o.name, "type": o.type} for o in node.outputs],
+            "where": node.where,
+            "alias": node.alias,
+            "window": list(node.window) if node.window else None,
+            "time": hold.time if hold else None,
+            "hold_us": hold.hold if hold else None,
+            "input": _node(node.input),
+        }
+    return operator_data(facts_of(node), [_node(side.node) for side in inputs_of(node)])
+
+
+def _source(source: Source) -> dict[str, Any]:
+    watermark = source.watermark
+    return {
+        "kind": "source",
+        "name": source.name,
+        "connector": source.connector,
+        "columns": [{"name": c.name, "type": c.type} for c in source.columns],
+        "watermark": {
+            "column": watermark.column,
+            "delay_us": watermark.delay,
+            "every_rows": watermark.every,
+        }
+        if watermark
+        else None,
+        "idle_us": source.idle,
+        "event_missing": str(source.missing_time),
+        "malformed": str(source.malformed),
+        "dead_letter": source.dead_letter,
+        "options": _options(source.options),
+    }

@@ -1,0 +1,100 @@
+"""A job as a tree to read, or as data. Both are made of the facts that `check` derives."""
+
+from __future__ import annotations
+
+from millstream.plan.explain.as_json import explain_json
+from millstream.plan.explain.blocks import Block, lines_of
+from millstream.plan.explain.operators import operator_block
+from millstream.plan.explain.secrets import masked, options_text
+from millstream.plan.facts.check import PipelineFacts, check_job, facts_of, hold_of, name_of
+from millstream.plan.nodes import Job, Node, Select, SinkDef, Source
+from millstream.plan.walk import inputs_of, retracts
+from millstream.temporal import OutputMode, format_span
+
+__all__ = ["explain", "explain_json"]
+
+
+def explain(job: Job) -> str:
+    """The job as a tree, at most 100 columns wide."""
+    facts = check_job(job)
+    blocks = [_pipeline(each) for each in facts]
+    settings = tuple((name, masked(name, value)) for name, value in job.settings)
+    lines = lines_of(Block("Job", settings, tuple(blocks)))
+    return "\n".join(lines) + "\n"
+
+
+def _pipeline(facts: PipelineFacts) -> Block:
+    pipeline = facts.pipeline
+    strategy = "; then ".join(str(each) for each in facts.strategies)
+    told = [("engine", f"{facts.engine}: {facts.reason}"), ("strategy", strategy)]
+    if pipeline.emit:
+        told.append(("emit", str(pipeline.emit)))
+    if pipeline.mode is not OutputMode.APPEND or retracts(pipeline.root):
+        told.append(("mode", _MODES[pipeline.mode]))
+    sink = _sink(pipeline.sink, _node(pipeline.root))
+    return Block(f"Pipeline {pipeline.name}", tuple(told), (sink,))
+
+
+_MODES = {
+    OutputMode.APPEND: "append: rows are never taken back",
+    OutputMode.UPSERT: "upsert: _op says +I new, +U changed, -D gone; old rows are left out",
+    OutputMode.RETRACT: "retract: _op says +I new, -U the old and +U the new of a change, -D gone",
+}
+
+
+def _sink(sink: SinkDef, below: Block) -> Block:
+    options = (("options", options_text(sink.options)),) if sink.options else ()
+    return Block(f"Sink {sink.name}: {sink.connector}", options, (below,))
+
+
+def _node(node: Node, alias: str | None = None) -> Block:
+    called = f" as {alias}" if alias and alias != name_of(node, "") else ""
+    if isinstance(node, Source):
+        return _source(node, called)
+    if isinstance(node, Select):
+        return _select(node, called)
+    children = tuple(_node(side.node, side.alias) for side in inputs_of(node))
+    return operator_block(facts_of(node), children)
+
+
+def _select(select: Select, called: str) -> Block:
+    told = [("columns", ", ".join(_output_text(o.sql, o.name) for o in select.outputs))]
+    if select.where:
+        told.append(("where", select.where))
+    if select.window:
+        told.append(("window", "{} to {}".format(*select.window)))
+    hold = hold_of(select)
+    told.append(("time", str(hold) if hold else "none: no output is an event time"))
+    below = _node(select.input, select.alias)
+    return Block(f"Select{called}", tuple(told), (below,))
+
+
+def _output_text(sql: str, name: str) -> str:
+    return sql if sql.rsplit(".", 1)[-1] == name else f"{sql} AS {name}"
+
+
+def _source(source: Source, called: str) -> Block:
+    told = [("columns", ", ".join(f"{c.name} {c.type or '?'}" for c in source.columns))]
+    if source.watermark:
+        delay = f"delay {format_span(source.watermark.delay)}"
+        every = source.watermark.every
+        advances = f", advances every {every} rows" if every > 1 else ""
+        told.append(("watermark", f"{source.watermark.column}, {delay}{advances}"))
+        told.append(("no time", _MISSING[source.missing_time]))
+    else:
+        told.append(("watermark", "none"))
+    if source.idle is not None:
+        silent = format_span(source.idle)
+        told.append(("idle", f"silent for {silent}, it holds no watermark back until it speaks"))
+    letters = f" to {source.dead_letter}" if source.dead_letter else ""
+    told.append(("malformed", f"{source.malformed}{letters}"))
+    if source.options:
+        told.append(("options", options_text(source.options)))
+    return Block(f"Source {source.name}{called}: {source.connector}", tuple(told))
+
+
+_MISSING = {
+    "error": "error: a row without an event time stops the job",
+    "skip": "skip: a row without an event time is counted and left out",
+    "wall_clock": "wall_clock: a row without an event time gets the batch's time",
+}

@@ -1,0 +1,229 @@
+"""What a checkpoint depends on, in words: a plan that differs in one must not go on from it.
+
+Left out is what state does not depend on: the columns and filter above the last operator, late
+policy, places, and options of connectors but where a sink writes. Where results may be taken back,
+those columns and that filter count, too: with others, rows would be taken back that the sink never
+got.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millstream.plan.explain.operators import call_text, order_text
+from millstream.plan.facts.check import choose_engine
+from millstream.plan.nodes import (
+    Aggregate,
+    Compare,
+    Deduplicate,
+    Input,
+    IntervalJoin,
+    Node,
+    Operator,
+    Pipeline,
+    Predicate,
+    RowsOver,
+    Select,
+    Source,
+    TemporalJoin,
+    TopN,
+)
+from millstream.plan.walk import operators_of, retracts, sources_of
+from millstream.temporal import OutputMode, format_span
+
+VERSION = 2
+
+
+def fingerprint(pipeline: Pipeline) -> dict[str, Any]:
+    """A canonical, JSON-able description of all that a pipeline's checkpoint depends on."""
+    return {
+        "version": VERSION,
+        "engine": str(choose_engine(pipeline)[0]),
+        "sink": {
+            "name": pipeline.sink.name,
+            "connector": pipeline.sink.connector,
+            "path": pipeline.sink.option("path"),
+            "format": pipeline.sink.option("format"),
+            **({} if pipeline.mode is OutputMode.APPEND else {"mode": str(pipeline.mode)}),
+        },
+        "source": {source.name: _source(source) for source in sources_of(pipeline.root)},
+        **({"result": _stream(pipeline.root)} if retracts(pipeline.root) else {}),
+        "operators": [_operator(operator) for operator in operators_of(pipeline.root)],
+    }
+
+
+def diff(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """What changed, a sentence each: "join bound: [0s, 1d] -> [0s, 2d]"."""
+    before, after = (
+        {name: value for name, value in told.items() if name != "operators"} for told in (old, new)
+    )
+    changes = _changes("", before, after)
+    held, asked = (_by_name(told.get("operators", [])) for told in (old, new))
+    for name in [*held, *(name for name in asked if name not in held)]:
+        changes += _changes(name, held.get(name), asked.get(name))
+    return changes
+
+
+def _by_name(operators: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Operators by what they are, those of one kind numbered."""
+    named: dict[str, dict[str, Any]] = {}
+    for operator in operators:
+        kind = operator["operator"]
+        number = sum(1 for name in named if name.split(" #")[0] == kind) + 1
+        facts = {name: value for name, value in operator.items() if name != "operator"}
+        named[kind if number == 1 else f"{kind} #{number}"] = facts
+    return named
+
+
+def _changes(path: str, old: Any, new: Any) -> list[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        changes = []
+        for key in [*old, *(key for key in new if key not in old)]:
+            inner = f"{path} {key}".strip()
+            if key not in new:
+                changes.append(f"{inner} is gone")
+            elif key not in old:
+                changes.append(f"{inner} is new: {_say(new[key])}")
+            else:
+                changes += _changes(inner, old[key], new[key])
+        return changes
+    return [] if old == new else [f"{path}: {_say(old)} -> {_say(new)}"]
+
+
+def _say(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_say(inner)}" for key, inner in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(_say(item) for item in value) or "none"
+    return "none" if value is None or value == "" else str(value)
+
+
+def _source(source: Source) -> dict[str, Any]:
+    watermark = source.watermark
+    return {
+        "connector": source.connector,
+        "column": {column.name: column.type for column in source.columns},
+        "watermark": f"{watermark.column} - {format_span(watermark.delay)}" if watermark else None,
+    }
+
+
+def _operator(operator: Operator) -> dict[str, Any]:
+    told: dict[str, Any]
+    match operator:
+        case IntervalJoin():
+            return {"operator": "join", **_join(operator)}
+        case TemporalJoin():
+            return {"operator": "temporal join", **_temporal(operator)}
+        case Aggregate():
+            return {"operator": "aggregate", **_aggregate(operator)}
+        case Deduplicate():
+            told = {"key": list(operator.keys), "within": _span(operator.within)}
+            return {"operator": "deduplicate", **told, **_side(operator.input)}
+        case TopN():
+            return {"operator": "top n", **_top_n(operator)}
+        case RowsOver():
+            told = {
+                "partition": list(operator.partition),
+                "preceding": "all" if operator.preceding is None else operator.preceding,
+                "calls": [call_text(call) for call in operator.calls],
+                "ttl": _span(operator.ttl),
+            }
+            return {"operator": "rows over", **told, **_side(operator.input)}
+
+
+def _span(micros: int | None) -> str | None:
+    return None if micros is None else format_span(micros)
+
+
+def _join(join: IntervalJoin) -> dict[str, Any]:
+    return {
+        "type": str(join.how),
+        "key": [f"{key.left} = {key.right}" for key in join.keys],
+        "bound": str(join.bounds),
+        **_windows(join),
+        "left": _side(join.left, {"filter": join.left_where}),
+        "right": _side(join.right, {"filter": join.right_where}),
+        "predicate": join.across_sql,
+        "kernel predicate": _predicate(join.across),
+        "retention": _span(join.retention),
+    }
+
+
+def _windows(join: IntervalJoin) -> dict[str, Any]:
+    if join.windows is None:
+        return {}
+    return {"windows": list(map(str, join.windows)), "lateness": format_span(join.lateness)}
+
+
+def _temporal(join: TemporalJoin) -> dict[str, Any]:
+    return {
+        "type": str(join.how),
+        "key": [f"{key.left} = {key.right}" for key in join.keys],
+        "direction": str(join.direction),
+        "tolerance": _span(join.tolerance),
+        "deletes": join.deletes,
+        "left": _side(join.left),
+        "right": _side(join.right),
+    }
+
+
+def _aggregate(node: Aggregate) -> dict[str, Any]:
+    window = node.window
+    clock = ", by the clock" if window and window.wall_clock else ""
+    return {
+        "window": f"{window}{clock}" if window else None,
+        "given": list(node.given) if node.given else None,
+        "key": [key.sql for key in node.keys],
+        "calls": [call_text(call) for call in node.calls],
+        "emit": str(node.emit),
+        "lateness": format_span(node.lateness),
+        "ttl": _span(node.ttl),
+        **_side(node.input),
+    }
+
+
+def _top_n(node: TopN) -> dict[str, Any]:
+    return {
+        "n": node.n,
+        "partition": list(node.partition),
+        "order": [order_text(order) for order in node.order],
+        "number": node.rank,
+        "due": node.due,
+        "emit": str(node.emit),
+        "ttl": _span(node.ttl),
+        **_side(node.input),
+    }
+
+
+def _side(side: Input, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "alias": side.alias,
+        "input": _stream(side.node),
+        "time": side.time,
+        **({} if side.progress is None else {"progress": side.progress}),
+        "delay": format_span(side.delay),
+        **(more or {}),
+        "columns held": list(side.used),
+    }
+
+
+def _stream(node: Node) -> Any:
+    """A stream below an operator: its filters and columns decide what the state holds."""
+    if isinstance(node, Source):
+        return node.name
+    if isinstance(node, Select):
+        return {
+            "columns": [f"{output.sql} AS {output.name}" for output in node.outputs],
+            "where": node.where,
+            "of": _stream(node.input),
+        }
+    return "another operator"  # told on its own
+
+
+def _predicate(predicate: Predicate | None) -> str | None:
+    if predicate is None:
+        return None
+    if isinstance(predicate, Compare):
+        return f"{predicate.left} {predicate.op} {predicate.right}"
+    terms = [f"({_predicate(term)})" for term in predicate.terms]
+    return f"not {terms[0]}" if predicate.op == "not" else f" {predicate.op} ".join(terms)

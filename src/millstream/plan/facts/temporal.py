@@ -1,0 +1,126 @@
+"""What follows from a temporal join: how long rows and versions are held, what comes out when.
+
+A row at t waits while a version may come that it should meet. Versions are in time at W and after,
+so looking back, a row waits while W <= t. Looking ahead, it waits while W <= v, v being the nearest
+version known, and without one while W <= t + tolerance.
+
+A version at v is needed by rows that wait or that may come, those at W and after. Looking back,
+that is the last version of each key at or before W, and all later ones. Looking ahead it is needed
+while W <= v. Looking both ways, a row within `tolerance` of v waits for as long again at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.plan.facts.joins import Strategy, moved, stream_name
+from millstream.plan.nodes import Direction, Input, JoinType, TemporalJoin
+from millstream.temporal import format_span
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalFacts:
+    join: TemporalJoin
+    strategy: Strategy
+    version: str
+    held: tuple[str, ...]
+    state: str
+    comes_out: tuple[str, ...]
+
+    @property
+    def operator(self) -> TemporalJoin:
+        return self.join
+
+
+def temporal_facts(join: TemporalJoin) -> TemporalFacts:
+    key = " and ".join(f"{key.left} = {key.right}" for key in join.keys)
+    return TemporalFacts(
+        join=join,
+        strategy=Strategy("hash", key),
+        version=_version(join),
+        held=(_row_held(join), _version_held(join)),
+        state=_state(join),
+        comes_out=_comes_out(join),
+    )
+
+
+def hold_of_rows(join: TemporalJoin) -> int:
+    """How far behind the watermark a row may be that comes out."""
+    if join.direction is Direction.BACKWARD:
+        return 0
+    return join.tolerance or 0
+
+
+def _named(side: Input) -> str:
+    return stream_name(side)
+
+
+def _time(side: Input) -> str:
+    assert side.time is not None, "both sides of a temporal join have an event time"
+    return f"{side.alias}.{side.time}"
+
+
+def _version(join: TemporalJoin) -> str:
+    row = _time(join.left)
+    within = "" if join.tolerance is None else f", at most {format_span(join.tolerance)} away"
+    match join.direction:
+        case Direction.BACKWARD:
+            return f"the latest at or before {row}{within}"
+        case Direction.FORWARD:
+            return f"the earliest at or after {row}{within}"
+        case Direction.NEAREST:
+            return f"the nearest to {row}, the one before if two are as near{within}"
+
+
+def _last_wait(join: TemporalJoin) -> str:
+    return moved(str(join.left.time), hold_of_rows(join))
+
+
+def _row_held(join: TemporalJoin) -> str:
+    until = f"the watermark passes {_last_wait(join)}"
+    if join.direction is Direction.BACKWARD:
+        return f"{_named(join.left)} rows are held until {until}: then no version can come for them"
+    certain = "until their version is certain, at the latest when"
+    return f"{_named(join.left)} rows are held {certain} {until}"
+
+
+def _version_held(join: TemporalJoin) -> str:
+    name, time, tolerance = _named(join.right), str(join.right.time), join.tolerance
+    if join.direction is Direction.BACKWARD and tolerance is None:
+        return (
+            f"{name} rows are held until the watermark reaches a later one of their key: the last "
+            "version of a key is held for ever"
+        )
+    match join.direction:
+        case Direction.BACKWARD:
+            last = moved(time, tolerance or 0)
+            why = "or reaches a later one of their key"
+        case Direction.FORWARD:
+            last, why = time, "the last time a row may carry that meets them"
+        case Direction.NEAREST:
+            last, why = moved(time, 2 * (tolerance or 0)), "when no row can wait for them any more"
+    return f"{name} rows are held until the watermark passes {last}, {why}"
+
+
+def _state(join: TemporalJoin) -> str:
+    waits = format_span(hold_of_rows(join) + join.left.delay)
+    rows = f"rows of {waits} of {_named(join.left)}"
+    if join.direction is Direction.BACKWARD and join.tolerance is None:
+        return f"{rows}, and a version for each key of {_named(join.right)} that ever came"
+    back = {Direction.BACKWARD: 1, Direction.FORWARD: 0, Direction.NEAREST: 2}[join.direction]
+    span = format_span(back * (join.tolerance or 0) + join.right.delay)
+    return f"{rows} and versions of {span} of {_named(join.right)}"
+
+
+def _comes_out(join: TemporalJoin) -> tuple[str, ...]:
+    name, last = _named(join.left), _last_wait(join)
+    if join.direction is Direction.BACKWARD:
+        found = f"a row of {name} with its version once the watermark has passed {last}"
+    else:
+        found = (
+            f"a row of {name} with its version once the watermark says that none can be nearer, "
+            f"at the latest when it has passed {last}"
+        )
+    if join.how is JoinType.LEFT:
+        return found, f"a row without one, its columns NULL, once the watermark has passed {last}"
+    return (found,)

@@ -1,0 +1,144 @@
+"""The joins of a FROM clause, in the order they are written: each an operator over the one before,
+or refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError, PropertyError
+from millstream.plan.joins.asked import JoinAsked
+from millstream.plan.joins.chain import PlannedJoin
+from millstream.plan.joins.filters import Step, filters_by_step
+from millstream.plan.joins.given_bounds import refuse_within_first
+from millstream.plan.joins.interval import plan_interval
+from millstream.plan.joins.kinds import JoinKind
+from millstream.plan.joins.left import Left, first_of, result_of
+from millstream.plan.joins.temporal import plan_temporal
+from millstream.plan.joins.windowed import plan_window
+from millstream.plan.joins.windows import Windows
+from millstream.plan.names.names import same
+from millstream.plan.names.scope import Relation, Scope
+from millstream.plan.nodes import JoinType, TemporalJoin
+from millstream.plan.refuse import not_yet, place_of
+from millstream.plan.tables import Table
+from millstream.sql.statements import Property
+from millstream.sql.text import SourceText
+from millstream.temporal import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One JOIN: what it is, the stream that it joins, and the table that this is, if it is one."""
+
+    clause: exp.Join
+    right: Relation
+    windows: Windows
+    table: Table | None = None
+
+    @property
+    def kind(self) -> JoinKind:
+        return self.windows.kind
+
+
+def plan_joins(
+    query: exp.Select,
+    first: Relation,
+    joined: list[Joined],
+    properties: Mapping[str, Property],
+    text: SourceText,
+    sinks: Collection[str],
+) -> PlannedJoin:
+    """Plan the joins of a query. `sinks` are the names that 'late.sink' may say."""
+    refuse_within_first(query, Scope((first,), text))
+    _refuse_same_names(first, joined)
+    if len(joined) > 1:
+        _refuse_join_properties(properties)
+    steps = []
+    for each in joined:
+        how = _join_type(each.clause, place_of(each.clause, text, first.place))
+        inner = how is JoinType.INNER and each.kind is not JoinKind.TEMPORAL
+        steps.append(Step(each.clause, each.right, how, inner))
+    filters = filters_by_step(query, first, steps, text)
+    aliases = {first.alias.lower(), *(each.right.alias.lower() for each in joined)}
+    place = place_of(joined[0].clause, text, first.place)
+    left = first_of(first, place, text)
+    for step, each, terms in zip(steps, joined, filters, strict=True):
+        asked = JoinAsked(step, terms, properties, sinks, place_of(each.clause, text, first.place))
+        planned = _plan_one(left, each, asked)
+        left = result_of(planned, aliases, text, _window_of(left, planned))
+    return planned
+
+
+def _plan_one(left: Left, joined: Joined, asked: JoinAsked) -> PlannedJoin:
+    match joined.kind:
+        case JoinKind.INTERVAL:
+            return plan_interval(left, asked)
+        case JoinKind.WINDOW:
+            return plan_window(left, joined.windows, asked)
+        case JoinKind.TEMPORAL:
+            return plan_temporal(left, joined.table, asked)
+
+
+def _window_of(left: Left, planned: PlannedJoin) -> Window | None:
+    """The window that the rows of a join's result are in, if it is one for both sides."""
+    join = planned.join
+    if isinstance(join, TemporalJoin) or join.windows is None:
+        return None if join.how.keeps_right else left.window
+    one, other = join.windows
+    return one if one == other else None
+
+
+def _refuse_same_names(first: Relation, joined: list[Joined]) -> None:
+    seen = [first.alias]
+    for each in joined:
+        alias = each.right.alias
+        if any(same(alias, other) for other in seen):
+            what = "both sides of the join are" if len(joined) == 1 else "two streams of FROM are"
+            raise PlanError(
+                "MS-PLAN-DUPLICATE-NAME",
+                f"{what} called {first.alias if len(joined) == 1 else alias}.",
+                fix="Give each an alias.",
+                place=each.right.place,
+            )
+        seen.append(alias)
+
+
+def _refuse_join_properties(properties: Mapping[str, Property]) -> None:
+    for name, item in properties.items():
+        if name.startswith("join."):
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                f"'{name}' does not say which join it is for, and the query has several.",
+                fix="Write the bounds of each join in its ON, or as WITHIN."
+                if name.endswith("_bound")
+                else "Leave it out, or put each join in a query of its own.",
+                place=item.place,
+            )
+
+
+def _join_type(clause: exp.Join, place: Place | None) -> JoinType:
+    method, side, kind = (clause.args.get(key) or "" for key in ("method", "side", "kind"))
+    if method == "NATURAL":
+        raise PlanError(
+            "MS-PLAN-NATURAL-JOIN",
+            "a NATURAL join changes its meaning when a column is added.",
+            fix="Write USING (column, …) or ON.",
+            place=place,
+        )
+    if kind == "CROSS" and not clause.meta.get("comma"):
+        raise PlanError(
+            "MS-PLAN-CROSS-JOIN",
+            "a CROSS join of streams has no key.",
+            fix="Write JOIN … ON with an equality of both sides.",
+            place=place,
+        )
+    if method or (side == "RIGHT" and kind in ("SEMI", "ANTI")):
+        raise not_yet(f"{method or side} {kind} JOIN".replace("  ", " "), place)
+    if kind in ("SEMI", "ANTI"):
+        return JoinType(kind.lower())
+    if kind not in ("", "INNER", "OUTER", "CROSS"):
+        raise not_yet(f"{kind} JOIN", place)
+    return JoinType(side.lower()) if side else JoinType.INNER

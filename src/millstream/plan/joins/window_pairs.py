@@ -1,0 +1,89 @@
+"""The windows of both sides of a join, and the bound between the panes that rows stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.errors import Place, PlanError
+from millstream.plan.joins.gaps import OpenBounds
+from millstream.plan.nodes import JoinType
+from millstream.plan.refuse import not_yet
+from millstream.temporal import Bounds, Window, WindowKind
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPair:
+    """`panes` are the windows that rows are given: those asked for but, beside a tumbling window,
+    of a sliding one its slides. `chief` is the side whose window the result has."""
+
+    windows: tuple[Window, Window]
+    panes: tuple[Window, Window]
+    bounds: Bounds
+    chief: int
+
+    @property
+    def same(self) -> bool:
+        return self.panes[0] == self.panes[1] and self.windows == self.panes
+
+    def apart(self, number: int) -> OpenBounds:
+        """How far the own time of a row of one side is after the time of the result's window."""
+        inside = OpenBounds(-(self.panes[number].size - 1), 0)
+        if number == self.chief:
+            return inside
+        between = OpenBounds(self.bounds.lower, self.bounds.upper)
+        return inside | ((between if number == 1 else -between) + inside)
+
+
+def pair_of(
+    one: Window, other: Window, how: JoinType, names: tuple[str, str], place: Place | None
+) -> WindowPair:
+    windows = _plain(one), _plain(other)
+    for window in windows:
+        if window.kind is WindowKind.SESSION:
+            raise not_yet("a session join", place)
+        if window.wall_clock:
+            raise not_yet("a join of windows of the clock", place)
+    kinds = [window.kind for window in windows]
+    chief = chief_of(windows, how)
+    if windows[0] == windows[1]:
+        return WindowPair(windows, windows, Bounds(0, 0), chief)
+    if kinds[0] is kinds[1]:
+        raise PlanError(
+            "MS-PLAN-WINDOW",
+            f"{names[0]} is in {windows[0]}, {names[1]} in {windows[1]}: no window is in both.",
+            fix="Give both the same window; TUMBLING on one side and SLIDING on the other is the "
+            "other way.",
+            place=place,
+        )
+    by_kind = {window.kind: window for window in windows}
+    tumbling, sliding = by_kind[WindowKind.TUMBLING], by_kind[WindowKind.SLIDING]
+    size, slide = sliding.size, sliding.slide
+    pane = Window(WindowKind.TUMBLING, slide, slide, sliding.offset)
+    lower, upper = slide - tumbling.size - size + 1, size - 1
+    if windows[0] is tumbling:
+        return WindowPair(windows, (tumbling, pane), Bounds(lower, upper), chief)
+    return WindowPair(windows, (pane, tumbling), Bounds(-upper, -lower), chief)
+
+
+def _plain(window: Window) -> Window:
+    """A sliding window that slides by its size is a tumbling one."""
+    if window.kind is WindowKind.SLIDING and window.size == window.slide:
+        return Window(WindowKind.TUMBLING, window.size, window.size, window.offset)
+    return window
+
+
+def chief_of(windows: tuple[Window, Window], how: JoinType) -> int:
+    """The side whose window the result of a join has: the tumbling one, else one that no row
+    lacks."""
+    if how.left_only:
+        return 0
+    if windows[0].kind is windows[1].kind:
+        return 1 if how is JoinType.RIGHT else 0
+    return 0 if windows[0].kind is WindowKind.TUMBLING else 1
+
+
+def of_either(texts: tuple[str, str], how: JoinType, chief: int) -> str:
+    """A window's column as text: that of the side whose window counts or, in a row that lacks it,
+    of the other."""
+    padded = not how.left_only and (how.keeps_right if chief == 0 else how.keeps_left)
+    return f"coalesce({texts[chief]}, {texts[1 - chief]})" if padded else texts[chief]

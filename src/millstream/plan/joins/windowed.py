@@ -1,0 +1,256 @@
+"""A window join: rows with equal keys that are in one window.
+
+It becomes an interval join by the last microsecond of the window, end - 1, at which rows of one
+window stand together: the bound is [0, 0]. So a row is late when its window has closed, it is held
+until then, and comes out without a partner when it closes. 'window.lateness' moves that moment.
+
+Tumbling × sliding: a pair comes out once if any of the sliding windows of the one row overlaps the
+tumbling window [p, p + T) of the other. The windows of a row in the pane [q, q + d), d being the
+slide and s the size, cover [q + d - s, q + s). Both overlap if
+
+    q + d - s < p + T   and   p < q + s
+
+Between the last microseconds of the panes, p + T - 1 and q + d - 1, that is a difference from
+d - T - s + 1 to s - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from millstream.errors import PlanError
+from millstream.plan.joins.asked import JoinAsked
+from millstream.plan.joins.chain import PlannedJoin
+from millstream.plan.joins.gaps import WINDOW, Times
+from millstream.plan.joins.interval import (
+    filtered,
+    key_reads,
+    refuse_no_key,
+    right_time,
+    times_after,
+)
+from millstream.plan.joins.left import Left
+from millstream.plan.joins.predicates import sort_conjuncts
+from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
+from millstream.plan.joins.window_pairs import WindowPair, of_either, pair_of
+from millstream.plan.joins.windows import Windows
+from millstream.plan.names.assign import assigned
+from millstream.plan.names.expressions import Expressions
+from millstream.plan.names.names import quote
+from millstream.plan.names.scope import Merged, Reference, Relation
+from millstream.plan.nodes import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Column,
+    Input,
+    IntervalJoin,
+    JoinType,
+    Key,
+    Select,
+)
+from millstream.plan.policies import lateness_of
+from millstream.plan.refuse import not_yet
+from millstream.temporal import LateAction, LatePolicy, Window
+
+WINDOW_UNTIL = "_window_until"  # until when a window takes rows: its time and the lateness
+
+
+def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
+    how = asked.how
+    time = right_time(asked.right, asked)
+    left.refuse_without_time(asked.place)
+    _refuse_other_bounds(asked)
+    lateness = lateness_of(asked.properties)
+    moments = _Moments(lateness, asked)
+    pair = _paired(left, windows, asked)
+    side = _left_side(left, pair.panes[0], moments)
+    left = side.left
+    right = moments.given_to(asked.right, pair.panes[1])
+    names = left.scope(right)
+    pairs = using_pairs(asked.clause, names)
+    merged = merged_columns(pairs, how) | _shared(side, right, pair.chief, moments, how)
+    inner = how is JoinType.INNER
+    on = Expressions(left.scope(right, merged) if inner else names)
+    found = sort_conjuncts(asked.terms, on, Times(), left.number, inner=inner)
+    keys = (*using_keys(pairs, Times()), *found.keys)
+    refuse_no_key(keys, left, asked)
+    start = Key(side.column(WINDOW_START).text, right.text(WINDOW_START))
+    scope = left.scope(None if how.left_only else right, merged)
+    where, reads = filtered(found, asked, scope)
+    join = IntervalJoin(
+        left=side.input,
+        right=Input(right.alias, right.node, moments.until, 0, (), progress=time),
+        how=how,
+        keys=(*keys, start) if pair.same else keys,
+        bounds=pair.bounds,
+        left_where=found.left_where,
+        right_where=found.right_where,
+        across=found.predicate,
+        across_sql=" AND ".join(found.across_texts) or None,
+        only_spark=found.only_spark,
+        late=_late(asked),
+        limit=asked.limit,
+        windows=pair.windows,
+        lateness=lateness,
+        place=asked.place,
+    )
+    return PlannedJoin(
+        join=join,
+        scope=scope,
+        where=where,
+        reads=reads,
+        times=_times(side, pair, how, time),
+        order=(WINDOW,),
+        keys=keys,
+        key_reads=key_reads(found, pairs),
+        below=left.lifted,
+        made=moments.names,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """The columns that say when a window ends for its rows."""
+
+    lateness: int
+    asked: JoinAsked
+
+    @property
+    def until(self) -> str:
+        """The column that the join goes by."""
+        return WINDOW_UNTIL if self.lateness else WINDOW_TIME
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((WINDOW_START, WINDOW_END, WINDOW_TIME, self.until)))
+
+    def given_to(self, relation: Relation, pane: Window) -> Relation:
+        """The stream with its windows. `*` has them once, not once a side."""
+        spans = {WINDOW_TIME: -1, self.until: self.lateness - 1}
+        made = assigned(relation, pane, self.asked.place, spans)
+        shown = tuple(column for column in made.columns if column.name not in self.names)
+        return replace(made, listed=shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The left side in windows; `number` is that of the time by which rows got theirs."""
+
+    input: Input
+    left: Left
+    column: Callable[[str], Reference]
+    number: int
+
+
+def _left_side(left: Left, pane: Window, moments: _Moments) -> _Side:
+    lifted = left.lifted
+    if lifted is None:
+        relation = moments.given_to(left.relations[0], pane)
+        left = replace(left, relations=(relation,), window=pane)
+        scope = left.scope(None)
+        time = left.times.columns[0]
+        side = Input(relation.alias, relation.node, moments.until, 0, (), progress=time)
+        return _Side(side, left, lambda name: scope.refer(0, Column(name, "TIMESTAMP")), 0)
+    if left.window is not None:  # the joins below have given windows already
+
+        def shared(name: str) -> Reference:
+            found = lifted.planned.scope.shared(name)
+            assert found is not None
+            return lifted.lifted(found)
+
+        shared(WINDOW_TIME)  # whoever reads the result may ask for it
+        lifted.time = shared(moments.until).column.name
+        return _Side(Input(left.alias, left.node, lifted.time, 0, ()), left, shared, WINDOW)
+    number = left.times.in_order[0]
+    time = left.go_by(number)
+
+    def wrap(select: Select) -> Select:
+        node = moments.given_to(Relation(left.alias, left.alias, select), pane).node
+        assert isinstance(node, Select)
+        return node
+
+    lifted.wrap = wrap
+    side = Input(left.alias, left.node, moments.until, 0, (), progress=time)
+    return _Side(side, left, lambda name: _made(left.alias, name), number)
+
+
+def _made(alias: str, name: str) -> Reference:
+    column = Column(name, "TIMESTAMP")
+    return Reference(f"{quote(alias)}.{name}", 0, 0, ((0, name),), column, False)
+
+
+def _paired(left: Left, windows: Windows, asked: JoinAsked) -> WindowPair:
+    one, other = windows.left, windows.right
+    right, place = asked.right, windows.place
+    if left.lifted is not None:
+        one = left.window or one
+        if left.window is None and WINDOW in left.times.columns:
+            raise not_yet("a window over a join of other windows", place)
+    if one is None or other is None:
+        bare = left.name if one is None else right.name
+        raise PlanError(
+            "MS-PLAN-WINDOW",
+            f"one side of the join is in windows, and {bare} is not.",
+            fix=f"Write a WINDOW after {bare}, too, or one for both after ON.",
+            place=place,
+        )
+    pair = pair_of(one, other, asked.how, (left.name, right.name), place)
+    if left.window is not None and pair.panes[0] != left.window:
+        # Its rows are there once for each of their windows, and a pair is to come out once.
+        raise not_yet("a tumbling window over a join of sliding ones", place)
+    return pair
+
+
+def _shared(
+    side: _Side, right: Relation, chief: int, moments: _Moments, how: JoinType
+) -> dict[str, Merged]:
+    """The columns of the window, which both sides share. Those of the left side alone are found
+    there, if the joins below have given them."""
+    if side.number == WINDOW and of_either(("left", "right"), how, chief) == "left":
+        return {}
+    merged = {}
+    for name in moments.names:
+        one, column = side.column(name), Column(name, "TIMESTAMP")
+        text = of_either((one.text, right.text(name)), how, chief)
+        reads = {one.text: one.reads, right.text(name): ((1, name),)}
+        found = tuple(read for part, each in reads.items() if part in text for read in each)
+        last = True if name in (WINDOW_START, WINDOW_END) else None
+        merged[name] = Merged(text, found, column, (WINDOW, name), last)
+    return merged
+
+
+def _times(side: _Side, pair: WindowPair, how: JoinType, time: str) -> Times:
+    left = side.left
+    times = left.times
+    if WINDOW not in times.columns:
+        times = times.plus(WINDOW, WINDOW_TIME, {side.number: -pair.apart(0)})
+    times = times_after(left, how, times.plus(left.number, time, {WINDOW: pair.apart(1)}))
+    return Times(times.columns, times.whole | {WINDOW}, times.apart)
+
+
+def _late(asked: JoinAsked) -> LatePolicy:
+    late = asked.late
+    if late.action is LateAction.REASSIGN:
+        raise not_yet(
+            "'late.policy' = 'reassign' of a window join",
+            asked.properties["late.policy"].place,
+            fix="Let windows take rows for longer with 'window.lateness', or use side_output.",
+        )
+    return late
+
+
+def _refuse_other_bounds(asked: JoinAsked) -> None:
+    within = asked.clause.this.args.get("within")
+    given = [item for name, item in asked.properties.items() if name.endswith("_bound")]
+    given += [item for name, item in asked.properties.items() if name == "join.retention"]
+    if within is None and not given:
+        return
+    what, place = ("WITHIN", asked.place) if within else (f"'{given[0].name}'", given[0].place)
+    raise PlanError(
+        "MS-PLAN-WITHIN",
+        f"the join has a WINDOW and {what}.",
+        fix="Leave one of the two out; a predicate of ON may bound the times inside a window.",
+        place=place,
+    )

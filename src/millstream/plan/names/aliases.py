@@ -1,0 +1,50 @@
+"""Names of the select list, where a clause after it may use them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from millstream.errors import PlanError
+from millstream.plan.names.outputs import Item
+from millstream.plan.names.scope import Reference, Scope
+from millstream.plan.nodes import Column
+from millstream.sql.spans import span_of
+
+
+@dataclass(frozen=True, slots=True)
+class AliasScope(Scope):
+    """A name is a column before it is an alias of the select list."""
+
+    base: Scope | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)  # texts of outputs, by lower name
+
+    def resolve(self, column: exp.Column) -> Reference:
+        assert self.base is not None
+        try:
+            return self.base.resolve(column)
+        except PlanError:
+            text = self.aliases.get(column.name.lower())
+            if text is None or len(column.parts) > 1:
+                raise
+        return Reference(
+            enclosed(text), *(span_of(column) or (0, 0)), (), Column(column.name), False
+        )
+
+    @property
+    def plain(self) -> bool:
+        assert self.base is not None
+        return self.base.plain
+
+
+def enclosed(text: str) -> str:
+    """A text that may stand inside another."""
+    return text if re.fullmatch(r"\w+", text) else f"({text})"
+
+
+def with_aliases(scope: Scope, items: list[Item]) -> AliasScope:
+    aliases = {item.output.name.lower(): item.output.sql for item in items}
+    return AliasScope(scope.relations, scope.text, base=scope, aliases=aliases)

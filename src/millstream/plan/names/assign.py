@@ -1,0 +1,90 @@
+"""WINDOW without an aggregate: every row gets the windows it is in, as Spark computes them.
+
+A row of a tumbling window is in one window; a row of a sliding window comes out once for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from millstream.errors import Place, PlanError
+from millstream.plan.names.scope import Relation
+from millstream.plan.names.system import with_hidden
+from millstream.plan.names.times import needs_time
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output, Select
+from millstream.temporal import Window, WindowKind
+
+_STARTS = "_window_starts"
+
+
+def assigned(
+    relation: Relation,
+    window: Window,
+    place: Place | None,
+    moments: Mapping[str, int] | None = None,
+) -> Relation:
+    """The stream with `_window_start` and `_window_end`, and with columns that are so many
+    microseconds after the window's end."""
+    after = {} if moments is None else dict(moments)
+    if window.kind is WindowKind.SESSION or window.wall_clock:
+        what = "where a session ends" if not window.wall_clock else "the time a row was read"
+        raise PlanError(
+            "MS-PLAN-WINDOW",
+            f"{what} is known to an aggregate only, and this query has none.",
+            fix="Add GROUP BY and aggregates, or use TUMBLING or SLIDING windows of event time.",
+            place=place,
+        )
+    time = needs_time(relation.name, relation.node, relation.time, relation.place or place)
+    node = with_hidden(relation.node, {time})
+    columns = tuple(
+        Output(relation.text(column.name), column.name, column.type)
+        for column in node.columns
+        if column.name.lower() not in (WINDOW_START, WINDOW_END, *after)
+    )
+    micros = f"unix_micros({relation.text(time)})"
+    since = f"{micros} - {window.offset}" if window.offset else micros
+    last = f"{micros} - pmod({since}, {window.slide})"
+    if window.kind is WindowKind.TUMBLING:
+        start, end = f"timestamp_micros({last})", f"timestamp_micros({last} + {window.size})"
+        later = (
+            _moment(f"timestamp_micros({last} + {window.size + span})", name)
+            for name, span in after.items()
+        )
+        outputs = (*columns, _moment(start, WINDOW_START), _moment(end, WINDOW_END), *later)
+        below = Select(node, outputs, alias=relation.alias, time=time, place=place)
+    else:
+        count = window.size // window.slide
+        each = f"_nth -> timestamp_micros({last} - _nth * {window.slide}L)"
+        starts = Output(f"transform(sequence(0, {count - 1}), {each})", _STARTS)
+        inner = Select(node, (*columns, starts), alias=relation.alias, time=time, place=place)
+        below = _exploded(inner, relation, window, after)
+    return replace(relation, node=replace(below, window=(WINDOW_START, WINDOW_END)))
+
+
+def _moment(sql: str, name: str) -> Output:
+    return Output(sql, name, "TIMESTAMP")
+
+
+def _exploded(
+    inner: Select, relation: Relation, window: Window, after: Mapping[str, int]
+) -> Select:
+    """A row a window. A row without a time has no windows, and stays to be dealt with."""
+    own = inner.outputs[:-1]
+    columns = tuple(Output(relation.text(o.name), o.name, o.type) for o in own)
+    starts = f"explode_outer({relation.text(_STARTS)})"
+    middle = Select(
+        inner,
+        (*columns, _moment(starts, WINDOW_START)),
+        alias=relation.alias,
+        time=inner.time,
+        place=inner.place,
+    )
+    start = relation.text(WINDOW_START)
+    end = f"timestamp_micros(unix_micros({start}) + {window.size})"
+    later = (
+        _moment(f"timestamp_micros(unix_micros({start}) + {window.size + span})", name)
+        for name, span in after.items()
+    )
+    outputs = (*columns, _moment(start, WINDOW_START), _moment(end, WINDOW_END), *later)
+    return Select(middle, outputs, alias=relation.alias, time=inner.time, place=inner.place)

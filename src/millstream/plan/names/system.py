@@ -1,0 +1,154 @@
+"""System columns: what a stream knows beside the columns that it shows.
+
+Two of them stand in no column and are added below when a query reads them: the time of the file a
+row was read from, and the event time of a window's result, which its query need not select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from millstream.errors import Place, PlanError
+from millstream.plan.joins.window_pairs import chief_of, of_either
+from millstream.plan.names.names import quote, same
+from millstream.plan.nodes import (
+    WINDOW_TIME,
+    Aggregate,
+    Column,
+    Deduplicate,
+    IntervalJoin,
+    Output,
+    RowsOver,
+    Select,
+    Source,
+    TopN,
+)
+from millstream.plan.refuse import not_yet
+from millstream.temporal import Emit
+
+EVENT_TIME, TIMESTAMP = "_event_time", "_timestamp"
+WINDOW_COLUMNS = ("_window_start", "_window_end")
+_OF_KAFKA = ("_partition", "_offset")
+
+
+def time_of(node: Source | Select) -> str | None:
+    """The event time of a stream: a column, or that of a window's result, which can be had."""
+    if node.time is not None:
+        return node.time
+    return WINDOW_TIME if isinstance(node, Select) and _of_window(node) else None
+
+
+def _of_window(node: Select) -> bool:
+    """Could the time of a window's result be carried up to here?"""
+    if any(same(column.name, WINDOW_TIME) for column in node.columns):
+        return False
+    below = node.input
+    match below:
+        case Select():
+            return below.time is None and _of_window(below)
+        case IntervalJoin():
+            return below.windows is not None
+        case Aggregate():
+            return below.window is not None and not below.window.wall_clock
+        case TopN():
+            return below.emit is Emit.FINAL and below.input.time == WINDOW_TIME
+        case Deduplicate() | RowsOver():
+            return below.input.time == WINDOW_TIME
+    return False
+
+
+def system_column(node: Source | Select, name: str) -> Column | None:
+    """The column that a system name stands for, if the stream has it."""
+    lower = name.lower()
+    known = {column.name: column for column in node.columns}
+    time = time_of(node)
+    if time and (lower == EVENT_TIME or lower == time == WINDOW_TIME):
+        return known.get(time, Column(time, "TIMESTAMP"))
+    if isinstance(node, Select) and node.window and lower in WINDOW_COLUMNS:
+        return known[node.window[WINDOW_COLUMNS.index(lower)]]
+    if lower == TIMESTAMP and isinstance(node, Source) and node.connector == "file":
+        return Column(TIMESTAMP, "TIMESTAMP")
+    return None
+
+
+def with_hidden(node: Source | Select, names: Collection[str | None]) -> Source | Select:
+    """The stream with those of the named columns that it can have and does not show."""
+    missing = set(names) - {column.name for column in node.columns}
+    if isinstance(node, Source):
+        return _with_file_time(node) if TIMESTAMP in missing else node
+    if WINDOW_TIME in missing and time_of(node) == WINDOW_TIME:
+        return _with_window_time(node)
+    return node
+
+
+def _with_file_time(source: Source) -> Select:
+    own = quote(source.name)
+    outputs = [Output(f"{own}.{quote(c.name)}", c.name, c.type) for c in source.columns]
+    read = f"{own}._metadata.file_modification_time"
+    outputs.append(Output(read, TIMESTAMP, "TIMESTAMP"))
+    return Select(source, tuple(outputs), alias=source.name, time=source.time, place=source.place)
+
+
+def _with_window_time(node: Select) -> Select:
+    below = node.input
+    text = WINDOW_TIME
+    if isinstance(below, Select):
+        below = _with_window_time(below)
+        text = f"{quote(node.alias)}.{WINDOW_TIME}" if node.alias else WINDOW_TIME
+    elif isinstance(below, IntervalJoin):
+        below, text = _showing_window_time(below)
+    elif isinstance(below, TopN | Deduplicate | RowsOver) and WINDOW_TIME not in below.input.used:
+        used = (*below.input.used, WINDOW_TIME)
+        below = replace(below, input=replace(below.input, used=used))
+    outputs = (*node.outputs, Output(text, WINDOW_TIME, "TIMESTAMP"))
+    return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
+
+
+def _showing_window_time(join: IntervalJoin) -> tuple[IntervalJoin, str]:
+    """A window join whose users read the time of the window, and how they do."""
+    assert join.windows is not None
+    sides, texts = [], []
+    for side in (join.left, join.right):
+        shown = WINDOW_TIME in side.used
+        sides.append(side if shown else replace(side, used=(*side.used, WINDOW_TIME)))
+        texts.append(f"{quote(side.alias)}.{WINDOW_TIME}")
+    text = of_either((texts[0], texts[1]), join.how, chief_of(join.windows, join.how))
+    if not join.how.left_only:
+        return replace(join, left=sides[0], right=sides[1]), text
+    return replace(join, left=sides[0]), text
+
+
+def missing_system_column(
+    name: str, node: Source | Select, place: Place | None
+) -> PlanError | None:
+    """Why a stream has not the system column of that name; None if it is none."""
+    lower = name.lower()
+    called = f"the source {node.name}" if isinstance(node, Source) else "a query"
+    if lower in WINDOW_COLUMNS or lower == WINDOW_TIME:
+        return PlanError(
+            "MS-PLAN-WINDOW-COLUMN",
+            f"{name} is known once rows are in windows, and here they are not.",
+            fix="Add WINDOW to the query; HAVING comes after the windows, WHERE before."
+            if isinstance(node, Source)
+            else "Let the query below select _WINDOW_START and _WINDOW_END.",
+            place=place,
+        )
+    if lower == TIMESTAMP:
+        by = f" by '{node.connector}'" if isinstance(node, Source) else ""
+        return PlanError(
+            "MS-PLAN-SYSTEM-COLUMN",
+            f"{name} is the time of the file that a row was read from, and {called} is read{by}."
+            if by
+            else f"{name} is a column of sources, and {called} stands between.",
+            fix="Let a column of the source carry the time." if by else f"Select {name} there.",
+            place=place,
+        )
+    if lower in _OF_KAFKA:
+        return PlanError(
+            "MS-PLAN-SYSTEM-COLUMN",
+            f"{name} is a column of Kafka's records, and {called} is none of Kafka.",
+            fix="Leave it out.",
+            place=place,
+        )
+    return not_yet(f"the system column {name}", place) if lower == "_op" else None

@@ -1,0 +1,96 @@
+"""The plan: frozen nodes that SQL and Python share. Expressions are Spark SQL; Spark runs them.
+
+    Job ── Pipeline ── Select ──┬── Source
+              │                 ├── Select            (a view, a subquery)
+              └─ SinkDef        ├── IntervalJoin ──┬── Input ── Source | Select
+                                │                  └── Input ── Source | Select
+                                └── Aggregate | Deduplicate | TopN | RowsOver ── Input ── …
+
+A Select is stateless; what it stands on may keep state, and so may what its Inputs stand on: an
+operator reads the results of another through a Select.
+
+A join offers its users two columns, each a struct named as the side's alias, so that `o.total` and
+`o.*` mean in Spark what they mean in the query. The other operators offer plain columns, named in
+their `columns`, as their Select's input without an alias.
+
+Results that change. Some operators take rows back (`retracts`). Rows of such a stream carry their
+kind in the column `_op`: +I new, -U the old and +U the new value of a change, -D gone. A Select
+passes it on; a pipeline shows it as its sink's mode asks.
+"""
+
+from __future__ import annotations
+
+from millstream.plan.nodes.job import (
+    Job,
+    Pipeline,
+    SinkDef,
+)
+from millstream.plan.nodes.joins import (
+    IntervalJoin,
+    TemporalJoin,
+)
+from millstream.plan.nodes.operators import (
+    Aggregate,
+    Deduplicate,
+    RowsOver,
+    TopN,
+)
+from millstream.plan.nodes.streams import (
+    Input,
+    Select,
+    Source,
+)
+from millstream.plan.nodes.values import (
+    FUNCTIONS,
+    OP,
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Call,
+    Column,
+    Compare,
+    Direction,
+    Engine,
+    JoinType,
+    Key,
+    Logic,
+    Order,
+    Output,
+    Predicate,
+)
+
+Operator = IntervalJoin | TemporalJoin | Aggregate | Deduplicate | TopN | RowsOver
+Node = Source | Select | Operator
+
+__all__ = [
+    "FUNCTIONS",
+    "OP",
+    "WINDOW_END",
+    "WINDOW_START",
+    "WINDOW_TIME",
+    "Aggregate",
+    "Call",
+    "Column",
+    "Compare",
+    "Deduplicate",
+    "Direction",
+    "Engine",
+    "Input",
+    "IntervalJoin",
+    "Job",
+    "JoinType",
+    "Key",
+    "Logic",
+    "Node",
+    "Operator",
+    "Order",
+    "Output",
+    "Pipeline",
+    "Predicate",
+    "RowsOver",
+    "Select",
+    "SinkDef",
+    "Source",
+    "TemporalJoin",
+    "TopN",
+]

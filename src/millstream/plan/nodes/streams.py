@@ -1,0 +1,68 @@
+"""What comes in, and what is stateless: a source, a SELECT, an input of an operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from millstream.errors import Place
+from millstream.plan.nodes.values import Column, Output
+from millstream.temporal import Malformed, MissingTime, Watermark
+
+if TYPE_CHECKING:
+    from millstream.plan.nodes import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream that comes in, by a connector or, with the kind "dataframe", from Python."""
+
+    name: str
+    columns: tuple[Column, ...]
+    watermark: Watermark | None = None
+    connector: str = "dataframe"
+    options: tuple[tuple[str, str], ...] = ()
+    missing_time: MissingTime = MissingTime.ERROR
+    malformed: Malformed = Malformed.DEAD_LETTER
+    dead_letter: str | None = None
+    idle: int | None = None  # silent for so long, the source no longer holds the watermark back
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def time(self) -> str | None:
+        return self.watermark.column if self.watermark else None
+
+    def option(self, name: str, default: str = "") -> str:
+        return dict(self.options).get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Projection and filter, run by Spark. Inside its texts the input goes by `alias`.
+
+    Over a join, `alias` is None: the texts speak of the join's two struct columns.
+    """
+
+    input: Node
+    outputs: tuple[Output, ...]
+    where: str | None = None
+    alias: str | None = None
+    time: str | None = None  # the output that carries the input's event time, if one does
+    window: tuple[str, str] | None = None  # outputs that carry a window's start and end
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(output.name, output.type) for output in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What an operator reads: a stream under the alias its users call it by."""
+
+    alias: str
+    node: Source | Select
+    time: str | None  # None: the operator needs no event time, or goes by the wall clock
+    delay: int  # of the source; of a stream of results, how far they lag behind their input
+    used: tuple[str, ...]  # columns that the operator's users read; others need not be held
+    progress: str | None = None  # the column that moves the watermark, if it is not `time`

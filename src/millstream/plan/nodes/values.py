@@ -1,0 +1,127 @@
+"""What nodes are made of: columns, keys, predicates and choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column; its type is Spark SQL text, or None where only Spark's analysis can tell it."""
+
+    name: str
+    type: str | None = None
+
+
+class JoinType(StrEnum):
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+    @property
+    def keeps_left(self) -> bool:
+        """Do left rows come out without a partner?"""
+        return self in (JoinType.LEFT, JoinType.FULL, JoinType.ANTI)
+
+    @property
+    def keeps_right(self) -> bool:
+        return self in (JoinType.RIGHT, JoinType.FULL)
+
+    @property
+    def left_only(self) -> bool:
+        """Are the output's columns those of the left side alone?"""
+        return self in (JoinType.SEMI, JoinType.ANTI)
+
+
+class Direction(StrEnum):
+    """Which version of a key a row meets: the latest at or before it, the earliest at or after it,
+    or the nearer of both (the one before, if both are as near)."""
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
+    NEAREST = "nearest"
+
+
+class Engine(StrEnum):
+    AUTO = "auto"
+    COLUMNAR = "columnar"
+    NATIVE = "native"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of a SELECT: its Spark SQL text and the name it gets."""
+
+    sql: str
+    name: str
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An equality of the join: one Spark SQL text a side, over that side's alias."""
+
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A comparison across the sides: left text, operator, right text. NULL as in SQL."""
+
+    left: str
+    op: Literal["=", "<>", "<", "<=", ">", ">="]
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """AND / OR / NOT of comparisons, in SQL's three-valued logic."""
+
+    op: Literal["and", "or", "not"]
+    terms: tuple[Predicate, ...]
+
+
+Predicate = Compare | Logic
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One term of ORDER BY."""
+
+    sql: str
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An aggregate function. Its argument's text speaks of the input's alias.
+
+    `function` is one of FUNCTIONS. With FILTER, the text is NULL where the filter is not true, but
+    for functions that see NULLs: those have the filter apart.
+    """
+
+    function: str
+    argument: str | None  # None: COUNT(*)
+    name: str  # of the column it gives: a0, a1, …
+    type: str | None = None
+    filter: str | None = None
+    by: str | None = None  # max_by, min_by: what they go by
+    ignore_nulls: bool = True  # first, last
+    parameters: tuple[float, ...] = ()  # percentiles; accuracy
+
+
+FUNCTIONS = (
+    *("count", "count_distinct", "sum", "avg", "min", "max"),
+    *("stddev_samp", "stddev_pop", "var_samp", "var_pop"),
+    *("first", "last", "approx_count_distinct", "approx_percentile", "collect_list"),
+    *("collect_set", "bool_and", "bool_or", "max_by", "min_by"),
+)
+WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
+OP = "_op"

@@ -1,0 +1,266 @@
+"""Aggregate calls as they are written, and as the plan holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.plan.names.expressions import Expressions
+from millstream.plan.names.names import quote
+from millstream.plan.nodes import FUNCTIONS, Call
+from millstream.plan.refuse import function_name, is_aggregate, not_yet, place_of
+
+_BY_CLASS: dict[type[exp.Expr], str] = {
+    exp.Count: "count",
+    exp.CountIf: "count_if",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.First: "first",
+    exp.FirstValue: "first",
+    exp.Last: "last",
+    exp.LastValue: "last",
+    exp.AnyValue: "first",
+    exp.ApproxDistinct: "approx_count_distinct",
+    exp.ApproxQuantile: "approx_percentile",
+    exp.ArrayAgg: "collect_list",
+    exp.ArrayUniqueAgg: "collect_set",
+    exp.LogicalAnd: "bool_and",
+    exp.LogicalOr: "bool_or",
+    exp.Any: "bool_or",
+    exp.ArgMax: "max_by",
+    exp.ArgMin: "min_by",
+}
+_BY_NAME = {"mean": "avg", "std": "stddev_samp", "every": "bool_and", "some": "bool_or"}
+_SEE_NULLS = ("first", "last")
+_SAME_DISTINCT = ("min", "max", "bool_and", "bool_or", "collect_set")
+GROWING = ("count_distinct", "collect_list", "collect_set")  # state grows with the values
+RETRACTABLE = (
+    *("count", "count_distinct", "sum", "avg", "collect_list", "collect_set"),
+    *("stddev_samp", "stddev_pop", "var_samp", "var_pop", "bool_and", "bool_or"),
+)
+
+
+_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An aggregate call taken apart."""
+
+    node: exp.Expr  # the function itself
+    where: exp.Expr | None
+    ignore_nulls: bool
+
+
+def written_call(node: exp.Expr) -> Written | None:
+    """The aggregate call that a node is, with FILTER and IGNORE NULLS; None if it is none."""
+    where: exp.Expr | None = None
+    ignore_nulls = False
+    inner = node
+    while isinstance(inner, _AROUND):
+        if isinstance(inner, exp.Filter):
+            where = inner.expression.this
+        ignore_nulls = ignore_nulls or isinstance(inner, exp.IgnoreNulls)
+        inner = inner.this
+    return Written(inner, where, ignore_nulls) if is_aggregate(inner) else None
+
+
+@dataclass(slots=True)
+class Calls:
+    """The distinct calls of a query, each a column; `expressions` reads their arguments."""
+
+    expressions: Expressions
+    found: list[Call] = field(default_factory=list)
+    places: list[Place | None] = field(default_factory=list)
+    taken: frozenset[str] = frozenset()  # names of columns that come out beside
+
+    def text(self, node: exp.Expr, written: Written) -> tuple[str, str | None]:
+        """The text that stands for a call above the operator, and its type."""
+        function = self._function(written.node, node)
+        place = place_of(node, self.expressions.scope.text)
+        if function == "approx_percentile":
+            return self._percentiles(written, place)
+        call = self._call(function, written, place)
+        return self._column(call, place)
+
+    def _column(self, call: Call, place: Place | None) -> tuple[str, str | None]:
+        known = next((c for c in self.found if replace(c, name="") == call), None)
+        if known is None:
+            name = f"a{len(self.found)}"
+            while name in self.taken:
+                name += "_"
+            known = replace(call, name=name)
+            self.found.append(known)
+            self.places.append(place)
+        return quote(known.name), known.type
+
+    def _function(self, inner: exp.Expr, node: exp.Expr) -> str:
+        found = _BY_CLASS.get(type(inner))
+        if found is None and isinstance(inner, exp.Anonymous):
+            found = _BY_NAME.get(inner.name.lower())
+        if found is None:
+            text = self.expressions.scope.text
+            raise _refused(
+                f"there is no aggregate {function_name(node, text).lower()} over streams.",
+                f"There is {', '.join(FUNCTIONS)}.",
+                place_of(node, text),
+            )
+        return found
+
+    def _call(self, function: str, written: Written, place: Place | None) -> Call:
+        node, where = written.node, self._checked(written.where)
+        arguments, distinct = _arguments(node)
+        if function in ("count", "count_if"):
+            return self._count(function, arguments, distinct, where, place)
+        if distinct and function == "collect_list":
+            function, distinct = "collect_set", False
+        if distinct and function not in _SAME_DISTINCT:
+            raise _refused(
+                f"DISTINCT goes with count, not with {function}.",
+                "Remove duplicates in a query in FROM with SELECT DISTINCT.",
+                place,
+            )
+        if None in arguments:
+            raise _refused(f"{function} has too few arguments.", "See Spark SQL.", place)
+        argument = self._checked(arguments[0])
+        assert argument is not None
+        kind = _type(function, self.expressions, arguments[0])
+        if function in ("max_by", "min_by"):
+            by = self._checked(arguments[1])
+            assert by is not None
+            return Call(function, argument, "", kind, by=_filtered(by, where))
+        if function in _SEE_NULLS:
+            if written.ignore_nulls:
+                return Call(function, _filtered(argument, where), "", kind)
+            return Call(function, argument, "", kind, filter=where, ignore_nulls=False)
+        parameters = (
+            _numbers([node.args["accuracy"]], place)
+            if function == "approx_count_distinct" and node.args.get("accuracy")
+            else ()
+        )
+        return Call(function, _filtered(argument, where), "", kind, parameters=parameters)
+
+    def _count(
+        self,
+        function: str,
+        arguments: list[exp.Expr],
+        distinct: bool,
+        where: str | None,
+        place: Place | None,
+    ) -> Call:
+        if function == "count_if":
+            condition = self._checked(arguments[0])
+            where = condition if where is None else f"({where}) AND ({condition})"
+            return Call("count", _filtered("1", where), "", "BIGINT")
+        if distinct and isinstance(arguments[0], exp.Star):
+            raise _refused("count(DISTINCT *) names no columns.", "List them.", place)
+        if isinstance(arguments[0], exp.Star | exp.Literal):
+            return Call("count", None if where is None else _filtered("1", where), "", "BIGINT")
+        texts = [self._checked(argument) or "" for argument in arguments]
+        if len(texts) > 1:
+            # Rows with a NULL among several arguments do not count.
+            known = " AND ".join(f"{text} IS NOT NULL" for text in texts)
+            where = known if where is None else f"({where}) AND {known}"
+            texts = [f"struct({', '.join(texts)})" if distinct else "1"]
+        name = "count_distinct" if distinct else "count"
+        return Call(name, _filtered(texts[0], where), "", "BIGINT")
+
+    def _percentiles(self, written: Written, place: Place | None) -> tuple[str, str | None]:
+        node = written.node
+        if node.args.get("accuracy"):
+            raise _refused(
+                "the accuracy of approx_percentile is that of its sketch.",
+                "Leave the third argument out.",
+                place,
+            )
+        quantile = node.args.get("quantile")
+        if quantile is None:
+            fix = "Write approx_percentile(column, 0.5)."
+            raise _refused("approx_percentile does not say which fraction.", fix, place)
+        several = isinstance(quantile, exp.Array)
+        numbers = _numbers(quantile.expressions if several else [quantile], place)
+        argument = self._checked(node.this)
+        assert argument is not None
+        argument = _filtered(argument, self._checked(written.where))
+        kind = _type("approx_percentile", self.expressions, node.this)
+        columns = [
+            self._column(Call("approx_percentile", argument, "", kind, parameters=(number,)), place)
+            for number in numbers
+        ]
+        if several:
+            return f"array({', '.join(text for text, _ in columns)})", None
+        return columns[0]
+
+    def _checked(self, node: exp.Expr | None) -> str | None:
+        if node is None:
+            return None
+        self.expressions.check(node)
+        text = self.expressions.text(node)
+        if text is None:
+            raise not_yet("this expression", place_of(node, self.expressions.scope.text))
+        return text
+
+
+def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
+    """The arguments of a call, and whether DISTINCT stands before them."""
+    if isinstance(node, exp.Anonymous):
+        return list(node.expressions), False
+    first = node.this
+    if isinstance(first, exp.Distinct):
+        return list(first.expressions), True
+    if isinstance(node, exp.Any):
+        return [first.this], False
+    more = [node.expression] if isinstance(node, exp.ArgMax | exp.ArgMin) else []
+    if isinstance(node, exp.Count):
+        more = list(node.expressions)
+    return [first, *more], False
+
+
+def _filtered(text: str, where: str | None) -> str:
+    return text if where is None else f"CASE WHEN {where} THEN {text} END"
+
+
+def _numbers(nodes: list[exp.Expr], place: Place | None) -> tuple[float, ...]:
+    numbers = []
+    for node in nodes:
+        if not isinstance(node, exp.Literal) or node.is_string or not 0 <= float(node.name) <= 1:
+            raise _refused(
+                "a fraction here must be a number from 0 to 1.", "Write a constant.", place
+            )
+        numbers.append(float(node.name))
+    return tuple(numbers)
+
+
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "LONG", "SHORT", "BYTE")
+_FLOATING = ("DOUBLE", "FLOAT", "REAL")
+_MOMENTS = ("avg", "stddev_samp", "stddev_pop", "var_samp", "var_pop")
+
+
+def _type(function: str, expressions: Expressions, argument: exp.Expr) -> str | None:
+    """The type of a call's result, where it is plain from that of its argument."""
+    if function in ("bool_and", "bool_or"):
+        return "BOOLEAN"
+    if function == "approx_count_distinct":
+        return "BIGINT"
+    bare = expressions.bare(argument)
+    of = (bare.column.type or "").upper() if bare else ""
+    if function == "sum":
+        return "BIGINT" if of in _WHOLE else "DOUBLE" if of in _FLOATING else None
+    if function in _MOMENTS:
+        return "DOUBLE" if of in (*_WHOLE, *_FLOATING) else None
+    if function in ("collect_list", "collect_set"):
+        return f"ARRAY<{of}>" if of else None
+    return bare.column.type if bare else None
+
+
+def _refused(cause: str, fix: str, place: Place | None) -> PlanError:
+    return PlanError("MS-PLAN-AGGREGATE", cause, fix=fix, place=place)

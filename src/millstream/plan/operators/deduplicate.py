@@ -1,0 +1,81 @@
+"""SELECT DISTINCT and DISTINCT ON: the first row of each key."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from millstream.errors import PlanError
+from millstream.plan.asked import Asked
+from millstream.plan.base import Base
+from millstream.plan.emits import emit_of
+from millstream.plan.names.expressions import Expressions
+from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
+from millstream.plan.names.times import refuse_changes
+from millstream.plan.nodes import Deduplicate, Select
+from millstream.plan.policies import (
+    DISTINCT,
+    TIMELESS_DISTINCT,
+    late_policy,
+    limit_of,
+    refuse_unused,
+    ttl_of,
+)
+from millstream.plan.refuse import not_yet, place_of
+from millstream.temporal import LateAction
+
+
+def plan_distinct(tree: exp.Select, base: Base, asked: Asked) -> Select:
+    properties, place = asked.properties, asked.place
+    kind = DISTINCT if base.time else TIMELESS_DISTINCT
+    refuse_unused(properties, kind, *asked.kinds)
+    refuse_changes(base.node, base.name, "DISTINCT", base.place or place)
+    emit_of(asked.emit, windowed=False, text=base.text)
+    items = list(outputs_of(tree, Expressions(base.above)))
+    keys = _keys(tree, base)
+    late = late_policy(properties if base.time else {}, asked.sinks)
+    cause = f"every {'row' if _on(tree) is None else 'key'} of {base.name} would be kept for ever."
+    within = ttl_of(properties, cause, base.time, base.name, place)
+    used = base.used(items, late.action is LateAction.SIDE_OUTPUT)
+    return Select(
+        input=Deduplicate(
+            base.input(base.time, used), keys, within, late, limit_of(properties), place
+        ),
+        outputs=distinct(items, base.above, place),
+        time=carrying(items, ((0, base.time),)),
+        window=_window(items, base),
+        place=place,
+    )
+
+
+def _on(tree: exp.Select) -> exp.Expr | None:
+    on: exp.Expr | None = tree.args["distinct"].args.get("on")
+    return on
+
+
+def _keys(tree: exp.Select, base: Base) -> tuple[str, ...]:
+    on = _on(tree)
+    if on is None:
+        return tuple(dict.fromkeys(item.output.sql for item in outputs_of(tree, base.below)))
+    texts = []
+    nodes = on.expressions if isinstance(on, exp.Tuple) else [on]
+    for node in nodes:
+        base.below.check(node)
+        text = base.below.text(node)
+        if text is None:
+            raise not_yet("this key", place_of(node, base.text))
+        texts.append(text)
+    if not texts:
+        raise PlanError(
+            "MS-PLAN-GROUP",
+            "DISTINCT ON has no key.",
+            fix="Write DISTINCT ON (column, …).",
+            place=place_of(on, base.text, place_of(tree, base.text)),
+        )
+    return tuple(dict.fromkeys(texts))
+
+
+def _window(items: list[Item], base: Base) -> tuple[str, str] | None:
+    if base.window is None:
+        return None
+    start, end = (carrying(items, ((0, name),)) for name in base.window)
+    return (start, end) if start and end else None

@@ -1,0 +1,58 @@
+"""EMIT FINAL of a window join: its pairs wait until their window closes.
+
+They wait in a RowsOver without calls: a row leaves it once the watermark has passed its time, which
+is the last microsecond of the window. Rows are spread by the key of the join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from millstream.plan.asked import Asked
+from millstream.plan.base import JOINED, of_join
+from millstream.plan.emits import final_without_window
+from millstream.plan.joins.chain import PlannedJoin
+from millstream.plan.joins.gaps import WINDOW
+from millstream.plan.names.expressions import Expressions
+from millstream.plan.names.outputs import carrying, distinct, outputs_of
+from millstream.plan.nodes import Output, RowsOver, Select
+from millstream.plan.policies import limit_of
+from millstream.sql.text import SourceText
+
+_SPREAD = "_spread"
+
+
+def plan_final(tree: exp.Select, planned: PlannedJoin, asked: Asked, text: SourceText) -> Select:
+    assert asked.emit is not None
+    join = planned.join
+    if WINDOW not in planned.times.whole:
+        raise final_without_window(asked.emit, text)
+    sides = [0] if not join.how.keeps_right else [0, 1] if join.how.keeps_left else [1]
+    reads = {read for read in planned.key_reads if read[0] in sides}
+    spread = replace(planned, reads=planned.reads | reads, order=(WINDOW,))
+    base = of_join(tree, spread, text, every=False)
+    assert isinstance(base.node, Select)
+    texts = [(key.left, key.right)[side] for side in sides for key in planned.keys]
+    hashed = Output(f"xxhash64({', '.join(texts)})", _SPREAD, "BIGINT")
+    node = replace(base.node, outputs=(*base.node.outputs, hashed))
+    base = replace(base, node=node)
+    items = list(outputs_of(tree, Expressions(base.above)))
+    used = tuple(name for name in base.used(items, every=False) if name != _SPREAD)
+    waiting = RowsOver(
+        input=base.input(base.time, used),
+        partition=(f"{JOINED}.{_SPREAD}",),
+        preceding=0,
+        calls=(),
+        limit=limit_of(asked.properties),
+        place=asked.place,
+    )
+    shown = tuple(carrying(items, ((0, name),)) for name in base.window or ())
+    return Select(
+        input=waiting,
+        outputs=distinct(items, base.above, asked.place),
+        time=carrying(items, ((0, base.time),)),
+        window=(shown[0], shown[1]) if len(shown) == 2 and shown[0] and shown[1] else None,
+        place=asked.place,
+    )
