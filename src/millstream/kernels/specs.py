@@ -1,10 +1,10 @@
-"""What kernels with one input are asked to do. Columns go by their names in the frames."""
+"""What kernels are asked to do. Columns go by their names in the frames."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.nodes import Direction, JoinType
+from millstream.plan.nodes import Direction, JoinType, Predicate
 from millstream.temporal import Emit, LateAction, LatePolicy, StateLimit, Window, WindowKind
 
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
@@ -119,3 +119,44 @@ class TemporalJoinSpec:
     key_is_hash: bool = False  # `_h` is the one integer key itself
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionJoinSpec:
+    """Input 0 is the left side, 1 the right. A row with a NULL hash is a session of its own that
+    meets none. Gives the columns of both sides (of SEMI and ANTI, the left's) and the window's
+    start and end, in microseconds."""
+
+    how: JoinType
+    gap: int
+    left_keys: tuple[str, ...]
+    right_keys: tuple[str, ...]
+    left_columns: tuple[str, ...]
+    right_columns: tuple[str, ...]
+    emit: Emit = Emit.FINAL
+    lateness: int = 0
+    key_is_hash: bool = False
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
+
+
+@dataclass(frozen=True, slots=True)
+class RegularJoinSpec:
+    """Input 0 is the left side, 1 the right. Rows of a side that retracts come with `_op`. Gives
+    the columns of both sides (of SEMI and ANTI, the left's) and, if it retracts, `_op`."""
+
+    how: JoinType
+    left_keys: tuple[str, ...]
+    right_keys: tuple[str, ...]
+    left_columns: tuple[str, ...]
+    right_columns: tuple[str, ...]
+    ttl: int | None = None
+    over_changes: tuple[bool, bool] = (False, False)
+    across: Predicate | None = None
+    key_is_hash: bool = False
+    late: LatePolicy = LatePolicy()
+    limit: StateLimit = StateLimit()
+
+    @property
+    def retracts(self) -> bool:
+        return any(self.over_changes) or self.how not in (JoinType.INNER, JoinType.SEMI)

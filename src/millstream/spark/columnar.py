@@ -27,7 +27,8 @@ from millstream.spark.control import control_packets
 from millstream.spark.groups import labels
 from millstream.spark.host import PORTS, KernelHost
 from millstream.spark.inputs import host_input
-from millstream.spark.join import join_operation, temporal_operation
+from millstream.spark.joins.interval import interval_operation
+from millstream.spark.joins.temporal import temporal_operation
 from millstream.spark.operated import Operated
 from millstream.spark.operation import Operation
 from millstream.spark.packets import PACKET, packer
@@ -73,7 +74,7 @@ class Columnar:
         self, node: Operator, flows: list[Flow], number: int, clocked: bool
     ) -> Operation:
         if isinstance(node, IntervalJoin):
-            return join_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
+            return interval_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
         if isinstance(node, TemporalJoin):
             return temporal_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
         return operations.make(self.spark, node, flows[0], self.groups, clocked)

@@ -27,6 +27,9 @@ from millstream.plan.nodes.job import (
 )
 from millstream.plan.nodes.joins import (
     IntervalJoin,
+    RegularJoin,
+    SessionJoin,
+    TableJoin,
     TemporalJoin,
 )
 from millstream.plan.nodes.operators import (
@@ -40,6 +43,7 @@ from millstream.plan.nodes.streams import (
     Select,
     Source,
 )
+from millstream.plan.nodes.tables import Broadcast, Condition, Lookup, OnError, Reference
 from millstream.plan.nodes.values import (
     FUNCTIONS,
     OP,
@@ -59,8 +63,9 @@ from millstream.plan.nodes.values import (
     Predicate,
 )
 
-Operator = IntervalJoin | TemporalJoin | Aggregate | Deduplicate | TopN | RowsOver
-Node = Source | Select | Operator
+Join = IntervalJoin | TemporalJoin | SessionJoin | RegularJoin
+Operator = Join | Aggregate | Deduplicate | TopN | RowsOver  # with state
+Node = Source | Select | TableJoin | Operator
 
 __all__ = [
     "FUNCTIONS",
@@ -69,28 +74,37 @@ __all__ = [
     "WINDOW_START",
     "WINDOW_TIME",
     "Aggregate",
+    "Broadcast",
     "Call",
     "Column",
     "Compare",
+    "Condition",
     "Deduplicate",
     "Direction",
     "Engine",
     "Input",
     "IntervalJoin",
     "Job",
+    "Join",
     "JoinType",
     "Key",
     "Logic",
+    "Lookup",
     "Node",
+    "OnError",
     "Operator",
     "Order",
     "Output",
     "Pipeline",
     "Predicate",
+    "Reference",
+    "RegularJoin",
     "RowsOver",
     "Select",
+    "SessionJoin",
     "SinkDef",
     "Source",
+    "TableJoin",
     "TemporalJoin",
     "TopN",
 ]

@@ -10,13 +10,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, TimestampType
 
-from millstream.plan.nodes import Compare, Input, IntervalJoin, Logic, Predicate, TemporalJoin
+from millstream.plan.nodes import Compare, Input, IntervalJoin, Join, Logic, Predicate, TemporalJoin
 from millstream.spark.inputs import Field, beside, fields_of, packing_of, time_of, wired_as
 from millstream.spark.packets import GROUP, HASH, TIME, Packing
 from millstream.spark.stateless import Flow, guarded
 from millstream.spark.wire import as_hash, common_type, comparable, hashes_to_itself
 
-Join = IntervalJoin | TemporalJoin
 FLAG = "_flag"  # of a version: it ends its key's
 
 

@@ -1,0 +1,71 @@
+"""The interval join as a kernel."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from millstream.kernels.interval_join import IntervalJoin as IntervalJoinKernel
+from millstream.kernels.interval_join import IntervalJoinSpec
+from millstream.plan.nodes import IntervalJoin
+from millstream.spark.joins.common import (
+    key_texts,
+    late_of,
+    schema_of,
+    shown_as,
+    side_texts,
+    types_of,
+)
+from millstream.spark.joins.sides import Sides, prepare
+from millstream.spark.operation import Operation, shared
+from millstream.spark.stateless import Flow
+
+
+def interval_operation(
+    spark: SparkSession,
+    node: IntervalJoin,
+    flows: tuple[Flow, Flow],
+    groups: int,
+    clocked: bool,
+) -> Operation:
+    sides = prepare(spark, node, flows, groups, clocked)
+    both = (sides.left, sides.right)
+    count = 1 if node.how.left_only else 2
+    return Operation(
+        IntervalJoinKernel(_spec(node, sides, groups), types_of(sides)),
+        tuple((side.frame, side.packing) for side in both),
+        schema_of(both[:count]),
+        shown_as(node, sides),
+        _signature(node, sides),
+        # An inner join's predicate may as well be a filter of its rows.
+        where=node.across_sql if node.only_spark else None,
+        late=late_of(node, sides),
+        hash_from=tuple(side.hash_from for side in both),
+    )
+
+
+def _spec(node: IntervalJoin, sides: Sides, groups: int) -> IntervalJoinSpec:
+    return IntervalJoinSpec(
+        how=node.how,
+        lower=node.bounds.lower,
+        upper=node.bounds.upper,
+        left_keys=sides.left.keys,
+        right_keys=sides.right.keys,
+        left_columns=tuple(field.wire for field in sides.left.fields),
+        right_columns=tuple(field.wire for field in sides.right.fields),
+        across=sides.across,
+        key_is_hash=sides.key_is_hash,
+        retention=node.retention,
+        limit=shared(node.limit, groups),
+        late=node.late,
+    )
+
+
+def _signature(node: IntervalJoin, sides: Sides) -> dict[str, str]:
+    """What state depends on. It is kept in the state, for those who keep nothing beside it."""
+    return {
+        "type": str(node.how),
+        "bound": str(node.bounds),
+        **side_texts(sides, (node.left_where, node.right_where)),
+        **key_texts(node.keys, sides),
+        "predicate": node.across_sql or "none",
+    }
