@@ -11,6 +11,8 @@ _TITLES = {
     "throughput": "Whole run and steady state",
     "small": "Small micro-batches",
     "growth": "Time of a micro-batch as state grows, columnar",
+    "lookups": "Lookups in a PostgreSQL on this machine",
+    "hot": "One hot key",
     "open": "A million open groups, columnar",
     "behind": "Time of a micro-batch as closed windows pile up behind, columnar",
 }

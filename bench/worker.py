@@ -24,6 +24,7 @@ class Task:
     checkpoint: str = ""
     upper: int = data.BOUND
     cores: int = 2
+    url: str = ""  # of a database
 
 
 class PeakMemory(threading.Thread):

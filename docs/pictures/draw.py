@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs.pictures import chains, joins, versions, watermarks, window_joins, windows
+from docs.pictures import (
+    chains,
+    joins,
+    regular_joins,
+    salt,
+    session_joins,
+    tables,
+    versions,
+    watermarks,
+    window_joins,
+    windows,
+)
 
 PICTURES = {
     "interval-join.svg": joins.interval_join,
@@ -25,7 +36,12 @@ PICTURES = {
     "tumbling-and-sliding.svg": window_joins.tumbling_and_sliding,
     "temporal-join.svg": versions.temporal_join,
     "directions.svg": versions.directions,
+    "session-join.svg": session_joins.session_join,
+    "regular-join.svg": regular_joins.regular_join,
     "chain.svg": chains.chain,
+    "salt.svg": salt.salt,
+    "lookup-join.svg": tables.lookup_join,
+    "broadcast-join.svg": tables.broadcast_join,
 }
 
 

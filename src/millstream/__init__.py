@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from millstream.api import (
         Outputs,
         Stream,
+        Table,
         account,
+        database,
         drop,
         end_of_input,
         outputs,
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
         sliding,
         sql,
         stream,
+        table,
         tumbling,
     )
     from millstream.errors import MillstreamError
@@ -32,7 +35,9 @@ __all__ = [
     "Outputs",
     "StateLimit",
     "Stream",
+    "Table",
     "account",
+    "database",
     "drop",
     "end_of_input",
     "outputs",
@@ -42,6 +47,7 @@ __all__ = [
     "sliding",
     "sql",
     "stream",
+    "table",
     "tumbling",
 ]
 _ELSEWHERE = {"MillstreamError": "errors", "OnLimit": "temporal", "StateLimit": "temporal"}

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job, build_query
-from millstream.plan.explain.operators import call_text, late_text, limit_text, order_text
+from millstream.plan.explain.words import call_text, late_text, limit_text, order_text
+from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (
     Aggregate,
+    Broadcast,
     Compare,
     Deduplicate,
     Input,
@@ -17,12 +19,17 @@ from millstream.plan.nodes import (
     Node,
     Pipeline,
     Predicate,
+    Reference,
+    RegularJoin,
     RowsOver,
     Select,
+    SessionJoin,
     Source,
+    TableJoin,
     TemporalJoin,
     TopN,
 )
+from millstream.plan.walk import references_of
 from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
 
 SOURCES_SQL = """
@@ -44,6 +51,15 @@ CREATE SOURCE events (
 CREATE SINK unused AS SELECT a, b, c FROM events;
 """
 
+TABLES_SQL = """
+CREATE TABLE customers (id STRING, region STRING, tier INT, active BOOLEAN, PRIMARY KEY (id))
+  WITH ('connector' = 'postgresql', 'url' = 'postgresql://db/shop');
+CREATE TABLE regions (region STRING, tax DOUBLE, since DATE)
+  WITH ('connector' = 'file', 'path' = 'regions.csv', 'refresh.interval' = '10m');
+CREATE TABLE taxes (region STRING, year INT, tax DOUBLE, PRIMARY KEY (region, year))
+  WITH ('connector' = 'file', 'path' = 'taxes.csv');
+"""
+
 
 def shared_sources() -> dict[str, Source]:
     """The sources by name. SQL that uses them all gives them as nodes."""
@@ -56,11 +72,22 @@ def shared_sources() -> dict[str, Source]:
     return found
 
 
+def shared_tables() -> dict[str, Reference]:
+    """Tables by name: one that is asked, one that is refreshed, one that is read once."""
+    found: dict[str, Reference] = {}
+    for name in ("customers", "regions", "taxes"):
+        sql = f"SELECT o.total FROM orders o JOIN {name} t ON t.region = o.customer_id"
+        text = SOURCES_SQL + TABLES_SQL + f"CREATE SINK it AS {sql}"
+        (found[name],) = references_of(build_job(text))
+    return found
+
+
 SOURCES = shared_sources()
+TABLES = shared_tables()
 
 
 def plan(sql: str) -> Pipeline:
-    return build_query(sql, SOURCES)
+    return build_query(sql, SOURCES, tables=TABLES)
 
 
 def join_of(sql: str) -> IntervalJoin:
@@ -70,7 +97,7 @@ def join_of(sql: str) -> IntervalJoin:
 
 
 def job(sql: str) -> Job:
-    return build_job(sql, sources=SOURCES)
+    return build_job(sql, sources=SOURCES, tables=TABLES)
 
 
 def error_of(sql: str) -> str:
@@ -110,6 +137,12 @@ def _node(node: Node) -> Iterator[str]:
         yield from _join(node)
     elif isinstance(node, TemporalJoin):
         yield from _temporal(node)
+    elif isinstance(node, SessionJoin):
+        yield from _sessions(node)
+    elif isinstance(node, RegularJoin):
+        yield from _regular(node)
+    elif isinstance(node, TableJoin):
+        yield from _table_join(node)
     else:
         yield from _operator(node)
 
@@ -161,7 +194,7 @@ def _span(micros: int | None) -> str:
 def _join(join: IntervalJoin) -> Iterator[str]:
     windows = "" if join.windows is None else " of " + " and ".join(map(str, join.windows))
     lateness = f", lateness {format_span(join.lateness)}" if join.lateness else ""
-    yield f"{join.how} join {join.bounds}{windows}{lateness}"
+    yield f"{join.how} join {join.bounds}{windows}{lateness}{_salt(join.salt)}"
     for key in join.keys:
         yield f"  key {key.left} = {key.right}"
     facts = {
@@ -177,15 +210,66 @@ def _join(join: IntervalJoin) -> Iterator[str]:
     yield from (f"  {line}" for line in _side("right", join.right))
 
 
+def _salt(salt: int) -> str:
+    return f", over {salt} groups" if salt > 1 else ""
+
+
 def _temporal(join: TemporalJoin) -> Iterator[str]:
     within = "" if join.tolerance is None else f" within {format_span(join.tolerance)}"
-    yield f"{join.how} temporal join, {join.direction}{within}"
+    yield f"{join.how} temporal join, {join.direction}{within}{_salt(join.salt)}"
     for key in join.keys:
         yield f"  key {key.left} = {key.right}"
     if join.deletes:
         yield f"  deletes {join.deletes}"
     yield from (f"  {line}" for line in _side("left", join.left))
     yield from (f"  {line}" for line in _side("right", join.right))
+
+
+def _sessions(join: SessionJoin) -> Iterator[str]:
+    lateness = f", lateness {format_span(join.lateness)}" if join.lateness else ""
+    yield f"{join.how} session join, gap {format_span(join.gap)}, emit {join.emit}{lateness}"
+    yield from (f"  key {key.left} = {key.right}" for key in join.keys)
+    yield from _policies(join)
+    yield from (f"  {line}" for line in _side("left", join.left))
+    yield from (f"  {line}" for line in _side("right", join.right))
+
+
+def _regular(join: RegularJoin) -> Iterator[str]:
+    yield f"{join.how} regular join, ttl {_span(join.ttl)}"
+    yield from (f"  key {key.left} = {key.right}" for key in join.keys)
+    facts = {
+        "over changes": " and ".join(
+            side for side, on in zip(("left", "right"), join.over_changes, strict=True) if on
+        ),
+        "left where": join.left_where,
+        "right where": join.right_where,
+        "across": _predicate(join.across),
+        "across sql": join.across_sql,
+    }
+    yield from (f"  {name} {text}" for name, text in facts.items() if text)
+    if join.only_spark:
+        yield "  only Spark can decide"
+    yield from _policies(join)
+    yield from (f"  {line}" for line in _side("left", join.left))
+    yield from (f"  {line}" for line in _side("right", join.right))
+
+
+def _policies(join: SessionJoin | RegularJoin) -> Iterator[str]:
+    if join.late != LatePolicy():
+        yield f"  late {late_text(join.late)}"
+    if join.limit != StateLimit():
+        yield f"  limit {limit_text(join.limit)}"
+
+
+def _table_join(join: TableJoin) -> Iterator[str]:
+    kind = "broadcast" if isinstance(join.table.access, Broadcast) else "lookup"
+    yield f"{join.how} {kind} join with {join.table.name} {join.alias}"
+    yield from (f"  key {key.left} = {key.right}" for key in join.keys)
+    yield from (f"  condition {condition_text(each)}" for each in join.conditions)
+    facts = {"left where": join.left_where, "across sql": join.across_sql}
+    yield from (f"  {name} {text}" for name, text in facts.items() if text)
+    yield f"  used {', '.join(join.used) or 'none'}"
+    yield from (f"  {line}" for line in _side("left", join.left))
 
 
 def _side(which: str, side: Input) -> Iterator[str]:

@@ -283,7 +283,14 @@ def test_a_query_alone_goes_back_to_python() -> None:
         ),
         (
             "CREATE TABLE x (k STRING); CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NOT-YET at line 1, column 59: reading the table x cannot be run yet. For "
+            "MS-PLAN-TABLE at line 1, column 59: x is a table, and a query goes by the rows of a "
+            "stream as they come. Let a stream stand first: FROM orders o JOIN x ON …; or declare "
+            "x as a SOURCE, to read its rows as they come.",
+        ),
+        (
+            "CREATE TABLE x (k STRING, t TIMESTAMP, WATERMARK FOR t AS t); "
+            "CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-NOT-YET at line 1, column 94: reading the table x cannot be run yet. For "
             "its versions, write JOIN x FOR SYSTEM_TIME AS OF o.event_time ON …",
         ),
         (

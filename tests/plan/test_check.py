@@ -103,7 +103,7 @@ def test_a_join_is_spread_by_its_key_and_a_plain_query_not_at_all() -> None:
         "ON o.order_id = s.order_id AND o.customer_id = s.carrier"
     )
     assert check_pipeline(plan(composite)).strategy == Strategy(
-        "hash", "o.order_id = s.order_id and o.customer_id = s.carrier"
+        "hash", "o.order_id = s.order_id and o.customer_id = s.carrier", 2
     )
     assert check_pipeline(plan("SELECT * FROM orders")).strategy == Strategy("passthrough")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.plan.joins.window_pairs import pair_of
+from millstream.plan.joins.window_pairs import WindowPair, pair_of
 from millstream.plan.nodes import JoinType
 from millstream.temporal import Window, WindowKind
 
@@ -42,15 +42,31 @@ def last_moment(pane: Window, time: int) -> int:
     return start + pane.size - 1
 
 
+def stands_at(pair: WindowPair, number: int, time: int) -> int:
+    """The moment by which the join goes for a row of one side."""
+    return last_moment(pair.panes[number], time) + pair.later[number]
+
+
 @given(tumbling, sliding, times, times)
 def test_a_pair_is_in_the_bound_if_any_sliding_window_overlaps_the_tumbling_one(
     one: Window, other: Window, left: int, right: int
 ) -> None:
     for windows, pair_times in (((one, other), (left, right)), ((other, one), (left, right))):
         pair = pair_of(*windows, JoinType.INNER, ("a", "b"), None)
-        moments = [last_moment(*each) for each in zip(pair.panes, pair_times, strict=True)]
+        moments = [stands_at(pair, number, time) for number, time in enumerate(pair_times)]
         inside = pair.bounds.lower <= moments[1] - moments[0] <= pair.bounds.upper
         assert inside == overlap(*windows, pair_times)
+
+
+@given(tumbling, sliding, times, st.integers(-80, 80))
+def test_a_row_is_late_once_the_last_of_its_windows_has_closed(
+    one: Window, other: Window, time: int, watermark: int
+) -> None:
+    for windows in ((one, other), (other, one)):
+        pair = pair_of(*windows, JoinType.INNER, ("a", "b"), None)
+        for number, window in enumerate(windows):
+            open_still = any(start + window.size > watermark for start in starts_of(window, time))
+            assert (stands_at(pair, number, time) >= watermark) == open_still
 
 
 @given(tumbling | sliding, times, times)

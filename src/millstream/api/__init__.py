@@ -2,13 +2,16 @@
 
 from millstream.api.query import Outputs, account, end_of_input
 from millstream.api.stream import Stream, stream
+from millstream.api.tables import Table, database, table
 from millstream.api.text import outputs, sql
 from millstream.api.values import drop, reassign, session, side_output, sliding, tumbling
 
 __all__ = [
     "Outputs",
     "Stream",
+    "Table",
     "account",
+    "database",
     "drop",
     "end_of_input",
     "outputs",
@@ -18,5 +21,6 @@ __all__ = [
     "sliding",
     "sql",
     "stream",
+    "table",
     "tumbling",
 ]

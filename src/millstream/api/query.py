@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from millstream.api.tables import GivenTables, Table
 from millstream.errors import PlanError
 from millstream.observe.account import Account, of_operators
 from millstream.plan.facts.check import check_pipeline, choose_engine
@@ -107,7 +108,11 @@ def account(query: StreamingQuery) -> Account | None:
 
 
 def rows_of(
-    pipeline: Pipeline, frames: Mapping[str, DataFrame], control: str | Path | None, groups: int
+    pipeline: Pipeline,
+    frames: Mapping[str, DataFrame],
+    control: str | Path | None,
+    groups: int,
+    tables: Mapping[str, Table] | None = None,
 ) -> DataFrame:
     for operator in operators_of(pipeline.root):
         if operator.late.action is LateAction.SIDE_OUTPUT:
@@ -118,17 +123,25 @@ def rows_of(
                 "with `millstream run`.",
                 place=operator.place,
             )
-    return _compiled(pipeline, frames, control, groups).rows
+    return _compiled(pipeline, frames, control, groups, tables or {}).rows
 
 
 def outputs_of(
-    pipeline: Pipeline, frames: Mapping[str, DataFrame], control: str | Path | None, groups: int
+    pipeline: Pipeline,
+    frames: Mapping[str, DataFrame],
+    control: str | Path | None,
+    groups: int,
+    tables: Mapping[str, Table] | None = None,
 ) -> Outputs:
-    return Outputs(_compiled(pipeline, frames, control, groups), pipeline)
+    return Outputs(_compiled(pipeline, frames, control, groups, tables or {}), pipeline)
 
 
 def _compiled(
-    pipeline: Pipeline, frames: Mapping[str, DataFrame], control: str | Path | None, groups: int
+    pipeline: Pipeline,
+    frames: Mapping[str, DataFrame],
+    control: str | Path | None,
+    groups: int,
+    tables: Mapping[str, Table],
 ) -> Query:
     check_pipeline(pipeline)
     if control is not None:
@@ -140,6 +153,7 @@ def _compiled(
         engine=choose_engine(pipeline)[0],
         groups=groups,
         control=None if control is None else str(control),
+        tables=GivenTables({name: t.frame for name, t in tables.items() if t.frame is not None}),
     )
 
 

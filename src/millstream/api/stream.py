@@ -26,6 +26,8 @@ from millstream.api.aggregates import (
 )
 from millstream.api.joins import LEFT, RIGHT, join_text, join_type, outputs_of_join, pairs_of
 from millstream.api.query import KEY_GROUPS, engine_of, rows_of
+from millstream.api.tables import Table
+from millstream.api.tables import table as as_table
 from millstream.api.values import SideOutput, span_text
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.build import build_query
@@ -35,6 +37,7 @@ from millstream.plan.nodes import (
     Column,
     Input,
     IntervalJoin,
+    JoinType,
     Key,
     Pipeline,
     Select,
@@ -124,7 +127,8 @@ class Stream:
         control: str | Path | None = None,
         key_groups: int = KEY_GROUPS,
     ) -> DataFrame:
-        """Pairs with equal keys in the same window: `tumbling` or `sliding`.
+        """Pairs with equal keys in the same window: `tumbling` or `sliding`; with `session`, rows
+        of sessions that meet.
 
         `emit` is "changes" (a pair as soon as both rows are there) or "final" (when the window
         closes). `on`, `suffix` and `control` are as in `interval_join`.
@@ -162,6 +166,52 @@ class Stream:
         sides = (self.relation(LEFT), right)
         tail = with_text(properties)
         return self._joined(versions, sides, on, how, tail, suffix, control, key_groups)
+
+    def join(
+        self,
+        other: Stream,
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        ttl: str | None,
+        how: str = "inner",
+        mode: str | None = None,
+        suffix: str = "_right",
+        control: str | Path | None = None,
+        key_groups: int = KEY_GROUPS,
+    ) -> DataFrame:
+        """Pairs with equal keys, whenever they came. A row is held until the watermark is `ttl`
+        past it (None: for ever).
+
+        A row of an outer join comes out at once, and is taken back when a partner comes: such
+        results carry `_OP`, as `mode` says ("retract" or "upsert").
+        """
+        properties = {"state.ttl": "forever" if ttl is None else span_text(ttl)}
+        if join_type(how) not in (JoinType.INNER, JoinType.SEMI):
+            properties["output.mode"] = mode or "retract"
+        sides = (self.relation(LEFT), other.relation(RIGHT))
+        tail = f"EMIT CHANGES{with_text(properties)}"
+        return self._joined(other, sides, on, how, tail, suffix, control, key_groups)
+
+    def lookup_join(
+        self,
+        table: Table | DataFrame,
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        how: str = "inner",
+        suffix: str = "_right",
+    ) -> DataFrame:
+        """Each row with the rows of a table that have its key, as the table is at that moment.
+
+        The table is a static DataFrame, or what `database` gives. `how` is "inner", "left", "semi"
+        or "anti".
+        """
+        asked = as_table(table) if isinstance(table, DataFrame) else table
+        pairs, kind = pairs_of(on), join_type(how)
+        outputs = outputs_of_join(kind, tuple(self.frame.columns), asked.names, pairs, suffix)
+        text = join_text(self.relation(LEFT), quote(RIGHT), pairs, outputs, kind)
+        sources = {LEFT: self.source(LEFT)}
+        pipeline = build_query(text, sources, tables={RIGHT: asked.reference(RIGHT)})
+        return rows_of(pipeline, {LEFT: self.frame}, None, KEY_GROUPS, {RIGHT: asked})
 
     def _joined(
         self,

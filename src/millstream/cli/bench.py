@@ -20,6 +20,8 @@ Examples:
   millstream bench interval-join --json > result.json
 
   millstream bench windows --kinds session,dedup --parts throughput
+
+  millstream bench joins --kinds temporal,lookup
 """
 
 
@@ -94,6 +96,31 @@ def windows(
             _load("bench.show").show(result)
 
 
+_JOINS = "interval,window,session,temporal,lookup,hot"
+
+
+def joins(
+    rows: Annotated[int, typer.Option(min=8_000, help="Rows of both streams.")] = 4_000_000,
+    kinds: Annotated[str, typer.Option(help="Joins, comma-separated.")] = _JOINS,
+    engines: Annotated[str, typer.Option(help="Peers, comma-separated.")] = (
+        "columnar,native-rocksdb"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Every join against the best plain-Spark form of its query; lookups; a hot key.
+
+    Every engine runs in a process of its own, on the same generated files, one after the other. All
+    of it takes about 20 minutes on two cores. Lookups ask a PostgreSQL that is started for them.
+    """
+    with reported(as_json):
+        chosen = _names(_JOINS, kinds), _names(_WINDOW_ENGINES, engines)
+        result = _load("bench.joins").run(rows, *chosen, _say)
+        if as_json:
+            print_json(result)
+        else:
+            _load("bench.show").show(result)
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -117,6 +144,7 @@ app = typer.Typer(
 )
 app.command("interval-join")(interval_join)
 app.command("windows")(windows)
+app.command("joins")(joins)
 
 
 @app.callback()

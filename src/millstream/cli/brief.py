@@ -9,7 +9,16 @@ from millstream.connectors.paths import resolve
 from millstream.plan.facts.check import PipelineFacts, check_job
 from millstream.plan.facts.joins import JoinFacts, name_of
 from millstream.plan.facts.operators import Facts
-from millstream.plan.nodes import Aggregate, Deduplicate, Job, RowsOver, TemporalJoin, TopN
+from millstream.plan.nodes import (
+    Aggregate,
+    Deduplicate,
+    Job,
+    Join,
+    RowsOver,
+    SessionJoin,
+    TemporalJoin,
+    TopN,
+)
 from millstream.plan.walk import inputs_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
@@ -28,8 +37,9 @@ def _pipeline(facts: PipelineFacts, settings: RunSettings) -> Iterator[str]:
     path = sink.option("path")
     target = shown(resolve(path, settings.base)) if path else ""
     whats = [_what(each) for each in facts.operators]
-    if not whats:
-        whats = [f"rows of {sources_of(facts.pipeline.root)[0].name}, no state"]
+    whats += [f"{each.join.how} join with table {each.join.table.name}" for each in facts.tables]
+    if not facts.operators:
+        whats.insert(0, f"rows of {sources_of(facts.pipeline.root)[0].name}, no state")
     else:
         whats.append(f"{facts.engine} engine")
     to = " ".join(filter(None, (sink.connector, target)))
@@ -50,9 +60,8 @@ def _what(facts: Facts) -> str:
         left, right = facts.left, facts.right
         return f"{facts.join.how} join of {left.name} {left.alias} and {right.name} {right.alias}"
     operator = facts.operator
-    if isinstance(operator, TemporalJoin):
-        rows, versions = (name_of(side.node, side.alias) for side in inputs_of(operator))
-        return f"{operator.how} join of {rows} and the version of {versions} in force"
+    if isinstance(operator, Join):
+        return _joined(operator)
     name = name_of(operator.input.node, operator.input.alias)
     match operator:
         case Aggregate(window=None):
@@ -65,6 +74,17 @@ def _what(facts: Facts) -> str:
             return f"top {operator.n} of {name}"
         case RowsOver():
             return f"rows of {name} with aggregates over those before"
+
+
+def _joined(join: Join) -> str:
+    one, other = (name_of(side.node, side.alias) for side in inputs_of(join))
+    match join:
+        case TemporalJoin():
+            return f"{join.how} join of {one} and the version of {other} in force"
+        case SessionJoin():
+            return f"{join.how} join of sessions of {one} and {other}"
+        case _:
+            return f"{join.how} join of {one} and {other}, whenever they came"
 
 
 def _trigger(settings: RunSettings) -> str:

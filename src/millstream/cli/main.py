@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli import bench, explain, init, run, test
+from millstream.cli import bench, explain, init, refresh, run, test
 
 HELP = "Streaming SQL for event-time joins on Apache Spark."
 EPILOG = """
@@ -55,5 +55,6 @@ def main(
 app.command(epilog=init.EPILOG)(init.init)
 app.command(epilog=run.EPILOG)(run.run)
 app.command(epilog=explain.EPILOG)(explain.explain)
+app.command(epilog=refresh.EPILOG)(refresh.refresh)
 app.command("test", epilog=test.EPILOG)(test.run_tests)
 app.add_typer(bench.app, name="bench")

@@ -3,6 +3,8 @@
 in       = accepted + late + duplicate + filtered + missing time + missing key + malformed
 accepted = held + expired + evicted
 
+Of a join that is salted, a row of one side is in several groups: the copies come on top of `in`.
+
 An aggregated row is held while its group is. The results of one operator that another reads are
 rows in of that one, and accounted for there as well.
 """
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.plan.nodes import Input, Select, Source
-from millstream.plan.walk import inputs_of, operators_of
+from millstream.plan.walk import bottom_of, inputs_of, operators_of
 
 LOST = ("late", "duplicate", "filtered", "missing_time", "missing_key", "malformed")
 KEPT = ("held", "expired", "evicted")
@@ -40,15 +42,17 @@ class InputAccount:
         """What does not add up, in words."""
         found = []
         spent = self["accepted"] + sum(self[what] for what in LOST)
-        if self["in"] != spent:
-            found.append(f"{self.name}: {self['in']} rows in, {spent} accounted for")
+        taken = self["in"] + self["copies"]
+        if taken != spent:
+            found.append(f"{self.name}: {taken} rows in, {spent} accounted for")
         kept = sum(self[what] for what in KEPT)
         if self["accepted"] != kept:
             found.append(f"{self.name}: {self['accepted']} rows accepted, {kept} accounted for")
         return found
 
     def as_data(self) -> dict[str, int]:
-        return {what: self[what] for what in ("in", "accepted", *LOST, "reassigned", *KEPT)}
+        names = ("in", *(["copies"] if self["copies"] else []), "accepted", *LOST, "reassigned")
+        return {what: self[what] for what in (*names, *KEPT)}
 
 
 @dataclass(slots=True)
@@ -60,6 +64,7 @@ class Account:
     unmatched: int = 0
     rows_out: int = 0
     state: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, dict[str, int]] = field(default_factory=dict)  # what was asked of them
 
     @property
     def total_in(self) -> int:
@@ -76,6 +81,7 @@ class Account:
             "unmatched": self.unmatched,
             "rows_out": self.rows_out,
             "state": self.state,
+            **({"tables": self.tables} if self.tables else {}),
             "adds_up": not self.errors,
         }
 
@@ -126,10 +132,8 @@ def input_names(root: Select) -> InputNames:
 
 
 def _plain_name(side: Input) -> str:
-    node = side.node
-    while isinstance(node, Select) and isinstance(node.input, Source | Select):
-        node = node.input
-    return node.name if isinstance(node, Source) else side.alias
+    found = bottom_of(side.node)
+    return found.name if isinstance(found, Source) else side.alias
 
 
 def of_operators(
@@ -173,9 +177,13 @@ def derived_names(root: Select, names: InputNames) -> set[str]:
     }
 
 
-def of_select(name: str, tally: Mapping[str, int], rows_out: int) -> Account:
-    """A query without state: what is not malformed either comes out or is filtered out."""
+def of_select(name: str, tally: Mapping[str, int], rows_out: int, copies: int = 0) -> Account:
+    """A query without state: what is not malformed either comes out or is filtered out. `copies`
+    is how many rows there were more, since tables had several of one key."""
     read, malformed = tally.get("in", 0), tally.get("malformed", 0)
-    counts = {"in": read, "malformed": malformed, "accepted": rows_out, "expired": rows_out}
-    counts["filtered"] = read - malformed - rows_out
+    sound = read - malformed
+    filtered = max(0, min(sound, sound + copies - rows_out))
+    kept = sound - filtered
+    counts = {"in": read, "malformed": malformed, "filtered": filtered}
+    counts |= {"accepted": kept, "expired": kept}
     return Account([InputAccount(name, counts)], rows_out=rows_out)

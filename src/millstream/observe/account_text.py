@@ -7,6 +7,11 @@ from collections.abc import Iterable, Sequence
 from millstream.observe.account import KEPT, LOST, Account, SparkAccount
 
 _RARE = ("duplicate",)  # told of only if there are any
+# What is told of a table that was asked, in this order.
+_TOLD = (
+    *("asked", "found", "absent", "hits", "negative_hits", "misses", "expired", "evicted"),
+    *("queries", "retries", "failed"),
+)
 _Line = tuple[str, Sequence[str]]
 
 
@@ -26,7 +31,10 @@ def _counted(account: Account) -> list[_Line]:
     def line(label: str, what: str) -> _Line:
         return label, [f"{each[what]:,}" for each in account.inputs]
 
-    lines = [line("in", "in"), line("  accepted", "accepted")]
+    lines = [line("in", "in")]
+    if any(each["copies"] for each in account.inputs):
+        lines.append(line("copies", "copies"))
+    lines.append(line("  accepted", "accepted"))
     if account.state:  # a query without state keeps nothing
         lines += [line(f"    {what}", what) for what in KEPT]
     lines += [
@@ -43,6 +51,9 @@ def _counted(account: Account) -> list[_Line]:
         filtered = account.matches + account.unmatched - account.rows_out
         if filtered and not any(each.derived for each in account.inputs):
             lines.append(("  less WHERE", [f"{filtered:,}"]))
+    for name, counts in account.tables.items():
+        told = [f"{counts[what]:,} {what.replace('_', ' ')}" for what in _TOLD if counts.get(what)]
+        lines.append((f"table {name}: {', '.join(told) or 'nothing asked'}", []))
     wrong = account.errors
     lines.append((f"does not add up: {'; '.join(wrong)}" if wrong else "adds up", []))
     return lines

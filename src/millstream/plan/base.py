@@ -11,13 +11,12 @@ from sqlglot import exp
 from millstream.errors import Place, PlanError
 from millstream.plan.facts.holds import lag_of
 from millstream.plan.joins.chain import PlannedJoin, new_name
-from millstream.plan.joins.gaps import WINDOW
 from millstream.plan.names.expressions import Expressions, all_of
 from millstream.plan.names.names import quote
 from millstream.plan.names.outputs import Item, expanded, is_star
 from millstream.plan.names.scope import Reference, Relation, Scope
 from millstream.plan.names.system import with_hidden
-from millstream.plan.nodes import WINDOW_END, WINDOW_START, Column, Input, Output, Select, Source
+from millstream.plan.nodes import Column, Input, Output, Select, Source
 from millstream.plan.walk import retracts
 from millstream.sql.text import SourceText
 
@@ -123,8 +122,8 @@ def of_join(tree: exp.Select, planned: PlannedJoin, text: SourceText, *, every: 
     """The result of a join: a Select below gives every column that is read a name of its own."""
     scope, join = planned.scope, planned.join
     read = read_by(tree, scope, every=every)
-    if any(reference.origin and reference.origin[0] == WINDOW for reference in read):
-        read += [found for name in (WINDOW_START, WINDOW_END) if (found := scope.shared(name))]
+    if any(reference.origin in planned.windows for reference in read):
+        read += planned.window_columns()
     names: dict[str, str] = {}
     items = []
     times = [planned.time(number) for number in planned.result_times[:1]]

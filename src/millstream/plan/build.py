@@ -8,7 +8,8 @@ from millstream.errors import PlanError, SqlError
 from millstream.plan.catalog import Catalog
 from millstream.plan.emits import mode_of
 from millstream.plan.facts.check import choose_engine
-from millstream.plan.nodes import Engine, Job, Pipeline, SinkDef, Source
+from millstream.plan.joins.salt import refuse_more_salt
+from millstream.plan.nodes import Engine, Job, Pipeline, Reference, SinkDef, Source
 from millstream.plan.operators.top_n import refuse_unlimited
 from millstream.plan.query import Planned
 from millstream.plan.unsteady import refuse_unsteady
@@ -29,10 +30,11 @@ def build_job(
     *,
     variables: Mapping[str, str] | None = None,
     sources: Mapping[str, Source] | None = None,
+    tables: Mapping[str, Reference] | None = None,
 ) -> Job:
-    """The job that a text describes. `sources` are those that the text need not declare."""
+    """The job that a text describes. `sources` and `tables` are those that it need not declare."""
     statements = parse(text, variables)
-    catalog = Catalog(given=dict(sources or {}))
+    catalog = _catalog(sources or {}, tables or {})
     for statement in statements:
         catalog.declare(statement)
     catalog.resolve_dead_letters()
@@ -53,6 +55,7 @@ def build_job(
             "no query of the text writes to a sink.",
             fix="Add CREATE SINK name WITH (…) AS SELECT …, or INSERT INTO name SELECT …",
         )
+    refuse_more_salt(pipelines, dict(settings).get("key_groups"))
     job = Job(tuple(pipelines), tuple(catalog.sinks.values()), settings)
     catalog.check_side_outputs(job)
     return job
@@ -63,6 +66,7 @@ def build_query(
     sources: Mapping[str, Source],
     *,
     variables: Mapping[str, str] | None = None,
+    tables: Mapping[str, Reference] | None = None,
 ) -> Pipeline:
     """One SELECT over the given sources; its rows go back to Python as a data frame."""
     statements = parse(select_text, variables)
@@ -73,9 +77,14 @@ def build_query(
             fix="A text with other statements is a job.",
             place=statements[-1].place if statements else None,
         )
-    catalog = Catalog(given=dict(sources))
+    catalog = _catalog(sources, tables or {})
     sink = SinkDef("result", "dataframe")
     return _pipeline(sink, catalog.plan(statements[0].query), Engine.AUTO)
+
+
+def _catalog(sources: Mapping[str, Source], tables: Mapping[str, Reference]) -> Catalog:
+    references = {name.lower(): table for name, table in tables.items()}
+    return Catalog(given=dict(sources), given_tables=references)
 
 
 def _pipeline(sink: SinkDef, planned: Planned, engine: Engine) -> Pipeline:

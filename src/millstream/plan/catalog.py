@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from millstream.errors import Place, PlanError
 from millstream.plan.declare import sink_of, source_of
 from millstream.plan.names.names import nearest, same
-from millstream.plan.nodes import Job, Select, SinkDef, Source
+from millstream.plan.nodes import Job, Reference, Select, SinkDef, Source
 from millstream.plan.query import Planned, Planner
 from millstream.plan.refuse import not_yet
-from millstream.plan.tables import Table, table_of
+from millstream.plan.tables.references import is_reference, reference_of
+from millstream.plan.tables.versioned import Table, table_of
 from millstream.plan.walk import operators_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import (
@@ -29,9 +30,11 @@ class Catalog:
     """The names of a job: sources, views, tables and sinks. Letter case does not matter."""
 
     given: dict[str, Source] = field(default_factory=dict)
+    given_tables: dict[str, Reference] = field(default_factory=dict)  # by lower name
     sources: dict[str, Source] = field(default_factory=dict)
     views: dict[str, CreateStream] = field(default_factory=dict)
-    tables: dict[str, CreateTable] = field(default_factory=dict)
+    tables: dict[str, CreateTable] = field(default_factory=dict)  # those that have versions
+    references: dict[str, Reference] = field(default_factory=dict)
     sinks: dict[str, SinkDef] = field(default_factory=dict)
     dead_letters: dict[str, Property] = field(default_factory=dict)  # by source
     fed: set[str] = field(default_factory=set)
@@ -50,7 +53,10 @@ class Catalog:
             self.sources[statement.name.lower()] = source_of(statement)
         elif isinstance(statement, CreateTable):
             check(Where.TABLE, statement.properties)
-            self.tables[statement.name.lower()] = statement
+            if is_reference(statement):
+                self.references[statement.name.lower()] = reference_of(statement)
+            else:
+                self.tables[statement.name.lower()] = statement
         elif isinstance(statement, CreateStream):
             self.views[statement.name.lower()] = statement
         elif isinstance(statement, CreateSink):
@@ -75,9 +81,13 @@ class Catalog:
                 place,
                 fix=f"For its versions, write JOIN {name} FOR SYSTEM_TIME AS OF o.event_time ON …",
             )
+        if key in self.references:
+            raise _no_stream(self.references[key], place)
         for given, source in self.given.items():
             if same(given, name):
                 return source
+        if key in self.given_tables:
+            raise _no_stream(self.given_tables[key], place)
         known = [
             *(view.name for view in self.views.values()),
             *(source.name for source in self.sources.values()),
@@ -90,17 +100,18 @@ class Catalog:
             place=place,
         )
 
-    def table(self, name: str) -> Table | None:
-        """The versioned table of that name, if it is one."""
-        statement = self.tables.get(name.lower())
-        if statement is None:
-            return None
-        table = table_of(statement)
-        letters = self.dead_letters.get(name.lower())
-        if letters is None:
-            return table
-        sink = self.sink(letters.value, letters.value_place)
-        return replace(table, source=replace(table.source, dead_letter=sink.name))
+    def table(self, name: str) -> Table | Reference | None:
+        """The table of that name, if it is one."""
+        key = name.lower()
+        letters = self.dead_letters.get(key)
+        sink = self.sink(letters.value, letters.value_place).name if letters else None
+        if key in self.references:
+            return replace(self.references[key], dead_letter=sink)
+        if key in self.tables:
+            table = table_of(self.tables[key])
+            return replace(table, source=replace(table.source, dead_letter=sink))
+        known = (*self.views, *self.sources, *map(str.lower, self.given))
+        return None if key in known else self.given_tables.get(key)
 
     def _view(self, view: CreateStream, place: Place | None) -> Select:
         if view.name in self.planning:
@@ -162,6 +173,17 @@ class Catalog:
             )
 
     def _refuse_second(self, name: str, place: Place) -> None:
-        for known in (self.sources, self.views, self.tables, self.sinks):
+        for known in (self.sources, self.views, self.tables, self.references, self.sinks):
             if name.lower() in known:
                 raise PlanError("MS-PLAN-DUPLICATE-NAME", f"{name} is declared twice.", place=place)
+
+
+def _no_stream(table: Reference, place: Place | None) -> PlanError:
+    name = table.name
+    return PlanError(
+        "MS-PLAN-TABLE",
+        f"{name} is a table, and a query goes by the rows of a stream as they come.",
+        fix=f"Let a stream stand first: FROM orders o JOIN {name} ON …; or declare {name} as a "
+        "SOURCE, to read its rows as they come.",
+        place=place,
+    )

@@ -28,7 +28,7 @@ def source_from(
 ) -> Source:
     connector = _connector(properties, "memory")
     columns = tuple(Column(column.name, column.type) for column in statement.columns)
-    _refuse_second_column(statement)
+    refuse_second_column(statement)
     dead_letter = properties.get("dead_letter.sink")
     return Source(
         name=statement.name,
@@ -96,7 +96,7 @@ def _watermark(
     return Watermark(column.name, given.delay, int(every.value) if every else 1)
 
 
-def _refuse_second_column(statement: CreateSource | CreateTable) -> None:
+def refuse_second_column(statement: CreateSource | CreateTable) -> None:
     seen: set[str] = set()
     for column in statement.columns:
         if column.name.lower() in seen:

@@ -7,9 +7,17 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.nodes import Aggregate, RowsOver, Select, SinkDef, TopN
+from millstream.plan.nodes import (
+    Aggregate,
+    RegularJoin,
+    RowsOver,
+    Select,
+    SessionJoin,
+    SinkDef,
+    TopN,
+)
 from millstream.plan.refuse import place_of
-from millstream.plan.walk import operators_of, retracts
+from millstream.plan.walk import bottom_of, operators_of, retracts
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
 from millstream.temporal import Emit, OutputMode
@@ -50,12 +58,20 @@ def emit_over(clause: exp.Expr | None, node: Select, text: SourceText) -> Emit |
     if clause is None:
         return None
     emit = Emit(clause.name.lower())
-    said = {each.emit for each in operators_of(node) if isinstance(each, Aggregate | TopN)}
+    waiting = Aggregate | TopN | SessionJoin
+    said = {each.emit for each in operators_of(node) if isinstance(each, waiting)}
     if any(isinstance(each, RowsOver) and not each.calls for each in operators_of(node)):
         said.add(Emit.FINAL)  # pairs of a window join that wait until their window closes
     if emit is Emit.FINAL and said != {Emit.FINAL}:
         raise final_without_window(clause, text)
     return emit
+
+
+def _staying(root: Select) -> str:
+    """What to write instead, so that no row is taken back."""
+    if isinstance(bottom_of(root), RegularJoin):
+        return "a join with a time bound or a WINDOW"
+    return "EMIT FINAL with a WINDOW and no 'window.lateness'"
 
 
 def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
@@ -68,8 +84,7 @@ def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
         raise PlanError(
             "MS-PLAN-RETRACT",
             "the query takes rows back, and 'output.mode' = 'append' cannot say so.",
-            fix="Write 'retract' or 'upsert', or EMIT FINAL with a WINDOW and no "
-            "'window.lateness'.",
+            fix=f"Write 'retract' or 'upsert', or {_staying(root)}.",
             place=place,
         )
     if mode is None:
@@ -79,7 +94,7 @@ def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
         raise PlanError(
             "MS-PLAN-RETRACT",
             f"{why}." if not changes else f"the query takes rows back, and {why}.",
-            fix="Write EMIT FINAL with a WINDOW and no 'window.lateness', or use another sink.",
+            fix=f"Write {_staying(root)}, or use another sink.",
             place=place,
         )
     return mode

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from millstream.errors import Place, PlanError, PropertyError
 from millstream.plan.names.names import nearest, same
-from millstream.plan.refuse import not_yet
 from millstream.sql.statements import Property
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit, parse_span
 
@@ -28,10 +27,23 @@ class Kind:
 
 
 _NO_TTL = "its windows are let go when they close"
-JOIN = Kind("a join", (*_LATE, *_LIMITS), joins=True)
+JOIN = Kind("a join", (*_LATE, *_LIMITS), "", "its bound says how long rows are kept", joins=True)
+REGULAR_JOIN = Kind(
+    "a join without a time bound",
+    ("state.ttl", *_LATE, *_LIMITS),
+    joins=True,
+)
+FOREVER_JOIN = Kind(
+    "a join that keeps rows for ever", ("state.ttl", *_LIMITS), "no row is late", joins=True
+)
+TABLE_JOIN = Kind("a join with a table", (), "it keeps no state", "it keeps no state")
 WINDOW_JOIN = Kind("a window join", (*_LATE, "window.lateness", *_LIMITS), "", _NO_TTL, joins=True)
 TEMPORAL_JOIN = Kind(
-    "a temporal join", (*_LATE, "temporal.direction", "temporal.tolerance", *_LIMITS), joins=True
+    "a temporal join",
+    (*_LATE, "temporal.direction", "temporal.tolerance", *_LIMITS),
+    "",
+    "'temporal.tolerance' says how old a version may be",
+    joins=True,
 )
 WINDOW = Kind("a windowed query", (*_LATE, "window.lateness", *_LIMITS), no_ttl=_NO_TTL)
 CLOCK_WINDOW = Kind("a query with windows of the clock", _LIMITS, "rows come on time", _NO_TTL)
@@ -53,8 +65,9 @@ def refuse_unused(properties: Mapping[str, Property], *kinds: Kind) -> None:
         if name in _ANYWHERE or any(name in kind.takes for kind in kinds):
             continue
         if name.startswith("join."):
-            if not any(kind.joins for kind in kinds):
-                raise _unused(f"'{name}' is for a join, and this query has none.", "join", item)
+            if not any(kind.joins for kind in kinds) and not _of_table(name, kinds):
+                what = "a join of streams" if TABLE_JOIN in kinds else "a join"
+                raise _unused(f"'{name}' is for {what}, and this query has none.", "join", item)
             continue
         if name.startswith("temporal."):
             raise _unused(
@@ -63,14 +76,16 @@ def refuse_unused(properties: Mapping[str, Property], *kinds: Kind) -> None:
         if not kinds:
             what = "for what keeps state, and this query keeps none"
             raise _unused(f"'{name}' is {what}.", "join, aggregate or DISTINCT", item)
-        kind = kinds[0]
+        kind = next((kind for kind in kinds if kind is not TABLE_JOIN), kinds[0])
         if name == "state.ttl":
-            if kind.joins and kind is not WINDOW_JOIN:
-                raise not_yet(f"'{name}' = '{item.value}' of a join", item.place)
             raise _leave(f"{kind.name} needs no '{name}': {kind.no_ttl}.", item)
         if name == "window.lateness":
             raise _leave(f"'{name}' is for windows of event time, and this query has none.", item)
         raise _leave(f"'{name}' has no use in {kind.name}: {kind.no_late}.", item)
+
+
+def _of_table(name: str, kinds: tuple[Kind, ...]) -> bool:
+    return name == "join.type" and TABLE_JOIN in kinds
 
 
 def _unused(cause: str, what: str, item: Property) -> PropertyError:

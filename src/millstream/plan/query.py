@@ -13,7 +13,7 @@ from millstream.plan.base import of_join, of_relation
 from millstream.plan.emits import emit_over
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.clauses import Joined, plan_joins
-from millstream.plan.joins.kinds import POLICIES, JoinKind
+from millstream.plan.joins.kinds import JoinKind, kind_of, policy_of
 from millstream.plan.joins.predicates import conjuncts_of, filter_texts
 from millstream.plan.joins.windows import join_windows
 from millstream.plan.names.assign import assigned
@@ -22,13 +22,24 @@ from millstream.plan.names.names import same
 from millstream.plan.names.outputs import distinct, outputs_of
 from millstream.plan.names.scope import Relation, Scope
 from millstream.plan.names.windows import window_clause, window_of
-from millstream.plan.nodes import Aggregate, Engine, Select, Source, TopN
+from millstream.plan.nodes import (
+    Aggregate,
+    Engine,
+    Join,
+    Reference,
+    Select,
+    SessionJoin,
+    Source,
+    TableJoin,
+    TopN,
+)
 from millstream.plan.operators.clauses import Shape, plan_operator, shape_of
 from millstream.plan.operators.final import plan_final
 from millstream.plan.plain import plan_plain
 from millstream.plan.policies import refuse_unused
 from millstream.plan.refuse import not_yet, place_of, refuse_clauses
-from millstream.plan.tables import Table
+from millstream.plan.tables.now import refuse_now, table_relation
+from millstream.plan.tables.versioned import Table
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property
@@ -48,7 +59,10 @@ class Planned:
     mode: Property | None = None
 
 
-def _no_table(_: str) -> Table | None:
+AnyTable = Table | Reference | None
+
+
+def _no_table(_: str) -> AnyTable:
     return None
 
 
@@ -59,7 +73,7 @@ class Planner:
     text: SourceText
     lookup: Lookup
     sinks: Collection[str] = ()
-    table: Callable[[str], Table | None] = _no_table
+    table: Callable[[str], AnyTable] = _no_table
 
     def plan(self, tree: exp.Expr) -> Planned:
         return self._plan(tree, None, ())
@@ -94,7 +108,6 @@ class Planner:
             raise not_yet(what, place)
         refuse_clauses(tree, self.text)
         properties = check(Where.QUERY, properties_of(options, self.text))
-        self._refuse_properties(properties)
         asked = Asked(properties, self.sinks, emit, place)
         select = self._with_views(tree).select(tree, asked)
         engine = properties.get("engine")
@@ -105,15 +118,8 @@ class Planner:
             properties.get("output.mode"),
         )
 
-    def _refuse_properties(self, properties: dict[str, Property]) -> None:
-        for name, item in properties.items():
-            if name == "join.salt":
-                raise not_yet(f"'{name}' = '{item.value}'", item.place)
-            if name == "join.type" and item.value.lower() == "lookup":
-                raise not_yet("a lookup join", item.value_place)
-
     def _emit(self, clause: exp.Expr | None, select: Select) -> Emit | None:
-        if isinstance(select.input, Aggregate | TopN):
+        if isinstance(select.input, Aggregate | TopN | SessionJoin):
             return select.input.emit
         return emit_over(clause, select, self.text)
 
@@ -143,16 +149,19 @@ class Planner:
                 place=asked.place,
             )
         shape = shape_of(tree, self.text)
-        clause = window_clause(tree, self.text)
+        tables = [self._table(join.this) for join in tree.args.get("joins") or []]
+        of_streams = not all(isinstance(table, Reference) for table in tables)
+        clause = window_clause(tree, self.text, joins=of_streams)
         window = window_of(clause, self.text) if clause else None
         first = self._relation(from_.this, "_query")
         every = _keeps_late(asked)
-        if tree.args.get("joins"):
+        if window and clause and shape is not Shape.AGGREGATE and not of_streams:
+            first = assigned(first, window, place_of(clause, self.text))
+            window = clause = None
+        if tables:
             own = window if shape is Shape.AGGREGATE else None
-            return self._joined(tree, first, shape, own, clause, asked)
+            return self._joined(tree, first, tables, shape, own, clause, asked)
         self._refuse_within(from_.this)
-        if window and clause and shape is not Shape.AGGREGATE:
-            first, window = assigned(first, window, place_of(clause, self.text)), None
         if shape is Shape.PLAIN:
             return plan_plain(tree, first, self.text, asked)
         where = self._where(tree, first)
@@ -163,27 +172,33 @@ class Planner:
         self,
         tree: exp.Select,
         first: Relation,
+        tables: list[AnyTable],
         shape: Shape,
         own: Window | None,
         clause: exp.Expr | None,
         asked: Asked,
     ) -> Select:
         """A query over joins; `own` is the window of its aggregate."""
-        windows = join_windows(tree, clause if own is None else None, self.text)
-        kinds = tuple(dict.fromkeys(POLICIES[each.kind] for each in windows))
-        _refuse_other_type(asked.properties, [each.kind for each in windows])
+        windows = join_windows(tree, clause if own is None else None, tables, self.text)
+        written = [each.kind for each in windows]
+        may_be = [JoinKind.REGULAR] if JoinKind.INTERVAL in written else []  # its bounds tell
+        _refuse_other_type(asked.properties, written + may_be)
+        joined = []
+        for number, (each, table) in enumerate(zip(windows, tables, strict=True)):
+            join = tree.args["joins"][number]
+            versions = table if each.kind in (JoinKind.TEMPORAL, JoinKind.LOOKUP) else None
+            right = self._relation(join.this, f"_query_{number + 2}", versions)
+            joined.append(Joined(join, right, each, versions))
+        changes = shape is Shape.PLAIN and asked.emit is not None and asked.emit.name == "CHANGES"
+        emit = Emit.CHANGES if changes else Emit.FINAL
+        planned = plan_joins(tree, first, joined, asked.properties, self.text, self.sinks, emit)
+        found = _joins(planned)
+        _refuse_other_type(asked.properties, [kind_of(join) for join in found])
+        kinds = tuple(dict.fromkeys(policy_of(join) for join in found))
         if shape is Shape.PLAIN:
             refuse_unused(asked.properties, *kinds)
-        joined = []
-        for number, (join, each) in enumerate(zip(tree.args["joins"], windows, strict=True)):
-            item = join.this
-            versions = each.kind is JoinKind.TEMPORAL and isinstance(item, exp.Table)
-            table = self.table(item.name) if versions else None
-            right = self._relation(item, f"_query_{number + 2}", table)
-            joined.append(Joined(join, right, each, table))
-        planned = plan_joins(tree, first, joined, asked.properties, self.text, self.sinks)
-        if shape is Shape.PLAIN:
-            if asked.emit is not None and asked.emit.name == "FINAL":
+            final = asked.emit is not None and asked.emit.name == "FINAL"
+            if final and not _waits(planned):
                 return plan_final(tree, planned, asked, self.text)
             return _over_join(tree, planned, asked.place)
         base = of_join(tree, planned, self.text, every=_keeps_late(asked))
@@ -205,8 +220,13 @@ class Planner:
                 place=place_of(within, self.text),
             )
 
+    def _table(self, item: exp.Expr) -> AnyTable:
+        """The table that stands in a join, if it is one."""
+        named = isinstance(item, exp.Table) and not item.args.get("db")
+        return self.table(item.name) if named else None
+
     def _relation(
-        self, item: exp.Table | exp.Subquery, unnamed: str, table: Table | None = None
+        self, item: exp.Table | exp.Subquery, unnamed: str, table: AnyTable = None
     ) -> Relation:
         place = place_of(item, self.text)
         if isinstance(item, exp.Subquery):
@@ -219,6 +239,11 @@ class Planner:
                 fix="Names of streams have one part.",
                 place=place,
             )
+        version = item.args.get("version")
+        if isinstance(table, Reference):
+            return table_relation(table, item.alias or item.name, version, place)
+        if version is not None:
+            refuse_now(version, item.name, table, place)
         node = table.source if table else self.lookup(item.name, place)
         name = node.name if isinstance(node, Source) else item.name
         return Relation(item.alias or item.name, name, node, place)
@@ -229,15 +254,29 @@ def _keeps_late(asked: Asked) -> bool:
     return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT
 
 
+def _joins(planned: PlannedJoin) -> list[Join | TableJoin]:
+    """The joins of a query, in their order."""
+    below = _joins(planned.below.planned) if planned.below else []
+    return [*below, planned.join]
+
+
+def _waits(planned: PlannedJoin) -> bool:
+    """Do rows come out once their window is closed, by the join itself?"""
+    while isinstance(planned.join, TableJoin) and planned.below is not None:
+        planned = planned.below.planned
+    return isinstance(planned.join, SessionJoin)
+
+
 def _over_join(tree: exp.Select, planned: PlannedJoin, place: Place | None) -> Select:
     expressions = Expressions(planned.scope)
     outputs = list(outputs_of(tree, expressions))
+    time = planned.carried(outputs)
     reads = {read for output in outputs for read in output.reads}
     return Select(
         input=planned.used_by(reads),
         outputs=distinct(outputs, planned.scope, place),
         where=all_of(planned.where),
-        time=planned.carried(outputs),
+        time=time,
         window=planned.window(outputs),
         place=place,
     )
@@ -259,10 +298,12 @@ _TYPES = {
     JoinKind.INTERVAL: "Leave it out.",
     JoinKind.WINDOW: "Add WINDOW TUMBLING(…) or SLIDING(…), or leave it out.",
     JoinKind.TEMPORAL: "Write FOR SYSTEM_TIME AS OF after the table, or leave it out.",
+    JoinKind.LOOKUP: "Join a table without WATERMARK, or leave it out.",
+    JoinKind.REGULAR: "Leave the bound out and add 'state.ttl', or leave it out.",
 }
 
 
-def _without_table(planner: Planner, cte: exp.Expr) -> Callable[[str], Table | None]:
+def _without_table(planner: Planner, cte: exp.Expr) -> Callable[[str], AnyTable]:
     """A name of WITH hides a table of the same name."""
     return lambda name: None if same(name, cte.alias) else planner.table(name)
 

@@ -81,9 +81,13 @@ def _refuse_relation(relation: exp.Expr, text: SourceText, place: Place | None) 
     if alias and alias.args.get("columns"):
         raise not_yet("a list of columns after an alias", place)
     if version := relation.args.get("version"):
-        moment = version.expression
-        if isinstance(moment, exp.Anonymous) and moment.name.upper() == "PROCTIME":
-            raise not_yet("a lookup join (AS OF PROCTIME())", place)
+        if is_now(version) and version.expression.expressions:
+            raise PlanError(
+                "MS-PLAN-TABLE",
+                "PROCTIME takes no arguments.",
+                fix="Write FOR SYSTEM_TIME AS OF PROCTIME().",
+                place=place,
+            )
         if not isinstance(relation.parent, exp.Join):
             raise PlanError(
                 "MS-PLAN-TEMPORAL",
@@ -91,6 +95,12 @@ def _refuse_relation(relation: exp.Expr, text: SourceText, place: Place | None) 
                 fix="Write it after the joined table: JOIN … FOR SYSTEM_TIME AS OF … ON …",
                 place=place,
             )
+
+
+def is_now(version: exp.Expr) -> bool:
+    """Is it AS OF PROCTIME()?"""
+    moment = version.expression
+    return isinstance(moment, exp.Anonymous) and moment.name.upper() == "PROCTIME"
 
 
 def _refuse(

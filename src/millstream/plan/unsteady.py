@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sqlglot import exp, parse_one
 
 from millstream.errors import PlanError
-from millstream.plan.nodes import Aggregate, Node, Select, TopN
+from millstream.plan.nodes import Aggregate, Node, RegularJoin, Select, TableJoin, TopN
 from millstream.plan.refuse import unsteady_parts
 from millstream.plan.walk import nodes_of, retracts
 from millstream.sql.dialect import Millstream
@@ -49,6 +49,11 @@ def _deciding(node: Node) -> Iterator[str]:
             texts += [call.argument, call.filter, call.by]
     elif isinstance(node, TopN) and node.over_changes:
         texts = [*node.partition, *(order.sql for order in node.order), node.due]
+    elif isinstance(node, RegularJoin) and any(node.over_changes):
+        texts = [text for key in node.keys for text in (key.left, key.right)]
+        texts += [node.left_where, node.right_where, node.across_sql]
+    elif isinstance(node, TableJoin) and retracts(node):
+        texts = [*(key.left for key in node.keys), node.left_where, node.across_sql]
     yield from (text for text in texts if text is not None)
 
 

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from millstream.plan.nodes import (
     Input,
     IntervalJoin,
     Job,
+    Join,
     Node,
     Operator,
+    Reference,
     Select,
     Source,
-    TemporalJoin,
+    TableJoin,
 )
 
 Stream = TypeVar("Stream", bound=Node)
+Stateless = Source | Select | TableJoin
 
 
-def inputs_of(operator: Operator) -> tuple[Input, ...]:
-    if isinstance(operator, IntervalJoin | TemporalJoin):
+def inputs_of(operator: Operator | TableJoin) -> tuple[Input, ...]:
+    """The streams that an operator reads; a table is none."""
+    if isinstance(operator, TableJoin):
+        return (operator.left,)
+    if isinstance(operator, Join):
         return operator.left, operator.right
     return (operator.input,)
 
@@ -44,17 +50,35 @@ def nodes_of(node: Node) -> Iterator[Node]:
 
 def operators_of(node: Node) -> tuple[Operator, ...]:
     """Every node that keeps state, from the sink's side to the sources."""
-    return tuple(found for found in nodes_of(node) if not isinstance(found, Source | Select))
+    return tuple(found for found in nodes_of(node) if not isinstance(found, Stateless))
+
+
+def nodes_in_order(node: Node) -> Iterator[Node]:
+    """A node and all below it, each after those that it reads, the left side first."""
+    for each in below(node):
+        yield from nodes_in_order(each)
+    yield node
 
 
 def operators_in_order(node: Node) -> tuple[Operator, ...]:
     """Every node that keeps state, each after those that it reads, the left side first."""
-    found = [operator for each in below(node) for operator in operators_in_order(each)]
-    return tuple(found) if isinstance(node, Source | Select) else (*found, node)
+    return tuple(found for found in nodes_in_order(node) if not isinstance(found, Stateless))
 
 
 def joins_of(node: Node) -> tuple[IntervalJoin, ...]:
     return tuple(found for found in nodes_of(node) if isinstance(found, IntervalJoin))
+
+
+def table_joins_of(node: Node) -> tuple[TableJoin, ...]:
+    """Every join with a table, each after those that it reads."""
+    return tuple(found for found in nodes_in_order(node) if isinstance(found, TableJoin))
+
+
+def references_of(root: Node | Job) -> tuple[Reference, ...]:
+    """Every table that rows are looked up in, once."""
+    roots = [pipeline.root for pipeline in root.pipelines] if isinstance(root, Job) else [root]
+    found = (join.table for each in roots for join in table_joins_of(each))
+    return tuple(dict.fromkeys(found))
 
 
 def sources_of(node: Node) -> tuple[Source, ...]:
@@ -64,36 +88,56 @@ def sources_of(node: Node) -> tuple[Source, ...]:
 
 
 def retracts(node: Node) -> bool:
-    """May rows of a stream be taken back? A Select passes on what its input does."""
-    while isinstance(node, Select):
-        node = node.input
-    return not isinstance(node, Source) and node.retracts
+    """May rows of a stream be taken back? A step without state passes on what its input does."""
+    found = bottom_of(node)
+    return not isinstance(found, Source) and found.retracts
 
 
-def bottom_of(node: Source | Select) -> Source | Operator:
-    """What stands below all the Selects of a stream."""
-    found: Node = node
-    while isinstance(found, Select):
-        found = found.input
-    return found
+def bottom_of(node: Node) -> Source | Operator:
+    """What stands below all the steps of a stream that keep no state."""
+    while isinstance(node, Select | TableJoin):
+        node = under(node)
+    return node
+
+
+def under(node: Select | TableJoin) -> Node:
+    """What a step without state reads."""
+    return node.left.node if isinstance(node, TableJoin) else node.input
 
 
 def with_sources(job: Job, change: Callable[[Source], Source]) -> Job:
     """The job with every source replaced, as a test does that brings its own rows."""
+    return _with(job, _Changes(source=change))
+
+
+def with_references(job: Job, change: Callable[[Reference], Reference]) -> Job:
+    """The job with every table replaced that rows are looked up in."""
+    return _with(job, _Changes(reference=change))
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    source: Callable[[Source], Source] = lambda source: source
+    reference: Callable[[Reference], Reference] = lambda table: table
+
+
+def _with(job: Job, change: _Changes) -> Job:
     pipelines = (
         replace(pipeline, root=_changed(pipeline.root, change)) for pipeline in job.pipelines
     )
     return replace(job, pipelines=tuple(pipelines))
 
 
-def _changed(node: Stream, change: Callable[[Source], Source]) -> Stream:
-    """The same kind of node over the changed sources."""
+def _changed(node: Stream, change: _Changes) -> Stream:
+    """The same kind of node over what was changed."""
     changed: Node
     if isinstance(node, Source):
-        changed = change(node)
+        changed = change.source(node)
     elif isinstance(node, Select):
         changed = replace(node, input=_changed(node.input, change))
-    elif isinstance(node, IntervalJoin | TemporalJoin):
+    elif isinstance(node, TableJoin):
+        changed = replace(node, left=_side(node.left, change), table=change.reference(node.table))
+    elif isinstance(node, Join):
         left, right = (_side(side, change) for side in (node.left, node.right))
         changed = replace(node, left=left, right=right)
     else:
@@ -101,5 +145,5 @@ def _changed(node: Stream, change: Callable[[Source], Source]) -> Stream:
     return changed  # type: ignore[return-value]  # a node is replaced by one of its own kind
 
 
-def _side(side: Input, change: Callable[[Source], Source]) -> Input:
+def _side(side: Input, change: _Changes) -> Input:
     return replace(side, node=_changed(side.node, change))

@@ -12,8 +12,8 @@ from pyarrow import fs
 from millstream.connectors.paths import filesystem, resolve
 from millstream.errors import StateError
 from millstream.observe.account import Account, SparkAccount, input_names
-from millstream.plan.nodes import Job, Pipeline, SinkDef
-from millstream.plan.walk import operators_of, sources_of
+from millstream.plan.nodes import Job, Pipeline, Reference, SinkDef
+from millstream.plan.walk import operators_of, references_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
 from millstream.temporal import LateAction
@@ -66,7 +66,17 @@ def destinations(
         else:
             path = str(folder.dead_letters(source.name))
             found.append(Destination(what, count, "file", path))
+    for table in references_of(pipeline.root):
+        what, count = _not_asked(table), account.tables.get(table.name, {}).get("failed", 0)
+        if count and (named := job.sink(table.dead_letter or "")):
+            found.append(_to(named, what, count, settings))
+        elif count:
+            found.append(Destination(what, count, "file", str(folder.dead_letters(table.name))))
     return found
+
+
+def _not_asked(table: Reference) -> str:
+    return f"rows that {table.name} could not be asked for"
 
 
 def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> Destination:
@@ -120,6 +130,7 @@ def forget(job: Job, settings: RunSettings) -> None:
 
 def _file_sinks(job: Job, pipeline: Pipeline) -> Iterator[SinkDef]:
     names = [source.dead_letter for source in sources_of(pipeline.root)]
+    names += [table.dead_letter for table in references_of(pipeline.root)]
     names += [operator.late.sink for operator in operators_of(pipeline.root)]
     for sink in (pipeline.sink, *(job.sink(name) for name in dict.fromkeys(names) if name)):
         if sink is not None and sink.connector == "file":

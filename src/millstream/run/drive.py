@@ -89,3 +89,4 @@ class Drive:
         ticks = Ticks(run)
         while not self._stopping.is_set() and not run.wait(_POLL):
             ticks.beat()
+            run.tables.beat()

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from millstream.errors import MillstreamError, RunError, StateError
 
-_CODE = r"(MS-(RUN|STATE)-[A-Z]+(?:-[A-Z]+)*)"
+_CODE = r"(MS-(RUN|STATE|LOOKUP)-[A-Z]+(?:-[A-Z]+)*)"
 # The last line of a Python traceback, or the message of Spark's raise_error.
 _RAISED = re.compile(
     rf"^(?:millstream\.errors\.\w+: |.*\[USER_RAISED_EXCEPTION\] ){_CODE}(?: at [^:\n]*)?: (.+)$",

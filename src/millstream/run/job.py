@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connectors.files import FileSink
@@ -15,11 +16,22 @@ from millstream.connectors.sinks import Sink, open_sink
 from millstream.connectors.sources import read_stream
 from millstream.errors import PlanError
 from millstream.plan.facts.check import choose_engine
-from millstream.plan.nodes import Aggregate, Engine, Job, Operator, Pipeline, SinkDef, Source
-from millstream.plan.walk import operators_of, sources_of
+from millstream.plan.nodes import (
+    Aggregate,
+    Engine,
+    Job,
+    Operator,
+    Pipeline,
+    Reference,
+    SinkDef,
+    Source,
+)
+from millstream.plan.walk import operators_of, references_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure, user_error
 from millstream.run.running import Running
+from millstream.run.tables import FOLDER as TABLES
+from millstream.run.tables import JobTables
 from millstream.run.tally import Tally
 from millstream.run.writer import Writer
 from millstream.spark.compile import compile_pipeline
@@ -55,10 +67,19 @@ class JobRun:
     sinks: Callable[[SinkDef], Sink] | None = None
     groups: int | None = None
     log: Path | None = None
+    read_table: Callable[[Reference], pa.Table] | None = None
+    tables: JobTables = field(init=False)
     running: list[Running] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        folder = self.checkpoint.resolve() / TABLES
+        self.tables = JobTables(self.spark, folder, self.base, self.read_table)
 
     def start(self, trigger: Mapping[str, object]) -> None:
         """Start every pipeline; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
+        for table in references_of(self.job):
+            with user_error(self.log):
+                self.tables.open(table)
         for pipeline in self.job.pipelines:
             with user_error(self.log):
                 self.running.append(self._start(pipeline, trigger))
@@ -72,7 +93,13 @@ class JobRun:
         first = folder.next_batch
         sources = {source.name: self._frame(spark, source) for source in sources_of(pipeline.root)}
         query = compile_pipeline(
-            spark, pipeline, sources, engine=engine, groups=groups, control=str(folder.control)
+            spark,
+            pipeline,
+            sources,
+            engine=engine,
+            groups=groups,
+            control=str(folder.control),
+            tables=self.tables,
         )
         tally = Tally.open(pipeline, folder.account)
         writer = Writer(self, spark, pipeline, query, tally, self.log)
@@ -112,8 +139,9 @@ class JobRun:
             )
         return opened
 
-    def dead_letter_sink(self, source: Source, pipeline: Pipeline) -> tuple[str, Sink]:
-        """Where malformed records of a source go, and a name that is one for one sink."""
+    def dead_letter_sink(self, source: Source | Reference, pipeline: Pipeline) -> tuple[str, Sink]:
+        """Where malformed records of a source go, or rows that a table could not be asked for, and
+        a name that is one for one sink."""
         if named := self.job.sink(source.dead_letter or ""):
             return named.name, self.open_sink(named)
         if self.sinks is not None:

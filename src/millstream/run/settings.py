@@ -9,7 +9,7 @@ from pathlib import Path
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Job, Pipeline
-from millstream.plan.walk import operators_of, sources_of
+from millstream.plan.walk import operators_of, references_of, sources_of
 from millstream.temporal import LateAction, parse_span
 
 FOLDER = ".millstream"
@@ -122,6 +122,9 @@ def _side_sinks(pipeline: Pipeline) -> Iterator[tuple[str, tuple[str, str]]]:
     for source in sources_of(pipeline.root):
         if source.dead_letter:
             yield source.dead_letter, (pipeline.name, "dead letters")
+    for table in references_of(pipeline.root):
+        if table.dead_letter:
+            yield table.dead_letter, (pipeline.name, f"rows not found in {table.name}")
     for operator in operators_of(pipeline.root):
         if operator.late.action is LateAction.SIDE_OUTPUT and operator.late.sink:
             yield operator.late.sink, (pipeline.name, "late rows")

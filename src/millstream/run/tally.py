@@ -47,10 +47,20 @@ class Tally:
         held = json.loads(file.read_text(encoding="utf-8"))
         return cls(pipeline, file, **held)
 
-    def add(self, batch: int, stats: list[dict[str, Any]], rows_out: int) -> None:
+    def add(
+        self,
+        batch: int,
+        stats: list[dict[str, Any]],
+        rows_out: int,
+        tables: Iterable[Mapping[str, Any]] = (),
+    ) -> None:
         if batch > self.batch:
             self.before, self.batch = self.sums, batch
         added = {"rows_out": rows_out}
+        for said in tables:
+            for what, count in said["counts"].items():
+                name = f"{said['table']}/{what}"
+                added[name] = added.get(name, 0) + count
         if not self._operators:
             for each in stats:
                 for tally in each["tally"].values():
@@ -94,12 +104,27 @@ class Tally:
         rows_out = self.sums.get("rows_out", 0)
         root = self.pipeline.root
         if not self._operators:
-            return of_select(sources_of(root)[0].name, self.sums, rows_out)
+            copies = sum(counts.get("copies", 0) for counts in self._tables.values())
+            made = of_select(sources_of(root)[0].name, self.sums, rows_out, copies)
+            made.tables = self._tables
+            return made
         if self.by_spark:
             state = {what: self.told.get(what, 0) for what in ("state_rows", "state_bytes")}
             return SparkAccount(self.told.get("in", {}), self.told.get("late", 0), rows_out, state)
         names = input_names(root)
-        return of_operators(names, derived_names(root, names), self.stats, rows_out)
+        account = of_operators(names, derived_names(root, names), self.stats, rows_out)
+        account.tables = self._tables
+        return account
+
+    @property
+    def _tables(self) -> dict[str, dict[str, int]]:
+        """What was asked of each table."""
+        found: dict[str, dict[str, int]] = {}
+        for key, count in self.sums.items():
+            name, slash, what = key.rpartition("/")
+            if slash:
+                found.setdefault(name, {})[what] = count
+        return found
 
     @property
     def by_spark(self) -> bool:

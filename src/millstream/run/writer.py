@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 from millstream.connectors.sinks import Sink
 from millstream.errors import MillstreamError, RunError
-from millstream.plan.nodes import Operator, Pipeline, SinkDef, Source
-from millstream.plan.walk import inputs_of, operators_of, sources_of
+from millstream.plan.nodes import Lookup, OnError, Operator, Pipeline, Reference, SinkDef, Source
+from millstream.plan.walk import inputs_of, operators_of, references_of, sources_of
 from millstream.run.failures import failure
 from millstream.run.tally import Tally
 from millstream.spark.compile import Query
@@ -29,7 +29,9 @@ class Opener(Protocol):
     """Opens the sinks of a job."""
 
     def open_sink(self, sink: SinkDef) -> Sink: ...
-    def dead_letter_sink(self, source: Source, pipeline: Pipeline) -> tuple[str, Sink]: ...
+    def dead_letter_sink(
+        self, source: Source | Reference, pipeline: Pipeline
+    ) -> tuple[str, Sink]: ...
     def late_sink(self, operator: Operator, pipeline: Pipeline) -> tuple[str, Sink]: ...
 
 
@@ -58,6 +60,9 @@ class Writer:
                     self._first_read.setdefault(source.name, (number, place))
         for source in sources_of(self.pipeline.root):
             self._dead_letters[source.name] = self.run.dead_letter_sink(source, self.pipeline)
+        for table in references_of(self.pipeline.root):
+            if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
+                self._dead_letters[table.name] = self.run.dead_letter_sink(table, self.pipeline)
 
     def write(self, frame: DataFrame, batch: int) -> None:
         try:
@@ -91,7 +96,7 @@ class Writer:
         side = caught.side()
         self._write_rejected(side, batch)
         self._write_late(side, batch)
-        self.tally.add(batch, side.stats, counted.get["rows"])
+        self.tally.add(batch, side.stats, counted.get["rows"], side.tables)
 
     def _write_rejected(self, side: SideRows, batch: int) -> None:
         """One write a sink and batch: a second one would replace the first."""

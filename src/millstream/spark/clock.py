@@ -29,6 +29,7 @@ class HostInput:
     idle: int | None = None
     derived: bool = False  # results of another operator, which tells its watermark itself
     wall_clock: bool = False  # its rows' time is when they are read, so the clock itself moves it
+    last_window: int = 0  # of a window join: a row's time in its last window is so far from its own
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ result of an operator ──▶ SELECTs ──▶ packets ──▶ exchange ─
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +18,11 @@ from millstream.plan.nodes import (
     Input,
     IntervalJoin,
     Operator,
+    RegularJoin,
+    Select,
+    SessionJoin,
+    Source,
+    TableJoin,
     TemporalJoin,
 )
 from millstream.plan.walk import inputs_of
@@ -28,11 +33,14 @@ from millstream.spark.groups import labels
 from millstream.spark.host import PORTS, KernelHost
 from millstream.spark.inputs import host_input
 from millstream.spark.joins.interval import interval_operation
+from millstream.spark.joins.regular import regular_operation
+from millstream.spark.joins.session import session_operation
 from millstream.spark.joins.temporal import temporal_operation
 from millstream.spark.operated import Operated
 from millstream.spark.operation import Operation
 from millstream.spark.packets import PACKET, packer
 from millstream.spark.stateless import Flow, flow, source_of, spark_errors
+from millstream.spark.tables.join import TableSteps
 
 
 @dataclass(slots=True)
@@ -44,13 +52,14 @@ class Columnar:
     names: InputNames
     groups: int
     control: str | None
+    tables: TableSteps
     made: list[Operated | None] = field(default_factory=list)  # by number
 
     def operate(self, node: Operator) -> Operated:
         number = len(self.made)
         self.made.append(None)  # numbered before those it reads, as `operators_of` has them
         inputs = inputs_of(node)
-        flows = [self._flow(side) for side in inputs]
+        flows = [self.flow(side.node) for side in inputs]
         clocked = any(_watches_the_clock(side) for side in inputs)
         with spark_errors():
             operation = self._operation(node, flows, number, clocked)
@@ -60,6 +69,10 @@ class Columnar:
                 self.names[number], inputs, flows, operation.hash_from, strict=True
             )
         )
+        if isinstance(node, IntervalJoin) and node.windows and node.windows[0] == node.windows[1]:
+            window = node.windows[0]
+            last = node.lateness + window.size - window.slide
+            hosted = tuple(replace(each, last_window=last) for each in hosted)
         raw = self._host(operation, hosted, number)
         made = Operated(
             number, raw, operation.shown, operation.changes, operation.where, operation.late
@@ -67,8 +80,13 @@ class Columnar:
         self.made[number] = made
         return made
 
-    def _flow(self, side: Input) -> Flow:
-        return flow(side.node, self.sources, lambda below: self.operate(below).flow())
+    def flow(self, node: Source | Select) -> Flow:
+        return flow(node, self.sources, self._result)
+
+    def _result(self, node: Operator | TableJoin) -> Flow:
+        if isinstance(node, TableJoin):
+            return self.tables.step(node, self.flow(node.left.node))
+        return self.operate(node).flow()
 
     def _operation(
         self, node: Operator, flows: list[Flow], number: int, clocked: bool
@@ -77,6 +95,10 @@ class Columnar:
             return interval_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
         if isinstance(node, TemporalJoin):
             return temporal_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
+        if isinstance(node, RegularJoin):
+            return regular_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
+        if isinstance(node, SessionJoin):
+            return session_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
         return operations.make(self.spark, node, flows[0], self.groups, clocked)
 
     def _host(self, operation: Operation, inputs: tuple[HostInput, ...], number: int) -> DataFrame:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from millstream.kernels.base import BEFORE, OP
 from millstream.observe.account import input_names
-from millstream.plan.nodes import Engine, Node, Operator, Pipeline, Select, Source
-from millstream.plan.walk import sources_of
+from millstream.plan.nodes import Engine, Node, Operator, Pipeline, Select, Source, TableJoin
+from millstream.plan.walk import operators_of, sources_of
 from millstream.spark import native
 from millstream.spark.columnar import Columnar
 from millstream.spark.operated import Operated
-from millstream.spark.packets import BAD, KEEP
+from millstream.spark.packets import BAD
 from millstream.spark.ports import Batch, SideRows, checked, observed, ported
-from millstream.spark.stateless import Flow, flow, refusing_malformed, select, with_wall_clock
+from millstream.spark.stateless import flow, refusing_malformed, select, with_wall_clock
+from millstream.spark.tables.join import Tables, TableSteps
 from millstream.temporal import Malformed, OutputMode
 
 
@@ -43,18 +44,23 @@ def compile_pipeline(
     engine: Engine,
     groups: int,
     control: str | None,
+    tables: Tables | None = None,
 ) -> Query:
+    steps = TableSteps(spark, tables)
     operator, selects = _split(pipeline.root)
     sources = {
         source.name: with_wall_clock(source, sources[source.name])
         for source in sources_of(pipeline.root)
     }
-    if operator is None:
-        return _stateless(pipeline.root, sources)
+    if not operators_of(pipeline.root):
+        return _stateless(pipeline.root, sources, steps)
     if engine is Engine.NATIVE:
+        assert operator is not None
         rows = _apply(selects, native.operate(spark, operator, sources, control=control))
         return Query(rows, lambda batch: Batch(batch, SideRows), rows)
-    columnar = Columnar(spark, sources, input_names(pipeline.root), groups, control)
+    columnar = Columnar(spark, sources, input_names(pipeline.root), groups, control, steps)
+    if operator is None:
+        return _to_table(pipeline, columnar)
     top = columnar.operate(operator)
 
     def main(frame: DataFrame) -> DataFrame:
@@ -68,6 +74,22 @@ def compile_pipeline(
 
     made = tuple(each for each in columnar.made if each is not None)
     return Query(top.raw, read, main(observed(top.raw)), made)
+
+
+def _to_table(pipeline: Pipeline, columnar: Columnar) -> Query:
+    """A table join stands above all operators: it is part of the stream that Spark runs."""
+    rows = columnar.flow(pipeline.root)
+
+    def main(frame: DataFrame) -> DataFrame:
+        shown = replace(rows, frame=frame).main()
+        return in_mode(shown, pipeline.mode, rows.filtered) if rows.changes else shown
+
+    def read(batch: DataFrame) -> Batch:
+        caught = ported(batch)
+        return Batch(main(caught.main), caught.side)
+
+    made = tuple(each for each in columnar.made if each is not None)
+    return Query(rows.frame, read, main(observed(rows.frame)), made)
 
 
 def in_mode(rows: DataFrame, mode: OutputMode, filtered: bool) -> DataFrame:
@@ -89,13 +111,14 @@ _OPS: tuple[str, ...] = ("+I", "-U", "+U", "-D")
 
 
 def _split(root: Select) -> tuple[Operator | None, list[Select]]:
-    """The topmost operator, if there is one, and the SELECTs above it, lowest first."""
+    """The topmost operator and the SELECTs above it, lowest first; no operator, if a table or a
+    source is what they stand on."""
     selects: list[Select] = []
     node: Node = root
     while isinstance(node, Select):
         selects.insert(0, node)
         node = node.input
-    return (None if isinstance(node, Source) else node), selects
+    return (None if isinstance(node, Source | TableJoin) else node), selects
 
 
 def _apply(selects: list[Select], frame: DataFrame, *, changes: bool = False) -> DataFrame:
@@ -104,24 +127,16 @@ def _apply(selects: list[Select], frame: DataFrame, *, changes: bool = False) ->
     return frame
 
 
-def _no_operator(node: Operator) -> Flow:
-    raise TypeError(f"a query without state holds no {type(node).__name__}")
-
-
-def _stateless(root: Select, sources: Mapping[str, DataFrame]) -> Query:
+def _stateless(root: Select, sources: Mapping[str, DataFrame], tables: TableSteps) -> Query:
     (source,) = sources_of(root)
     name = source.name
     if source.malformed is Malformed.FAIL and BAD in sources[name].columns:
         said = "does not fit its schema", "Mend the input."
         sources = {name: refusing_malformed(source, sources[name], *said)}
-    rows = flow(root, sources, _no_operator)
-
-    def keep(frame: DataFrame) -> DataFrame:
-        return frame.where(F.col(KEEP)).drop(KEEP) if rows.filtered else frame
+    rows = flow(root, sources, lambda node: tables.below(node, sources))
 
     def read(batch: DataFrame) -> Batch:
         caught = checked(batch, name)
-        return Batch(keep(caught.main), caught.side)
+        return Batch(replace(rows, frame=caught.main).main(), caught.side)
 
-    plain = rows.frame.where(F.col(BAD).isNull()).drop(BAD) if rows.checked else rows.frame
-    return Query(rows.frame, read, keep(plain))
+    return Query(rows.frame, read, rows.main())

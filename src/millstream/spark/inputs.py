@@ -57,7 +57,7 @@ def beside(side: Input, rows: Flow, clocked: bool) -> list[Column]:
     """The columns that a packer reads and, but for OP, does not pack."""
     names = [KEEP] if rows.filtered else []
     names += [BAD] if rows.checked else []
-    names += [PORT, FROM, BLOB] if rows.upstream is not None else []
+    names += [PORT, FROM, BLOB] if rows.sided else []
     names += [OP] if rows.changes else []
     made = [F.unix_micros(F.current_timestamp()).alias(NOW)] if clocked else []
     if moves_apart(side, rows):
@@ -82,7 +82,10 @@ def packing_of(number: int, side: Input, rows: Flow, groups: int, clocked: bool)
         rows.checked,
         clocked,
         moves_apart(side, rows),
+        False,
         rows.upstream,
+        rows.sided,
+        1,
         None,
         *policies,
     )

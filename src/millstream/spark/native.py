@@ -22,10 +22,11 @@ from millstream.plan.nodes import (
     JoinType,
     Operator,
     Source,
+    TableJoin,
 )
 from millstream.spark.calls import call_text
 from millstream.spark.control import end_rows
-from millstream.spark.packets import BAD, KEEP
+from millstream.spark.packets import BAD
 from millstream.spark.stateless import Flow, flow, refusing_malformed, source_of, spark_errors
 from millstream.temporal import Malformed, MissingTime, Window, WindowKind
 
@@ -131,10 +132,10 @@ def _input(
     source = source_of(side.node)
     assert source is not None, "the native engine runs one operator"
     frame = _timed(spark, source, sources[source.name], side.delay, control)
-    return _kept(flow(side.node, {source.name: frame}, _no_operator))
+    return flow(side.node, {source.name: frame}, _no_operator).main()
 
 
-def _no_operator(node: Operator) -> Flow:
+def _no_operator(node: Operator | TableJoin) -> Flow:
     raise TypeError(f"the native engine runs one operator, not {type(node).__name__} below it")
 
 
@@ -194,10 +195,6 @@ def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
         "does not fit its schema, and the native engine cannot set records aside",
         "Set 'engine' = 'columnar', or mend the input.",
     )
-
-
-def _kept(rows: Flow) -> DataFrame:
-    return rows.frame.where(F.col(KEEP)).drop(KEEP) if rows.filtered else rows.frame
 
 
 def _with_watermark(frame: DataFrame, time: str, delay: int) -> DataFrame:

@@ -53,7 +53,7 @@ class Operated:
         if self.where is not None:
             with spark_errors():
                 rows = rows.where((F.col(PORT) != MAIN) | F.expr(self.where))
-        return Flow(rows, upstream=self.number, changes=self.changes)
+        return Flow(rows, upstream=self.number, sided=True, changes=self.changes)
 
     def late_rows(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:
         """Late rows: columns of all inputs, the source's name and how late a row came."""

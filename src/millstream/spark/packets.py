@@ -80,7 +80,10 @@ class Packing:
     checked: bool = False  # is there a BAD column?
     clocked: bool = False  # is there a NOW column?
     apart: bool = False  # is there a PROGRESS column?
+    keeps_progress: bool = False  # is it packed, so that a late row can say how late it is?
     upstream: int | None = None  # the operator whose results these rows are
+    sided: bool = False  # are there PORT, FROM and BLOB columns?
+    copies: int = 1  # a row goes to so many groups, from its own on
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done before the exchange
     missing_time: MissingTime = MissingTime.ERROR
     malformed: Malformed = Malformed.DEAD_LETTER
@@ -90,13 +93,13 @@ def packer(packing: Packing) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
     """The function that `mapInArrow` runs before the exchange."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for chunk in _chunks(batches):
+        for chunk in chunks(batches):
             yield pack_chunk(packing, chunk)
 
     return pack
 
 
-def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -113,7 +116,7 @@ def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def pack_chunk(packing: Packing, chunk: pa.Table) -> pa.RecordBatch:
     told = Told(chunk.slice(0, 0), NO_TIME, False)
-    if packing.upstream is not None:
+    if packing.sided:
         chunk, told = split_told(packing.upstream, chunk)
     now = NO_TIME
     if packing.clocked:
@@ -127,12 +130,14 @@ def pack_chunk(packing: Packing, chunk: pa.Table) -> pa.RecordBatch:
     top = told.watermark
     if packing.upstream is None and chunk.num_rows:
         top = pc.max(chunk[PROGRESS if packing.apart else TIME]).as_py()
-    if packing.apart:
+    if packing.apart and not packing.keeps_progress:
         chunk = chunk.drop_columns([PROGRESS])
     if packing.filtered:
         before = chunk.num_rows
         chunk = chunk.filter(chunk[KEEP]).drop_columns([KEEP])
         tally["filtered"] = before - chunk.num_rows
+    if packing.copies > 1:
+        tally["copies"] = chunk.num_rows * (packing.copies - 1)
     packets = [
         (label, ROWS, packing.source, top, blob, text)
         for label, blob, text in _group_packets(packing, chunk, json.dumps(tally))
@@ -174,8 +179,9 @@ class Told:
             yield row[PORT], row[FROM], row[BLOB]
 
 
-def split_told(operator: int, chunk: pa.Table) -> tuple[pa.Table, Told]:
-    """The operator's results, and what it says beside them."""
+def split_told(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, Told]:
+    """The rows, and what is said beside them: by the operator whose results they are, if they are
+    results, and by others."""
     is_main = pc.equal(chunk[PORT], MAIN)
     others = chunk.filter(pc.invert(is_main)).select([PORT, FROM, BLOB])
     marks = [
@@ -245,7 +251,12 @@ def _group_packets(
     else:
         groups = pa.array(chunk[HASH].to_numpy() % len(packing.labels))
     for number, label in enumerate(packing.labels):
-        part = chunk.filter(pc.equal(groups, number)) if chunk.num_rows else chunk
+        part = chunk
+        if chunk.num_rows and packing.copies == 1:
+            part = chunk.filter(pc.equal(groups, number))
+        elif chunk.num_rows:
+            behind = (number - groups.to_numpy()) % len(packing.labels)
+            part = chunk.filter(pa.array(behind < packing.copies))
         yield label, encode(part) if part.num_rows else None, tally if number == 0 else None
 
 

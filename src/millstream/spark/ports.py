@@ -17,16 +17,18 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from millstream.spark import host
-from millstream.spark.packets import BAD, dead_letters, decode
+from millstream.spark.packets import BAD, BLOB, FROM, PORT, dead_letters, decode
 
 
 @dataclass(slots=True)
 class SideRows:
-    """By port: rejected records and late rows, by operator and input; statistics of key groups."""
+    """By port: rejected records and late rows, by operator and input; statistics of key groups, and
+    of tables that were asked."""
 
     rejected: list[tuple[tuple[int, int], pa.Table]] = field(default_factory=list)
     late: list[tuple[tuple[int, int], pa.Table]] = field(default_factory=list)
     stats: list[dict[str, Any]] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ def observed(stream: DataFrame) -> DataFrame:
 
 
 def observed_stats(texts: list[str]) -> list[dict[str, Any]]:
-    return [json.loads(text) for text in texts]
+    """Those of operators; tables say theirs in the same way."""
+    return [stats for stats in map(json.loads, texts) if "operator" in stats]
 
 
 def ported(batch: DataFrame) -> Batch:
@@ -65,7 +68,8 @@ def _sort(rows: list[Any]) -> SideRows:
     side = SideRows()
     for port, origin, blob in rows:
         if port == host.STATS:
-            side.stats.append(json.loads(bytes(blob)))
+            stats = json.loads(bytes(blob))
+            (side.stats if "operator" in stats else side.tables).append(stats)
         elif port == host.LATE:
             side.late.append((divmod(origin, host.INPUTS), decode(bytes(blob))))
         else:
@@ -74,20 +78,27 @@ def _sort(rows: list[Any]) -> SideRows:
 
 
 def checked(batch: DataFrame, source: str) -> Batch:
-    """A batch of a stateless query: malformed records stand among its rows, marked."""
+    """A batch of a query without state: malformed records stand among its rows, marked, and what
+    tables say."""
     observation = Observation()
     columns = [F.count(F.lit(1)).alias("rows")]
     if BAD in batch.columns:
         columns.append(F.collect_list(F.col(BAD)).alias("bad"))
+    if PORT in batch.columns:
+        packet = F.struct(PORT, FROM, BLOB)
+        columns.append(F.collect_list(F.when(F.col(PORT) != host.MAIN, packet)).alias("packets"))
     seen = batch.observe(observation, *columns)
-    if BAD in batch.columns:
-        seen = seen.where(F.col(BAD).isNull()).drop(BAD)
 
     def side() -> SideRows:
         found = observation.get
         bad = found.get("bad") or []
-        tally = {source: {"in": found["rows"], "malformed": len(bad)}}
-        rejected = [((0, 0), dead_letters(source, pa.array(bad, pa.string())))] if bad else []
-        return SideRows(rejected=rejected, stats=[{"tally": tally, "counts": {}}])
+        made = _sort(found.get("packets") or [])
+        # A row may have found several rows of a table. How many there were, the first table knows.
+        asked = [said["rows"] for said in made.tables if said["number"] == 0]
+        rows = sum(asked) if PORT in batch.columns else found["rows"]
+        made.stats.append({"tally": {source: {"in": rows, "malformed": len(bad)}}, "counts": {}})
+        if bad:
+            made.rejected.append(((0, 0), dead_letters(source, pa.array(bad, pa.string()))))
+        return made
 
     return Batch(seen, side)

@@ -38,8 +38,9 @@ ENGINE = {
     "spark.python.worker.reuse": "true",
     # Times in SQL texts and files without an offset are UTC on every machine.
     "spark.sql.session.timeZone": "UTC",
-    # A user's mistake in an expression is shown as one, without the frames of the worker.
-    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
+    # Stateful operators leave this out of their workers' environment, and workers are shared only
+    # where it is the same: with it there would be two daemons, each with all imports of its own.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 
 # One machine, a person waiting.

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from millstream.errors import PlanError
 from millstream.kernels.base import OP
-from millstream.plan.nodes import Node, Operator, Select, Source
+from millstream.plan.nodes import Node, Operator, Select, Source, TableJoin
 from millstream.spark.host import MAIN
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
 from millstream.temporal import MissingTime
@@ -30,14 +30,16 @@ _NAME = re.compile(r"(`[^`]+`|\w+)(\.(`[^`]+`|\w+))?")
 class Flow:
     """A DataFrame of a stream, with the columns beside its own that the next operator needs.
 
-    `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are, with what it
-    says beside them (PORT, FROM, BLOB). `changes`: OP, for rows that may be taken back.
+    `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are. `sided`:
+    PORT, FROM and BLOB, of what is said beside rows and stands among them. `changes`: OP, for rows
+    that may be taken back.
     """
 
     frame: DataFrame
     filtered: bool = False
     checked: bool = False
     upstream: int | None = None
+    sided: bool = False
     changes: bool = False
 
     @property
@@ -48,7 +50,7 @@ class Flow:
             asked.append(F.col(KEEP))
         if self.checked:
             asked.append(F.col(BAD).isNull())
-        if self.upstream is not None:
+        if self.sided:
             asked.append(F.col(PORT) == MAIN)
         return reduce(Column.__and__, asked) if asked else None
 
@@ -56,16 +58,28 @@ class Flow:
     def carried(self) -> list[Column]:
         """The columns that stay beside those of any SELECT."""
         names = [BAD] if self.checked else []
-        names += [PORT, FROM, BLOB] if self.upstream is not None else []
+        names += [PORT, FROM, BLOB] if self.sided else []
         names += [OP] if self.changes else []
         return [F.col(name) for name in names]
 
+    def main(self) -> DataFrame:
+        """The rows alone, and OP if they may be taken back."""
+        frame = self.frame
+        for column, there, keep in (
+            (PORT, self.sided, F.col(PORT) == MAIN),
+            (BAD, self.checked, F.col(BAD).isNull()),
+            (KEEP, self.filtered, F.col(KEEP)),
+        ):
+            if there:
+                frame = frame.where(keep).drop(column)
+        return frame.drop(FROM, BLOB) if self.sided else frame
 
-Result = Callable[[Operator], Flow]
+
+Result = Callable[[Operator | TableJoin], Flow]
 
 
 def flow(node: Source | Select, sources: Mapping[str, DataFrame], result: Result) -> Flow:
-    """A stream up to the next operator; `result` gives that of an operator below."""
+    """A stream up to the next operator or table; `result` gives what they make of it."""
     if isinstance(node, Source):
         frame = sources[node.name]
         return Flow(frame, checked=BAD in frame.columns)
@@ -126,8 +140,8 @@ def _called(frame: DataFrame, alias: str | None) -> DataFrame:
 def source_of(node: Source | Select) -> Source | None:
     """The source at the bottom of a stream, if no operator stands between."""
     below: Node = node
-    while isinstance(below, Select):
-        below = below.input
+    while isinstance(below, Select | TableJoin):
+        below = below.input if isinstance(below, Select) else below.left.node
     return below if isinstance(below, Source) else None
 
 
@@ -147,7 +161,7 @@ def select(node: Select, frame: DataFrame, *, changes: bool = False) -> DataFram
 class spark_errors:  # noqa: N801 -- reads as a verb where it is used
     """Turns what Spark says of an expression into an error that names its place in the SQL."""
 
-    def __init__(self, node: Select | None = None) -> None:
+    def __init__(self, node: Select | TableJoin | None = None) -> None:
         self._place = node.place if node else None
 
     def __enter__(self) -> None:

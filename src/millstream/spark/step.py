@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from millstream.kernels.base import HASH, Clock, StepResult, frames
+from millstream.kernels.base import HASH, LATENESS, TIME, Clock, StepResult, frames
 from millstream.spark import packets
 from millstream.spark.arrow_frame import ArrowFrame
 from millstream.spark.clock import HostInput, Progress
@@ -55,7 +55,8 @@ def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator
 
     for frame in frames(result):
         yield _main_rows(host.columns, frame)
-    for source, frame in result.late.items():
+    for source, found in result.late.items():
+        frame = _late_rows(host.inputs[source], found)
         if frame.height:
             origin = _origin(host, source)
             yield _packet_row(host.columns, LATE, origin, packets.encode(frame.to_arrow()))
@@ -102,6 +103,16 @@ def _frame(source: HostInput, blob: bytes) -> pl.DataFrame:
     if source.hash_from is None:
         return frame
     return frame.with_columns(pl.col(source.hash_from).alias(HASH))
+
+
+def _late_rows(source: HostInput, frame: pl.DataFrame) -> pl.DataFrame:
+    """Late rows of a window join, which came with their own time beside that of their window: how
+    late they are goes by the former. A row that is in several windows is late with the last."""
+    if packets.PROGRESS not in frame.columns:
+        return frame
+    ahead = pl.col(TIME) - pl.col(packets.PROGRESS)
+    last = frame.filter(ahead >= source.last_window)
+    return last.with_columns(pl.col(LATENESS) + ahead).drop(packets.PROGRESS)
 
 
 def _main_rows(columns: tuple[str, ...], frame: pl.DataFrame) -> pd.DataFrame:

@@ -52,8 +52,13 @@ def one_of(*values: str) -> Kind:
 
 TEXT = Kind("a text", lambda value: value != "")
 SPAN = Kind("a duration such as 500ms, 5s or 24h", _is_span)
+SOME_SPAN = Kind(
+    "a duration above 0, such as 500ms, 5s or 24h",
+    lambda value: _is_span(value) and parse_span(value) > 0,
+)
 SIGNED_SPAN = Kind("a duration such as -5m, 0s or 24h", _is_signed_span)
 COUNT = Kind("a whole number above 0", lambda value: value.isdecimal() and int(value) > 0)
+SEVERAL = Kind("a whole number, 2 or more", lambda value: value.isdecimal() and int(value) > 1)
 NUMBER = Kind("a whole number, 0 or more", str.isdecimal)
 SPAN_OR_FOREVER = Kind(
     "a duration such as 5m, 24h or 7d, or forever",
@@ -63,6 +68,9 @@ FLAG = one_of("true", "false")
 ENGINE = one_of("auto", "columnar", "native")
 
 SOURCE_CONNECTORS = ("file", "memory", "rate", "kafka", "jdbc")
+# Of a table: what is not a stream is a database, asked through a driver of its own. "jdbc" with a
+# URL of one of them is another name for it.
+TABLE_CONNECTORS = (*SOURCE_CONNECTORS, "postgresql", "sqlite")
 SINK_CONNECTORS = ("file", "memory", "console", "noop", "kafka", "jdbc")
 
 _EXTERNAL = {
@@ -95,13 +103,19 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
     Where.SOURCE: _SOURCE,
     Where.TABLE: {
         **_SOURCE,
+        "connector": one_of(*TABLE_CONNECTORS),
+        "table.mode": one_of("lookup", "broadcast"),
         "lookup.cache.rows": NUMBER,
         "lookup.cache.ttl": SPAN,
-        "lookup.async_capacity": COUNT,
-        "lookup.timeout": SPAN,
+        "lookup.async_capacity": COUNT,  # questions at a time, a worker
+        "lookup.batch": COUNT,  # keys a question
+        "lookup.timeout": SOME_SPAN,
         "lookup.retries": NUMBER,
-        "lookup.on_error": one_of("fail", "null", "skip"),
-        "refresh.interval": SPAN,
+        "lookup.on_error": one_of("fail", "null", "side_output"),
+        "refresh.interval": SOME_SPAN,
+        "refresh.on": one_of("change", "command"),
+        "broadcast.max_rows": COUNT,
+        "broadcast.max_bytes": COUNT,
         "changelog.op": TEXT,
     },
     Where.SINK: {
@@ -113,11 +127,11 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "truncate": FLAG,
     },
     Where.QUERY: {
-        "join.type": one_of("interval", "window", "temporal", "lookup"),
+        "join.type": one_of("interval", "window", "temporal", "lookup", "regular"),
         "join.lower_bound": SIGNED_SPAN,
         "join.upper_bound": SIGNED_SPAN,
         "join.retention": SPAN,
-        "join.salt": COUNT,
+        "join.salt": SEVERAL,
         "late.policy": one_of(*LateAction),
         "late.budget": SPAN,
         "late.sink": TEXT,

@@ -1,10 +1,14 @@
-"""The sources that a case brings along, for plans whose SQL does not declare them."""
+"""What a case gives to sources and tables: their rows, and those that its SQL does not declare."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from millstream.errors import HarnessError
-from millstream.plan.nodes import Column, Source
-from millstream.testing.case import Case
+from millstream.plan.nodes import Column, Reference, Source
+from millstream.testing.case import Case, Input, Row
+from millstream.testing.values import fill
 
 
 def given_sources(case: Case) -> dict[str, Source]:
@@ -23,3 +27,25 @@ def given_sources(case: Case) -> dict[str, Source]:
                 fix="Give both, or declare the source and its watermark in the SQL.",
             )
     return sources
+
+
+def given_input(case: Case, source: Source | Reference) -> Input:
+    given = case.inputs.get(source.name)
+    if given is None:
+        raise HarnessError(
+            "MS-TEST-INPUT",
+            f"the job reads {source.name}, and the case gives it no input.",
+            fix=f"Add it to inputs; if no row shall arrive, as {source.name}: {{rows: []}}",
+        )
+    return given
+
+
+def types_of(source: Source | Reference) -> dict[str, str]:
+    return {column.name: column.type or "string" for column in source.columns}
+
+
+def rows_of(rows: Sequence[Row], source: Source | Reference, *, text: bool) -> list[dict[str, Any]]:
+    """Rows as they are written, with the values of their types."""
+    types = types_of(source)
+    filled = fill(rows, types, source.name, text=text)
+    return [dict(zip(types, row, strict=True)) for row in filled]

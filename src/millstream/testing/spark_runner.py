@@ -16,13 +16,14 @@ from millstream.errors import HarnessError, MillstreamError, PlanError
 from millstream.plan.build import build_job
 from millstream.plan.facts.check import check_job
 from millstream.plan.nodes import Engine, Job, SinkDef, Source
+from millstream.plan.walk import sources_of
 from millstream.run.job import JobRun
 from millstream.testing import case as cases
 from millstream.testing.case import Case
 from millstream.testing.diff import Table
 from millstream.testing.runner import Outcome
-from millstream.testing.sources import given_sources
-from millstream.testing.values import fill
+from millstream.testing.sources import given_input, given_sources, rows_of, types_of
+from millstream.testing.tables import GivenTables
 
 
 @dataclass(slots=True)
@@ -59,20 +60,30 @@ class _Run:
     job: Job
     folder: Path
     sinks: dict[str, MemorySink] = field(default_factory=dict)
+    streams: dict[str, MemoryStream] = field(default_factory=dict)
+    tables: GivenTables = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tables = GivenTables(self.case, self.folder / "tables")
 
     def outcome(self) -> Outcome:
+        placed = self.tables.placed(self.job)
         run = JobRun(
             self.spark,
-            self.job,
+            placed,
             checkpoint=self.folder / "checkpoint",
             base=self.case.path.parent,
             sources=self._source,
             sinks=self._sink,
             groups=self._groups(),
+            read_table=self.tables.read,
         )
         try:
             run.start({"processingTime": "0 seconds"})
             run.process_available()
+            for number in range(1, self._steps()):
+                self._arrive(number, run)
+                run.process_available()
             if self.case.silence is not None:
                 # An operator that has read nothing yet learns first when its silence begins.
                 now = time.time_ns() // 1000
@@ -104,22 +115,36 @@ class _Run:
         chosen = self.case.settings.get("key_groups") or self.job.setting("key_groups")
         return int(chosen) if chosen else None
 
+    def _steps(self) -> int:
+        """How many micro-batches must be waited for one by one: a table that changes is changed
+        between two of them."""
+        if not self.tables.change:
+            return 1
+        return max(len(given.batches) for given in self.case.inputs.values())
+
+    def _arrive(self, number: int, run: JobRun) -> None:
+        self.tables.turn(number, run)
+        for pipeline in self.job.pipelines:
+            for source in sources_of(pipeline.root):
+                if self.streams[source.name].added == number:  # two pipelines may read it
+                    self._add(source, number)
+
     def _source(self, spark: SparkSession, source: Source) -> DataFrame:
-        given = self.case.inputs.get(source.name)
-        if given is None:
-            raise HarnessError(
-                "MS-TEST-INPUT",
-                f"the job reads {source.name}, and the case gives it no input.",
-                fix=f"Add it to inputs; if no row shall arrive, as {source.name}: {{rows: []}}",
-            )
-        types = {column.name: column.type or "string" for column in source.columns}
-        schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
-        stream = MemoryStream(spark, schema, self.folder / "inputs" / source.name)
-        if not stream.added:
-            for rows in given.batches:
-                filled = fill(rows, types, source.name, text=given.text)
-                stream.add([dict(zip(types, row, strict=True)) for row in filled])
-        return stream.frame()
+        if source.name not in self.streams:
+            types = types_of(source)
+            schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
+            folder = self.folder / "inputs" / source.name
+            self.streams[source.name] = MemoryStream(spark, schema, folder)
+            together = 1 if self.tables.change else len(given_input(self.case, source).batches)
+            for number in range(together):
+                self._add(source, number)
+        return self.streams[source.name].frame()
+
+    def _add(self, source: Source, number: int) -> None:
+        """Item `number` of what the case gives a source."""
+        given = given_input(self.case, source)
+        rows = given.batches[number] if number < len(given.batches) else []
+        self.streams[source.name].add(rows_of(rows, source, text=given.text))
 
     def _sink(self, sink: SinkDef) -> Sink:
         return self.sinks.setdefault(sink.name, MemorySink())

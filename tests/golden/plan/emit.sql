@@ -93,7 +93,7 @@ SELECT max(n) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY 
 
 -- a join with rows that are taken back
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WITHIN 5 MINUTES ON o.customer_id = x.customer_id
---> MS-PLAN-RETRACT at line 1, column 38: x takes rows back, and a join cannot follow that. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 38: x takes rows back, and a join by event time cannot follow that. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or join without a bound and with 'state.ttl' = 'forever'.
 
 -- DISTINCT of rows that are taken back
 SELECT DISTINCT n FROM (SELECT count(*) AS n FROM orders) x WITH ('state.ttl' = 'forever')

@@ -261,7 +261,7 @@ CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS
 -- a table without a watermark
 CREATE TABLE rates (currency STRING PRIMARY KEY, t TIMESTAMP);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-NO-WATERMARK at line 2, column 57: rates has no watermark, so no row of it could ever be let go. Declare WATERMARK FOR t AS t - INTERVAL 5 SECONDS in rates.
+--> MS-PLAN-TABLE at line 2, column 57: rates has no WATERMARK, so nobody knows how it was at another time than now. Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column in rates, and its rows are versions.
 
 -- a primary key that is no column
 CREATE TABLE rates (currency STRING, t TIMESTAMP, PRIMARY KEY (curency), WATERMARK FOR t AS t);
@@ -321,7 +321,7 @@ CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS
 -- a time to live
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency WITH ('state.ttl' = '5m')
---> MS-PLAN-NOT-YET at line 2, column 139: 'state.ttl' = '5m' of a join cannot be run yet.
+--> MS-PROP-UNUSED at line 2, column 139: a temporal join needs no 'state.ttl': 'temporal.tolerance' says how old a version may be. Leave it out.
 
 -- the native engine
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
@@ -350,7 +350,7 @@ CREATE SINK out AS SELECT o.order_id, s.n FROM orders o LEFT JOIN busy FOR SYSTE
 -- versions that are taken back
 CREATE STREAM busy AS SELECT carrier, count(*) AS n FROM shipments WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY carrier EMIT CHANGES;
 CREATE SINK out AS SELECT o.order_id, s.n FROM orders o LEFT JOIN busy FOR SYSTEM_TIME AS OF o.event_time AS s ON o.customer_id = s.carrier
---> MS-PLAN-RETRACT at line 2, column 67: busy takes rows back, and a join cannot follow that. Write EMIT FINAL in the query of busy, with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 2, column 67: busy takes rows back, and a join by event time cannot follow that. Write EMIT FINAL in the query of busy, with a WINDOW and no 'window.lateness', or join without a bound and with 'state.ttl' = 'forever'.
 
 -- a name of WITH hides a table
 CREATE TABLE rates (currency STRING PRIMARY KEY, t TIMESTAMP, WATERMARK FOR t AS t);

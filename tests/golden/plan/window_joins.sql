@@ -193,7 +193,7 @@ SELECT o.order_id, s.carrier, _window_time FROM orders o WINDOW TUMBLING(INTERVA
 -->   o.order_id AS order_id : STRING
 -->   s.carrier AS carrier : STRING
 -->   o._window_time AS _window_time : TIMESTAMP  <- event time
--->   left join [-1h 19m 59s 999ms 999us, 29m 59s 999ms 999us] of tumbling windows of 1h and windows of 30m every 10m
+-->   left join [-59m 59s 999ms 999us, 49m 59s 999ms 999us] of tumbling windows of 1h and windows of 30m every 10m
 -->     key o.order_id = s.order_id
 -->     across [o.total < s.weight]
 -->     across sql s.weight > o.total
@@ -207,7 +207,7 @@ SELECT o.order_id, s.carrier, _window_time FROM orders o WINDOW TUMBLING(INTERVA
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
 -->         source orders
--->     right s, time _window_time moved by event_time - 10s, used carrier, weight
+-->     right s, time _window_until moved by event_time - 10s, used carrier, weight
 -->       select over s
 -->         s.shipment_id AS shipment_id : STRING
 -->         s.order_id AS order_id : STRING
@@ -217,6 +217,7 @@ SELECT o.order_id, s.carrier, _window_time FROM orders o WINDOW TUMBLING(INTERVA
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 600000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 600000000) + 600000000) AS _window_end : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 600000000) + 599999999) AS _window_time : TIMESTAMP
+-->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 600000000) + 1799999999) AS _window_until : TIMESTAMP
 -->         source shipments
 
 -- sliding and tumbling
@@ -227,9 +228,9 @@ SELECT o.order_id, s.carrier, _window_start, _window_end, _window_time FROM orde
 -->   coalesce(s._window_start, o._window_start) AS _window_start : TIMESTAMP  <- window
 -->   coalesce(s._window_end, o._window_end) AS _window_end : TIMESTAMP  <- window
 -->   coalesce(s._window_time, o._window_time) AS _window_time : TIMESTAMP  <- event time
--->   left join [-29m 59s 999ms 999us, 1h 19m 59s 999ms 999us] of windows of 30m every 10m and tumbling windows of 1h
+-->   left join [-49m 59s 999ms 999us, 59m 59s 999ms 999us] of windows of 30m every 10m and tumbling windows of 1h
 -->     key o.order_id = s.order_id
--->     left o, time _window_time moved by event_time - 5s, used order_id, _window_start, _window_end, _window_time
+-->     left o, time _window_until moved by event_time - 5s, used order_id, _window_start, _window_end, _window_time
 -->       select over o
 -->         o.order_id AS order_id : STRING
 -->         o.customer_id AS customer_id : STRING
@@ -238,6 +239,7 @@ SELECT o.order_id, s.carrier, _window_start, _window_end, _window_time FROM orde
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 600000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 600000000) + 600000000) AS _window_end : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 600000000) + 599999999) AS _window_time : TIMESTAMP
+-->         timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 600000000) + 1799999999) AS _window_until : TIMESTAMP
 -->         source orders
 -->     right s, time _window_time moved by event_time - 10s, used carrier, _window_start, _window_end, _window_time
 -->       select over s
@@ -712,7 +714,7 @@ SELECT o.order_id, p.total, _window_start FROM orders o WINDOW TUMBLING(INTERVAL
 -->   o_s.order_id AS order_id : STRING
 -->   p.total AS total : DOUBLE
 -->   o_s._window_start AS _window_start : TIMESTAMP
--->   inner join [-1h 29m 59s 999ms 999us, 59m 59s 999ms 999us] of tumbling windows of 1h and windows of 1h every 30m
+-->   inner join [-59m 59s 999ms 999us, 1h 29m 59s 999ms 999us] of tumbling windows of 1h and windows of 1h every 30m
 -->     key o_s.order_id = p.order_id
 -->     left o_s, time _window_time, used order_id, _window_start
 -->       select
@@ -743,7 +745,7 @@ SELECT o.order_id, p.total, _window_start FROM orders o WINDOW TUMBLING(INTERVAL
 -->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
 -->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
 -->               source shipments
--->     right p, time _window_time moved by event_time - 5s, used total
+-->     right p, time _window_until moved by event_time - 5s, used total
 -->       select over p
 -->         p.order_id AS order_id : STRING
 -->         p.customer_id AS customer_id : STRING
@@ -752,6 +754,7 @@ SELECT o.order_id, p.total, _window_start FROM orders o WINDOW TUMBLING(INTERVAL
 -->         timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 1800000000)) AS _window_start : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 1800000000) + 1800000000) AS _window_end : TIMESTAMP  <- window
 -->         timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 1800000000) + 1799999999) AS _window_time : TIMESTAMP
+-->         timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 1800000000) + 3599999999) AS _window_until : TIMESTAMP
 -->         source orders
 
 -- tumbling windows over a join of sliding ones

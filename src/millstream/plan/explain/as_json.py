@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream.plan.explain.json_joins import table_data, table_join_data
 from millstream.plan.explain.json_operators import operator_data
 from millstream.plan.explain.secrets import masked
-from millstream.plan.facts.check import PipelineFacts, check_job, facts_of, hold_of
-from millstream.plan.nodes import Job, Node, Select, SinkDef, Source
-from millstream.plan.walk import inputs_of
+from millstream.plan.facts.check import PipelineFacts, check_job, facts_of, hold_of, table_facts
+from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
+from millstream.plan.walk import inputs_of, references_of
 
 
 def explain_json(job: Job) -> dict[str, Any]:
@@ -16,6 +17,7 @@ def explain_json(job: Job) -> dict[str, Any]:
     return {
         "settings": _options(job.settings),
         "sinks": [_sink(sink) for sink in job.sinks],
+        "tables": [table_data(table) for table in references_of(job)],
         "pipelines": [_pipeline(facts) for facts in check_job(job)],
     }
 
@@ -57,6 +59,8 @@ def _node(node: Node) -> dict[str, Any]:
             "hold_us": hold.hold if hold else None,
             "input": _node(node.input),
         }
+    if isinstance(node, TableJoin):
+        return table_join_data(table_facts(node), _node(node.left.node))
     return operator_data(facts_of(node), [_node(side.node) for side in inputs_of(node)])
 
 

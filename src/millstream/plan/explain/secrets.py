@@ -8,13 +8,16 @@ from collections.abc import Iterable
 _SECRET = re.compile(r"passw|secret|token|credential|jaas|key", re.IGNORECASE)
 _NOT_SECRET = ("key_groups",)
 _LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_SECRET_IN_URL = re.compile(
+    r"([?&;][^=&;\s]*(?:passw|secret|token)[^=&;\s]*=)[^&;\s]+", re.IGNORECASE
+)
 
 
 def masked(name: str, value: str) -> str:
-    """The value of an option, or stars where its name or a login in a URL says it is a secret."""
+    """The value of an option, or stars where its name or what a URL holds says it is a secret."""
     if _SECRET.search(name) and name not in _NOT_SECRET:
         return "***"
-    return _LOGIN_IN_URL.sub("***", value)
+    return _SECRET_IN_URL.sub(r"\1***", _LOGIN_IN_URL.sub("***", value))
 
 
 def options_text(options: Iterable[tuple[str, str]]) -> str:

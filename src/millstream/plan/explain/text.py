@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from millstream.plan.explain.as_json import explain_json
-from millstream.plan.explain.blocks import Block, lines_of
+from millstream.plan.explain.blocks import Block, labelled, lines_of
 from millstream.plan.explain.operators import operator_block
 from millstream.plan.explain.secrets import masked, options_text
-from millstream.plan.facts.check import PipelineFacts, check_job, facts_of, hold_of, name_of
-from millstream.plan.nodes import Job, Node, Select, SinkDef, Source
-from millstream.plan.walk import inputs_of, retracts
+from millstream.plan.explain.tables import asked_text, table_join_block
+from millstream.plan.facts.check import (
+    PipelineFacts,
+    check_job,
+    facts_of,
+    hold_of,
+    name_of,
+    table_facts,
+)
+from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
+from millstream.plan.walk import inputs_of, references_of, retracts
 from millstream.temporal import OutputMode, format_span
 
 __all__ = ["explain", "explain_json"]
@@ -18,14 +26,18 @@ def explain(job: Job) -> str:
     """The job as a tree, at most 100 columns wide."""
     facts = check_job(job)
     blocks = [_pipeline(each) for each in facts]
-    settings = tuple((name, masked(name, value)) for name, value in job.settings)
-    lines = lines_of(Block("Job", settings, tuple(blocks)))
+    settings = [(name, masked(name, value)) for name, value in job.settings]
+    asked = tuple(asked_text(table) for table in references_of(job))
+    told = (*settings, *labelled("tables", asked))
+    lines = lines_of(Block("Job", told, tuple(blocks)))
     return "\n".join(lines) + "\n"
 
 
 def _pipeline(facts: PipelineFacts) -> Block:
     pipeline = facts.pipeline
-    strategy = "; then ".join(str(each) for each in facts.strategies)
+    strategy = str(facts.strategy)
+    if len(facts.strategies) > 1:
+        strategy = "; then ".join(each.brief for each in facts.strategies)
     told = [("engine", f"{facts.engine}: {facts.reason}"), ("strategy", strategy)]
     if pipeline.emit:
         told.append(("emit", str(pipeline.emit)))
@@ -53,6 +65,8 @@ def _node(node: Node, alias: str | None = None) -> Block:
         return _source(node, called)
     if isinstance(node, Select):
         return _select(node, called)
+    if isinstance(node, TableJoin):
+        return table_join_block(table_facts(node), _node(node.left.node, node.left.alias))
     children = tuple(_node(side.node, side.alias) for side in inputs_of(node))
     return operator_block(facts_of(node), children)
 

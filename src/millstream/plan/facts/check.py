@@ -17,8 +17,9 @@ from millstream.plan.facts.joins import (
     needed_retention,
 )
 from millstream.plan.facts.operators import Facts, OperatorFacts, facts_of
-from millstream.plan.nodes import Engine, Job, Pipeline
-from millstream.plan.walk import operators_in_order
+from millstream.plan.facts.tables import TableFacts, table_facts
+from millstream.plan.nodes import Engine, Job, Pipeline, Select, Source, TableJoin
+from millstream.plan.walk import nodes_in_order
 
 __all__ = [
     "Facts",
@@ -28,6 +29,7 @@ __all__ = [
     "PipelineFacts",
     "SideFacts",
     "Strategy",
+    "TableFacts",
     "check_job",
     "check_pipeline",
     "choose_engine",
@@ -37,26 +39,26 @@ __all__ = [
     "moved",
     "name_of",
     "needed_retention",
+    "table_facts",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineFacts:
-    """A pipeline, its engine, and the facts of its operators from the sources' side to the sink."""
+    """A pipeline, its engine, and the facts of its operators and of its joins with tables, from
+    the sources' side to the sink."""
 
     pipeline: Pipeline
     engine: Engine
     reason: str
     operators: tuple[Facts, ...]
+    tables: tuple[TableFacts, ...] = ()
+    strategies: tuple[Strategy, ...] = (Strategy("passthrough"),)
 
     @property
     def strategy(self) -> Strategy:
         """How rows are spread first; see `strategies` for all of them."""
         return self.strategies[0]
-
-    @property
-    def strategies(self) -> tuple[Strategy, ...]:
-        return tuple(facts.strategy for facts in self.operators) or (Strategy("passthrough"),)
 
     @property
     def join(self) -> JoinFacts | None:
@@ -70,5 +72,15 @@ def check_job(job: Job) -> tuple[PipelineFacts, ...]:
 
 def check_pipeline(pipeline: Pipeline) -> PipelineFacts:
     engine, reason = choose_engine(pipeline)
-    facts = tuple(facts_of(operator) for operator in operators_in_order(pipeline.root))
-    return PipelineFacts(pipeline, engine, reason, facts)
+    operators: list[Facts] = []
+    tables: list[TableFacts] = []
+    strategies = []
+    for node in nodes_in_order(pipeline.root):
+        if isinstance(node, TableJoin):
+            tables.append(table_facts(node))
+            strategies.append(tables[-1].strategy)
+        elif not isinstance(node, Source | Select):
+            operators.append(facts_of(node))
+            strategies.append(operators[-1].strategy)
+    found = tuple(strategies) or (Strategy("passthrough"),)
+    return PipelineFacts(pipeline, engine, reason, tuple(operators), tuple(tables), found)

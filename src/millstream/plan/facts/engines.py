@@ -9,15 +9,18 @@ from millstream.plan.nodes import (
     Deduplicate,
     Engine,
     IntervalJoin,
+    Join,
     JoinType,
     Operator,
     Pipeline,
+    RegularJoin,
     RowsOver,
+    SessionJoin,
     Source,
     TemporalJoin,
     TopN,
 )
-from millstream.plan.walk import operators_of, sources_of
+from millstream.plan.walk import operators_of, sources_of, table_joins_of
 from millstream.temporal import Emit, LateAction, WindowKind
 
 _ONLY_SPARK = "only Spark can decide a predicate of ON that decides matching"
@@ -33,6 +36,8 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
         return (Engine.NATIVE if asked is Engine.AUTO else asked), reason
     no_columnar = _against_columnar(operators)
     no_native = _against_native(operators, sources_of(pipeline.root))
+    if not no_native and table_joins_of(pipeline.root):
+        no_native = "Spark's operators hand on nothing of what a table join says beside its rows"
     if asked is Engine.COLUMNAR and no_columnar:
         raise _refused(operators, "columnar", no_columnar)
     if asked is Engine.NATIVE and no_native:
@@ -53,14 +58,14 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
 
 
 def _why_columnar(operators: tuple[Operator, ...]) -> str:
-    if all(isinstance(operator, IntervalJoin | TemporalJoin) for operator in operators):
+    if all(isinstance(operator, Join) for operator in operators):
         return "rows are joined by key group against columnar state"
     return "rows are taken by key group against columnar state"
 
 
 def _against_columnar(operators: tuple[Operator, ...]) -> str:
     for operator in operators:
-        join = operator if isinstance(operator, IntervalJoin) else None
+        join = operator if isinstance(operator, IntervalJoin | RegularJoin) else None
         if join and join.only_spark and join.how is not JoinType.INNER:
             return _ONLY_SPARK
     return ""
@@ -76,6 +81,10 @@ def _against_native(operators: tuple[Operator, ...], sources: tuple[Source, ...]
             found = _against_native_join(operator)
         case TemporalJoin():
             found = "Spark has no temporal join of streams"
+        case SessionJoin():
+            found = "Spark has no join of sessions"
+        case RegularJoin():
+            found = "Spark has no join that lets rows go by 'state.ttl' or takes pairs back"
         case Aggregate():
             found = _against_native_aggregate(operator)
         case Deduplicate():
@@ -96,6 +105,8 @@ def _against_native_sources(sources: tuple[Source, ...]) -> str:
 
 
 def _against_native_join(join: IntervalJoin) -> str:
+    if join.salt > 1:
+        return "Spark spreads rows by their key alone"
     if join.windows is not None:
         return "Spark's join of streams keeps rows by their own times, not until a window closes"
     if join.how is JoinType.ANTI:
@@ -113,7 +124,7 @@ def _against_late(operator: Operator) -> str:
     if operator.late.action is LateAction.REASSIGN:
         return "Spark drops late rows before they can get another time"
     if operator.limit.max_rows is not None or operator.limit.max_bytes is not None:
-        what = "a join" if isinstance(operator, IntervalJoin | TemporalJoin) else "an operator"
+        what = "a join" if isinstance(operator, Join) else "an operator"
         return f"Spark cannot limit the state of {what}"
     return ""
 
@@ -145,8 +156,7 @@ def _against_calls(aggregate: Aggregate) -> str:
 
 
 def _called(operators: tuple[Operator, ...]) -> str:
-    joins = IntervalJoin | TemporalJoin
-    only_join = len(operators) == 1 and isinstance(operators[0], joins)
+    only_join = len(operators) == 1 and isinstance(operators[0], Join)
     return "this join" if only_join else "this query"
 
 

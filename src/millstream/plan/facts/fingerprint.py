@@ -10,21 +10,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.plan.explain.operators import call_text, order_text
+from millstream.plan.explain.words import call_text, order_text
 from millstream.plan.facts.check import choose_engine
+from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (
     Aggregate,
     Compare,
     Deduplicate,
     Input,
     IntervalJoin,
+    Key,
     Node,
     Operator,
     Pipeline,
     Predicate,
+    RegularJoin,
     RowsOver,
     Select,
+    SessionJoin,
     Source,
+    TableJoin,
     TemporalJoin,
     TopN,
 )
@@ -114,6 +119,10 @@ def _operator(operator: Operator) -> dict[str, Any]:
             return {"operator": "join", **_join(operator)}
         case TemporalJoin():
             return {"operator": "temporal join", **_temporal(operator)}
+        case SessionJoin():
+            return {"operator": "session join", **_sessions(operator)}
+        case RegularJoin():
+            return {"operator": "regular join", **_regular(operator)}
         case Aggregate():
             return {"operator": "aggregate", **_aggregate(operator)}
         case Deduplicate():
@@ -135,10 +144,14 @@ def _span(micros: int | None) -> str | None:
     return None if micros is None else format_span(micros)
 
 
+def _keys(keys: tuple[Key, ...]) -> list[str]:
+    return [f"{key.left} = {key.right}" for key in keys]
+
+
 def _join(join: IntervalJoin) -> dict[str, Any]:
     return {
         "type": str(join.how),
-        "key": [f"{key.left} = {key.right}" for key in join.keys],
+        "key": _keys(join.keys),
         "bound": str(join.bounds),
         **_windows(join),
         "left": _side(join.left, {"filter": join.left_where}),
@@ -146,6 +159,36 @@ def _join(join: IntervalJoin) -> dict[str, Any]:
         "predicate": join.across_sql,
         "kernel predicate": _predicate(join.across),
         "retention": _span(join.retention),
+        **_salt(join),
+    }
+
+
+def _salt(join: IntervalJoin | TemporalJoin) -> dict[str, Any]:
+    return {} if join.salt == 1 else {"salt": join.salt}
+
+
+def _sessions(join: SessionJoin) -> dict[str, Any]:
+    return {
+        "type": str(join.how),
+        "key": _keys(join.keys),
+        "gap": format_span(join.gap),
+        "emit": str(join.emit),
+        "lateness": format_span(join.lateness),
+        "left": _side(join.left),
+        "right": _side(join.right),
+    }
+
+
+def _regular(join: RegularJoin) -> dict[str, Any]:
+    return {
+        "type": str(join.how),
+        "key": _keys(join.keys),
+        "ttl": _span(join.ttl),
+        "over changes": list(join.over_changes),
+        "left": _side(join.left, {"filter": join.left_where}),
+        "right": _side(join.right, {"filter": join.right_where}),
+        "predicate": join.across_sql,
+        "kernel predicate": _predicate(join.across),
     }
 
 
@@ -158,12 +201,13 @@ def _windows(join: IntervalJoin) -> dict[str, Any]:
 def _temporal(join: TemporalJoin) -> dict[str, Any]:
     return {
         "type": str(join.how),
-        "key": [f"{key.left} = {key.right}" for key in join.keys],
+        "key": _keys(join.keys),
         "direction": str(join.direction),
         "tolerance": _span(join.tolerance),
         "deletes": join.deletes,
         "left": _side(join.left),
         "right": _side(join.right),
+        **_salt(join),
     }
 
 
@@ -216,6 +260,16 @@ def _stream(node: Node) -> Any:
             "columns": [f"{output.sql} AS {output.name}" for output in node.outputs],
             "where": node.where,
             "of": _stream(node.input),
+        }
+    if isinstance(node, TableJoin):
+        return {
+            "table": node.table.name,
+            "type": str(node.how),
+            "key": _keys(node.keys),
+            "filter": node.left_where,
+            "conditions": [condition_text(each) for each in node.conditions],
+            "predicate": node.across_sql,
+            "of": _stream(node.left.node),
         }
     return "another operator"  # told on its own
 

@@ -15,12 +15,16 @@ A join of a join's result may carry a time that it does not go by. Such a time l
 as it can be before the one that the join goes by, which the bounds of the joins below tell.
 
 A row of a temporal join leaves once the watermark has passed it; looking ahead, it may wait for the
-tolerance.
+tolerance. A pair of a regular join holds no row that is older than its 'state.ttl' allows, so each
+of its times lags by that.
 
 The hold of windows. A result carries the last microsecond of its window, end - 1. A window can
 change while end + lateness > W, so such a result has a time of W - lateness or later: it lags by
 the allowed lateness, and by nothing if there is none. A session lags by a microsecond more: a row
-just at its end would still extend it, so it closes once the watermark is past its end.
+just at its end would still extend it, so it closes once the watermark is past its end. Pairs of
+sessions carry the later of both ends, and come out when both are closed.
+
+A join with a table is a step of the stream: it holds nothing back.
 
 Other operators. A row that passes a deduplication at once, or that leaves once the watermark is
 past it, was not late before the batch in which it comes out: no hold. Nor have the first results of
@@ -34,7 +38,16 @@ from dataclasses import dataclass
 
 from millstream.plan.facts.temporal import hold_of_rows
 from millstream.plan.joins.distances import ahead_of_own, columns_of
-from millstream.plan.nodes import Aggregate, IntervalJoin, Select, Source, TemporalJoin
+from millstream.plan.nodes import (
+    Aggregate,
+    IntervalJoin,
+    RegularJoin,
+    Select,
+    SessionJoin,
+    Source,
+    TableJoin,
+    TemporalJoin,
+)
 from millstream.temporal import LateAction, LatePolicy, WindowKind, format_span
 
 
@@ -60,21 +73,26 @@ def hold_of(select: Select) -> HoldFacts | None:
 
 def _hold(select: Select) -> int:
     operator = select.input
-    if isinstance(operator, IntervalJoin | TemporalJoin):
+    if isinstance(operator, IntervalJoin | TemporalJoin | RegularJoin):
         carried = next(output.sql for output in select.outputs if output.name == select.time)
         return _behind(operator, carried) + _reassigned(operator.late)
+    if isinstance(operator, SessionJoin):
+        return operator.lateness + 1
     if isinstance(operator, Aggregate):
         session = operator.window is not None and operator.window.kind is WindowKind.SESSION
         return operator.lateness + session
-    return 0 if isinstance(operator, Source | Select) else _reassigned(operator.late)
+    return 0 if isinstance(operator, Source | Select | TableJoin) else _reassigned(operator.late)
 
 
-def _behind(join: IntervalJoin | TemporalJoin, carried: str) -> int:
+def _behind(join: IntervalJoin | TemporalJoin | RegularJoin, carried: str) -> int:
     """How far behind the watermark a time of a join's result may be."""
     holds = []
     for number, name in columns_of(join, carried):
         if isinstance(join, TemporalJoin):
             own = hold_of_rows(join)
+        elif isinstance(join, RegularJoin):
+            assert join.ttl is not None, "rows that are held for ever have no event time"
+            own = join.ttl
         else:
             own = max(-join.bounds.lower if number else join.bounds.upper, 0)
         least = ahead_of_own(join, number, name).lower
@@ -93,4 +111,6 @@ def lag_of(node: Source | Select) -> int:
     if isinstance(node, Source):
         return node.watermark.delay if node.watermark else 0
     below = node.input
+    if isinstance(below, TableJoin):
+        below = below.left.node
     return _hold(node) + (lag_of(below) if isinstance(below, Source | Select) else 0)

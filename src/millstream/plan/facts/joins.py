@@ -10,7 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from millstream.plan.nodes import Input, IntervalJoin, JoinType, Node, Select, Source
+from millstream.plan.joins.window_pairs import pair_of
+from millstream.plan.nodes import (
+    Input,
+    IntervalJoin,
+    Join,
+    JoinType,
+    Node,
+    Operator,
+    RegularJoin,
+    Select,
+    Source,
+    TemporalJoin,
+)
 from millstream.plan.walk import bottom_of, inputs_of
 from millstream.temporal import format_span
 
@@ -19,17 +31,28 @@ from millstream.temporal import format_span
 class Strategy:
     """How rows are spread over the workers."""
 
-    kind: Literal["hash", "two-phase", "single", "passthrough"]
+    kind: Literal["hash", "repartition", "two-phase", "single", "broadcast", "passthrough"]
     key: str | None = None
+    sides: int = 1
+
+    @property
+    def brief(self) -> str:
+        """In a list of several."""
+        if self.kind == "broadcast":
+            return f"broadcast of {self.key}"
+        return str(self).split(": ")[0]
 
     def __str__(self) -> str:
-        return _STRATEGIES[self.kind].format(key=self.key)
+        alike = "co-partitioned " if self.kind == "hash" and self.sides > 1 else ""
+        return alike + _STRATEGIES[self.kind].format(key=self.key)
 
 
 _STRATEGIES = {
     "hash": "hash by {key}",
+    "repartition": "repartition by {key}: results of the operator below are spread anew",
     "two-phase": "two-phase: folded where rows are read, then put together in one place",
     "single": "single: all rows go to one place, as there is no key to spread them by",
+    "broadcast": "broadcast: every worker holds {key} whole, and rows stay where they are read",
     "passthrough": "passthrough: rows stay where they are read",
 }
 
@@ -45,6 +68,7 @@ class SideFacts:
     shift: int
     retention: int | None
     window: int | None = None  # how long the window is that `time` is the last moment of
+    later: int = 0  # how long after it rows may still come, which are in windows to come
     lateness: int = 0
     copies: int = 1  # how many windows a row is in
     lag: int | None = None  # how far the watermark is behind, if that is more than `delay`
@@ -52,7 +76,7 @@ class SideFacts:
     @property
     def end(self) -> str:
         """When a window's rows are let go, by the watermark that reaches it."""
-        more = self.lateness + self.shift
+        more = self.later + self.lateness + self.shift
         return f"the end of its window{f' + {format_span(more)}' if more else ''}"
 
     @property
@@ -77,7 +101,7 @@ class SideFacts:
     def state(self) -> str:
         """Estimated state while both streams keep pace."""
         lag = self.delay if self.lag is None else self.lag
-        span = self.held + lag + (self.window or 0) + self.lateness
+        span = self.held + lag + (self.window or 0) + self.later + self.lateness
         each = f", each in {self.copies} windows" if self.copies > 1 else ""
         return f"rows of {format_span(max(span, 0))} of {self.name}{each}"
 
@@ -105,15 +129,29 @@ class JoinFacts:
     @property
     def predicates(self) -> list[tuple[str, str]]:
         """The predicates beside key and bound, each with what or who decides it."""
-        join = self.join
-        what = "filters" if join.how is JoinType.INNER else "decides matching"
-        told = [
-            ("before", f"{text} ({what})") for text in (join.left_where, join.right_where) if text
-        ]
-        if join.across_sql:
-            decider = "Spark" if join.only_spark else "the join"
-            told.append(("on pairs", f"{join.across_sql} ({decider} decides)"))
-        return told
+        return predicates_of(self.join)
+
+
+def predicates_of(join: IntervalJoin | RegularJoin) -> list[tuple[str, str]]:
+    what = "filters" if join.how is JoinType.INNER else "decides matching"
+    told = [("before", f"{text} ({what})") for text in (join.left_where, join.right_where) if text]
+    if join.across_sql:
+        decider = "Spark" if join.only_spark else "the join"
+        told.append(("on pairs", f"{join.across_sql} ({decider} decides)"))
+    return told
+
+
+def salted(join: IntervalJoin | TemporalJoin) -> list[tuple[str, str]]:
+    """What 'join.salt' does, if it is asked for."""
+    if join.salt == 1:
+        return []
+    held = stream_name(join.left if join.how is JoinType.RIGHT else join.right)
+    spread = f"rows of a key are spread over {join.salt} groups; {held} is held {join.salt} times"
+    return [("spread", spread)]
+
+
+def join_key(join: Join) -> str:
+    return " and ".join(f"{key.left} = {key.right}" for key in join.keys)
 
 
 def moved(time: str, span: int) -> str:
@@ -128,16 +166,24 @@ def name_of(node: Node, alias: str) -> str:
     return node.name if isinstance(node, Source) else alias
 
 
+def spread(operator: Operator, key: str) -> Strategy:
+    """By key: rows of sources once, results of an operator anew."""
+    sides = inputs_of(operator)
+    of_sources = all(isinstance(bottom_of(side.node), Source) for side in sides)
+    return Strategy("hash" if of_sources else "repartition", key, len(sides))
+
+
 def join_facts(join: IntervalJoin) -> JoinFacts:
     left = _side(join, 0, join.bounds.upper)
     right = _side(join, 1, -join.bounds.lower)
-    key = " and ".join(f"{key.left} = {key.right}" for key in join.keys)
-    return JoinFacts(join, left, right, Strategy("hash", key), _comes_out(join, left, right))
+    strategy = spread(join, join_key(join))
+    return JoinFacts(join, left, right, strategy, _comes_out(join, left, right))
 
 
 def _side(join: IntervalJoin, number: int, shift: int) -> SideFacts:
     side = (join.left, join.right)[number]
     assert side.time is not None, "both sides of an interval join have an event time"
+    pair = None if join.windows is None else pair_of(*join.windows, join.how, ("", ""), None)
     return SideFacts(
         name=stream_name(side) if join.windows else name_of(side.node, side.alias),
         alias=side.alias,
@@ -145,7 +191,8 @@ def _side(join: IntervalJoin, number: int, shift: int) -> SideFacts:
         delay=side.delay,
         shift=shift,
         retention=join.retention,
-        window=_pane(join, number),
+        window=None if pair is None else pair.panes[number].size,
+        later=0 if pair is None else pair.later[number],
         lateness=join.lateness,
         copies=_copies(join),
         lag=_lag(join),
@@ -182,13 +229,6 @@ def _copies(join: IntervalJoin) -> int:
         return 1
     window = join.windows[0]
     return window.size // window.slide
-
-
-def _pane(join: IntervalJoin, number: int) -> int | None:
-    if join.windows is None:
-        return None
-    own, other = join.windows[number], join.windows[1 - number]
-    return own.size if own.kind is other.kind else own.slide
 
 
 def _comes_out(join: IntervalJoin, left: SideFacts, right: SideFacts) -> tuple[str, ...]:

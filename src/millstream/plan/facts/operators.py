@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import JoinFacts, Strategy, join_facts, name_of
+from millstream.plan.facts.joins import JoinFacts, Strategy, join_facts, name_of, spread
+from millstream.plan.facts.pairs import PairFacts, regular_facts, session_facts
 from millstream.plan.facts.temporal import TemporalFacts, temporal_facts
 from millstream.plan.nodes import (
     Aggregate,
@@ -13,7 +14,9 @@ from millstream.plan.nodes import (
     Input,
     IntervalJoin,
     Operator,
+    RegularJoin,
     RowsOver,
+    SessionJoin,
     TemporalJoin,
     TopN,
 )
@@ -29,7 +32,7 @@ class OperatorFacts:
     comes_out: tuple[str, ...]
 
 
-Facts = JoinFacts | TemporalFacts | OperatorFacts
+Facts = JoinFacts | TemporalFacts | PairFacts | OperatorFacts
 
 
 def facts_of(operator: Operator) -> Facts:
@@ -38,6 +41,10 @@ def facts_of(operator: Operator) -> Facts:
             return join_facts(operator)
         case TemporalJoin():
             return temporal_facts(operator)
+        case SessionJoin():
+            return session_facts(operator)
+        case RegularJoin():
+            return regular_facts(operator)
         case Aggregate():
             return _aggregate(operator)
         case Deduplicate():
@@ -52,13 +59,13 @@ def _named(side: Input) -> str:
     return name_of(side.node, side.alias)
 
 
-def _spread(keys: tuple[str, ...], without: Strategy) -> Strategy:
-    return Strategy("hash", ", ".join(keys)) if keys else without
+def _spread(node: Operator, keys: tuple[str, ...], without: Strategy) -> Strategy:
+    return spread(node, ", ".join(keys)) if keys else without
 
 
 def _aggregate(node: Aggregate) -> OperatorFacts:
     keys = tuple(key.sql for key in node.keys)
-    strategy = _spread(keys, Strategy("two-phase"))
+    strategy = _spread(node, keys, Strategy("two-phase"))
     if node.window is None:
         held, state = _kept(node, "a group", one="the one group"), _unwindowed_state(node)
     else:
@@ -133,7 +140,7 @@ def _aggregate_comes_out(node: Aggregate) -> tuple[str, ...]:
 
 
 def _deduplicate(node: Deduplicate) -> OperatorFacts:
-    strategy = Strategy("hash", ", ".join(node.keys))
+    strategy = spread(node, ", ".join(node.keys))
     held: tuple[str, ...]
     if node.within is None:
         held = ("a key is held for ever, as 'state.ttl' = 'forever' asks",)
@@ -152,7 +159,7 @@ def _deduplicate(node: Deduplicate) -> OperatorFacts:
 
 
 def _top_n(node: TopN) -> OperatorFacts:
-    strategy = _spread(node.partition, Strategy("single"))
+    strategy = _spread(node, node.partition, Strategy("single"))
     rows = "all rows" if node.over_changes else f"{node.n} row{'s' if node.n > 1 else ''}"
     held: tuple[str, ...]
     if node.emit is Emit.FINAL:
@@ -171,7 +178,7 @@ def _top_n(node: TopN) -> OperatorFacts:
 
 
 def _rows_over(node: RowsOver) -> OperatorFacts:
-    strategy = _spread(node.partition, Strategy("single"))
+    strategy = _spread(node, node.partition, Strategy("single"))
     if not node.calls:
         until = f"a row is held until the watermark passes its {node.input.time}"
         state = f"rows of open windows of {_named(node.input)}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import Strategy, moved, stream_name
+from millstream.plan.facts.joins import Strategy, join_key, moved, spread, stream_name
 from millstream.plan.nodes import Direction, Input, JoinType, TemporalJoin
 from millstream.temporal import format_span
 
@@ -33,10 +33,9 @@ class TemporalFacts:
 
 
 def temporal_facts(join: TemporalJoin) -> TemporalFacts:
-    key = " and ".join(f"{key.left} = {key.right}" for key in join.keys)
     return TemporalFacts(
         join=join,
-        strategy=Strategy("hash", key),
+        strategy=spread(join, join_key(join)),
         version=_version(join),
         held=(_row_held(join), _version_held(join)),
         state=_state(join),

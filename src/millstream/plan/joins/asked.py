@@ -14,7 +14,7 @@ from millstream.plan.names.scope import Relation
 from millstream.plan.nodes import JoinType
 from millstream.plan.policies import late_policy, limit_of
 from millstream.sql.statements import Property
-from millstream.temporal import LatePolicy, StateLimit
+from millstream.temporal import Emit, LatePolicy, StateLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class JoinAsked:
     properties: Mapping[str, Property]
     sinks: Collection[str]
     place: Place | None
+    emit: Emit = Emit.FINAL  # of a join that can wait until its windows close
+    alone: bool = True  # is it the only join of its query?
 
     @property
     def clause(self) -> exp.Join:

@@ -22,23 +22,26 @@ from millstream.plan.nodes import (
     WINDOW_START,
     WINDOW_TIME,
     Column,
-    IntervalJoin,
+    Input,
+    Join,
     Key,
     Output,
     Select,
-    TemporalJoin,
+    TableJoin,
 )
+from millstream.plan.walk import retracts
 from millstream.temporal import LateAction
 
-Join = IntervalJoin | TemporalJoin
 Reads = frozenset[tuple[int, str]]
+Origin = tuple[int, str]  # the number of a relation, and its column
+OF_WINDOW: tuple[Origin, Origin] = (WINDOW, WINDOW_START), (WINDOW, WINDOW_END)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedJoin:
     """A join, the scope its users see, and what is left of WHERE to filter its output with."""
 
-    join: Join
+    join: Join | TableJoin
     scope: Scope
     where: tuple[str, ...]
     reads: Reads
@@ -48,22 +51,51 @@ class PlannedJoin:
     key_reads: Reads = frozenset()
     below: Lifted | None = None  # the left side, if it is the result of other joins
     made: tuple[str, ...] = ()  # columns that a late row did not come with
+    windows: tuple[Origin, Origin] = OF_WINDOW  # what carries the start and end of a window
 
-    def used_by(self, reads: Collection[tuple[int, str]]) -> Join:
+    @property
+    def takes_back(self) -> bool:
+        """May rows of the result be taken back? A join with a table passes on what comes in."""
+        if not isinstance(self.join, TableJoin):
+            return self.join.retracts
+        return self.below.planned.takes_back if self.below else retracts(self.join.left.node)
+
+    def go_by(self, number: int) -> None:
+        """Users of the result go by that time; a join with a table hands it on."""
+        if isinstance(self.join, TableJoin) and self.below is not None:
+            self.below.go_by(number)
+
+    def used_by(self, reads: Collection[tuple[int, str]]) -> Join | TableJoin:
         """The join, its inputs knowing which of their columns are read by it and its users."""
+        used = [{name for index, name in {*reads, *self.reads} if index == side} for side in (0, 1)]
+        if isinstance(self.join, TableJoin):
+            columns = (column.name for column in self.join.table.columns)
+            return replace(
+                self.join,
+                left=self._passing(self.join.left, used[0]),
+                used=tuple(name for name in columns if name in used[1]),
+            )
         every = self.join.late.action is LateAction.SIDE_OUTPUT
         sides = []
         for number, side in enumerate((self.join.left, self.join.right)):
-            used = {name for index, name in {*reads, *self.reads} if index == number}
             made = self.below.select() if number == 0 and self.below is not None else side.node
-            node = with_hidden(made, {*used, side.time, side.progress})
+            node = with_hidden(made, {*used[number], side.time, side.progress})
             names = tuple(
                 column.name
                 for column in node.columns
-                if column.name in used or (every and column.name not in self.made)
+                if column.name in used[number] or (every and column.name not in self.made)
             )
-            sides.append(replace(side, node=node, used=names, delay=lag_of(node)))
+            lag = 0 if side.time is None else lag_of(node)
+            sides.append(replace(side, node=node, used=names, delay=lag))
         return replace(self.join, left=sides[0], right=sides[1])
+
+    def _passing(self, side: Input, used: Collection[str]) -> Input:
+        """The stream that a join with a table is a step of, with the event time that it carries."""
+        made = side.node if self.below is None else self.below.select()
+        node = with_hidden(made, used)
+        names = tuple(column.name for column in node.columns if column.name in used)
+        lag = 0 if node.time is None else lag_of(node)
+        return replace(side, node=node, time=node.time, used=names, delay=lag)
 
     def time(self, number: int) -> Reference:
         """The event time of one relation, or of the window."""
@@ -84,16 +116,26 @@ class PlannedJoin:
             wanted = (number, self.times.columns[number])
             for item in items:
                 if item.bare and item.bare.origin == wanted:
+                    self.go_by(number)
                     return item.output.name
         return None
 
     def window(self, items: list[Item]) -> tuple[str, str] | None:
-        """The outputs that carry the window of a window join, if both are there."""
+        """The outputs that carry the window of a row, if both are there."""
         found = [
-            next((i.output.name for i in items if i.bare and i.bare.origin == (WINDOW, name)), None)
-            for name in (WINDOW_START, WINDOW_END)
+            next((i.output.name for i in items if i.bare and i.bare.origin == origin), None)
+            for origin in self.windows
         ]
         return (found[0], found[1]) if found[0] and found[1] else None
+
+    def window_columns(self) -> list[Reference]:
+        """The start and the end of a row's window."""
+        found = []
+        for number, name in self.windows:
+            column = Column(name, "TIMESTAMP")
+            shared = self.scope.shared(name) if number == WINDOW else None
+            found.append(shared or self.scope.refer(number, column))
+        return found
 
 
 @dataclass(slots=True)
@@ -115,6 +157,26 @@ class Lifted:
             item = Item(output, frozenset(reference.reads), reference, None)
             self.items[reference.text] = item
         return self.items[reference.text].output.name
+
+    def go_by(self, number: int) -> str:
+        """From now on the stream goes by that time; the name of its column."""
+        self.time = self.name(self.planned.time(number))
+        self.planned.go_by(number)
+        return self.time
+
+    def go_by_shared(self, name: str) -> str:
+        """The same, by a column that the joins below share."""
+        found = self.shared(name)
+        self.time = self.name(found)
+        below = self.planned.below
+        if isinstance(self.planned.join, TableJoin) and below is not None:
+            below.go_by_shared(name)
+        return self.time
+
+    def shared(self, name: str) -> Reference:
+        found = self.planned.scope.shared(name)
+        assert found is not None, f"the joins below share no {name}"
+        return found
 
     def lifted(self, reference: Reference) -> Reference:
         name = self.name(reference)
@@ -166,6 +228,9 @@ class ChainScope(Scope):
         if below is None:
             return None
         return replace(self._left.lifted(below), column=below.column)
+
+    def unknown(self, name: str) -> str:
+        return Scope.unknown(self, name) or self._left.planned.scope.unknown(name)
 
     def shared_names(self, *, last: bool) -> tuple[str, ...]:
         own = Scope.shared_names(self, last=last)

@@ -16,17 +16,20 @@ from millstream.plan.joins.given_bounds import refuse_within_first
 from millstream.plan.joins.interval import plan_interval
 from millstream.plan.joins.kinds import JoinKind
 from millstream.plan.joins.left import Left, first_of, result_of
+from millstream.plan.joins.regular import is_regular, may_be_regular, plan_regular
+from millstream.plan.joins.sessions import plan_sessions
+from millstream.plan.joins.table import plan_table
 from millstream.plan.joins.temporal import plan_temporal
 from millstream.plan.joins.windowed import plan_window
 from millstream.plan.joins.windows import Windows
 from millstream.plan.names.names import same
 from millstream.plan.names.scope import Relation, Scope
-from millstream.plan.nodes import JoinType, TemporalJoin
+from millstream.plan.nodes import IntervalJoin, JoinType, Reference, TableJoin
 from millstream.plan.refuse import not_yet, place_of
-from millstream.plan.tables import Table
+from millstream.plan.tables.versioned import Table
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
-from millstream.temporal import Window
+from millstream.temporal import Emit, Window, WindowKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Joined:
     clause: exp.Join
     right: Relation
     windows: Windows
-    table: Table | None = None
+    table: Table | Reference | None = None
 
     @property
     def kind(self) -> JoinKind:
@@ -50,11 +53,13 @@ def plan_joins(
     properties: Mapping[str, Property],
     text: SourceText,
     sinks: Collection[str],
+    emit: Emit = Emit.FINAL,
 ) -> PlannedJoin:
-    """Plan the joins of a query. `sinks` are the names that 'late.sink' may say."""
+    """Plan the joins of a query. `sinks` are the names that 'late.sink' may say; `emit` is for a
+    join that can wait until its windows close."""
     refuse_within_first(query, Scope((first,), text))
     _refuse_same_names(first, joined)
-    if len(joined) > 1:
+    if sum(each.kind is not JoinKind.LOOKUP for each in joined) > 1:
         _refuse_join_properties(properties)
     steps = []
     for each in joined:
@@ -63,29 +68,41 @@ def plan_joins(
         steps.append(Step(each.clause, each.right, how, inner))
     filters = filters_by_step(query, first, steps, text)
     aliases = {first.alias.lower(), *(each.right.alias.lower() for each in joined)}
-    place = place_of(joined[0].clause, text, first.place)
-    left = first_of(first, place, text)
+    left = first_of(first, text)
     for step, each, terms in zip(steps, joined, filters, strict=True):
-        asked = JoinAsked(step, terms, properties, sinks, place_of(each.clause, text, first.place))
+        place = place_of(each.clause, text, first.place)
+        asked = JoinAsked(step, terms, properties, sinks, place, emit, len(joined) == 1)
         planned = _plan_one(left, each, asked)
         left = result_of(planned, aliases, text, _window_of(left, planned))
     return planned
 
 
 def _plan_one(left: Left, joined: Joined, asked: JoinAsked) -> PlannedJoin:
-    match joined.kind:
-        case JoinKind.INTERVAL:
-            return plan_interval(left, asked)
-        case JoinKind.WINDOW:
-            return plan_window(left, joined.windows, asked)
-        case JoinKind.TEMPORAL:
-            return plan_temporal(left, joined.table, asked)
+    table = joined.table
+    if isinstance(table, Reference):
+        return plan_table(left, table, asked)
+    if joined.kind is JoinKind.TEMPORAL:
+        return plan_temporal(left, table, asked)
+    if joined.kind is JoinKind.WINDOW:
+        plan = plan_sessions if _of_sessions(left, joined.windows) else plan_window
+        return plan(left, joined.windows, asked)
+    if is_regular(left, asked):
+        return plan_regular(left, asked)
+    planned = plan_interval(left, asked, or_none=may_be_regular(asked))
+    return planned or plan_regular(left, asked)
+
+
+def _of_sessions(left: Left, windows: Windows) -> bool:
+    given = (left.window, windows.left, windows.right)
+    return any(window and window.kind is WindowKind.SESSION for window in given)
 
 
 def _window_of(left: Left, planned: PlannedJoin) -> Window | None:
     """The window that the rows of a join's result are in, if it is one for both sides."""
     join = planned.join
-    if isinstance(join, TemporalJoin) or join.windows is None:
+    if isinstance(join, TableJoin):
+        return left.window
+    if not isinstance(join, IntervalJoin) or join.windows is None:
         return None if join.how.keeps_right else left.window
     one, other = join.windows
     return one if one == other else None

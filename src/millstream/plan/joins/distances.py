@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from millstream.plan.joins.gaps import NONE_APART, OpenBounds
 from millstream.plan.joins.window_pairs import pair_of
 from millstream.plan.names.names import quote
-from millstream.plan.nodes import IntervalJoin, Node, Select, Source, TemporalJoin
-
-Join = IntervalJoin | TemporalJoin
+from millstream.plan.nodes import IntervalJoin, Join, Node, Select, Source, TableJoin
 
 
 def columns_of(join: Join, text: str) -> list[tuple[int, str]]:
@@ -34,11 +32,13 @@ def ahead_of_own(join: Join, number: int, name: str) -> OpenBounds:
     side = (join.left, join.right)[number]
     if name == side.time:
         return NONE_APART
-    assert side.time is not None
+    if side.time is None:
+        return OpenBounds()
     if not isinstance(join, IntervalJoin) or join.windows is None or side.progress is None:
         return between(side.node, side.time, name)
     pair = pair_of(*join.windows, join.how, ("", ""), None)
-    until = OpenBounds(-join.lateness, -join.lateness)
+    back = -(join.lateness + pair.later[number])
+    until = OpenBounds(back, back)
     if name == "_window_time":
         return until
     inside = OpenBounds(-(pair.panes[number].size - 1), 0)
@@ -55,10 +55,16 @@ def between(node: Node, one: str, other: str) -> OpenBounds:
     if one not in texts or other not in texts:
         return OpenBounds()
     below = node.input
-    if isinstance(below, IntervalJoin | TemporalJoin):
+    if isinstance(below, Join):
         return _over_join(below, texts[one], texts[other])
-    stream = below if isinstance(below, Source | Select) else below.input.node
-    prefix = f"{quote(node.alias)}." if node.alias else ""
+    alias = node.alias
+    if isinstance(below, Source | Select):
+        stream = below
+    elif isinstance(below, TableJoin):
+        stream, alias = below.left.node, below.left.alias
+    else:
+        stream = below.input.node
+    prefix = f"{quote(alias)}." if alias else ""
     found = [_bare(texts[name], prefix, stream) for name in (one, other)]
     if found[0] is None or found[1] is None:
         return OpenBounds()
@@ -85,7 +91,7 @@ def _across(join: Join, one: tuple[int, str], other: tuple[int, str]) -> OpenBou
     if one[0] == other[0]:
         side = (join.left, join.right)[one[0]]
         return (-start + end) & between(side.node, one[1], other[1])
-    if isinstance(join, TemporalJoin):
+    if not isinstance(join, IntervalJoin):
         return OpenBounds()
     sides = OpenBounds(join.bounds.lower, join.bounds.upper)
     return -start + (sides if one[0] == 0 else -sides) + end

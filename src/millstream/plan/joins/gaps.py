@@ -85,6 +85,10 @@ class Times:
         """With no other whole times than these."""
         return Times(self.columns, self.whole & frozenset(whole), self.apart)
 
+    def near(self, number: int) -> Times:
+        """With no other whole times than that one and those that keep to it."""
+        return self.only(one for one in self.whole if self.gap(number, one).closed)
+
     def without(self, number: int) -> Times:
         columns = {one: name for one, name in self.columns.items() if one != number}
         apart = {pair: gap for pair, gap in self.apart.items() if number not in pair}

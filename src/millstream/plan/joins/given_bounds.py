@@ -76,6 +76,9 @@ def chosen_time(given: Bound, times: Times, rather: int) -> int:
     return next((number for number in numbers if number in given), numbers[0])
 
 
+_OR_TTL = "or WITH ('state.ttl' = '1d')"
+
+
 def closed(
     given: OpenBounds, names: tuple[str, str], texts: tuple[str, str], place: Place | None
 ) -> Bounds:
@@ -86,13 +89,13 @@ def closed(
     if given.lower is None and given.upper is None:
         cause = f"{join} has no time bound, so every row would be kept for ever."
         fix = f"Add AND {other} BETWEEN {one} AND {one} + INTERVAL 24 HOURS to ON, "
-        fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, or a WINDOW."
+        fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, or a WINDOW, {_OR_TTL}."
     elif given.upper is None:
         cause = f"{join} has no upper time bound, so rows of {left} would be kept for ever."
-        fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON."
+        fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON, {_OR_TTL}."
     elif given.lower is None:
         cause = f"{join} has no lower time bound, so rows of {right} would be kept for ever."
-        fix = f"Add AND {other} >= {one} to ON."
+        fix = f"Add AND {other} >= {one} to ON, {_OR_TTL}."
     else:
         bounds = Bounds(given.lower, given.upper)
         if bounds.empty:

@@ -17,18 +17,20 @@ from millstream.plan.joins.given_bounds import (
 from millstream.plan.joins.left import Left
 from millstream.plan.joins.predicates import Conjuncts, filter_texts, go_by, sort_conjuncts
 from millstream.plan.joins.properties import retention_of
+from millstream.plan.joins.salt import salt_of
 from millstream.plan.joins.using import Pair, merged_columns, using_bounds, using_keys, using_pairs
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Relation, Scope
-from millstream.plan.names.times import needs_time, refuse_changes
+from millstream.plan.names.times import A_BOUNDED_JOIN, needs_time, refuse_changes
 from millstream.plan.nodes import Input, IntervalJoin, JoinType
 
 
-def plan_interval(left: Left, asked: JoinAsked) -> PlannedJoin:
+def plan_interval(left: Left, asked: JoinAsked, *, or_none: bool = False) -> PlannedJoin | None:
+    """`or_none`: without a bound, it is another kind of join; else it is refused."""
     right, place, how = asked.right, asked.place, asked.how
     inner = how is JoinType.INNER
+    left.ready(place)
     time = right_time(right, asked)
-    left.refuse_without_time(place)
     names = left.scope(right)
     pairs = using_pairs(asked.clause, names)
     merged = merged_columns(pairs, how)
@@ -45,6 +47,8 @@ def plan_interval(left: Left, asked: JoinAsked) -> PlannedJoin:
         given = both(given, {rather: beside})
     number = chosen_time(given, left.times, rather)
     after = left.times.after(number, given)
+    if or_none and not after.closed:
+        return None
     if not inner and not after.closed:
         refuse_bound_in_where(asked.filters, Expressions(scope), times, left.number, how)
     texts = left.time_text(number), right.text(time)
@@ -65,9 +69,11 @@ def plan_interval(left: Left, asked: JoinAsked) -> PlannedJoin:
         late=asked.late,
         retention=retention_of(asked.properties, bounds),
         limit=asked.limit,
+        salt=salt_of(asked),
         place=place,
     )
-    times = times_after(left, how, left.times.plus(left.number, time, given))
+    near = left.times.near(number)
+    times = times_after(left, how, near.plus(left.number, time, given))
     where, reads = filtered(found, asked, scope)
     order = (number, left.number, *times.in_order)
     of_keys = key_reads(found, pairs)
@@ -76,7 +82,7 @@ def plan_interval(left: Left, asked: JoinAsked) -> PlannedJoin:
 
 def right_time(right: Relation, asked: JoinAsked) -> str:
     place = right.place or asked.place
-    refuse_changes(right.node, right.name, "a join", place)
+    refuse_changes(right.node, right.name, A_BOUNDED_JOIN, place)
     return needs_time(right.name, right.node, right.time, place)
 
 

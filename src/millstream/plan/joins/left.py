@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.errors import Place, PlanError
-from millstream.plan.joins.chain import ChainScope, Lifted, PlannedJoin
+from millstream.plan.joins.chain import OF_WINDOW, ChainScope, Lifted, Origin, PlannedJoin
 from millstream.plan.joins.gaps import Times
 from millstream.plan.names.scope import Merged, Reference, Relation, Scope
-from millstream.plan.names.times import needs_time, refuse_changes
-from millstream.plan.nodes import Column, Select, Source
+from millstream.plan.names.times import A_BOUNDED_JOIN, needs_time, refuse_changes
+from millstream.plan.nodes import Column, JoinType, Select, Source, TableJoin
+from millstream.plan.walk import retracts
 from millstream.sql.text import SourceText
 from millstream.temporal import Window
 
@@ -57,10 +58,7 @@ class Left:
 
     def go_by(self, number: int) -> str:
         """The name of the column that carries a time; from now on the stream goes by it."""
-        found = self.time(number)
-        if self.lifted is not None:
-            self.lifted.time = found.column.name
-        return found.column.name
+        return self.lifted.go_by(number) if self.lifted else self.times.columns[number]
 
     def time_text(self, number: int) -> str:
         """An event time as the user writes it."""
@@ -68,21 +66,59 @@ class Left:
             return self.times.columns[number]
         return self.relations[number].text(self.times.columns[number])
 
-    def refuse_without_time(self, place: Place | None) -> None:
-        if not self.times.whole:
+    @property
+    def takes_back(self) -> bool:
+        """May its rows be taken back?"""
+        return self.lifted.planned.takes_back if self.lifted else retracts(self.relations[0].node)
+
+    @property
+    def windows(self) -> tuple[Origin, Origin]:
+        """What carries the window that its rows come with, if they come with one."""
+        if self.lifted is not None:
+            return self.lifted.planned.windows
+        node = self.relations[0].node
+        given = node.window if isinstance(node, Select) else None
+        return ((0, given[0]), (0, given[1])) if given else OF_WINDOW
+
+    def ready(self, place: Place | None) -> None:
+        """Refuse what no join that goes by event time can follow."""
+        first = self.relations[0]
+        if self.lifted is None:
+            refuse_changes(first.node, first.name, A_BOUNDED_JOIN, first.place or place)
+        elif self.takes_back:
             raise PlanError(
-                "MS-PLAN-NO-WATERMARK",
-                "a FULL JOIN pads either side, so its rows have no event time that the next join "
-                "could go by.",
-                fix="Join with LEFT or RIGHT, or let the FULL JOIN come last.",
+                "MS-PLAN-RETRACT",
+                f"the join of {self.name} takes rows back, and the next join cannot follow that.",
+                fix="Give it a time bound, or let it come last; a join without a bound, with "
+                "'state.ttl', can follow, too.",
                 place=place,
             )
+        if not self.times.whole:
+            raise self._timeless(place)
+
+    def _timeless(self, place: Place | None) -> PlanError:
+        """Why there is no event time that a join could go by."""
+        below = self.lifted.planned if self.lifted else None
+        while below is not None and isinstance(below.join, TableJoin):
+            below = below.below.planned if below.below else None
+        if below is None:
+            first = self.relations[0]
+            needs_time(first.name, first.node, first.time, first.place or place)  # refuses
+        if below is not None and below.join.how is not JoinType.FULL:
+            cause = "the join before it has no event time that the next join could go by."
+            fix = "Give it a time bound, or let it come last."
+        else:
+            cause = (
+                "a FULL JOIN pads either side, so its rows have no event time that the next join "
+                "could go by."
+            )
+            fix = "Join with LEFT or RIGHT, or let the FULL JOIN come last."
+        return PlanError("MS-PLAN-NO-WATERMARK", cause, fix=fix, place=place)
 
 
-def first_of(relation: Relation, place: Place | None, text: SourceText) -> Left:
-    refuse_changes(relation.node, relation.name, "a join", relation.place or place)
-    time = needs_time(relation.name, relation.node, relation.time, relation.place or place)
-    return Left((relation,), Times().plus(0, time, {}), text)
+def first_of(relation: Relation, text: SourceText) -> Left:
+    times = Times() if relation.time is None else Times().plus(0, relation.time, {})
+    return Left((relation,), times, text)
 
 
 def result_of(

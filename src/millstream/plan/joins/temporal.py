@@ -13,6 +13,7 @@ from millstream.plan.joins.gaps import Times
 from millstream.plan.joins.interval import refuse_no_key, right_time
 from millstream.plan.joins.left import Left
 from millstream.plan.joins.predicates import conjuncts_of, filter_texts, key_of
+from millstream.plan.joins.salt import salt_of
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Relation
@@ -26,7 +27,7 @@ from millstream.plan.nodes import (
     TemporalJoin,
 )
 from millstream.plan.refuse import not_yet, place_of
-from millstream.plan.tables import Table
+from millstream.plan.tables.versioned import Table
 from millstream.temporal import parse_span
 
 
@@ -55,8 +56,8 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
                 place=item.place,
             )
     right = _versions(asked.right, table)
+    left.ready(asked.place)
     time = right_time(right, asked)
-    left.refuse_without_time(asked.place)
     names = left.scope(right)
     number = _as_of(left, asked)
     pairs = using_pairs(asked.clause, names)
@@ -87,6 +88,7 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
         deletes=table.deletes(right.alias) if table else None,
         late=asked.late,
         limit=asked.limit,
+        salt=salt_of(asked),
         place=asked.place,
     )
     where = (*extra, *filter_texts(asked.filters, above))
@@ -99,7 +101,7 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
         scope=scope,
         where=where,
         reads=frozenset(reads),
-        times=left.times,
+        times=left.times.near(number),
         order=(number, *left.times.in_order),
         keys=tuple(keys),
         key_reads=frozenset(of_keys),

@@ -14,12 +14,15 @@ from millstream.temporal import Bounds, Window, WindowKind
 @dataclass(frozen=True, slots=True)
 class WindowPair:
     """`panes` are the windows that rows are given: those asked for but, beside a tumbling window,
-    of a sliding one its slides. `chief` is the side whose window the result has."""
+    of a sliding one its slides. `later` is how long after the pane the last window of its rows
+    ends. `bounds` are between the last moments of these. `chief` is the side whose window the
+    result has."""
 
     windows: tuple[Window, Window]
     panes: tuple[Window, Window]
     bounds: Bounds
     chief: int
+    later: tuple[int, int] = (0, 0)
 
     @property
     def same(self) -> bool:
@@ -30,7 +33,8 @@ class WindowPair:
         inside = OpenBounds(-(self.panes[number].size - 1), 0)
         if number == self.chief:
             return inside
-        between = OpenBounds(self.bounds.lower, self.bounds.upper)
+        back = self.later[0] - self.later[1]  # from the last windows to the panes
+        between = OpenBounds(self.bounds.lower + back, self.bounds.upper + back)
         return inside | ((between if number == 1 else -between) + inside)
 
 
@@ -38,11 +42,8 @@ def pair_of(
     one: Window, other: Window, how: JoinType, names: tuple[str, str], place: Place | None
 ) -> WindowPair:
     windows = _plain(one), _plain(other)
-    for window in windows:
-        if window.kind is WindowKind.SESSION:
-            raise not_yet("a session join", place)
-        if window.wall_clock:
-            raise not_yet("a join of windows of the clock", place)
+    if any(window.wall_clock for window in windows):
+        raise not_yet("a join of windows of the clock", place)
     kinds = [window.kind for window in windows]
     chief = chief_of(windows, how)
     if windows[0] == windows[1]:
@@ -59,10 +60,10 @@ def pair_of(
     tumbling, sliding = by_kind[WindowKind.TUMBLING], by_kind[WindowKind.SLIDING]
     size, slide = sliding.size, sliding.slide
     pane = Window(WindowKind.TUMBLING, slide, slide, sliding.offset)
-    lower, upper = slide - tumbling.size - size + 1, size - 1
+    lower, upper, later = 1 - tumbling.size, 2 * size - slide - 1, size - slide
     if windows[0] is tumbling:
-        return WindowPair(windows, (tumbling, pane), Bounds(lower, upper), chief)
-    return WindowPair(windows, (pane, tumbling), Bounds(-upper, -lower), chief)
+        return WindowPair(windows, (tumbling, pane), Bounds(lower, upper), chief, (0, later))
+    return WindowPair(windows, (pane, tumbling), Bounds(-upper, -lower), chief, (later, 0))
 
 
 def _plain(window: Window) -> Window:

@@ -10,8 +10,8 @@ slide and s the size, cover [q + d - s, q + s). Both overlap if
 
     q + d - s < p + T   and   p < q + s
 
-Between the last microseconds of the panes, p + T - 1 and q + d - 1, that is a difference from
-d - T - s + 1 to s - 1.
+A row of the pane is late once its last window [q, q + s) has closed. So it stands at q + s - 1, and
+from p + T - 1 that is a difference from 1 - T to 2s - d - 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from millstream.errors import PlanError
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.gaps import WINDOW, Times
@@ -32,6 +31,8 @@ from millstream.plan.joins.interval import (
 )
 from millstream.plan.joins.left import Left
 from millstream.plan.joins.predicates import sort_conjuncts
+from millstream.plan.joins.salt import salt_of
+from millstream.plan.joins.sides import late_of_windows, refuse_other_bounds, windows_of
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.joins.window_pairs import WindowPair, of_either, pair_of
 from millstream.plan.joins.windows import Windows
@@ -52,22 +53,21 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.policies import lateness_of
 from millstream.plan.refuse import not_yet
-from millstream.temporal import LateAction, LatePolicy, Window
 
-WINDOW_UNTIL = "_window_until"  # until when a window takes rows: its time and the lateness
+WINDOW_UNTIL = "_window_until"  # until when rows of a pane are in time
 
 
 def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
     how = asked.how
+    left.ready(asked.place)
     time = right_time(asked.right, asked)
-    left.refuse_without_time(asked.place)
-    _refuse_other_bounds(asked)
+    refuse_other_bounds(asked)
     lateness = lateness_of(asked.properties)
-    moments = _Moments(lateness, asked)
     pair = _paired(left, windows, asked)
-    side = _left_side(left, pair.panes[0], moments)
+    moments = _Moments(pair, lateness, asked)
+    side = _left_side(left, moments)
     left = side.left
-    right = moments.given_to(asked.right, pair.panes[1])
+    right = moments.given_to(asked.right, 1)
     names = left.scope(right)
     pairs = using_pairs(asked.clause, names)
     merged = merged_columns(pairs, how) | _shared(side, right, pair.chief, moments, how)
@@ -81,7 +81,7 @@ def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
     where, reads = filtered(found, asked, scope)
     join = IntervalJoin(
         left=side.input,
-        right=Input(right.alias, right.node, moments.until, 0, (), progress=time),
+        right=Input(right.alias, right.node, moments.until(1), 0, (), progress=time),
         how=how,
         keys=(*keys, start) if pair.same else keys,
         bounds=pair.bounds,
@@ -90,8 +90,9 @@ def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
         across=found.predicate,
         across_sql=" AND ".join(found.across_texts) or None,
         only_spark=found.only_spark,
-        late=_late(asked),
+        late=late_of_windows(asked),
         limit=asked.limit,
+        salt=salt_of(asked),
         windows=pair.windows,
         lateness=lateness,
         place=asked.place,
@@ -112,24 +113,34 @@ def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """The columns that say when a window ends for its rows."""
+    """The columns that say when a window ends for the rows of a side."""
 
+    pair: WindowPair
     lateness: int
     asked: JoinAsked
 
-    @property
-    def until(self) -> str:
+    def after(self, number: int) -> int:
+        """How long after its pane a row of a side is in time."""
+        return self.pair.later[number] + self.lateness
+
+    def until(self, number: int) -> str:
         """The column that the join goes by."""
-        return WINDOW_UNTIL if self.lateness else WINDOW_TIME
+        return WINDOW_UNTIL if self.after(number) else WINDOW_TIME
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((WINDOW_START, WINDOW_END, WINDOW_TIME, self.until)))
+        own = (self.until(number) for number in (0, 1))
+        return tuple(dict.fromkeys((WINDOW_START, WINDOW_END, WINDOW_TIME, *own)))
 
-    def given_to(self, relation: Relation, pane: Window) -> Relation:
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Those that both sides have, of one meaning."""
+        return self.names if self.pair.later == (0, 0) else self.names[:3]
+
+    def given_to(self, relation: Relation, number: int) -> Relation:
         """The stream with its windows. `*` has them once, not once a side."""
-        spans = {WINDOW_TIME: -1, self.until: self.lateness - 1}
-        made = assigned(relation, pane, self.asked.place, spans)
+        spans = {WINDOW_TIME: -1, self.until(number): self.after(number) - 1}
+        made = assigned(relation, self.pair.panes[number], self.asked.place, spans)
         shown = tuple(column for column in made.columns if column.name not in self.names)
         return replace(made, listed=shown)
 
@@ -144,35 +155,33 @@ class _Side:
     number: int
 
 
-def _left_side(left: Left, pane: Window, moments: _Moments) -> _Side:
-    lifted = left.lifted
+def _left_side(left: Left, moments: _Moments) -> _Side:
+    lifted, until = left.lifted, moments.until(0)
     if lifted is None:
-        relation = moments.given_to(left.relations[0], pane)
-        left = replace(left, relations=(relation,), window=pane)
+        relation = moments.given_to(left.relations[0], 0)
+        left = replace(left, relations=(relation,), window=moments.pair.panes[0])
         scope = left.scope(None)
         time = left.times.columns[0]
-        side = Input(relation.alias, relation.node, moments.until, 0, (), progress=time)
+        side = Input(relation.alias, relation.node, until, 0, (), progress=time)
         return _Side(side, left, lambda name: scope.refer(0, Column(name, "TIMESTAMP")), 0)
     if left.window is not None:  # the joins below have given windows already
 
         def shared(name: str) -> Reference:
-            found = lifted.planned.scope.shared(name)
-            assert found is not None
-            return lifted.lifted(found)
+            return lifted.lifted(lifted.shared(name))
 
         shared(WINDOW_TIME)  # whoever reads the result may ask for it
-        lifted.time = shared(moments.until).column.name
-        return _Side(Input(left.alias, left.node, lifted.time, 0, ()), left, shared, WINDOW)
+        time = lifted.go_by_shared(until)
+        return _Side(Input(left.alias, left.node, time, 0, ()), left, shared, WINDOW)
     number = left.times.in_order[0]
     time = left.go_by(number)
 
     def wrap(select: Select) -> Select:
-        node = moments.given_to(Relation(left.alias, left.alias, select), pane).node
+        node = moments.given_to(Relation(left.alias, left.alias, select), 0).node
         assert isinstance(node, Select)
         return node
 
     lifted.wrap = wrap
-    side = Input(left.alias, left.node, moments.until, 0, (), progress=time)
+    side = Input(left.alias, left.node, until, 0, (), progress=time)
     return _Side(side, left, lambda name: _made(left.alias, name), number)
 
 
@@ -182,20 +191,10 @@ def _made(alias: str, name: str) -> Reference:
 
 
 def _paired(left: Left, windows: Windows, asked: JoinAsked) -> WindowPair:
-    one, other = windows.left, windows.right
     right, place = asked.right, windows.place
-    if left.lifted is not None:
-        one = left.window or one
-        if left.window is None and WINDOW in left.times.columns:
-            raise not_yet("a window over a join of other windows", place)
-    if one is None or other is None:
-        bare = left.name if one is None else right.name
-        raise PlanError(
-            "MS-PLAN-WINDOW",
-            f"one side of the join is in windows, and {bare} is not.",
-            fix=f"Write a WINDOW after {bare}, too, or one for both after ON.",
-            place=place,
-        )
+    if left.lifted is not None and left.window is None and WINDOW in left.times.columns:
+        raise not_yet("a window over a join of other windows", place)
+    one, other = windows_of(left, windows, asked)
     pair = pair_of(one, other, asked.how, (left.name, right.name), place)
     if left.window is not None and pair.panes[0] != left.window:
         # Its rows are there once for each of their windows, and a pair is to come out once.
@@ -211,7 +210,7 @@ def _shared(
     if side.number == WINDOW and of_either(("left", "right"), how, chief) == "left":
         return {}
     merged = {}
-    for name in moments.names:
+    for name in moments.shared:
         one, column = side.column(name), Column(name, "TIMESTAMP")
         text = of_either((one.text, right.text(name)), how, chief)
         reads = {one.text: one.reads, right.text(name): ((1, name),)}
@@ -223,34 +222,8 @@ def _shared(
 
 def _times(side: _Side, pair: WindowPair, how: JoinType, time: str) -> Times:
     left = side.left
-    times = left.times
+    times = left.times.near(side.number)
     if WINDOW not in times.columns:
         times = times.plus(WINDOW, WINDOW_TIME, {side.number: -pair.apart(0)})
     times = times_after(left, how, times.plus(left.number, time, {WINDOW: pair.apart(1)}))
     return Times(times.columns, times.whole | {WINDOW}, times.apart)
-
-
-def _late(asked: JoinAsked) -> LatePolicy:
-    late = asked.late
-    if late.action is LateAction.REASSIGN:
-        raise not_yet(
-            "'late.policy' = 'reassign' of a window join",
-            asked.properties["late.policy"].place,
-            fix="Let windows take rows for longer with 'window.lateness', or use side_output.",
-        )
-    return late
-
-
-def _refuse_other_bounds(asked: JoinAsked) -> None:
-    within = asked.clause.this.args.get("within")
-    given = [item for name, item in asked.properties.items() if name.endswith("_bound")]
-    given += [item for name, item in asked.properties.items() if name == "join.retention"]
-    if within is None and not given:
-        return
-    what, place = ("WITHIN", asked.place) if within else (f"'{given[0].name}'", given[0].place)
-    raise PlanError(
-        "MS-PLAN-WITHIN",
-        f"the join has a WINDOW and {what}.",
-        fix="Leave one of the two out; a predicate of ON may bound the times inside a window.",
-        place=place,
-    )

@@ -9,7 +9,9 @@ from sqlglot import exp
 from millstream.errors import Place, PlanError
 from millstream.plan.joins.kinds import JoinKind
 from millstream.plan.names.windows import window_of
+from millstream.plan.nodes import Reference
 from millstream.plan.refuse import place_of
+from millstream.plan.tables.versioned import Table
 from millstream.sql.text import SourceText
 from millstream.temporal import Window
 
@@ -24,15 +26,26 @@ class Windows:
     place: Place | None = None
 
 
-def join_windows(tree: exp.Select, for_all: exp.Expr | None, text: SourceText) -> list[Windows]:
-    """`for_all` is a WINDOW that stands for both sides of every join."""
+def join_windows(
+    tree: exp.Select,
+    for_all: exp.Expr | None,
+    tables: list[Table | Reference | None],
+    text: SourceText,
+) -> list[Windows]:
+    """`for_all` is a WINDOW that stands for both sides of every join of streams; `tables` are what
+    is joined, where it is a table."""
     window = window_of(for_all, text) if for_all else None
     first = tree.args["from_"].this.args.get("stream_window")
     found: list[Windows] = []
     left = window_of(first, text) if first else None
+    begun = False  # has the first join of streams been met?
     joins: list[exp.Join] = tree.args["joins"]
-    for number, join in enumerate(joins):
+    for join, table in zip(joins, tables, strict=True):
         side = join.this.args.get("stream_window")
+        if isinstance(table, Reference):
+            _refuse_window(side, "a table has no event time that windows could go by", text)
+            found.append(Windows(JoinKind.LOOKUP))
+            continue
         if for_all and (side or first):
             raise PlanError(
                 "MS-PLAN-WINDOW",
@@ -41,23 +54,29 @@ def join_windows(tree: exp.Select, for_all: exp.Expr | None, text: SourceText) -
                 place=place_of(for_all, text),
             )
         if join.this.args.get("version"):
-            _refuse_window(side or (first if number == 0 else None), text)
+            _refuse_window(side or (None if begun else first), _TEMPORAL, text)
             found.append(Windows(JoinKind.TEMPORAL))
-        elif side or window or (number == 0 and left):
+        elif side or window or (left and not begun):
             right = window_of(side, text) if side else window
-            one = window or (left if number == 0 else None)
+            one = window or (None if begun else left)
             place = place_of(for_all or side or first, text)
             found.append(Windows(JoinKind.WINDOW, one, right, place))
         else:
             found.append(Windows(JoinKind.INTERVAL))
+        begun = True
+    if begun and not any(each.kind is JoinKind.WINDOW for each in found):
+        _refuse_window(for_all, _TEMPORAL, text)
     return found
 
 
-def _refuse_window(side: exp.Expr | None, text: SourceText) -> None:
+_TEMPORAL = "a temporal join goes by the time of its rows, not by windows"
+
+
+def _refuse_window(side: exp.Expr | None, why: str, text: SourceText) -> None:
     if side is not None:
         raise PlanError(
             "MS-PLAN-WINDOW",
-            "a temporal join goes by the time of its rows, not by windows.",
+            f"{why}.",
             fix="Leave WINDOW out, or join in windows in a query around this one.",
             place=place_of(side, text),
         )

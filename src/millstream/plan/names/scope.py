@@ -65,6 +65,7 @@ class Merged:
     column: Column
     origin: tuple[int, str] | None = None
     last: bool | None = False  # does `*` have it after all others? None: not at all
+    unknown: str = ""  # why nobody may read it, if so
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,14 @@ class Scope:
     def shared(self, name: str) -> Reference | None:
         """The column of that name which both sides of a join share."""
         found = self.merged.get(name.lower())
-        if found is None:
+        if found is None or found.unknown:
             return None
         return Reference(found.text, 0, 0, found.reads, found.column, False, found.origin)
+
+    def unknown(self, name: str) -> str:
+        """Why a column that both sides share may not be read; empty if there is none."""
+        found = self.merged.get(name.lower())
+        return found.unknown if found else ""
 
     def shared_names(self, *, last: bool) -> tuple[str, ...]:
         """Names of shared columns, in lower case: those first in `*`, or those last."""
@@ -133,6 +139,13 @@ class Scope:
             known = self.refer(number, found)
             return replace(known, start=start, end=end, has_fields=len(names) > 1)
         place = place_of(column, self.text)
+        if not owners and (why := self.unknown(names[0])):
+            raise PlanError(
+                "MS-PLAN-WINDOW-COLUMN",
+                f"{names[0]} is not known: {why}.",
+                fix="Write EMIT FINAL.",
+                place=place,
+            )
         if owners:
             raise _ambiguous(names[0], [self.relations[number] for number, _ in owners], place)
         raise self._unknown(names, place)

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from millstream.errors import Place, PlanError
+from millstream.plan.facts.holds import lag_of
 from millstream.plan.joins.window_pairs import chief_of, of_either
 from millstream.plan.names.names import quote, same
 from millstream.plan.nodes import (
@@ -21,7 +22,9 @@ from millstream.plan.nodes import (
     Output,
     RowsOver,
     Select,
+    SessionJoin,
     Source,
+    TableJoin,
     TopN,
 )
 from millstream.plan.refuse import not_yet
@@ -43,19 +46,23 @@ def _of_window(node: Select) -> bool:
     """Could the time of a window's result be carried up to here?"""
     if any(same(column.name, WINDOW_TIME) for column in node.columns):
         return False
-    below = node.input
+    below, found = node.input, False
     match below:
         case Select():
-            return below.time is None and _of_window(below)
+            found = below.time is None and _of_window(below)
         case IntervalJoin():
-            return below.windows is not None
+            found = below.windows is not None
+        case SessionJoin():
+            found = below.emit is Emit.FINAL
+        case TableJoin():
+            found = time_of(below.left.node) == WINDOW_TIME
         case Aggregate():
-            return below.window is not None and not below.window.wall_clock
+            found = below.window is not None and not below.window.wall_clock
         case TopN():
-            return below.emit is Emit.FINAL and below.input.time == WINDOW_TIME
+            found = below.emit is Emit.FINAL and below.input.time == WINDOW_TIME
         case Deduplicate() | RowsOver():
-            return below.input.time == WINDOW_TIME
-    return False
+            found = below.input.time == WINDOW_TIME
+    return found
 
 
 def system_column(node: Source | Select, name: str) -> Column | None:
@@ -98,6 +105,13 @@ def _with_window_time(node: Select) -> Select:
         text = f"{quote(node.alias)}.{WINDOW_TIME}" if node.alias else WINDOW_TIME
     elif isinstance(below, IntervalJoin):
         below, text = _showing_window_time(below)
+    elif isinstance(below, TableJoin):
+        text = f"{quote(below.left.alias)}.{WINDOW_TIME}"
+        stream = with_hidden(below.left.node, {WINDOW_TIME})
+        side = replace(below.left, node=stream, time=WINDOW_TIME, delay=lag_of(stream))
+        if WINDOW_TIME not in side.used:
+            side = replace(side, used=(*side.used, WINDOW_TIME))
+        below = replace(below, left=side)
     elif isinstance(below, TopN | Deduplicate | RowsOver) and WINDOW_TIME not in below.input.used:
         used = (*below.input.used, WINDOW_TIME)
         below = replace(below, input=replace(below.input, used=used))

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.errors import Place, PlanError
-from millstream.plan.nodes import Aggregate, IntervalJoin, JoinType, Select, Source, TopN
+from millstream.plan.nodes import (
+    Aggregate,
+    IntervalJoin,
+    JoinType,
+    RegularJoin,
+    Select,
+    SessionJoin,
+    Source,
+    TopN,
+)
 from millstream.plan.walk import bottom_of, operators_of, retracts
 from millstream.sql.statements import Property
 from millstream.temporal import LateAction, LatePolicy
+
+A_BOUNDED_JOIN = "a join by event time"
 
 
 def needs_time(name: str, node: Source | Select, time: str | None, place: Place | None) -> str:
@@ -25,10 +36,17 @@ def needs_time(name: str, node: Source | Select, time: str | None, place: Place 
     elif isinstance(node.input, IntervalJoin) and node.input.how is JoinType.FULL:
         cause = "a FULL JOIN pads either side, so its rows have no event time."
         fix = "Join with LEFT or RIGHT."
+    elif isinstance(below := bottom_of(node), SessionJoin):
+        cause = f"{name} joins sessions as they meet, so its rows have no event time."
+        fix = f"Write EMIT FINAL in the query of {name}."
+    elif isinstance(below, RegularJoin) and (below.retracts or below.ttl is None):
+        back = "takes pairs back" if below.retracts else "joins rows however old they are"
+        cause = f"{name} {back}, so its rows have no event time."
+        fix = f"Give the join in the query of {name} a time bound, or a WINDOW."
     elif operators_of(node) and retracts(node):
         cause = f"{name} takes rows back at any time, so its rows have no event time."
         fix = f"Give the query of {name} a WINDOW."
-    elif not isinstance(below := bottom_of(node), Source) or below.time is not None:
+    elif not isinstance(below, Source) or below.time is not None:
         cause = f"{name} does not carry the event time of its input."
         fix = "Select the event-time column there, unchanged; it may have another name."
     else:
@@ -55,10 +73,15 @@ def refuse_changes(node: Source | Select, name: str, operator: str, place: Place
     """Refuse a stream that takes rows back."""
     if not retracts(node):
         return
+    fix = f"Write EMIT FINAL in the query of {name}, with a WINDOW and no 'window.lateness'"
+    if isinstance(bottom_of(node), RegularJoin):
+        fix = f"Give the join in the query of {name} a time bound, or a WINDOW"
+    if operator == A_BOUNDED_JOIN:
+        fix += ", or join without a bound and with 'state.ttl' = 'forever'"
     raise PlanError(
         "MS-PLAN-RETRACT",
         f"{name} takes rows back, and {operator} cannot follow that.",
-        fix=f"Write EMIT FINAL in the query of {name}, with a WINDOW and no 'window.lateness'.",
+        fix=f"{fix}.",
         place=place,
     )
 

@@ -23,12 +23,12 @@ _EXAMPLES = {
 _WORDS = {"SIZE": "size", "SLIDE": "slide", "GAP": "gap", "OFFSET": "offset"}
 
 
-def window_clause(tree: exp.Select, text: SourceText) -> exp.Expr | None:
-    """The query's WINDOW clause, wherever it stands."""
+def window_clause(tree: exp.Select, text: SourceText, *, joins: bool) -> exp.Expr | None:
+    """The query's WINDOW clause, wherever it stands; `joins` says that it joins streams."""
     of_query: exp.Expr | None = tree.args.get("stream_window")
     from_ = tree.args.get("from_")
     of_table: exp.Expr | None = from_.this.args.get("stream_window") if from_ else None
-    if tree.args.get("joins"):  # a window a side is for the join
+    if joins:  # a window a side is for the join
         return of_query
     if of_query and of_table:
         raise PlanError(

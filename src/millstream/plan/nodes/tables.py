@@ -34,13 +34,18 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Broadcast:
-    """A table that every worker holds whole. Without an interval and not watched, it is read once,
-    when the job starts; `millstream refresh` asks for a new version at any time."""
+    """A table that every worker holds whole. Unless it is refreshed, it is read once, when the job
+    starts."""
 
     interval: int | None = None
     watch: bool = False  # read anew when its files change
+    command: bool = False  # read anew when `millstream refresh` asks for it, as the others are
     max_rows: int = 5_000_000
     max_bytes: int = 512 * 2**20
+
+    @property
+    def refreshed(self) -> bool:
+        return self.interval is not None or self.watch or self.command
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Reference:
     connector: str  # file, memory; postgresql, sqlite
     options: tuple[tuple[str, str], ...]
     access: Lookup | Broadcast
+    dead_letter: str | None = None  # the sink of rows that it could not be asked for
     place: Place | None = field(default=None, compare=False)
 
     def option(self, name: str, default: str = "") -> str:

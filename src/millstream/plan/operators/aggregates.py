@@ -30,6 +30,7 @@ from millstream.plan.nodes import (
     Aggregate,
     Column,
     Select,
+    SessionJoin,
 )
 from millstream.plan.operators.calls import GROWING, RETRACTABLE, Calls
 from millstream.plan.operators.group_by import keys_of
@@ -205,5 +206,7 @@ def _bare(key: exp.Expr, base: Base) -> Reference | None:
 
 
 def _of_sessions(base: Base) -> bool:
-    windows = [node.window for node in operators_of(base.node) if isinstance(node, Aggregate)]
-    return any(window and window.kind is WindowKind.SESSION for window in windows)
+    operators = operators_of(base.node)
+    windows = [node.window for node in operators if isinstance(node, Aggregate)]
+    joined = any(isinstance(node, SessionJoin) for node in operators)
+    return joined or any(window and window.kind is WindowKind.SESSION for window in windows)

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from millstream.plan.nodes import Join, Key
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, IntervalJoin, Join, Key
 from millstream.spark.inputs import Field
 from millstream.spark.joins.sides import Side, Sides
 from millstream.spark.operated import LateInput
@@ -56,6 +56,16 @@ def shown_as(node: Join, sides: Sides) -> tuple[Column, ...]:
 
 
 def late_of(node: Join, sides: Sides) -> tuple[LateInput, ...]:
+    """Late rows come out as they came: without the columns of a window."""
     if node.late.action is not LateAction.SIDE_OUTPUT:
         return ()
-    return tuple(LateInput(side.packing.name, side.fields) for side in (sides.left, sides.right))
+    made = _WINDOW if isinstance(node, IntervalJoin) and node.windows else ()
+    return tuple(
+        LateInput(
+            side.packing.name, tuple(field for field in side.fields if field.name not in made)
+        )
+        for side in (sides.left, sides.right)
+    )
+
+
+_WINDOW = (WINDOW_START, WINDOW_END, WINDOW_TIME)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, TimestampType
 
-from millstream.plan.nodes import Compare, Input, IntervalJoin, Join, Logic, Predicate, TemporalJoin
+from millstream.plan.nodes import (
+    Compare,
+    Input,
+    IntervalJoin,
+    Join,
+    JoinType,
+    Logic,
+    Predicate,
+    RegularJoin,
+    TemporalJoin,
+)
 from millstream.spark.inputs import Field, beside, fields_of, packing_of, time_of, wired_as
 from millstream.spark.packets import GROUP, HASH, TIME, Packing
 from millstream.spark.stateless import Flow, guarded
 from millstream.spark.wire import as_hash, common_type, comparable, hashes_to_itself
+from millstream.temporal import LateAction
 
 FLAG = "_flag"  # of a version: it ends its key's
 
@@ -45,7 +56,7 @@ def prepare(
     across: Predicate | None = None
     wheres: tuple[str | None, str | None] = (None, None)
     flags = (None, node.deletes if isinstance(node, TemporalJoin) else None)
-    if isinstance(node, IntervalJoin):
+    if isinstance(node, IntervalJoin | RegularJoin):
         across = _numbered(node.across, compares) if node.across and not node.only_spark else None
         wheres = (node.left_where, node.right_where)
     pairs = [(key.left, key.right) for key in node.keys]
@@ -54,6 +65,7 @@ def prepare(
         spark, node, flows, [(c.left, c.right) for c in compares], "A predicate of the join"
     )
     is_hash = len(pairs) == 1 and hashes_to_itself(keys[0][2])
+    salts = _salts(node, groups)
     made = [
         _side(
             number,
@@ -74,10 +86,28 @@ def prepare(
             key_is_hash=is_hash,
             groups=groups,
             clocked=clocked,
+            salt=salts[number],
+            aside=node.late.action is LateAction.SIDE_OUTPUT,
         )
         for number, side in enumerate((node.left, node.right))
     ]
     return Sides(made[0], made[1], across, is_hash)
+
+
+@dataclass(frozen=True, slots=True)
+class Salt:
+    """Over how many groups the rows of a key are spread, and in how many a row is held."""
+
+    spread: int = 1
+    copies: int = 1
+
+
+def _salts(node: Join, groups: int) -> tuple[Salt, Salt]:
+    """One side is spread over groups; the other, each of whose rows must meet all of that one, is
+    held in all of them. It is a side whose rows do not come out alone."""
+    count = min(node.salt, groups) if isinstance(node, IntervalJoin | TemporalJoin) else 1
+    spread, held = Salt(spread=count), Salt(copies=count)
+    return (held, spread) if node.how is JoinType.RIGHT else (spread, held)
 
 
 def _numbered(predicate: Predicate, found: list[Compare]) -> Predicate:
@@ -120,6 +150,8 @@ def _side(
     key_is_hash: bool,
     groups: int,
     clocked: bool,
+    salt: Salt,
+    aside: bool,
 ) -> Side:
     letter = "lr"[number]
     frame = rows.frame.alias(side.alias)
@@ -132,8 +164,11 @@ def _side(
     key_hash = as_hash(wired[0]) if key_is_hash else hashed
     # Rows that match nothing are spread by time: were they one group, NULL keys would make it hot.
     group = F.pmod(F.when(matchable, hashed).otherwise(F.xxhash64(event_time)), F.lit(groups))
-
     fields = fields_of(side, rows, letter)
+    if salt.spread > 1:
+        content = F.xxhash64(F.unix_micros(event_time), *(_hashable(each) for each in fields))
+        group = F.pmod(group + F.pmod(content, F.lit(salt.spread)), F.lit(groups))
+
     columns = [
         group.cast("int").alias(GROUP),
         F.unix_micros(event_time).alias(TIME),
@@ -154,9 +189,16 @@ def _side(
     else:
         key_names = tuple(f"{letter}k{i}" for i in range(len(wired)))
         columns += [key.alias(name) for key, name in zip(wired, key_names, strict=True)]
-    packing = packing_of(number, side, rows, groups, clocked)
+    packing = replace(
+        packing_of(number, side, rows, groups, clocked), copies=salt.copies, keeps_progress=aside
+    )
     columns += beside(side, rows, clocked)
     return Side(frame.select(*columns), packing, fields, key_names, hash_from)
+
+
+def _hashable(field: Field) -> Column:
+    """Spark hashes no maps; as they travel they are lists."""
+    return F.hash(wired_as(field))
 
 
 def _held_as(

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.declare import source_from
-from millstream.plan.names.names import nearest, quote, same
+from millstream.plan.names.names import quote
 from millstream.plan.nodes import Source
+from millstream.plan.tables.references import column_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import CreateTable
 
-_OF_OTHER_TABLES = ("lookup.", "refresh.")
+_OF_OTHER_TABLES = ("lookup.", "refresh.", "broadcast.", "table.mode")
+_DATABASES = ("jdbc", "postgresql", "sqlite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +44,18 @@ def table_of(statement: CreateTable) -> Table:
                 fix="Leave it out.",
                 place=item.place,
             )
+    connector = properties.get("connector")
+    if connector is not None and connector.value.lower() in _DATABASES:
+        raise PlanError(
+            "MS-PLAN-TABLE",
+            f"the table {statement.name} has versions, which come as a stream, and "
+            f"'{connector.value}' has rows as they are now.",
+            fix="Leave WATERMARK and 'changelog.op' out: rows are then looked up as they are.",
+            place=connector.value_place,
+        )
     given = properties.pop("changelog.op", None)
     return Table(
         source_from(statement, properties),
-        tuple(_column(name, statement) for name in statement.primary_key),
-        _column(given.value, statement, "'changelog.op'") if given else None,
+        tuple(column_of(name, statement) for name in statement.primary_key),
+        column_of(given.value, statement, "'changelog.op'") if given else None,
     )
-
-
-def _column(name: str, statement: CreateTable, what: str = "the primary key") -> str:
-    known = [column.name for column in statement.columns]
-    found = next((column for column in known if same(column, name)), None)
-    if found is None:
-        raise PlanError(
-            "MS-PLAN-UNKNOWN-COLUMN",
-            f"{statement.name} has no column {name}, which {what} names.",
-            fix=nearest(name, known),
-            place=statement.place,
-        )
-    return found

@@ -1,0 +1,1 @@
+"""Tables that are asked key by key: a cache, questions in batches, retries. No Spark."""

@@ -1,0 +1,83 @@
+"""What PostgreSQL's catalog says of a table: how it is spelt and of which types it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from millstream.connectors.lookup.failures import find_name, not_found
+from millstream.connectors.lookup.postgresql.connect import Connection
+from millstream.connectors.lookup.spec import LookupSpec
+
+# Tables, partitioned ones, views, materialized views, foreign tables.
+_TABLES = """
+SELECT n.nspname, c.relname
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND CASE WHEN %(schema)s::text IS NULL
+    THEN pg_catalog.pg_table_is_visible(c.oid)
+      AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+    ELSE lower(n.nspname) = lower(%(schema)s::text) END
+ORDER BY n.nspname = %(schema)s::text
+"""
+# A domain is read as what it is made of.
+_COLUMNS = """
+SELECT a.attname, coalesce(b.typname, t.typname), pg_catalog.format_type(a.atttypid, a.atttypmod),
+  coalesce(l.collisdeterministic, true)
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype
+LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
+WHERE n.nspname = %s AND c.relname = %s
+"""
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the database."""
+
+    name: str
+    type: str  # by the catalog's name: int4, varchar
+    text: str  # the type as SQL has it: character varying(20)
+    exact: bool  # texts are equal only if their bytes are
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    schema: str
+    name: str
+    columns: dict[str, Column]  # by the names that the job has for them
+
+
+def describe(spec: LookupSpec, connection: Connection) -> Table:
+    schema, name = _parts(spec.name)
+    found = connection.execute(_TABLES, {"schema": schema}).fetchall()
+    # The last one counts: a schema that is spelt just so.
+    by_name = {str(table): str(place) for place, table in found}
+    if name is None:
+        raise not_found(spec, "table", spec.name, by_name)
+    table = find_name(spec, "table", name, by_name)
+    rows = connection.execute(_COLUMNS, (by_name[table], table)).fetchall()
+    known = {str(row[0]): Column(*row) for row in rows}
+    wanted = [*spec.read, *(condition.column for condition in spec.conditions)]
+    columns = {each: known[find_name(spec, "column", each, known)] for each in wanted}
+    return Table(by_name[table], table, columns)
+
+
+def quoted(*names: str) -> sql.Identifier:
+    """A name in a statement with parameters, where psycopg would take %s for one."""
+    return sql.Identifier(*(name.replace("%", "%%") for name in names))
+
+
+def _parts(text: str) -> tuple[str | None, str | None]:
+    """Schema and table of a name as SQL writes it: crm.customers, "Odd.Name"."""
+    parts = [quoted.replace('""', '"') or plain for quoted, plain in _PART.findall(text)]
+    whole = re.fullmatch(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))?", text)
+    if whole is None:
+        return None, None
+    return (parts[0], parts[1]) if len(parts) == 2 else (None, parts[0])

@@ -1,0 +1,41 @@
+"""What a lookup is: a table of a database, its keys, and how it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from millstream.plan.nodes import Condition, Lookup
+
+
+@dataclass(frozen=True, slots=True)
+class LookupSpec:
+    """Picklable, hashable. The options may hold a password, so no text shows them."""
+
+    table: str  # its name in the job
+    connector: str  # postgresql, sqlite
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]  # what is read; keys may be among them
+    schema: pa.Schema  # of keys and columns, as CREATE TABLE declares them
+    conditions: tuple[Condition, ...] = ()  # the database decides them
+    access: Lookup = field(default_factory=Lookup)
+
+    def option(self, name: str, default: str = "") -> str:
+        return dict(self.options).get(name, default)
+
+    @property
+    def name(self) -> str:
+        """The table's name in the database."""
+        return self.option("table", self.table)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """What a question reads: the keys, to know whose rows they are, and the other columns."""
+        return *self.keys, *(name for name in self.columns if name not in self.keys)
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that one question may take."""
+        return self.access.timeout / 1e6

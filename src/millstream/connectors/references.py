@@ -1,0 +1,95 @@
+"""Reading a reference table whole: from files, or from a database."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import cast
+
+import pyarrow as pa
+from pyarrow import fs
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from millstream.connectors.paths import filesystem, resolve
+from millstream.errors import PlanError, RunError
+from millstream.plan.nodes import Broadcast, Reference
+
+_FILE_OPTIONS = {"delimiter": "sep", "timestamp.format": "timestampFormat"}
+
+
+def read_files(spark: SparkSession, table: Reference, base: Path) -> pa.Table:
+    form = table.option("format", "json").lower()
+    schema = ", ".join(f"`{column.name}` {column.type}" for column in table.columns)
+    reader = spark.read.format(form).schema(schema).option("mode", "FAILFAST")
+    if form == "csv":
+        reader = reader.options(header=table.option("header", "true"), enforceSchema="false")
+    for name, spark_name in _FILE_OPTIONS.items():
+        if table.option(name):
+            reader = reader.option(spark_name, table.option(name))
+    assert isinstance(table.access, Broadcast)
+    rows = reader.load(_path(table, base)).limit(table.access.max_rows + 1)
+    try:
+        return rows.toArrow()
+    except PySparkException as error:
+        told = str(error).split("\n", maxsplit=1)[0].split(" SQLSTATE:")[0]
+        raise RunError(
+            "MS-RUN-TABLE",
+            f"table {table.name} could not be read: {told}",
+            fix="Mend its files, or the columns of CREATE TABLE.",
+        ) from None
+
+
+def read_database(table: Reference, options: tuple[tuple[str, str], ...]) -> pa.Table:
+    from millstream.connectors.lookup.spec import LookupSpec
+    from millstream.connectors.lookup.stores import read_whole
+
+    assert isinstance(table.access, Broadcast)
+    names = tuple(column.name for column in table.columns)
+    ddl = ", ".join(f"`{column.name}` {column.type}" for column in table.columns)
+    schema = to_arrow_schema(cast("StructType", StructType.fromDDL(ddl)), timezone="UTC")
+    keys = table.primary_key or names[:1]
+    spec = LookupSpec(table.name, table.connector, options, keys, names, schema)
+    return read_whole(spec, table.access.max_rows + 1).select(list(names))
+
+
+def files_digest(table: Reference, base: Path) -> str:
+    """Tells whether any file has changed."""
+    system, root = filesystem(_path(table, base))
+    (info,) = system.get_file_info([root])
+    if info.type is fs.FileType.NotFound:
+        raise PlanError(
+            "MS-PLAN-NO-PATH",
+            f"table {table.name} reads {root}, which does not exist.",
+            fix="Make it, or mend 'path'.",
+            place=table.place,
+        )
+    found = [info]
+    if info.type is fs.FileType.Directory:
+        found = system.get_file_info(fs.FileSelector(root, recursive=True))
+    said = sorted(f"{each.path} {each.size} {each.mtime_ns}" for each in found if each.is_file)
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()
+
+
+def _path(table: Reference, base: Path) -> str:
+    return resolve(table.option("path"), base)
+
+
+def refuse_large(table: Reference, rows: pa.Table) -> None:
+    """A table is held by every worker, so it has a limit."""
+    access = table.access
+    assert isinstance(access, Broadcast)
+    if rows.num_rows > access.max_rows:
+        what, limit = f"more than {access.max_rows:,} rows", "'broadcast.max_rows'"
+    elif rows.nbytes > access.max_bytes:
+        what, limit = f"{rows.nbytes:,} bytes", "'broadcast.max_bytes'"
+    else:
+        return
+    raise RunError(
+        "MS-RUN-TABLE-LARGE",
+        f"table {table.name} has {what}, too many for every worker to hold.",
+        fix="Ask a database by key (a table with 'connector' = 'postgresql'), or make it a stream "
+        f"of versions with a WATERMARK, joined FOR SYSTEM_TIME AS OF; or raise {limit}.",
+    )

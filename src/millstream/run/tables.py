@@ -1,0 +1,140 @@
+"""The reference tables of a job: read when it starts, read anew as each of them asks.
+
+<checkpoint>/tables/<table>/   its versions (connectors/versions)
+                     refresh   there when a person has asked for a new version
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from millstream.connectors.paths import resolve
+from millstream.connectors.references import files_digest, read_database, read_files, refuse_large
+from millstream.connectors.versions import NOTICE, Version, Versions
+from millstream.errors import MillstreamError, StateError
+from millstream.kernels.table_join import HeldTable
+from millstream.plan.nodes import Broadcast, Reference
+from millstream.spark.tables.join import SINCE, UNTIL
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+
+FOLDER = "tables"
+_ASKED = "refresh"
+_WATCH = 1_000_000  # a look at the files a second is enough
+
+
+def _wall_clock() -> int:
+    return time.time_ns() // 1000
+
+
+def ask_for(checkpoint: Path, table: str) -> None:
+    """Ask the job that runs from a checkpoint to read a table anew."""
+    folder = checkpoint / FOLDER / table
+    if not folder.is_dir():
+        raise StateError(
+            "MS-STATE-TABLE",
+            f"no job with the table {table} has run from {checkpoint}.",
+            fix="Start the job first, or name its --checkpoint.",
+        )
+    (folder / _ASKED).touch()
+
+
+@dataclass(slots=True)
+class JobTables:
+    """`read` gives a table's rows in the place of its connector: tests do."""
+
+    spark: SparkSession
+    path: Path
+    base: Path
+    read: Callable[[Reference], pa.Table] | None = None
+    clock: Callable[[], int] = _wall_clock
+    problems: dict[str, MillstreamError] = field(default_factory=dict)  # with tables, for now
+    _held: dict[str, Reference] = field(default_factory=dict)
+    _looked: dict[str, int] = field(default_factory=dict)  # when a table was last looked at
+
+    def open(self, table: Reference) -> None:
+        """Have a version of a table that workers hold: the last one, if nothing has changed."""
+        if isinstance(table.access, Broadcast) and table.name not in self._held:
+            self._held[table.name] = table
+            self._looked[table.name] = self.clock()
+            self.refresh(table, notice=0)
+
+    def refresh(self, table: Reference, notice: int = NOTICE, *, again: bool = False) -> Version:
+        """Read a table; a new version, if it is not what it was."""
+        versions = self.versions(table)
+        files = self.read is None and table.connector == "file"
+        digest = files_digest(table, self.base) if files else ""
+        last = versions.last
+        if last is not None and digest and digest == last.digest and not again:
+            return last
+        rows = self._read(table)
+        refuse_large(table, rows)
+        return versions.publish(rows, self.clock(), digest, notice)
+
+    def beat(self) -> None:
+        """Look whether a table is to be read anew. One that cannot be read stays as it is."""
+        for table in self._held.values():
+            asked = Path(self.folder(table)) / _ASKED
+            again = asked.exists()
+            asked.unlink(missing_ok=True)
+            if not again and not self._due(table):
+                continue
+            try:
+                self.refresh(table, again=again)
+                self.problems.pop(table.name, None)
+            except MillstreamError as error:
+                self.problems[table.name] = error
+
+    def _due(self, table: Reference) -> bool:
+        access, now = table.access, self.clock()
+        assert isinstance(access, Broadcast)
+        every = _WATCH if access.watch else access.interval
+        if every is None or now - self._looked[table.name] < every:
+            return False
+        self._looked[table.name] = now
+        return True
+
+    def _read(self, table: Reference) -> pa.Table:
+        if self.read is not None:
+            return self.read(table)
+        if table.connector == "file":
+            return read_files(self.spark, table, self.base)
+        return read_database(table, self.options(table))
+
+    def versions(self, table: Reference) -> Versions:
+        return Versions(table.name, self.path / table.name)
+
+    # What the compiler asks (spark.tables.join.Tables).
+
+    def folder(self, table: Reference) -> str:
+        return str(self.path / table.name)
+
+    def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (name, resolve(value, self.base) if name == "path" else value)
+            for name, value in table.options
+        )
+
+    def once(self, table: Reference, keys: tuple[str, ...]) -> DataFrame | None:
+        access = table.access
+        assert isinstance(access, Broadcast)
+        if access.refreshed:
+            return None
+        frame = None
+        for version, until in self.versions(table).spans():
+            rows = self.versions(table).rows(version)
+            if not HeldTable(rows, keys).unique:
+                return None
+            marked = self.spark.createDataFrame(rows).select(
+                "*",
+                F.lit(max(version.since, BEGIN_OF_TIME)).alias(SINCE),
+                F.lit(END_OF_TIME if until is None else until).alias(UNTIL),
+            )
+            frame = marked if frame is None else frame.unionByName(marked)
+        return frame

@@ -1,0 +1,221 @@
+"""The session join as a definition: every session is compared with every other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from millstream.kernels.base import Clock
+from millstream.plan.nodes import JoinType
+from millstream.temporal import Emit
+
+Key = tuple[str | None, int | None]
+Out = tuple[int | None, int | None, int, int]  # ids of a left and a right row, start and end
+Bag = Counter[Out]
+
+
+@dataclass(frozen=True)
+class Row:
+    id: int
+    t: int
+    key: Key
+
+
+@dataclass(frozen=True)
+class Join:
+    how: JoinType = JoinType.INNER
+    gap: int = 5
+    emit: Emit = Emit.FINAL
+    lateness: int = 0
+
+
+@dataclass(eq=False)
+class Session:
+    """Rows of one side and key. `low` is its first row's time, but no older than what could be open
+    when that row came: a session that was closed then is not met by it."""
+
+    key: Key
+    rows: list[Row]
+    gap: int
+    low: int
+    closed: bool = False
+
+    @property
+    def first(self) -> int:
+        return min(row.t for row in self.rows)
+
+    @property
+    def end(self) -> int:
+        return max(row.t for row in self.rows) + self.gap
+
+    def touches(self, other: Session) -> bool:
+        """Of one side: are they one session?"""
+        return (
+            self.key == other.key
+            and None not in self.key
+            and self.first <= other.end
+            and other.first <= self.end
+        )
+
+    def meets(self, other: Session) -> bool:
+        return (
+            self.key == other.key
+            and None not in self.key
+            and self.low <= other.end
+            and other.low <= self.end
+        )
+
+
+def sessions_of(rows: Iterable[Row], gap: int, oldest: int = -(10**9)) -> list[Session]:
+    """Rows of one side as sessions; one without a key is a session of its own."""
+    made: list[Session] = []
+    for row in sorted(rows, key=lambda row: row.t):
+        for session in made:
+            if session.key == row.key and None not in row.key and row.t <= session.end:
+                session.rows.append(row)
+                break
+        else:
+            made.append(Session(row.key, [row], gap, max(row.t, oldest)))
+    return made
+
+
+def pairs_of(left: Session, right: Session) -> list[Out]:
+    start, end = min(left.first, right.first), max(left.end, right.end)
+    return [(one.id, two.id, start, end) for one in left.rows for two in right.rows]
+
+
+def alone(side: int, session: Session) -> list[Out]:
+    ids = [(row.id, None) if side == 0 else (None, row.id) for row in session.rows]
+    return [(*both, session.first, session.end) for both in ids]
+
+
+def once(left: Session, rights: Sequence[Session]) -> list[Out]:
+    """Rows of a left session that met some, with the window of the one that ends first."""
+    right = min(rights, key=lambda session: session.end)
+    start, end = min(left.first, right.first), max(left.end, right.end)
+    return [(row.id, None, start, end) for row in left.rows]
+
+
+def final_rows(join: Join, lefts: Iterable[Row], rights: Iterable[Row]) -> Bag:
+    """What has come out at the end of both inputs. How they arrived does not matter."""
+    sides = sessions_of(lefts, join.gap), sessions_of(rights, join.gap)
+    out: Bag = Counter()
+    for left in sides[0]:
+        met = [right for right in sides[1] if left.meets(right)]
+        if join.how is JoinType.SEMI:
+            out.update(once(left, met) if met else [])
+        elif join.how is not JoinType.ANTI:
+            for right in met:
+                out.update(pairs_of(left, right))
+        if join.how.keeps_left and not met:
+            out.update(alone(0, left))
+    for right in sides[1]:
+        if join.how.keeps_right and not any(left.meets(right) for left in sides[0]):
+            out.update(alone(1, right))
+    return out
+
+
+@dataclass
+class Stepwise:
+    """What comes out of each batch, and what is held after it."""
+
+    join: Join
+    sessions: tuple[list[Session], list[Session]] = field(default_factory=lambda: ([], []))
+    late: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
+    told: set[tuple[int | None, int | None]] = field(default_factory=set)
+
+    def step(self, lefts: Iterable[Row], rights: Iterable[Row], clock: Clock) -> Bag:
+        out: list[Out] = []
+        for side, rows in enumerate((lefts, rights)):
+            out += self._arrive(side, list(rows), clock.before)
+        at_once = self.join.emit is Emit.CHANGES
+        if at_once:
+            out += self._tell()
+        closing: tuple[list[Session], list[Session]] = ([], [])
+        for side, sessions in enumerate(self.sessions):
+            for session in sessions:
+                if not session.closed and session.end + self.join.lateness < clock.after:
+                    session.closed = True
+                    closing[side].append(session)
+        if not at_once:
+            out += self._tell()
+        for side, keeps in enumerate((self.join.how.keeps_left, self.join.how.keeps_right)):
+            for session in closing[side]:
+                if keeps and not self._met(side, session):
+                    out += alone(side, session)
+        self._let_go()
+        fresh = Counter(row for row in out if row[:2] not in self.told)
+        self.told.update(row[:2] for row in out)
+        return fresh
+
+    def _arrive(self, side: int, rows: list[Row], before: int) -> list[Out]:
+        open_from = before - self.join.lateness
+        mine = self.sessions[side]
+        late: list[Row] = []
+        fragments: list[Session] = []
+        for fragment in sessions_of(rows, self.join.gap, open_from - self.join.gap):
+            touched = [one for one in mine if one.touches(fragment) and not one.closed]
+            if fragment.end < open_from and not touched:
+                late += fragment.rows
+            else:
+                fragments.append(fragment)
+        self.late[side][:] = late
+        out: list[Out] = []
+        for fragment in fragments:
+            if None in fragment.key:  # it meets none, and that is known at once
+                keeps = (self.join.how.keeps_left, self.join.how.keeps_right)[side]
+                out += alone(side, fragment) if keeps else []
+                continue
+            touched = [one for one in mine if one.touches(fragment) and not one.closed]
+            for one in touched:
+                fragment.rows += one.rows
+                fragment.low = min(fragment.low, one.low)
+                mine.remove(one)
+            mine.append(fragment)
+        return out
+
+    def _met(self, side: int, session: Session) -> list[Session]:
+        return [other for other in self.sessions[1 - side] if session.meets(other)]
+
+    def _tell(self) -> list[Out]:
+        """Rows of sessions that met; some of them came out before."""
+        out: list[Out] = []
+        if self.join.how is JoinType.ANTI:
+            return out
+        final = self.join.emit is Emit.FINAL
+        for left in self.sessions[0]:
+            met = self._met(0, left)
+            if final:
+                met = [right for right in met if left.closed and right.closed]
+            if self.join.how is JoinType.SEMI:
+                out += once(left, met) if met else []
+            else:
+                out += [pair for right in met for pair in pairs_of(left, right)]
+        return out
+
+    def _let_go(self) -> None:
+        """Sessions that are closed go, unless one that they met is open, or a left one of a SEMI
+        join still waits for it."""
+        held: list[list[Session]] = [[], []]
+        for side, sessions in enumerate(self.sessions):
+            for session in sessions:
+                waits = any(not other.closed for other in self._met(side, session))
+                if side == 0 and self.join.how.left_only:
+                    closed = any(other.closed for other in self._met(side, session))
+                    final_semi = self.join.how is JoinType.SEMI and self.join.emit is Emit.FINAL
+                    waits = waits and final_semi and not closed
+                if not session.closed or waits:
+                    held[side].append(session)
+        for sessions, kept in zip(self.sessions, held, strict=True):
+            sessions[:] = kept
+
+    def held(self, side: int) -> int:
+        """How many rows are held."""
+        if not self.join.how.left_only:
+            return sum(len(session.rows) for session in self.sessions[side])
+        if side == 1:
+            return 0
+        at_once = self.join.how is JoinType.ANTI or self.join.emit is Emit.CHANGES
+        waiting = [one for one in self.sessions[0] if not (at_once and self._met(0, one))]
+        return sum(len(session.rows) for session in waiting)

@@ -1,0 +1,494 @@
+"""The regular join by example, and the host that its tests share."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
+
+import polars as pl
+import pytest
+from tests.kernels.host import check_account
+from tests.kernels.regular_join_oracle import Change, Join, Row, Weights
+
+from millstream.errors import StateError
+from millstream.kernels import index
+from millstream.kernels import rows as cache
+from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock, StepResult
+from millstream.kernels.memory import MemoryState
+from millstream.kernels.regular_join import COUNTS, RegularJoin, RegularJoinSpec
+from millstream.plan.nodes import Compare, JoinType, Predicate
+from millstream.temporal import (
+    BEGIN_OF_TIME,
+    END_OF_TIME,
+    LateAction,
+    LatePolicy,
+    OnLimit,
+    StateLimit,
+)
+
+Hash = Callable[[Row], int]
+BOTH = (True, True)
+
+
+def own_hash(row: Row) -> int:
+    return hash(row.key)
+
+
+def integer_key(row: Row) -> int:
+    return cast("int", row.key[1])
+
+
+def colliding_hash(row: Row) -> int:
+    return len(str(row.key)) % 2
+
+
+def spec_of(
+    join: Join,
+    over_changes: tuple[bool, bool] = (False, False),
+    across: Predicate | None = None,
+    **more: object,
+) -> RegularJoinSpec:
+    return RegularJoinSpec(
+        join.how, ("l_k1", "l_k2"), ("r_k1", "r_k2"), ("l_id", "l_x"), ("r_id", "r_x"),
+        join.ttl, over_changes, across, **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def frame_of(
+    changes: Sequence[Change], side: int, hashing: Hash, retracts: bool, updates: bool = False
+) -> pl.DataFrame:
+    """`updates`: changes are told as old and new values, not as rows that come and go."""
+    one = "lr"[side]
+    plus, minus = (AFTER, BEFORE) if updates else (INSERT, DELETE)
+    frame = pl.DataFrame(
+        [
+            (
+                c.t, *c.row.key, c.row.x, c.row.id,
+                None if None in c.row.key else hashing(c.row),
+                plus if c.weight > 0 else minus,
+            )
+            for c in changes
+        ],
+        schema={
+            "_t": pl.Int64,
+            f"{one}_k1": pl.String,
+            f"{one}_k2": pl.Int64,
+            f"{one}_x": pl.Float64,
+            f"{one}_id": pl.Int64,
+            "_h": pl.Int64,
+            "_op": pl.Int8,
+        },
+        orient="row",
+    )  # fmt: skip
+    return frame if retracts else frame.drop("_op")
+
+
+@dataclass
+class Host:
+    """Watermark: the least over the sides of the greatest time seen less the side's delay."""
+
+    types: ClassVar[Mapping[str, Any]] = {
+        "l_id": pl.Int64, "l_x": pl.Float64, "r_id": pl.Int64, "r_x": pl.Float64,
+    }  # fmt: skip
+
+    join: RegularJoin
+    delays: tuple[int, int] = (0, 0)
+    hashing: Hash = own_hash
+    trouble: random.Random | None = None  # decides when caches are lost and batches are retried
+    state: MemoryState = field(default_factory=MemoryState)
+    tops: list[int] = field(default_factory=lambda: [BEGIN_OF_TIME, BEGIN_OF_TIME])
+    clock: Clock = field(default_factory=lambda: Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
+    last: StepResult = field(default_factory=StepResult)
+
+    def feed(
+        self, lefts: Sequence[Change] = (), rights: Sequence[Change] = (), end: bool = False
+    ) -> Weights:
+        inputs = {}
+        for side, came in enumerate((lefts, rights)):
+            self.tops[side] = max([self.tops[side], *(change.t for change in came)])
+            if came or self._sometimes():  # an empty frame and none must mean the same
+                retracts = self.join.spec.over_changes[side]
+                inputs[side] = frame_of(came, side, self.hashing, retracts, self._sometimes())
+        marks = [
+            BEGIN_OF_TIME if top == BEGIN_OF_TIME else top - delay
+            for top, delay in zip(self.tops, self.delays, strict=True)
+        ]
+        after = END_OF_TIME if end else max(self.clock.after, min(marks))
+        self.clock = Clock(self.clock.after, after)
+        if self._sometimes():
+            self._failed_attempt(inputs)
+        if self._sometimes():
+            cache.forget_all()
+        before = self.state.copy() if self._sometimes() else None
+        self.last = self.join.step(self.state, inputs, self.clock)
+        check_account(self.last)
+        if before is not None:  # the batch again, from where it began
+            again = self.join.step(before, inputs, self.clock)
+            assert again.counts == self.last.counts
+            assert self._weights(again) == self._weights(self.last)
+            self.state = before
+        return self._weights(self.last)
+
+    def finish(self) -> Weights:
+        return self.feed(end=True)
+
+    def _failed_attempt(self, inputs: dict[int, pl.DataFrame]) -> None:
+        """The batch was run, perhaps in part and with other rows, and its writes were not kept."""
+        assert self.trouble
+        other = {
+            side: frame.sample(fraction=self.trouble.random(), seed=self.trouble.randrange(99))
+            for side, frame in inputs.items()
+        }
+        self.join.step(self.state.copy(), other, self.clock)
+
+    def _sometimes(self) -> bool:
+        return self.trouble is not None and self.trouble.random() < 0.3
+
+    def _weights(self, result: StepResult) -> Weights:
+        spec = self.join.spec
+        columns = spec.left_columns if spec.how.left_only else (*self.types,)
+        ids = ("l_id",) if spec.how.left_only else ("l_id", "r_id")
+        ops = ["_op"] if spec.retracts else []
+        out: Weights = Counter()
+        told = False
+        for frame in result.main:
+            assert frame.schema == {
+                **{name: self.types[name] for name in columns},
+                **dict.fromkeys(ops, pl.Int8),
+            }
+            kinds = set(frame["_op"].to_list()) if ops else {INSERT}
+            assert kinds in ({INSERT}, {DELETE})
+            assert not (told and kinds == {DELETE}), "taken back after something was told"
+            told = told or kinds == {INSERT}
+            for row in frame.select(ids).rows():
+                out[row] += 1 if kinds == {INSERT} else -1
+        return Counter({row: weight for row, weight in out.items() if weight})
+
+
+A, B = ("a", 1), ("b", 1)
+
+
+def plus(id_: int, key: tuple[str | None, int | None] = A, t: int = 0, x: float = 0.0) -> Change:
+    return Change(Row(id_, key, x), t)
+
+
+def minus(id_: int, key: tuple[str | None, int | None] = A, t: int = 0, x: float = 0.0) -> Change:
+    return Change(Row(id_, key, x), t, -1)
+
+
+def host_of(
+    how: JoinType,
+    over_changes: tuple[bool, bool] = (False, False),
+    ttl: int | None = None,
+    across: Predicate | None = None,
+    **more: object,
+) -> Host:
+    return Host(RegularJoin(spec_of(Join(how, ttl), over_changes, across, **more), Host.types))
+
+
+def rows_of(host: Host) -> list[tuple[object, ...]]:
+    return [row for frame in host.last.main for row in frame.rows()]
+
+
+def test_a_pair_comes_out_when_its_second_row_comes() -> None:
+    host = host_of(JoinType.INNER)
+    assert host.feed([plus(1), plus(2)]) == {}
+    assert host.feed([], [plus(7), plus(8, B)]) == {(1, 7): 1, (2, 7): 1}
+    assert host.feed([plus(3, B, t=10**9)]) == {(3, 8): 1}
+    assert host.feed([plus(4)], [plus(9)]) == {(4, 7): 1, (1, 9): 1, (2, 9): 1, (4, 9): 1}
+    counts = host.last.counts
+    assert (counts["matches"], counts["left.held"], counts["right.held"]) == (7, 4, 3)
+    assert counts["retractions"] == 0
+
+
+def test_an_inner_join_of_rows_that_stay_tells_no_kind() -> None:
+    host = host_of(JoinType.INNER)
+    host.feed([plus(1)], [plus(7)])
+    assert rows_of(host) == [(1, 0.0, 7, 0.0)]
+
+
+def test_an_outer_row_comes_out_alone_at_once_and_is_taken_back_when_a_partner_comes() -> None:
+    host = host_of(JoinType.LEFT)
+    host.feed([plus(1)])
+    assert rows_of(host) == [(1, 0.0, None, None, INSERT)]
+    host.feed([], [plus(7)])
+    assert rows_of(host) == [(1, 0.0, None, None, DELETE), (1, 0.0, 7, 0.0, INSERT)]
+    assert host.feed([], [plus(8)]) == {(1, 8): 1}
+    assert host.last.counts["unmatched"] == 1
+    assert host.last.counts["retractions"] == 1
+
+
+def test_a_row_that_meets_a_partner_in_its_own_batch_was_never_alone() -> None:
+    host = host_of(JoinType.FULL)
+    assert host.feed([plus(1), plus(2, B)], [plus(7)]) == {(1, 7): 1, (2, None): 1}
+    assert host.last.counts["retractions"] == 0
+
+
+def test_a_pair_is_taken_back_with_either_of_its_rows() -> None:
+    host = host_of(JoinType.INNER, BOTH)
+    host.feed([plus(1), plus(2)], [plus(7), plus(8)])
+    assert host.feed([minus(1)]) == {(1, 7): -1, (1, 8): -1}
+    assert host.feed([], [minus(7)]) == {(2, 7): -1}
+    assert host.feed([minus(2)], [minus(8)]) == {(2, 8): -1}
+    assert host.last.counts["state_rows"] == 0
+
+
+def test_a_row_comes_back_alone_when_its_last_partner_was_taken_back() -> None:
+    host = host_of(JoinType.LEFT, (False, True))
+    host.feed([plus(1)], [plus(7), plus(8)])
+    assert host.feed([], [minus(7)]) == {(1, 7): -1}
+    assert host.feed([], [minus(8)]) == {(1, 8): -1, (1, None): 1}
+    assert rows_of(host) == [(1, 0.0, 8, 0.0, DELETE), (1, 0.0, None, None, INSERT)]
+    assert host.feed([], [plus(9)]) == {(1, None): -1, (1, 9): 1}
+
+
+def test_a_partner_that_is_replaced_in_one_batch_leaves_its_row_in_company() -> None:
+    host = host_of(JoinType.LEFT, (False, True))
+    host.feed([plus(1)], [plus(7)])
+    host.feed([], [minus(7), plus(8)])
+    assert rows_of(host) == [(1, 0.0, 7, 0.0, DELETE), (1, 0.0, 8, 0.0, INSERT)]
+
+
+def test_an_outer_row_is_taken_back_as_it_was_told() -> None:
+    host = host_of(JoinType.FULL, BOTH)
+    host.feed([plus(1), plus(2, B)], [plus(7)])
+    assert host.feed([minus(2, B)]) == {(2, None): -1}
+    assert host.feed([minus(1)]) == {(1, 7): -1, (None, 7): 1}
+    assert host.feed([], [minus(7)]) == {(None, 7): -1}
+
+
+def test_semi_tells_a_row_once_and_takes_it_back_with_its_last_partner() -> None:
+    host = host_of(JoinType.SEMI, (False, True))
+    assert host.feed([plus(1)]) == {}
+    assert host.feed([], [plus(7), plus(8)]) == {(1,): 1}
+    assert host.feed([], [minus(7)]) == {}
+    assert host.feed([], [minus(8)]) == {(1,): -1}
+    assert host.feed([plus(2)], [plus(9)]) == {(1,): 1, (2,): 1}
+
+
+def test_semi_is_done_with_a_row_whose_partner_cannot_be_taken_back() -> None:
+    host = host_of(JoinType.SEMI)
+    assert host.feed([plus(1), plus(2, B)], [plus(7)]) == {(1,): 1}
+    assert host.feed([], [plus(8), plus(9, B)]) == {(2,): 1}
+    assert (host.last.counts["left.held"], host.last.counts["right.held"]) == (0, 3)
+
+
+def test_anti_takes_a_row_back_when_a_partner_comes_and_tells_it_again_when_that_goes() -> None:
+    host = host_of(JoinType.ANTI, (False, True))
+    assert host.feed([plus(1)]) == {(1,): 1}
+    assert host.feed([], [plus(7)]) == {(1,): -1}
+    assert host.feed([], [minus(7)]) == {(1,): 1}
+
+
+def test_anti_of_rows_that_stay_forgets_a_row_that_met_a_partner() -> None:
+    host = host_of(JoinType.ANTI)
+    host.feed([plus(1)])
+    assert host.feed([], [plus(7)]) == {(1,): -1}
+    assert host.last.counts["left.held"] == 0
+
+
+def test_equal_rows_are_there_several_times_and_one_goes_at_a_time() -> None:
+    host = host_of(JoinType.INNER, BOTH)
+    assert host.feed([plus(1), plus(1), plus(1)], [plus(7), plus(7)]) == {(1, 7): 6}
+    assert host.feed([minus(1)]) == {(1, 7): -2}
+    assert host.feed([minus(1)], [minus(7)]) == {(1, 7): -3}
+    assert (host.last.counts["left.held"], host.last.counts["right.held"]) == (1, 1)
+
+
+def test_of_a_row_and_its_retraction_in_one_batch_nothing_is_told() -> None:
+    host = host_of(JoinType.LEFT, BOTH)
+    assert host.feed([plus(1), minus(1), plus(2), plus(2), minus(2)]) == {(2, None): 1}
+    assert rows_of(host) == [(2, 0.0, None, None, INSERT)]
+    assert host.feed([minus(2), plus(2)]) == {}
+    assert rows_of(host) == []
+    assert host.last.counts["left.accepted"] == 7
+
+
+def test_rows_are_equal_if_all_that_is_held_of_them_is() -> None:
+    host = host_of(JoinType.LEFT, BOTH)
+    host.feed([plus(1, x=1.0), plus(1, x=math.nan), plus(1, B, x=1.0)])
+    host.feed([minus(1, x=math.nan)])
+    (row,) = rows_of(host)
+    assert math.isnan(cast("float", row[1]))
+    assert host.feed([minus(1, x=2.0)]) == {}
+    assert host.last.counts["left.ignored"] == 1
+
+
+def test_a_row_that_is_taken_back_but_never_came_is_counted() -> None:
+    host = host_of(JoinType.FULL, BOTH)
+    assert host.feed([minus(1)], [minus(7), minus(7)]) == {}
+    counts = host.last.counts
+    assert (counts["left.ignored"], counts["right.ignored"]) == (1, 2)
+    assert counts["left.accepted"] == counts["left.expired"] == 1
+
+
+def test_a_row_without_a_key_meets_nothing_and_is_taken_back_alone() -> None:
+    host = host_of(JoinType.LEFT, BOTH)
+    nothing = (None, 1)
+    assert host.feed([plus(1, nothing)], [plus(7, nothing)]) == {(1, None): 1}
+    assert host.feed([minus(1, nothing)], [minus(7, nothing)]) == {(1, None): -1}
+    counts = host.last.counts
+    assert (counts["left.accepted"], counts["left.missing_key"]) == (2, 0)
+    assert (counts["right.accepted"], counts["right.missing_key"]) == (0, 2)
+
+
+def test_a_row_expires_in_silence_and_what_was_told_of_it_stays() -> None:
+    host = host_of(JoinType.LEFT, BOTH, ttl=10)
+    host.feed([plus(1, t=0), plus(2, t=20)], [plus(7, t=0), plus(8, t=20)])
+    assert host.last.counts["left.held"] == host.last.counts["right.held"] == 1
+    # Of (1, 7), (1, 8), (2, 7) and (2, 8) only the last has both its rows held.
+    assert host.feed([plus(3, t=21)], [minus(8, t=20)]) == {(2, 8): -1, (3, None): 1}
+
+
+def test_a_row_whose_partner_expired_does_not_come_back_alone() -> None:
+    host = host_of(JoinType.LEFT, (False, True), ttl=10)
+    host.feed([plus(1, t=5)], [plus(7, t=0), plus(8, t=5)])
+    host.feed([plus(3, B, t=11)], [plus(9, B, t=11)])
+    assert host.last.counts["right.held"] == 2  # 7 is gone
+    assert host.feed([plus(2, t=11)]) == {(2, 8): 1}
+    assert host.feed([], [minus(8, t=12)]) == {(1, 8): -1, (2, 8): -1, (2, None): 1}
+
+
+def test_what_takes_back_an_expired_row_is_ignored_and_counted() -> None:
+    host = host_of(JoinType.INNER, BOTH, ttl=10)
+    host.feed([plus(1, t=0)], [plus(7, t=0)])
+    host.feed([plus(2, B, t=20)], [plus(8, B, t=20)])
+    assert host.feed([minus(1, t=20)]) == {}
+    assert host.last.counts["left.ignored"] == 1
+
+
+def test_of_equal_rows_the_oldest_is_taken_back() -> None:
+    host = host_of(JoinType.INNER, BOTH, ttl=10)
+    host.feed([plus(1, t=0), plus(1, t=8)])
+    host.feed([minus(1, t=8)])
+    host.feed([plus(2, B, t=15)], [plus(8, B, t=15)])
+    assert host.feed([], [plus(7, t=15)]) == {(1, 7): 1}
+
+
+def test_a_row_is_late_when_it_would_not_be_held() -> None:
+    host = host_of(JoinType.LEFT, ttl=10, late=LatePolicy(LateAction.SIDE_OUTPUT))
+    host.feed([plus(1, t=20)], [plus(7, t=20)])
+    assert host.feed([plus(2, t=10), plus(3, t=9)]) == {(2, 7): 1}
+    assert host.last.counts["left.late"] == 1
+    assert host.last.late[0].select("l_id", "_lateness").rows() == [(3, 11)]
+
+
+def test_a_late_row_may_be_given_the_time_of_the_watermark() -> None:
+    host = host_of(JoinType.INNER, ttl=10, late=LatePolicy(LateAction.REASSIGN, budget=15))
+    host.feed([plus(1, t=20)], [plus(7, t=20)])
+    assert host.feed([plus(2, t=5), plus(3, t=4)]) == {(2, 7): 1}
+    assert (host.last.counts["left.reassigned"], host.last.counts["left.late"]) == (1, 1)
+    host.feed([plus(4, t=30)], [plus(8, t=30)])
+    assert host.last.counts["left.held"] == 3
+
+
+def test_rows_without_a_ttl_are_never_late_and_never_go() -> None:
+    host = host_of(JoinType.INNER)
+    host.feed([plus(1, t=10**9)], [plus(7, t=10**9)])
+    assert host.feed([plus(2, t=-(10**9))]) == {(2, 7): 1}
+    assert host.finish() == {}
+    assert host.feed([plus(3)]) == {(3, 7): 1}
+
+
+def test_when_only_time_passes_expired_rows_go() -> None:
+    host = host_of(JoinType.FULL, ttl=10)
+    host.feed([plus(1)], [plus(7)])
+    assert host.finish() == {}
+    assert host.last.counts["state_rows"] == 0
+    assert not host.state.map("segments").held
+
+
+def test_a_batch_without_rows_costs_one_read_while_nothing_expires() -> None:
+    host = host_of(JoinType.FULL, BOTH, ttl=10)
+    host.feed([plus(1)], [plus(7)])
+    calls = sum(host.state.calls.values())
+    host.feed()
+    assert sum(host.state.calls.values()) == calls + 1
+
+
+def test_a_predicate_decides_matching() -> None:
+    host = host_of(JoinType.LEFT, (False, True), across=Compare("l_x", "<", "r_x"))
+    assert host.feed([plus(1, x=1.0)], [plus(7, x=1.0)]) == {(1, None): 1}
+    assert host.feed([], [plus(8, x=2.0)]) == {(1, None): -1, (1, 8): 1}
+    assert host.feed([], [minus(7, x=1.0)]) == {}
+    assert host.feed([], [minus(8, x=2.0)]) == {(1, 8): -1, (1, None): 1}
+
+
+def test_equal_hashes_are_not_equal_keys() -> None:
+    host = host_of(JoinType.FULL, BOTH)
+    host.hashing = lambda _row: 1
+    host.feed([plus(1), plus(1, B)], [plus(7)])
+    assert host.feed([], [minus(7)]) == {(1, 7): -1, (1, None): 1}
+    assert host.feed([minus(1)]) == {(1, None): -1}
+    assert host.feed([], [plus(8, B)]) == {(1, None): -1, (1, 8): 1}
+
+
+def test_many_rows_of_one_key_are_taken_back_without_looking_at_all_pairs(monkeypatch) -> None:
+    seen = []
+    pairs = index.KeyIndex.pairs
+
+    def counting(self, other, *args, **kwargs):
+        for found in pairs(self, other, *args, **kwargs):
+            seen.append(found[0].size)
+            yield found
+
+    host = host_of(JoinType.INNER, BOTH)
+    host.feed([plus(number) for number in range(2000)])
+    monkeypatch.setattr(index.KeyIndex, "pairs", counting)
+    host.feed([minus(number) for number in range(0, 2000, 2)])
+    assert host.last.counts["left.held"] == 1000
+    assert sum(seen) == 1000
+
+
+def test_of_a_limit_the_oldest_rows_go_in_silence() -> None:
+    limit = StateLimit(max_rows=2, on_limit=OnLimit.EVICT)
+    host = host_of(JoinType.LEFT, BOTH, limit=limit)
+    host.feed([plus(1, t=3), plus(2, t=1)], [plus(7, B, t=2)])
+    assert (host.last.counts["left.evicted"], host.last.counts["state_rows"]) == (1, 2)
+    assert host.feed([], [plus(8, t=9)]) == {(1, None): -1, (1, 8): 1}
+    assert host.last.counts["right.evicted"] == 1
+
+
+def test_beyond_a_limit_the_join_fails_with_advice() -> None:
+    host = host_of(JoinType.LEFT, limit=StateLimit(max_rows=1))
+    with pytest.raises(StateError, match="holds 2 rows, its limit is 1") as failed:
+        host.feed([plus(1), plus(2)])
+    assert failed.value.code == "MS-STATE-LIMIT"
+    assert "'state.ttl'" in failed.value.fix
+
+
+def test_all_counts_are_told_from_the_first_step_on() -> None:
+    host = host_of(JoinType.INNER)
+    host.feed()
+    assert host.last.counts == dict.fromkeys(COUNTS, 0)
+
+
+def test_columns_of_lists_and_structs_are_taken_back_by_value() -> None:
+    kind = pl.List(pl.Struct({"key": pl.String, "value": pl.Int64}))
+    spec = RegularJoinSpec(
+        JoinType.INNER, ("l_k",), ("r_k",), ("l_k", "m"), ("r_k",), over_changes=BOTH
+    )
+    join = RegularJoin(spec, {})
+    state, clock = MemoryState(), Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
+
+    def left(value: int, op: int) -> pl.DataFrame:
+        entry = pl.Series("m", [[{"key": "a", "value": value}]], dtype=kind)
+        return pl.DataFrame({"_t": [0], "_h": [1], "l_k": ["a"], "_op": [op]}).with_columns(entry)
+
+    right = pl.DataFrame({"_t": [0], "_h": [1], "r_k": ["a"], "_op": [INSERT]})
+    join.step(state, {0: left(1, INSERT).vstack(left(2, INSERT)), 1: right}, clock)
+    cache.forget_all()
+    (out,) = join.step(state, {0: left(2, DELETE)}, clock).main
+    assert out.rows() == [("a", [{"key": "a", "value": 2}], "a", DELETE)]
+
+
+def test_a_regular_join_travels_to_workers() -> None:
+    host = host_of(JoinType.LEFT, BOTH)
+    host.feed([plus(1)])
+    twin = replace(host, join=pickle.loads(pickle.dumps(host.join)))
+    assert twin.feed([], [plus(7)]) == {(1, None): -1, (1, 7): 1}

@@ -1,0 +1,299 @@
+"""What follows from joins of sessions, regular joins and joins with tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from tests.plan.plans import SOURCES, TABLES, job, plan
+
+from millstream.errors import PlanError
+from millstream.plan.build import build_query
+from millstream.plan.explain.text import explain, explain_json
+from millstream.plan.facts.check import Strategy, check_pipeline, choose_engine, hold_of
+from millstream.plan.facts.fingerprint import diff, fingerprint
+from millstream.plan.facts.holds import lag_of
+from millstream.plan.nodes import (
+    Aggregate,
+    Engine,
+    Input,
+    IntervalJoin,
+    RegularJoin,
+    Select,
+    SessionJoin,
+    TableJoin,
+)
+from millstream.plan.walk import (
+    bottom_of,
+    inputs_of,
+    operators_of,
+    references_of,
+    retracts,
+    sources_of,
+    table_joins_of,
+    with_references,
+    with_sources,
+)
+from millstream.temporal import MICROS
+
+SESSIONS = "WINDOW SESSION(GAP INTERVAL '10' MINUTES)"
+LOOKUP = "SELECT o.order_id, o.event_time, c.region FROM orders o JOIN customers c ON c.id = o.customer_id"
+CHAIN = """SELECT o.order_id, s.event_time, c.region, r.tax FROM orders o
+JOIN customers c ON c.id = o.customer_id
+JOIN shipments s ON s.order_id = o.order_id
+  AND s.event_time BETWEEN o.event_time - INTERVAL 1 HOUR AND o.event_time + INTERVAL 2 HOURS
+LEFT JOIN regions r ON r.region = s.carrier"""
+COUNTS = """(SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES
+  WITH ('state.ttl' = 'forever')) v"""
+
+
+def test_a_table_join_is_no_operator_and_its_table_no_source() -> None:
+    root = plan(CHAIN).root
+    assert [type(node) for node in operators_of(root)] == [IntervalJoin]
+    assert [join.table.name for join in table_joins_of(root)] == ["customers", "regions"]
+    assert [source.name for source in sources_of(root)] == ["orders", "shipments"]
+    assert [table.name for table in references_of(root)] == ["customers", "regions"]
+
+
+def test_a_table_that_is_joined_twice_is_named_once() -> None:
+    found = job(
+        f"CREATE SINK a AS {LOOKUP}; CREATE SINK b AS {LOOKUP} JOIN customers d ON d.id = o.order_id"
+    )
+    assert [table.name for table in references_of(found)] == ["customers"]
+
+
+def test_sources_and_tables_below_a_table_join_can_be_replaced() -> None:
+    before = job(f"CREATE SINK a AS {CHAIN}")
+    after = with_sources(before, lambda source: replace(source, connector="elsewhere"))
+    assert {source.connector for source in sources_of(after.pipelines[0].root)} == {"elsewhere"}
+    after = with_references(before, lambda table: replace(table, connector="memory"))
+    assert {table.connector for table in references_of(after)} == {"memory"}
+    assert sources_of(after.pipelines[0].root) == sources_of(before.pipelines[0].root)
+
+
+def test_a_stream_below_a_table_join_is_looked_through() -> None:
+    root = plan(LOOKUP).root
+    assert bottom_of(root) is sources_of(root)[0]
+    assert lag_of(root) == 5 * MICROS["s"]
+    hold = hold_of(root)
+    assert (hold.time, hold.hold) == ("event_time", 0) if hold else None
+
+
+def test_rows_that_are_taken_back_stay_so_through_a_table() -> None:
+    assert not retracts(plan(LOOKUP).root)
+    over_changes = f"SELECT v.n, t.tax FROM {COUNTS} JOIN taxes t ON t.region = v.customer_id"
+    assert retracts(plan(over_changes).root)
+
+
+def test_the_time_above_a_table_lags_as_the_join_below_does() -> None:
+    by_right = plan(CHAIN).root
+    by_left = plan(CHAIN.replace("s.event_time, c.region", "o.event_time, c.region")).root
+    for root, hold in ((by_right, MICROS["h"]), (by_left, 2 * MICROS["h"])):
+        join = root.input
+        assert isinstance(join, TableJoin)
+        assert lag_of(root) == join.left.delay == hold
+
+
+@pytest.mark.parametrize(
+    ("sql", "hold"),
+    [
+        (f"SELECT _window_time FROM orders o JOIN shipments s USING (order_id) {SESSIONS}", 1),
+        (
+            f"SELECT _window_time FROM orders o FULL JOIN shipments s USING (order_id) {SESSIONS} "
+            "WITH ('window.lateness' = '2s')",
+            2 * MICROS["s"] + 1,
+        ),
+        (
+            "SELECT o.event_time FROM orders o JOIN shipments s USING (order_id) "
+            "WITH ('state.ttl' = '1h')",
+            MICROS["h"],
+        ),
+        (
+            "SELECT s.event_time FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) "
+            "JOIN events e ON e.s = o.customer_id WITH ('state.ttl' = '1h')",
+            MICROS["h"] + 5 * MICROS["m"],
+        ),
+    ],
+)
+def test_results_lag_by_what_may_still_come_out(sql: str, hold: int) -> None:
+    found = hold_of(plan(sql).root)
+    assert found is not None
+    assert found.hold == hold
+
+
+@pytest.mark.parametrize("how", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
+def test_a_session_join_without_windows_columns_still_has_their_time(how: str) -> None:
+    inner = f"SELECT o.total FROM orders o {how} shipments s USING (order_id) {SESSIONS}"
+    root = plan(f"SELECT count(*) AS n FROM ({inner}) v WINDOW TUMBLING(INTERVAL 1 HOUR)").root
+    aggregate = root.input
+    assert isinstance(aggregate, Aggregate)
+    assert (aggregate.input.time, aggregate.input.delay) == ("_window_time", 1)
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        (
+            f"SELECT o.total FROM orders o JOIN shipments s USING (order_id) {SESSIONS}",
+            "Spark has no join of sessions",
+        ),
+        (
+            "SELECT o.total FROM orders o JOIN shipments s USING (order_id) "
+            "WITH ('state.ttl' = '1h')",
+            "Spark has no join that lets rows go by 'state.ttl' or takes pairs back",
+        ),
+        (
+            "SELECT o.total FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) "
+            "WITH ('join.salt' = '2')",
+            "Spark spreads rows by their key alone",
+        ),
+    ],
+)
+def test_what_spark_has_not_runs_on_the_columnar_engine(sql: str, reason: str) -> None:
+    pipeline = plan(sql)
+    assert choose_engine(pipeline)[0] is Engine.COLUMNAR
+    with pytest.raises(PlanError) as caught:
+        choose_engine(replace(pipeline, engine=Engine.NATIVE))
+    assert caught.value.cause == f"the native engine cannot run this join: {reason}."
+
+
+@pytest.mark.parametrize("engine", list(Engine))
+@pytest.mark.parametrize(
+    "sql",
+    [
+        LOOKUP,
+        "SELECT c.region, count(*) AS n FROM orders o JOIN customers c ON c.id = o.customer_id "
+        "WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY c.region",
+    ],
+)
+def test_a_table_join_runs_under_either_engine(sql: str, engine: Engine) -> None:
+    choose_engine(replace(plan(sql), engine=engine))
+
+
+def test_every_step_says_how_its_rows_are_spread() -> None:
+    facts = check_pipeline(plan(CHAIN))
+    assert facts.strategies == (
+        Strategy("passthrough"),
+        Strategy("hash", "o_c.order_id = s.order_id", 2),
+        Strategy("broadcast", "regions"),
+    )
+    assert [each.join.table.name for each in facts.tables] == ["customers", "regions"]
+    over = check_pipeline(
+        plan(
+            "SELECT o.total FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) "
+            "JOIN events e WITHIN 5 MINUTES ON e.s = o.customer_id"
+        )
+    )
+    assert [each.kind for each in over.strategies] == ["hash", "repartition"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "changes"),
+    [
+        (LOOKUP, []),  # nothing is held
+        (
+            f"SELECT r.order_id FROM ({LOOKUP}) r JOIN shipments s WITHIN 1 HOUR USING (order_id)",
+            [
+                "join left input of conditions: none -> tier >= 2",
+                "join left input of key: o.customer_id = id -> concat(o.customer_id, '!') = id",
+            ],
+        ),
+    ],
+)
+def test_what_a_table_join_finds_decides_what_is_held_above_it(
+    sql: str, changes: list[str]
+) -> None:
+    other = sql.replace("c.id = o.customer_id", "c.id = concat(o.customer_id, '!') AND c.tier >= 2")
+    found = diff(fingerprint(plan(sql)), fingerprint(plan(other)))
+    assert sorted(found) == sorted(changes)
+
+
+def test_how_a_table_is_asked_may_change_from_run_to_run() -> None:
+    joined = f"SELECT r.order_id FROM ({LOOKUP}) r JOIN shipments s WITHIN 1 HOUR USING (order_id)"
+    customers = TABLES["customers"]
+    moved = replace(customers, options=(("url", "postgresql://other/shop"),))
+    later = build_query(joined, SOURCES, tables={**TABLES, "customers": moved})
+    assert diff(fingerprint(plan(joined)), fingerprint(later)) == []
+
+
+REGULAR = "SELECT o.total FROM orders o JOIN shipments s USING (order_id) WITH ('state.ttl' = '1h')"
+SESSION = f"SELECT o.total FROM orders o JOIN shipments s USING (order_id) {SESSIONS}"
+
+
+@pytest.mark.parametrize(
+    ("sql", "old", "new", "change"),
+    [
+        (REGULAR, "'1h'", "'2h'", "regular join ttl: 1h -> 2h"),
+        (REGULAR, "o JOIN", "o LEFT SEMI JOIN", "regular join type: inner -> semi"),
+        (SESSION, "'10'", "'20'", "session join gap: 10m -> 20m"),
+        (SESSION, "MINUTES)", "MINUTES) EMIT CHANGES", "session join emit: final -> changes"),
+        (
+            SESSION,
+            "MINUTES)",
+            "MINUTES) WITH ('window.lateness' = '1m')",
+            "session join lateness: 0s -> 1m",
+        ),
+        (
+            "SELECT o.total FROM orders o JOIN shipments s WITHIN 1 HOUR USING (order_id)",
+            "(order_id)",
+            "(order_id) WITH ('join.salt' = '2')",
+            "join salt is new: 2",
+        ),
+    ],
+)
+def test_a_change_of_a_join_is_told(sql: str, old: str, new: str, change: str) -> None:
+    found = diff(fingerprint(plan(sql)), fingerprint(plan(sql.replace(old, new))))
+    assert found == [change]
+
+
+def test_operators_of_new_kinds_have_two_inputs() -> None:
+    for sql, kind in ((REGULAR, RegularJoin), (SESSION, SessionJoin)):
+        (operator,) = operators_of(plan(sql).root)
+        assert isinstance(operator, kind)
+        assert [side.alias for side in inputs_of(operator)] == ["o", "s"]
+
+
+def test_explain_json_tells_of_the_new_joins() -> None:
+    facts = explain_json(
+        job(f"CREATE SINK a AS {CHAIN}; CREATE SINK b AS {REGULAR}; CREATE SINK c AS {SESSION}")
+    )
+    assert json.loads(json.dumps(facts)) == facts
+    assert [table["name"] for table in facts["tables"]] == ["customers", "regions"]
+    lookups, regular, sessions = (each["root"]["input"] for each in facts["pipelines"])
+    assert (lookups["kind"], lookups["table"]["refresh_us"]) == ("broadcast_join", 600_000_000)
+    below = lookups["left"]["node"]["input"]["sides"][0]["node"]["input"]
+    assert (below["kind"], below["table"]["mode"]) == ("lookup_join", "lookup")
+    assert below["table"]["cache_rows"] == 100_000
+    assert (regular["kind"], regular["ttl_us"]) == ("regular_join", 3_600_000_000)
+    assert (sessions["kind"], sessions["gap_us"]) == ("session_join", 600_000_000)
+    assert sessions["emit"] == "final"
+
+
+def test_no_secret_of_a_table_is_explained() -> None:
+    secret = replace(
+        TABLES["customers"],
+        options=(("url", "postgresql://me:hid@db/x?sslpassword=hid"), ("password", "hid")),
+    )
+    pipeline = build_query(LOOKUP, SOURCES, tables={"customers": secret})
+    found = replace(job(f"CREATE SINK a AS {LOOKUP}"), pipelines=(pipeline,))
+    for text in (explain(found), json.dumps(explain_json(found))):
+        assert "hid" not in text.replace("is hidden", "")
+        assert "postgresql://***@db/x?sslpassword=***" in text
+
+
+def test_a_given_table_stands_behind_a_declared_one() -> None:
+    text = (
+        "CREATE TABLE customers (id INT, name STRING) WITH ('connector' = 'sqlite', 'path' = 'a')"
+    )
+    own = job(f"{text}; CREATE SINK a AS {LOOKUP.replace('c.region', 'c.name')}")
+    assert [table.connector for table in references_of(own)] == ["sqlite"]
+
+
+def test_the_time_of_a_table_joins_input_is_the_one_it_carries() -> None:
+    join = plan(LOOKUP).root.input
+    assert isinstance(join, TableJoin)
+    assert join.left == Input(
+        "o", SOURCES["orders"], "event_time", 5 * MICROS["s"], ("order_id", "event_time")
+    )
+    assert isinstance(plan(LOOKUP).root, Select)

@@ -1,0 +1,271 @@
+"""CREATE TABLE: which tables have versions, which are looked up, and how these are read."""
+
+from __future__ import annotations
+
+import pytest
+from tests.plan.plans import job
+
+from millstream.errors import MillstreamError
+from millstream.plan.nodes import Broadcast, Lookup, OnError, Reference
+from millstream.plan.walk import references_of, sources_of
+
+QUERY = "CREATE SINK x AS SELECT o.total FROM orders o JOIN t ON t.k = o.order_id"
+PG = "'connector' = 'postgresql', 'url' = 'postgresql://db/shop'"
+
+
+def table(properties: str, columns: str = "k STRING, v INT") -> Reference:
+    with_ = f" WITH ({properties})" if properties else ""
+    (found,) = references_of(job(f"CREATE TABLE t ({columns}){with_}; {QUERY}"))
+    return found
+
+
+def refused(properties: str, columns: str = "k STRING, v INT") -> str:
+    with_ = f" WITH ({properties})" if properties else ""
+    with pytest.raises(MillstreamError) as caught:
+        job(f"CREATE TABLE t ({columns}){with_}; {QUERY}")
+    return str(caught.value)
+
+
+def test_a_database_is_asked_and_anything_else_is_held_whole() -> None:
+    assert table("") == table("'connector' = 'memory'")
+    assert table("").access == Broadcast()
+    assert table("'connector' = 'file', 'path' = 'a.csv'").access == Broadcast()
+    assert table(PG).access == Lookup()
+    assert table("'connector' = 'sqlite', 'path' = 'a.db'").access == Lookup()
+    assert table(f"{PG}, 'table.mode' = 'broadcast'").access == Broadcast()
+    assert table(f"{PG}, 'table.mode' = 'LOOKUP'").access == Lookup()
+
+
+def test_a_table_with_a_watermark_or_a_changelog_has_versions() -> None:
+    joined = "CREATE SINK x AS SELECT o.total FROM orders o JOIN t FOR SYSTEM_TIME AS OF o.event_time ON t.k = o.order_id"
+    versions = job(
+        f"CREATE TABLE t (k STRING PRIMARY KEY, at TIMESTAMP, WATERMARK FOR at AS at); {joined}"
+    )
+    assert references_of(versions) == ()
+    assert [source.name for source in sources_of(versions.pipelines[0].root)] == ["orders", "t"]
+    with pytest.raises(MillstreamError, match="MS-PLAN-NO-WATERMARK"):
+        job(
+            f"CREATE TABLE t (k STRING PRIMARY KEY, op STRING) WITH ('changelog.op' = 'op'); {joined}"
+        )
+
+
+def test_how_a_database_is_asked_is_said_by_properties() -> None:
+    asked = table(
+        f"""{PG}, 'lookup.cache.rows' = '10', 'lookup.cache.ttl' = '5m',
+        'lookup.async_capacity' = '2', 'lookup.batch' = '50', 'lookup.timeout' = '3s',
+        'lookup.retries' = '0', 'lookup.on_error' = 'NULL'"""
+    ).access
+    assert asked == Lookup(10, 300_000_000, 2, 50, 3_000_000, 0, OnError.NULL)
+
+
+def test_how_a_table_is_held_is_said_by_properties() -> None:
+    held = table(
+        """'connector' = 'file', 'path' = 'a', 'refresh.interval' = '1m', 'refresh.on' = 'change',
+        'broadcast.max_rows' = '10', 'broadcast.max_bytes' = '1000'"""
+    ).access
+    assert held == Broadcast(interval=60_000_000, watch=True, max_rows=10, max_bytes=1000)
+    assert held.refreshed
+
+
+def test_a_table_may_be_read_anew_when_a_person_asks() -> None:
+    held = table(f"{PG}, 'table.mode' = 'broadcast', 'refresh.on' = 'command'").access
+    assert held == Broadcast(command=True)
+
+
+@pytest.mark.parametrize(
+    ("properties", "connector", "options"),
+    [
+        (PG, "postgresql", {"url": "postgresql://db/shop", "table": "t"}),
+        (
+            "'connector' = 'jdbc', 'url' = 'jdbc:postgresql://db/shop', 'table' = 'crm.t'",
+            "postgresql",
+            {"url": "jdbc:postgresql://db/shop", "table": "crm.t"},
+        ),
+        (
+            "'connector' = 'jdbc', 'url' = 'postgres://db/shop', 'user' = 'me', 'password' = 'p'",
+            "postgresql",
+            {"url": "postgres://db/shop", "table": "t", "user": "me", "password": "p"},
+        ),
+        ("'connector' = 'sqlite', 'path' = 'a.db'", "sqlite", {"path": "a.db", "table": "t"}),
+        (
+            "'connector' = 'jdbc', 'url' = 'jdbc:sqlite:data/a.db'",
+            "sqlite",
+            {"path": "data/a.db", "table": "t"},
+        ),
+        (
+            "'connector' = 'sqlite', 'url' = 'sqlite:////srv/a.db'",
+            "sqlite",
+            {"path": "/srv/a.db", "table": "t"},
+        ),
+        (
+            "'connector' = 'sqlite', 'url' = 'sqlite:///a.db'",
+            "sqlite",
+            {"path": "a.db", "table": "t"},
+        ),
+        (
+            "'connector' = 'file', 'path' = 'a', 'format' = 'csv', 'header' = 'true'",
+            "file",
+            {"path": "a", "format": "csv", "header": "true"},
+        ),
+    ],
+)
+def test_the_connector_is_told_where_the_table_is(
+    properties: str, connector: str, options: dict[str, str]
+) -> None:
+    found = table(properties)
+    assert (found.connector, dict(found.options)) == (connector, options)
+
+
+def test_the_primary_key_is_known_in_the_case_of_its_columns() -> None:
+    assert table(PG, "K STRING, v INT, PRIMARY KEY (k, V)").primary_key == ("K", "v")
+    assert table(PG).primary_key == ()
+
+
+def test_rows_that_cannot_be_looked_up_go_to_a_sink() -> None:
+    aside = f"{PG}, 'lookup.on_error' = 'side_output', 'dead_letter.sink' = 'Bad'"
+    found = job(f"CREATE TABLE t (k STRING) WITH ({aside}); CREATE SINK bad; {QUERY}")
+    assert [each.dead_letter for each in references_of(found)] == ["bad"]
+    with pytest.raises(MillstreamError, match="Bad is not a sink of this job"):
+        job(f"CREATE TABLE t (k STRING) WITH ({aside}); {QUERY}")
+    with pytest.raises(MillstreamError, match="dead letters and a query both write to the sink x"):
+        job(f"CREATE TABLE t (k STRING) WITH ({aside.replace('Bad', 'x')}); {QUERY}")
+
+
+FILE = "'connector' = 'file', 'path' = 'a'"
+UNUSED = "MS-PROP-UNUSED at line 1, column"
+
+
+@pytest.mark.parametrize(
+    ("properties", "error"),
+    [
+        (
+            "'connector' = 'kafka', 'topic' = 'x'",
+            "MS-PLAN-TABLE at line 1, column 53: the table t has no WATERMARK, and 'kafka' is a "
+            "stream: its rows come and cannot be looked up. Declare WATERMARK FOR column AS column "
+            "- INTERVAL 5 SECONDS: its rows are then versions.",
+        ),
+        (
+            "'connector' = 'postgresql'",
+            "MS-PROP-MISSING at line 1, column 1: the table t does not say its 'url', which "
+            "'postgresql' needs. Add 'url' = 'postgresql://host:5432/database'.",
+        ),
+        (
+            "'connector' = 'jdbc'",
+            "MS-PROP-MISSING at line 1, column 1: the table t does not say its 'url', which 'jdbc' "
+            "needs. Add 'url' = 'jdbc:postgresql://host:5432/database'.",
+        ),
+        (
+            "'connector' = 'sqlite'",
+            "MS-PROP-MISSING at line 1, column 1: the table t does not say its 'path', which "
+            "'sqlite' needs. Add 'path' = 'customers.db'.",
+        ),
+        (
+            "'connector' = 'jdbc', 'url' = 'jdbc:mysql://me:hidden@db'",
+            "MS-PROP-VALUE at line 1, column 69: the table t has a 'url' of a database that cannot "
+            "be asked. It begins with jdbc:postgresql:// or jdbc:sqlite:.",
+        ),
+        (
+            f"{FILE}, 'table.mode' = 'lookup'",
+            "MS-PROP-VALUE at line 1, column 90: 'table.mode' is 'lookup', and 'file' is no "
+            "database that could be asked. Leave it out: every worker holds the table whole.",
+        ),
+        (
+            f"{FILE}, 'lookup.retries' = '3'",
+            f"{UNUSED} 75: 'lookup.retries' has no use for the table t: every worker holds it "
+            "whole. Leave it out.",
+        ),
+        (
+            f"{PG}, 'refresh.interval' = '3m'",
+            f"{UNUSED} 104: 'refresh.interval' has no use for the table t: it is asked as it is, "
+            "and not held. Leave it out.",
+        ),
+        (
+            f"{PG}, 'broadcast.max_rows' = '3'",
+            f"{UNUSED} 104: 'broadcast.max_rows' has no use for the table t: it is asked as it is, "
+            "and not held. Leave it out.",
+        ),
+        (
+            f"{PG}, 'table.mode' = 'broadcast', 'lookup.batch' = '3'",
+            f"{UNUSED} 132: 'lookup.batch' has no use for the table t: every worker holds it "
+            "whole. Leave it out.",
+        ),
+        (
+            f"{PG}, 'table.mode' = 'broadcast', 'refresh.on' = 'change'",
+            f"{UNUSED} 132: 'refresh.on' has no use for the table t: only files are watched, and "
+            "this is postgresql. Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or "
+            "leave it out.",
+        ),
+        (
+            "'refresh.interval' = '3m'",
+            f"{UNUSED} 39: 'refresh.interval' has no use for the table t: its rows are given when "
+            "the job starts. Leave it out.",
+        ),
+        (
+            f"{PG}, 'lookup.cache.rows' = '0', 'lookup.cache.ttl' = '3m'",
+            f"{UNUSED} 131: 'lookup.cache.ttl' has no use for the table t: nothing is remembered. "
+            "Leave it out.",
+        ),
+        (
+            f"{PG}, 'dead_letter.sink' = 'x'",
+            f"{UNUSED} 104: 'dead_letter.sink' has no use for the table t: no row is set aside. "
+            "Add 'lookup.on_error' = 'side_output', or leave it out.",
+        ),
+        (
+            f"{FILE}, 'idle.timeout' = '3m'",
+            f"{UNUSED} 75: 'idle.timeout' has no use for the table t: it has no event time. "
+            "Leave it out.",
+        ),
+        (
+            f"{FILE}, 'max.files.per.batch' = '3'",
+            f"{UNUSED} 75: 'max.files.per.batch' has no use for the table t: it is read as it is, "
+            "not as a stream. Leave it out.",
+        ),
+        (
+            f"{FILE}, 'url' = 'x'",
+            f"{UNUSED} 75: 'url' has no use for the table t: it is not for 'file'. Leave it out.",
+        ),
+        (
+            f"{PG}, 'lookup.timeout' = '0s'",
+            "MS-PROP-VALUE at line 1, column 123: 'lookup.timeout' cannot be '0s'. It takes a "
+            "duration above 0, such as 500ms, 5s or 24h.",
+        ),
+        (
+            f"{PG}, 'lookup.on_error' = 'skip'",
+            "MS-PROP-VALUE at line 1, column 124: 'lookup.on_error' cannot be 'skip'. It takes one "
+            "of fail, null, side_output.",
+        ),
+    ],
+)
+def test_a_property_that_means_nothing_to_a_table_is_refused(properties: str, error: str) -> None:
+    assert refused(properties) == error
+
+
+def test_columns_are_checked_whether_the_table_is_used_or_not() -> None:
+    assert refused("", "k STRING, K INT").startswith(
+        "MS-PLAN-DUPLICATE-COLUMN at line 1, column 27"
+    )
+    assert refused("", "k STRING, PRIMARY KEY (id)") == (
+        "MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: t has no column id, which the primary key "
+        "names. Known: k."
+    )
+    with pytest.raises(MillstreamError, match="MS-PROP-UNUSED"):
+        job(
+            f"CREATE TABLE u (k STRING) WITH ('lookup.batch' = '3'); CREATE TABLE t (k STRING); {QUERY}"
+        )
+
+
+def test_a_database_tells_no_versions() -> None:
+    columns = "k STRING, at TIMESTAMP, PRIMARY KEY (k), WATERMARK FOR at AS at"
+    joined = QUERY.replace("JOIN t", "JOIN t FOR SYSTEM_TIME AS OF o.event_time")
+    with pytest.raises(MillstreamError) as caught:
+        job(f"CREATE TABLE t ({columns}) WITH ({PG}); {joined}")
+    assert str(caught.value) == (
+        "MS-PLAN-TABLE at line 1, column 101: the table t has versions, which come as a stream, "
+        "and 'postgresql' has rows as they are now. Leave WATERMARK and 'changelog.op' out: rows "
+        "are then looked up as they are."
+    )
+
+
+def test_two_tables_of_one_name_are_refused() -> None:
+    with pytest.raises(MillstreamError, match="t is declared twice"):
+        job(f"CREATE TABLE t (k STRING); CREATE TABLE T (k STRING); {QUERY}")
