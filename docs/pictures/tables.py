@@ -91,7 +91,7 @@ class Run:
 def broadcast_join() -> str:
     """A table that changes while a micro-batch runs, and a batch that is tried again."""
     rates: Since = [(0, "1.10"), (6, "1.20")]
-    runs = [Run(0, 1, 1, 4), Run(1, 5, 5, 7.5, killed=True), Run(1, 5, 9, 12), Run(2, 12, 12.4, 15)]
+    runs = [Run(0, 1, 1, 4), Run(1, 5, 5, 7.5, killed=True), Run(1, 5, 9, 12), Run(2, 13, 13, 15.6)]
     canvas = Canvas(790, 268, "Versions of a table: a micro-batch meets the one of its own time")
     lanes = {"rates": 40, "batches": 122, "out": 196}
     axis(canvas, x, range(0, END + 1, 2), 256)
@@ -102,7 +102,9 @@ def broadcast_join() -> str:
         fill, edge = (PALE_BAD, BAD) if run.killed else (BAND, LEFT)
         canvas.arrow((x(run.time), y - 21), (x(run.time), lanes["rates"] + 15), RIGHT)
         if run.start - run.time > 1:
-            canvas.path([(middle, y - 21), (middle, y - 36), (x(run.time), y - 36)], RIGHT, 1, "4 3")
+            canvas.path(
+                [(middle, y - 21), (middle, y - 36), (x(run.time), y - 36)], RIGHT, 1, "4 3"
+            )
         canvas.box(x(run.start), y - 20, x(run.stop) - x(run.start), 40, fill, edge)
         says = f"{run.batch}, killed" if run.killed else str(run.batch)
         canvas.text(middle, y - 3, f"batch {says}", INK)

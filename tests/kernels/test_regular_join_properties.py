@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels import oracle, strategies
+from tests.kernels.regular_join_host import (
+    Hash,
+    Host,
+    colliding_hash,
+    frame_of,
+    integer_key,
+    own_hash,
+    spec_of,
+)
 from tests.kernels.regular_join_oracle import (
     Change,
     Join,
@@ -19,16 +28,8 @@ from tests.kernels.regular_join_oracle import (
     left_over,
     table,
 )
-from tests.kernels.test_regular_join import (
-    Hash,
-    Host,
-    colliding_hash,
-    frame_of,
-    integer_key,
-    own_hash,
-    spec_of,
-)
 
+from millstream.kernels import regular_join_back
 from millstream.kernels.merging import LogSettings
 from millstream.kernels.predicate import columns_of
 from millstream.kernels.regular_join import RegularJoin
@@ -43,23 +44,20 @@ EXPIRING = st.builds(Join, strategies.hows, st.integers(0, 25))
 HASHES = st.sampled_from([own_hash, colliding_hash])
 TROUBLE = st.one_of(st.none(), st.randoms(use_true_random=False))
 CHANGING = st.tuples(st.booleans(), st.booleans())
-# NaN and the zeros are told apart by no comparison, but Python's own would: one of each is enough.
-NUMBERS = st.sampled_from([None, -math.inf, 0.0, 1.0, 2.5])
 
 
 @st.composite
-def changes(
-    draw: st.DrawFn,
-    retracts: bool,
-    strict: bool = True,
-    times: st.SearchStrategy[int] | None = None,
-) -> list[Change]:
+def changes(draw: st.DrawFn, retracts: bool, strict: bool = True) -> list[Change]:
     """Few rows, so that many are equal. If it is `strict`, only what came is taken back."""
     keys = strategies.keys if draw(st.booleans()) else st.just(("a", 1))
-    rows = draw(st.lists(st.builds(Row, st.integers(0, 3), keys, NUMBERS), min_size=1, max_size=6))
+    rows = draw(
+        st.lists(
+            st.builds(Row, st.integers(0, 3), keys, strategies.numbers), min_size=1, max_size=6
+        )
+    )
     found: list[Change] = []
     there: Counter[Row] = Counter()
-    when = times if times is not None else st.integers(-5, 30)
+    when = st.integers(-5, 30)
     for row, t, back in draw(
         st.lists(st.tuples(st.sampled_from(rows), when, st.booleans()), max_size=16)
     ):
@@ -177,6 +175,13 @@ def check_late_rows(rows: list[Change], side: int, host: Host) -> None:
     assert Counter(found.select("lr"[side] + "_id", "_lateness").rows()) == lateness
 
 
+@pytest.fixture(params=[regular_join_back.FEW, -1000], ids=["by key", "by content"])
+def search(request, monkeypatch):
+    """How rows that are taken back are looked for: the second is for keys with many rows."""
+    monkeypatch.setattr(regular_join_back, "FEW", request.param)
+
+
+@pytest.mark.usefixtures("search")
 @given(
     st.one_of(JOINS, EXPIRING), CHANGING, st.data(), ACROSS, strategies.log_settings, TROUBLE,
     HASHES, st.tuples(st.integers(0, 9), st.integers(0, 9)),

@@ -12,7 +12,22 @@ from tests.plan.plans import job
 from millstream.errors import MillstreamError
 from millstream.plan.explain.text import explain, explain_json
 from millstream.plan.facts.fingerprint import fingerprint
-from millstream.plan.nodes import Input, IntervalJoin, Node, RowsOver, Select, Source, TemporalJoin
+from millstream.plan.facts.holds import lag_of
+from millstream.plan.nodes import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Input,
+    IntervalJoin,
+    Join,
+    Node,
+    RegularJoin,
+    RowsOver,
+    Select,
+    SessionJoin,
+    Source,
+    TableJoin,
+)
 from millstream.plan.walk import inputs_of, nodes_of
 
 TYPES = ("", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
@@ -23,7 +38,13 @@ SIDES = {
     "temporal": "{how} JOIN prices FOR SYSTEM_TIME AS OF o.event_time AS {alias} "
     "ON {alias}.sku = {left}.order_id",
     "window": "{how} JOIN {name} {alias} ON {alias}.order_id = {left}.order_id",
+    "regular": "{how} JOIN {name} {alias} ON {alias}.order_id = {left}.order_id "
+    "AND {alias}.event_time >= {left}.event_time",
+    "lookup": "{how} JOIN customers {alias} ON {alias}.id = {left}.order_id AND {alias}.tier < 9",
+    "held": "{how} JOIN taxes {alias} ON {alias}.region = {left}.order_id AND {alias}.year = 2026 "
+    "AND {left}.event_time > '2026-01-01'",
 }
+COLUMNS = {"temporal": "price", "lookup": "tier", "held": "tax"}
 PAIRS = [(how, other) for how in TYPES for other in ("", "LEFT")] + [("", how) for how in TYPES[2:]]
 TABLE = """CREATE TABLE prices (sku STRING PRIMARY KEY, price DOUBLE, op STRING, t TIMESTAMP,
   WATERMARK FOR t AS t) WITH ('changelog.op' = 'op'); CREATE SINK out AS """
@@ -31,6 +52,7 @@ WINDOWS = {
     "": "",
     "tumbling": "WINDOW TUMBLING(INTERVAL 1 HOUR)",
     "sliding": "WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 20 MINUTES)",
+    "session": "WINDOW SESSION(GAP INTERVAL 10 MINUTES)",
 }
 
 
@@ -41,7 +63,7 @@ def query(kinds: tuple[str, ...], hows: tuple[str, ...], window: str, tail: str)
         name = ("shipments", "orders")[number % 2]
         text += " " + SIDES[kind].format(how=how, name=name, alias=alias, left=left)
         if "SEMI" not in how and "ANTI" not in how:
-            column = "price" if kind == "temporal" else ("weight", "total")[number % 2]
+            column = COLUMNS.get(kind, ("weight", "total")[number % 2])
             seen.append(f"{alias}.{column} AS c{number}")
     more = ", _window_start" if window and "window" in kinds else ""
     return f"{TABLE}SELECT {', '.join(seen)}{more} FROM {text} {WINDOWS[window]} {tail}"
@@ -73,6 +95,47 @@ def test_chains_of_three() -> None:
     assert _planned(query(("within", "temporal", "within"), ("", "", ""), "", where))
 
 
+@pytest.mark.parametrize("ttl", ["1h", "forever"])
+@pytest.mark.parametrize("other", ["interval", "temporal", "regular", "lookup", "held"])
+def test_regular_joins_beside_others(other: str, ttl: str) -> None:
+    kept = f"WITH ('state.ttl' = '{ttl}')"
+    for kinds in (("regular", other), (other, "regular")):
+        planned = [_planned(query(kinds, hows, "", kept)) for hows in PAIRS]
+        assert sum(planned) >= (0 if ttl == "forever" and other in ("interval", "temporal") else 4)
+
+
+@pytest.mark.parametrize("table", ["lookup", "held"])
+@pytest.mark.parametrize("other", ["interval", "within", "temporal", "lookup", "held"])
+def test_joins_with_tables_beside_others(other: str, table: str) -> None:
+    for kinds in ((table, other), (other, table)):
+        planned = [_planned(query(kinds, hows, "", "")) for hows in PAIRS]
+        assert sum(planned) >= 4
+    where = "WHERE o.total > 1 AND j1.tier > 2" if table == "lookup" else "WHERE o.total > 1"
+    assert _planned(query((other, table, other), ("", "", "LEFT"), "", where))
+
+
+@pytest.mark.parametrize("window", ["tumbling", "sliding", "session"])
+@pytest.mark.parametrize("tail", ["", "EMIT FINAL", "EMIT FINAL WITH ('window.lateness' = '1m')"])
+def test_windows_beside_tables(window: str, tail: str) -> None:
+    for kinds in (("window", "lookup"), ("held", "window"), ("held", "window", "lookup")):
+        for how in TYPES:
+            at = kinds.index("window")
+            hows = tuple(how if number == at else "LEFT" for number in range(len(kinds)))
+            assert _planned(query(kinds, hows, window, tail))
+    if window != "session":
+        assert _planned(query(("window", "lookup", "window"), ("", "", ""), window, tail))
+
+
+def test_sessions_of_every_type() -> None:
+    for how in TYPES:
+        for tail in ("", "EMIT FINAL", "WITH ('window.lateness' = '1m')"):
+            assert _planned(query(("window",), (how,), "session", tail))
+        as_they_meet = query(("window",), (how,), "session", "EMIT CHANGES")
+        assert _planned(as_they_meet.replace(", _window_start", ""))
+        before = query(("interval", "window"), ("LEFT", how), "session", "")
+        assert not _planned(before)  # a WINDOW after all joins is for each of them
+
+
 def _planned(sql: str) -> bool:
     """Is a query planned, and sound? Else it is refused with what to do."""
     try:
@@ -95,16 +158,30 @@ def _check(node: Node) -> None:
         names = [output.name.lower() for output in node.outputs]
         assert len(names) == len(set(names))
         assert node.time is None or node.time.lower() in names
+        assert node.time is None or lag_of(node) >= 0
         _check_texts([*(output.sql for output in node.outputs), node.where], _readable(node))
+        plain = {output.sql for output in node.outputs} & {WINDOW_START, WINDOW_END, WINDOW_TIME}
+        if isinstance(node.input, TableJoin | IntervalJoin | RegularJoin):
+            assert not plain
+        if isinstance(node.input, SessionJoin):
+            assert not plain or node.input.emit == "final"
         return
     for side in inputs_of(node):
         columns = {column.name for column in side.node.columns}
         assert {side.time, *side.used} - {None} <= columns
         assert side.progress is None or side.progress in columns
-    if isinstance(node, IntervalJoin | TemporalJoin):
-        over = {side.alias: {c.name for c in side.node.columns} for side in inputs_of(node)}
+    if isinstance(node, TableJoin):
+        columns = {column.name for column in node.table.columns}
+        assert {*node.used, *(key.right for key in node.keys)} <= columns
+        assert {condition.column for condition in node.conditions} <= columns
+        over = {node.left.alias: _columns(node.left)}
+        _check_texts([*(key.left for key in node.keys), node.left_where], over)
+        both = {node.left.alias: set(node.left.used), node.alias: set(node.used)}
+        _check_texts([node.across_sql], both)
+    if isinstance(node, Join):
+        over = {side.alias: _columns(side) for side in inputs_of(node)}
         texts = [text for key in node.keys for text in (key.left, key.right)]
-        if isinstance(node, IntervalJoin):
+        if isinstance(node, IntervalJoin | RegularJoin):
             texts += [text for text in (node.left_where, node.right_where) if text]
             _check_texts(
                 [node.across_sql], {side.alias: set(side.used) for side in inputs_of(node)}
@@ -120,7 +197,10 @@ def _columns(side: Input) -> set[str]:
 
 def _readable(node: Select) -> dict[str, set[str]]:
     below = node.input
-    if isinstance(below, IntervalJoin | TemporalJoin):
+    if isinstance(below, TableJoin):
+        found = {below.left.alias: set(below.left.used)}
+        return found if below.how.left_only else found | {below.alias: set(below.used)}
+    if isinstance(below, Join):
         sides = inputs_of(below)[: 1 if below.how.left_only else 2]
         return {side.alias: set(side.used) for side in sides}
     if node.alias and isinstance(below, Source | Select):

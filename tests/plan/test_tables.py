@@ -19,11 +19,11 @@ def table(properties: str, columns: str = "k STRING, v INT") -> Reference:
     return found
 
 
-def refused(properties: str, columns: str = "k STRING, v INT") -> str:
+def refused(properties: str, columns: str = "k STRING, v INT") -> MillstreamError:
     with_ = f" WITH ({properties})" if properties else ""
     with pytest.raises(MillstreamError) as caught:
         job(f"CREATE TABLE t ({columns}){with_}; {QUERY}")
-    return str(caught.value)
+    return caught.value
 
 
 def test_a_database_is_asked_and_anything_else_is_held_whole() -> None:
@@ -37,16 +37,15 @@ def test_a_database_is_asked_and_anything_else_is_held_whole() -> None:
 
 
 def test_a_table_with_a_watermark_or_a_changelog_has_versions() -> None:
-    joined = "CREATE SINK x AS SELECT o.total FROM orders o JOIN t FOR SYSTEM_TIME AS OF o.event_time ON t.k = o.order_id"
+    joined = QUERY.replace("JOIN t", "JOIN t FOR SYSTEM_TIME AS OF o.event_time")
     versions = job(
         f"CREATE TABLE t (k STRING PRIMARY KEY, at TIMESTAMP, WATERMARK FOR at AS at); {joined}"
     )
     assert references_of(versions) == ()
     assert [source.name for source in sources_of(versions.pipelines[0].root)] == ["orders", "t"]
+    told = "CREATE TABLE t (k STRING PRIMARY KEY, op STRING) WITH ('changelog.op' = 'op')"
     with pytest.raises(MillstreamError, match="MS-PLAN-NO-WATERMARK"):
-        job(
-            f"CREATE TABLE t (k STRING PRIMARY KEY, op STRING) WITH ('changelog.op' = 'op'); {joined}"
-        )
+        job(f"{told}; {joined}")
 
 
 def test_how_a_database_is_asked_is_said_by_properties() -> None:
@@ -132,126 +131,145 @@ def test_rows_that_cannot_be_looked_up_go_to_a_sink() -> None:
 
 
 FILE = "'connector' = 'file', 'path' = 'a'"
-UNUSED = "MS-PROP-UNUSED at line 1, column"
+
+
+def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
+    return f"MS-PROP-UNUSED: '{name}' has no use for the table t: {why}. {fix}"
 
 
 @pytest.mark.parametrize(
-    ("properties", "error"),
+    ("properties", "at", "error"),
     [
         (
             "'connector' = 'kafka', 'topic' = 'x'",
-            "MS-PLAN-TABLE at line 1, column 53: the table t has no WATERMARK, and 'kafka' is a "
-            "stream: its rows come and cannot be looked up. Declare WATERMARK FOR column AS column "
-            "- INTERVAL 5 SECONDS: its rows are then versions.",
+            "'kafka'",
+            "MS-PLAN-TABLE: the table t has no WATERMARK, and 'kafka' is a stream: its rows come "
+            "and cannot be looked up. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS: "
+            "its rows are then versions.",
         ),
         (
             "'connector' = 'postgresql'",
-            "MS-PROP-MISSING at line 1, column 1: the table t does not say its 'url', which "
-            "'postgresql' needs. Add 'url' = 'postgresql://host:5432/database'.",
+            "CREATE TABLE",
+            "MS-PROP-MISSING: the table t does not say its 'url', which 'postgresql' needs. "
+            "Add 'url' = 'postgresql://host:5432/database'.",
         ),
         (
             "'connector' = 'jdbc'",
-            "MS-PROP-MISSING at line 1, column 1: the table t does not say its 'url', which 'jdbc' "
-            "needs. Add 'url' = 'jdbc:postgresql://host:5432/database'.",
+            "CREATE TABLE",
+            "MS-PROP-MISSING: the table t does not say its 'url', which 'jdbc' needs. "
+            "Add 'url' = 'jdbc:postgresql://host:5432/database'.",
         ),
         (
             "'connector' = 'sqlite'",
-            "MS-PROP-MISSING at line 1, column 1: the table t does not say its 'path', which "
-            "'sqlite' needs. Add 'path' = 'customers.db'.",
+            "CREATE TABLE",
+            "MS-PROP-MISSING: the table t does not say its 'path', which 'sqlite' needs. "
+            "Add 'path' = 'customers.db'.",
         ),
         (
             "'connector' = 'jdbc', 'url' = 'jdbc:mysql://me:hidden@db'",
-            "MS-PROP-VALUE at line 1, column 69: the table t has a 'url' of a database that cannot "
-            "be asked. It begins with jdbc:postgresql:// or jdbc:sqlite:.",
+            "'jdbc:mysql",
+            "MS-PROP-VALUE: the table t has a 'url' of a database that cannot be asked. It begins "
+            "with jdbc:postgresql:// or jdbc:sqlite:.",
         ),
         (
             f"{FILE}, 'table.mode' = 'lookup'",
-            "MS-PROP-VALUE at line 1, column 90: 'table.mode' is 'lookup', and 'file' is no "
-            "database that could be asked. Leave it out: every worker holds the table whole.",
+            "'lookup'",
+            "MS-PROP-VALUE: 'table.mode' is 'lookup', and 'file' is no database that could be "
+            "asked. Leave it out: every worker holds the table whole.",
         ),
         (
             f"{FILE}, 'lookup.retries' = '3'",
-            f"{UNUSED} 75: 'lookup.retries' has no use for the table t: every worker holds it "
-            "whole. Leave it out.",
+            "'lookup.retries'",
+            unused("lookup.retries", "every worker holds it whole"),
         ),
         (
             f"{PG}, 'refresh.interval' = '3m'",
-            f"{UNUSED} 104: 'refresh.interval' has no use for the table t: it is asked as it is, "
-            "and not held. Leave it out.",
+            "'refresh.interval'",
+            unused("refresh.interval", "it is asked as it is, and not held"),
         ),
         (
             f"{PG}, 'broadcast.max_rows' = '3'",
-            f"{UNUSED} 104: 'broadcast.max_rows' has no use for the table t: it is asked as it is, "
-            "and not held. Leave it out.",
+            "'broadcast.max_rows'",
+            unused("broadcast.max_rows", "it is asked as it is, and not held"),
         ),
         (
             f"{PG}, 'table.mode' = 'broadcast', 'lookup.batch' = '3'",
-            f"{UNUSED} 132: 'lookup.batch' has no use for the table t: every worker holds it "
-            "whole. Leave it out.",
+            "'lookup.batch'",
+            unused("lookup.batch", "every worker holds it whole"),
         ),
         (
             f"{PG}, 'table.mode' = 'broadcast', 'refresh.on' = 'change'",
-            f"{UNUSED} 132: 'refresh.on' has no use for the table t: only files are watched, and "
-            "this is postgresql. Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or "
-            "leave it out.",
+            "'refresh.on'",
+            unused(
+                "refresh.on",
+                "only files are watched, and this is postgresql",
+                "Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or leave it out.",
+            ),
         ),
         (
             "'refresh.interval' = '3m'",
-            f"{UNUSED} 39: 'refresh.interval' has no use for the table t: its rows are given when "
-            "the job starts. Leave it out.",
+            "'refresh.interval'",
+            unused("refresh.interval", "its rows are given when the job starts"),
         ),
         (
             f"{PG}, 'lookup.cache.rows' = '0', 'lookup.cache.ttl' = '3m'",
-            f"{UNUSED} 131: 'lookup.cache.ttl' has no use for the table t: nothing is remembered. "
-            "Leave it out.",
+            "'lookup.cache.ttl'",
+            unused("lookup.cache.ttl", "nothing is remembered"),
         ),
         (
             f"{PG}, 'dead_letter.sink' = 'x'",
-            f"{UNUSED} 104: 'dead_letter.sink' has no use for the table t: no row is set aside. "
-            "Add 'lookup.on_error' = 'side_output', or leave it out.",
+            "'dead_letter.sink'",
+            unused(
+                "dead_letter.sink",
+                "no row is set aside",
+                "Add 'lookup.on_error' = 'side_output', or leave it out.",
+            ),
         ),
         (
             f"{FILE}, 'idle.timeout' = '3m'",
-            f"{UNUSED} 75: 'idle.timeout' has no use for the table t: it has no event time. "
-            "Leave it out.",
+            "'idle.timeout'",
+            unused("idle.timeout", "it has no event time"),
         ),
         (
             f"{FILE}, 'max.files.per.batch' = '3'",
-            f"{UNUSED} 75: 'max.files.per.batch' has no use for the table t: it is read as it is, "
-            "not as a stream. Leave it out.",
+            "'max.files.per.batch'",
+            unused("max.files.per.batch", "it is read as it is, not as a stream"),
         ),
-        (
-            f"{FILE}, 'url' = 'x'",
-            f"{UNUSED} 75: 'url' has no use for the table t: it is not for 'file'. Leave it out.",
-        ),
+        (f"{FILE}, 'url' = 'x'", "'url'", unused("url", "it is not for 'file'")),
         (
             f"{PG}, 'lookup.timeout' = '0s'",
-            "MS-PROP-VALUE at line 1, column 123: 'lookup.timeout' cannot be '0s'. It takes a "
-            "duration above 0, such as 500ms, 5s or 24h.",
+            "'0s'",
+            "MS-PROP-VALUE: 'lookup.timeout' cannot be '0s'. It takes a duration above 0, such as "
+            "500ms, 5s or 24h.",
         ),
         (
             f"{PG}, 'lookup.on_error' = 'skip'",
-            "MS-PROP-VALUE at line 1, column 124: 'lookup.on_error' cannot be 'skip'. It takes one "
-            "of fail, null, side_output.",
+            "'skip'",
+            "MS-PROP-VALUE: 'lookup.on_error' cannot be 'skip'. It takes one of fail, null, "
+            "side_output.",
         ),
     ],
 )
-def test_a_property_that_means_nothing_to_a_table_is_refused(properties: str, error: str) -> None:
-    assert refused(properties) == error
+def test_what_a_table_cannot_be_told_is_refused_at_its_place(
+    properties: str, at: str, error: str
+) -> None:
+    found = refused(properties)
+    assert found.place is not None
+    assert found.place.text[found.place.column - 1 :].startswith(at)
+    assert f"{found.code}: {found.cause} {found.fix}" == error
 
 
 def test_columns_are_checked_whether_the_table_is_used_or_not() -> None:
-    assert refused("", "k STRING, K INT").startswith(
+    assert str(refused("", "k STRING, K INT")).startswith(
         "MS-PLAN-DUPLICATE-COLUMN at line 1, column 27"
     )
-    assert refused("", "k STRING, PRIMARY KEY (id)") == (
+    assert str(refused("", "k STRING, PRIMARY KEY (id)")) == (
         "MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: t has no column id, which the primary key "
         "names. Known: k."
     )
+    other = "CREATE TABLE u (k STRING) WITH ('lookup.batch' = '3')"
     with pytest.raises(MillstreamError, match="MS-PROP-UNUSED"):
-        job(
-            f"CREATE TABLE u (k STRING) WITH ('lookup.batch' = '3'); CREATE TABLE t (k STRING); {QUERY}"
-        )
+        job(f"{other}; CREATE TABLE t (k STRING); {QUERY}")
 
 
 def test_a_database_tells_no_versions() -> None:
@@ -260,12 +278,12 @@ def test_a_database_tells_no_versions() -> None:
     with pytest.raises(MillstreamError) as caught:
         job(f"CREATE TABLE t ({columns}) WITH ({PG}); {joined}")
     assert str(caught.value) == (
-        "MS-PLAN-TABLE at line 1, column 101: the table t has versions, which come as a stream, "
+        "MS-PLAN-TABLE at line 1, column 102: the table t has versions, which come as a stream, "
         "and 'postgresql' has rows as they are now. Leave WATERMARK and 'changelog.op' out: rows "
         "are then looked up as they are."
     )
 
 
 def test_two_tables_of_one_name_are_refused() -> None:
-    with pytest.raises(MillstreamError, match="t is declared twice"):
+    with pytest.raises(MillstreamError, match="T is declared twice"):
         job(f"CREATE TABLE t (k STRING); CREATE TABLE T (k STRING); {QUERY}")

@@ -8,6 +8,7 @@ import pytest
 from tests.run.trial import Trial, at
 
 from millstream.connectors.files import FileSink
+from millstream.errors import PlanError
 
 SELECT = """
 CREATE SOURCE numbers (n INT, word STRING)
@@ -75,3 +76,37 @@ def test_late_rows_are_put_out_and_counted(spark, tmp_path, sink):
     found = trial.read("late" if sink else "checkpoint/out/late")
     told = {(row["_source"], row["id"], row["amount"], row["_lateness_ms"]) for row in found}
     assert told == {("orders", "B", 2, 60_000), ("shipments", "B", None, 120_000)}
+
+
+@pytest.mark.parametrize(("form", "compression"), [("csv", "gzip"), ("json", ""), ("parquet", "")])
+def test_a_partitioned_sink_has_a_folder_a_value_and_batches_replace_themselves(
+    spark, tmp_path, form, compression
+):
+    options = {"compression": compression} if compression else {}
+    sink = FileSink(str(tmp_path / "out"), form, partition_by=("odd",), options=options)
+    sink.write(spark.range(0, 3, numPartitions=2).selectExpr("id", "id % 2 AS odd"), 0)
+    sink.write(spark.range(10, 12, numPartitions=1).selectExpr("id", "id % 2 AS odd"), 1)
+    sink.write(spark.range(4, 5, numPartitions=1).selectExpr("id", "id % 2 AS odd"), 0)
+    files = sorted(str(path.relative_to(tmp_path / "out")) for path in _files(tmp_path / "out"))
+    ending = "csv.gz" if compression else form
+    assert files == [
+        f"odd=0/000000-0.{ending}",
+        f"odd=0/000001-0.{ending}",
+        f"odd=1/000001-1.{ending}",
+    ]
+    rows = spark.read.option("header", "true").format(form).load(str(tmp_path / "out"))
+    assert sorted(int(row.id) for row in rows.collect()) == [4, 10, 11]
+
+
+def _files(folder):
+    return [path for path in folder.rglob("*") if path.is_file() and path.name[0] not in "._"]
+
+
+def test_partitions_by_a_column_that_is_not_there_are_refused(spark, tmp_path):
+    sql = SELECT.format(form="csv").replace(
+        "'path' = 'out'", "'path' = 'out', 'partition.by' = 'x'"
+    )
+    with pytest.raises(PlanError) as caught:
+        Trial(spark, tmp_path, sql).start()
+    assert caught.value.code == "MS-PLAN-UNKNOWN-COLUMN"
+    assert "partitioned by x" in caught.value.cause

@@ -1,13 +1,15 @@
-"""The file sink: flat folders of files that anything can read while the job runs.
+"""The file sink: folders of files that anything can read while the job runs.
 
 A micro-batch is written to a hidden folder first and moved into place, file by file, under names
-that say the batch: `000042-0.parquet`. Files that an earlier try of the batch left are removed
-before, so a batch that is written again replaces itself.
+that say the batch: `000042-0.parquet`, in folders `day=…/` of their own where the sink is
+partitioned. Files that an earlier try of the batch left are removed before, so a batch that is
+written again replaces itself.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 
 import pyarrow.parquet as pq
 from pyarrow import fs
@@ -17,9 +19,19 @@ from millstream.connectors.paths import filesystem
 
 
 class FileSink:
-    def __init__(self, path: str, form: str, *, header: bool = True) -> None:
+    def __init__(
+        self,
+        path: str,
+        form: str,
+        *,
+        header: bool = True,
+        partition_by: tuple[str, ...] = (),
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """`options` are Spark's, on top of those that this sink sets."""
         self._path = path.rstrip("/")
         self._form = form
+        self._partition_by = partition_by
         self._clean = False
         self._options = {"header": str(header).lower()} if form == "csv" else {}
         # Timestamps as in the input: ISO 8601, to the microsecond, with their offset.
@@ -28,6 +40,7 @@ class FileSink:
             self._options["timestampNTZFormat"] = "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]"
         if form == "json":
             self._options["ignoreNullFields"] = "false"
+        self._options |= options or {}
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         system, root = filesystem(self._path)
@@ -36,7 +49,8 @@ class FileSink:
         written = f"{self._path}/_writing-{uuid.uuid4().hex}"
         hidden = f"{root}/{written.rsplit('/', 1)[1]}"
         try:
-            rows.write.mode("overwrite").options(**self._options).format(self._form).save(written)
+            writer = rows.write.mode("overwrite").options(**self._options).format(self._form)
+            writer.partitionBy(*self._partition_by).save(written)
             for stale in self._files(system, root, f"{batch:06d}-"):
                 system.delete_file(stale)
             parts = [
@@ -45,10 +59,17 @@ class FileSink:
                 if self._holds_rows(system, part)
             ]
             for number, part in enumerate(parts):
-                system.move(part, f"{root}/{batch:06d}-{number}.{self._form}")
+                folder, _, name = part.removeprefix(f"{hidden}/").rpartition("/")
+                target = f"{root}/{folder}" if folder else root
+                system.create_dir(target, recursive=True)
+                system.move(part, f"{target}/{batch:06d}-{number}.{self._ending(name)}")
         finally:
             system.delete_dir(hidden)
         return None
+
+    def _ending(self, name: str) -> str:
+        """The format, and what a compressed text file needs to be read."""
+        return self._form + name.rpartition(f".{self._form}")[2]
 
     def _remove_leftovers(self, system: fs.FileSystem, root: str) -> None:
         """A job that was killed while it wrote leaves a hidden folder; no other job writes here."""
@@ -61,17 +82,22 @@ class FileSink:
 
     def _holds_rows(self, system: fs.FileSystem, part: str) -> bool:
         """Spark writes a file, if only a header, for a batch without rows; nobody needs that."""
-        with system.open_input_file(part) as file:
-            if self._form == "parquet":
+        if self._form == "parquet":
+            with system.open_input_file(part) as file:
                 return bool(pq.read_metadata(file).num_rows)
+        with system.open_input_stream(part) as stream:  # decompressed, by its name
+            start = stream.read(1 << 16)
             if self._options.get("header") == "true":
-                start = file.read(1 << 16)
-                return file.size() > len(start) or b"\n" in start.rstrip(b"\n")
-            return bool(file.size())
+                return bool(b"\n" in start.rstrip(b"\n") or stream.read(1))
+            return bool(start)
 
-    @staticmethod
-    def _files(system: fs.FileSystem, folder: str, prefix: str) -> list[str]:
-        found = system.get_file_info(fs.FileSelector(folder))
+    def _files(self, system: fs.FileSystem, folder: str, prefix: str) -> list[str]:
+        deep = bool(self._partition_by)
+        found = system.get_file_info(fs.FileSelector(folder, recursive=deep))
         return sorted(
-            info.path for info in found if info.is_file and info.base_name.startswith(prefix)
+            info.path
+            for info in found
+            if info.is_file
+            and info.base_name.startswith(prefix)
+            and ("/_writing-" not in info.path.removeprefix(folder))
         )

@@ -8,12 +8,12 @@ from typing import cast
 
 import pyarrow as pa
 from pyarrow import fs
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from millstream.connectors.paths import filesystem, resolve
+from millstream.connectors.sources import BAD, TEXT_FORMATS
 from millstream.errors import PlanError, RunError
 from millstream.plan.nodes import Broadcast, Reference
 
@@ -23,23 +23,28 @@ _FILE_OPTIONS = {"delimiter": "sep", "timestamp.format": "timestampFormat"}
 def read_files(spark: SparkSession, table: Reference, base: Path) -> pa.Table:
     form = table.option("format", "json").lower()
     schema = ", ".join(f"`{column.name}` {column.type}" for column in table.columns)
-    reader = spark.read.format(form).schema(schema).option("mode", "FAILFAST")
+    reader = spark.read.format(form)
+    if form in TEXT_FORMATS:
+        schema += f", `{BAD}` STRING"
+        reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD)
     if form == "csv":
         reader = reader.options(header=table.option("header", "true"), enforceSchema="false")
     for name, spark_name in _FILE_OPTIONS.items():
         if table.option(name):
             reader = reader.option(spark_name, table.option(name))
     assert isinstance(table.access, Broadcast)
-    rows = reader.load(_path(table, base)).limit(table.access.max_rows + 1)
-    try:
-        return rows.toArrow()
-    except PySparkException as error:
-        told = str(error).split("\n", maxsplit=1)[0].split(" SQLSTATE:")[0]
+    read = reader.schema(schema).load(_path(table, base))
+    rows = read.limit(table.access.max_rows + 1).toArrow()
+    if form not in TEXT_FORMATS:
+        return rows
+    bad = rows[BAD].drop_null()
+    if len(bad):
         raise RunError(
             "MS-RUN-TABLE",
-            f"table {table.name} could not be read: {told}",
+            f"table {table.name} holds a record that does not fit its columns: {bad[0].as_py()!r}.",
             fix="Mend its files, or the columns of CREATE TABLE.",
-        ) from None
+        )
+    return rows.drop_columns([BAD])
 
 
 def read_database(table: Reference, options: tuple[tuple[str, str], ...]) -> pa.Table:

@@ -13,6 +13,7 @@ from rich.table import Table
 from millstream.connectors.files import FileSink
 from millstream.connectors.memory import MemorySink
 from millstream.connectors.paths import resolve
+from millstream.plan.declare import partition_columns
 from millstream.plan.nodes import SinkDef
 
 
@@ -49,6 +50,13 @@ class NoopSink:
         return None
 
 
+_FILE_OPTIONS = {
+    "compression": "compression",
+    "delimiter": "sep",
+    "timestamp.format": "timestampFormat",
+}
+
+
 def open_sink(sink: SinkDef, base: Path) -> Sink:
     """The sink of a definition; relative paths are relative to `base`."""
     if sink.connector == "file":
@@ -56,9 +64,15 @@ def open_sink(sink: SinkDef, base: Path) -> Sink:
             resolve(sink.option("path"), base),
             sink.option("format", "json").lower(),
             header=sink.option("header", "true").lower() == "true",
+            partition_by=partition_columns(sink),
+            options={
+                spark_name: sink.option(name)
+                for name, spark_name in _FILE_OPTIONS.items()
+                if sink.option(name)
+            },
         )
     if sink.connector == "console":
-        return ConsoleSink(sink.name)
+        return ConsoleSink(sink.name, int(sink.option("rows", "20")))
     if sink.connector == "noop":
         return NoopSink()
     return MemorySink()

@@ -12,6 +12,7 @@ back, as its side asks.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,8 @@ from millstream.kernels.index import Ints
 from millstream.kernels.manifest import Segment
 from millstream.kernels.matching import Partner
 from millstream.kernels.regular_join_arrivals import Arrived
-from millstream.kernels.regular_join_held import Found, Held, partners_of
+from millstream.kernels.regular_join_back import Found, partners_of
+from millstream.kernels.regular_join_held import Held
 from millstream.kernels.regular_join_match import RegularMatcher
 from millstream.kernels.regular_join_out import Out
 from millstream.kernels.regular_join_sides import PARTNERS, Side
@@ -51,9 +53,8 @@ class Step:
             if side.tracked and rows is not None:
                 self._new_partners[side.number] = np.zeros(len(rows), np.int64)
         if left is not None:
-            held = self._held.partners(1)
-            new = [] if right is None else [(None, right)]
-            self._match(0, left, [*new, *held], told=True)
+            new: list[Partner] = [] if right is None else [(None, right)]
+            self._match(0, left, chain(new, self._held.partners(1)), told=True)
         if right is not None:
             self._match(1, right, self._held.partners(0), told=True)
         for side in self._sides:
@@ -101,8 +102,8 @@ class Step:
                 if side.counted:
                     kept += self._recount(side, segment, rows, numbers)
                 else:
-                    which = np.unique(np.concatenate([some for some, _ in numbers]))
-                    fresh = self._held.mark(side.number, segment, which)
+                    company, _ = _summed(len(rows), numbers)
+                    fresh = self._held.mark(side.number, segment, company)
                     self._out.rows(side, rows, fresh, told=side.told_if_met)
         if arrived.new is not None:
             kept.append(self._settle_new(side, arrived.new))

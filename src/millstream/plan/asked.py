@@ -10,6 +10,7 @@ from sqlglot import exp
 from millstream.errors import Place
 from millstream.plan.policies import Kind
 from millstream.sql.statements import Property
+from millstream.temporal import LateAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +20,9 @@ class Asked:
     emit: exp.Expr | None
     place: Place | None
     kinds: tuple[Kind, ...] = ()  # of other operators of the same query
+
+
+def keeps_late(asked: Asked) -> bool:
+    """Do late rows come out with all that they came with?"""
+    policy = asked.properties.get("late.policy")
+    return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError, SqlError
 from millstream.plan.catalog import Catalog
+from millstream.plan.declare import refuse_unknown_partitions
 from millstream.plan.emits import mode_of
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.joins.salt import refuse_more_salt
@@ -89,6 +90,7 @@ def _catalog(sources: Mapping[str, Source], tables: Mapping[str, Reference]) -> 
 
 def _pipeline(sink: SinkDef, planned: Planned, engine: Engine) -> Pipeline:
     refuse_unlimited(planned.select)
+    refuse_unknown_partitions(sink, [output.name for output in planned.select.outputs])
     mode = mode_of(planned.mode, planned.select, sink)
     refuse_unsteady(planned.select, mode)
     pipeline = Pipeline(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError
 from millstream.plan.names.names import nearest, same
@@ -106,6 +106,22 @@ def refuse_second_column(statement: CreateSource | CreateTable) -> None:
                 place=column.place,
             )
         seen.add(column.name.lower())
+
+
+def partition_columns(sink: SinkDef) -> tuple[str, ...]:
+    """The columns whose values are the folders of a file sink."""
+    return tuple(name.strip() for name in sink.option("partition.by").split(",") if name.strip())
+
+
+def refuse_unknown_partitions(sink: SinkDef, columns: Sequence[str]) -> None:
+    for name in partition_columns(sink):
+        if not any(same(name, column) for column in columns):
+            raise PlanError(
+                "MS-PLAN-UNKNOWN-COLUMN",
+                f"the sink {sink.name} is partitioned by {name}, which its query does not give.",
+                fix=nearest(name, columns),
+                place=sink.place,
+            )
 
 
 def sink_of(statement: CreateSink) -> SinkDef:

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError, PropertyError
-from millstream.plan.asked import Asked
-from millstream.plan.base import of_join, of_relation
+from millstream.plan.asked import Asked, keeps_late
+from millstream.plan.base import of_relation
 from millstream.plan.emits import emit_over
-from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.clauses import Joined, plan_joins
-from millstream.plan.joins.kinds import JoinKind, kind_of, policy_of
+from millstream.plan.joins.kinds import JoinKind
 from millstream.plan.joins.predicates import conjuncts_of, filter_texts
 from millstream.plan.joins.windows import join_windows
 from millstream.plan.names.assign import assigned
 from millstream.plan.names.expressions import Expressions, all_of
 from millstream.plan.names.names import same
-from millstream.plan.names.outputs import distinct, outputs_of
 from millstream.plan.names.scope import Relation, Scope
 from millstream.plan.names.windows import window_clause, window_of
 from millstream.plan.nodes import (
     Aggregate,
     Engine,
-    Join,
     Reference,
     Select,
     SessionJoin,
     Source,
-    TableJoin,
     TopN,
 )
 from millstream.plan.operators.clauses import Shape, plan_operator, shape_of
-from millstream.plan.operators.final import plan_final
+from millstream.plan.over_joins import emit_of_joins, plan_over_joins, refuse_type_as_written
 from millstream.plan.plain import plan_plain
-from millstream.plan.policies import refuse_unused
 from millstream.plan.refuse import not_yet, place_of, refuse_clauses
 from millstream.plan.tables.now import refuse_now, table_relation
 from millstream.plan.tables.versioned import Table
@@ -44,7 +39,7 @@ from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
-from millstream.temporal import Emit, LateAction, Window
+from millstream.temporal import Emit, Window
 
 Lookup = Callable[[str, Place | None], Source | Select]
 
@@ -154,7 +149,7 @@ class Planner:
         clause = window_clause(tree, self.text, joins=of_streams)
         window = window_of(clause, self.text) if clause else None
         first = self._relation(from_.this, "_query")
-        every = _keeps_late(asked)
+        every = keeps_late(asked)
         if window and clause and shape is not Shape.AGGREGATE and not of_streams:
             first = assigned(first, window, place_of(clause, self.text))
             window = clause = None
@@ -180,29 +175,16 @@ class Planner:
     ) -> Select:
         """A query over joins; `own` is the window of its aggregate."""
         windows = join_windows(tree, clause if own is None else None, tables, self.text)
-        written = [each.kind for each in windows]
-        may_be = [JoinKind.REGULAR] if JoinKind.INTERVAL in written else []  # its bounds tell
-        _refuse_other_type(asked.properties, written + may_be)
+        refuse_type_as_written(asked.properties, [each.kind for each in windows])
         joined = []
         for number, (each, table) in enumerate(zip(windows, tables, strict=True)):
             join = tree.args["joins"][number]
             versions = table if each.kind in (JoinKind.TEMPORAL, JoinKind.LOOKUP) else None
             right = self._relation(join.this, f"_query_{number + 2}", versions)
             joined.append(Joined(join, right, each, versions))
-        changes = shape is Shape.PLAIN and asked.emit is not None and asked.emit.name == "CHANGES"
-        emit = Emit.CHANGES if changes else Emit.FINAL
+        emit = emit_of_joins(shape, asked)
         planned = plan_joins(tree, first, joined, asked.properties, self.text, self.sinks, emit)
-        found = _joins(planned)
-        _refuse_other_type(asked.properties, [kind_of(join) for join in found])
-        kinds = tuple(dict.fromkeys(policy_of(join) for join in found))
-        if shape is Shape.PLAIN:
-            refuse_unused(asked.properties, *kinds)
-            final = asked.emit is not None and asked.emit.name == "FINAL"
-            if final and not _waits(planned):
-                return plan_final(tree, planned, asked, self.text)
-            return _over_join(tree, planned, asked.place)
-        base = of_join(tree, planned, self.text, every=_keeps_late(asked))
-        return plan_operator(tree, shape, base, own, replace(asked, kinds=kinds))
+        return plan_over_joins(tree, planned, shape, own, asked, self.text)
 
     def _where(self, tree: exp.Select, relation: Relation) -> str | None:
         where = tree.args.get("where")
@@ -247,60 +229,6 @@ class Planner:
         node = table.source if table else self.lookup(item.name, place)
         name = node.name if isinstance(node, Source) else item.name
         return Relation(item.alias or item.name, name, node, place)
-
-
-def _keeps_late(asked: Asked) -> bool:
-    policy = asked.properties.get("late.policy")
-    return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT
-
-
-def _joins(planned: PlannedJoin) -> list[Join | TableJoin]:
-    """The joins of a query, in their order."""
-    below = _joins(planned.below.planned) if planned.below else []
-    return [*below, planned.join]
-
-
-def _waits(planned: PlannedJoin) -> bool:
-    """Do rows come out once their window is closed, by the join itself?"""
-    while isinstance(planned.join, TableJoin) and planned.below is not None:
-        planned = planned.below.planned
-    return isinstance(planned.join, SessionJoin)
-
-
-def _over_join(tree: exp.Select, planned: PlannedJoin, place: Place | None) -> Select:
-    expressions = Expressions(planned.scope)
-    outputs = list(outputs_of(tree, expressions))
-    time = planned.carried(outputs)
-    reads = {read for output in outputs for read in output.reads}
-    return Select(
-        input=planned.used_by(reads),
-        outputs=distinct(outputs, planned.scope, place),
-        where=all_of(planned.where),
-        time=time,
-        window=planned.window(outputs),
-        place=place,
-    )
-
-
-def _refuse_other_type(properties: Mapping[str, Property], kinds: list[JoinKind]) -> None:
-    given = properties.get("join.type")
-    if given is None or JoinKind(given.value.lower()) in kinds:
-        return
-    raise PropertyError(
-        "MS-PROP-UNUSED",
-        f"'join.type' is '{given.value}', but the join is of the type '{kinds[0]}'.",
-        fix=_TYPES[JoinKind(given.value.lower())],
-        place=given.value_place,
-    )
-
-
-_TYPES = {
-    JoinKind.INTERVAL: "Leave it out.",
-    JoinKind.WINDOW: "Add WINDOW TUMBLING(…) or SLIDING(…), or leave it out.",
-    JoinKind.TEMPORAL: "Write FOR SYSTEM_TIME AS OF after the table, or leave it out.",
-    JoinKind.LOOKUP: "Join a table without WATERMARK, or leave it out.",
-    JoinKind.REGULAR: "Leave the bound out and add 'state.ttl', or leave it out.",
-}
 
 
 def _without_table(planner: Planner, cte: exp.Expr) -> Callable[[str], AnyTable]:

@@ -19,7 +19,7 @@ from millstream.run.settings import RunSettings
 from millstream.temporal import LateAction
 
 # What the file sink calls the files of a batch.
-_BATCH_FILE = re.compile(r"(\d{6,})-\d+\.\w+")
+_BATCH_FILE = re.compile(r"(\d{6,})-\d+\.[\w.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def batch_files(path: str, first_batch: int = 0) -> list[str]:
     system, root = filesystem(path)
     found = []
     if system.get_file_info(root).type is fs.FileType.Directory:
-        for info in system.get_file_info(fs.FileSelector(root)):
+        for info in system.get_file_info(fs.FileSelector(root, recursive=True)):
             named = _BATCH_FILE.fullmatch(info.base_name)
             if named and int(named[1]) >= first_batch:
                 found.append(info.path)

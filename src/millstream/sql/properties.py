@@ -121,10 +121,8 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
     Where.SINK: {
         **_EXTERNAL,
         "connector": one_of(*SINK_CONNECTORS),
-        "mode": one_of("append", "overwrite"),
         "partition.by": TEXT,
         "rows": COUNT,
-        "truncate": FLAG,
     },
     Where.QUERY: {
         "join.type": one_of("interval", "window", "temporal", "lookup", "regular"),

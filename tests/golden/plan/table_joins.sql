@@ -127,14 +127,14 @@ SELECT o.order_id FROM orders o LEFT JOIN customers c ON c.id = o.customer_id AN
 -->     used none
 -->     left o, time event_time, used order_id
 
--- a quote in a text
+-- of an escaped text Spark alone knows the meaning
 SELECT o.order_id FROM orders o JOIN customers c ON c.id = o.customer_id AND c.region = 'it\'s'
 --> select
 -->   o.order_id AS order_id : STRING
+-->   where c.region = 'it\'s'
 -->   inner lookup join with customers c
 -->     key o.customer_id = id
--->     condition region = 'it''s'
--->     used none
+-->     used region
 -->     left o, time event_time, used order_id
 
 -- what a database may see otherwise, Spark decides

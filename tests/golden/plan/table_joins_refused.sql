@@ -24,7 +24,7 @@ SELECT c.id FROM orders o CROSS JOIN customers c
 
 -- as of the row's time
 SELECT c.id FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.event_time AS c ON c.id = o.customer_id
---> MS-PLAN-TABLE at line 1, column 32: customers has no WATERMARK, so nobody knows how it was at another time than now. Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column in customers, and its rows are versions.
+--> MS-PLAN-NO-WATERMARK at line 1, column 32: customers has no WATERMARK, so nobody knows how it was at another time than now. Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column in customers, and its rows are versions.
 
 -- a stream as it is now
 SELECT o.order_id FROM orders o JOIN shipments FOR SYSTEM_TIME AS OF PROCTIME() AS s ON s.order_id = o.order_id

@@ -261,7 +261,7 @@ CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS
 -- a table without a watermark
 CREATE TABLE rates (currency STRING PRIMARY KEY, t TIMESTAMP);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-TABLE at line 2, column 57: rates has no WATERMARK, so nobody knows how it was at another time than now. Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column in rates, and its rows are versions.
+--> MS-PLAN-NO-WATERMARK at line 2, column 57: rates has no WATERMARK, so nobody knows how it was at another time than now. Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column in rates, and its rows are versions.
 
 -- a primary key that is no column
 CREATE TABLE rates (currency STRING, t TIMESTAMP, PRIMARY KEY (curency), WATERMARK FOR t AS t);

@@ -651,7 +651,7 @@ SELECT o.order_id FROM orders o JOIN clicks c ON o.order_id = c.user_id WINDOW T
 
 -- a window join by its property alone
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('join.type' = 'window')
---> MS-PROP-UNUSED at line 1, column 97: 'join.type' is 'window', but the join is of the type 'interval'. Add WINDOW TUMBLING(…) or SLIDING(…), or leave it out.
+--> MS-PROP-UNUSED at line 1, column 97: 'join.type' is 'window', but the join is of the type 'interval'. Add WINDOW TUMBLING(…), SLIDING(…) or SESSION(…), or leave it out.
 
 -- lateness of a join without windows
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WITH ('window.lateness' = '5m')

@@ -10,13 +10,13 @@ from millstream.plan.facts.holds import HoldFacts, hold_of
 from millstream.plan.facts.joins import (
     JoinFacts,
     SideFacts,
-    Strategy,
     join_facts,
     moved,
     name_of,
     needed_retention,
 )
 from millstream.plan.facts.operators import Facts, OperatorFacts, facts_of
+from millstream.plan.facts.strategies import Strategy
 from millstream.plan.facts.tables import TableFacts, table_facts
 from millstream.plan.nodes import Engine, Job, Pipeline, Select, Source, TableJoin
 from millstream.plan.walk import nodes_in_order

@@ -8,8 +8,8 @@ W <= t + upper, a right row while W <= t - lower; after that it is let go.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
+from millstream.plan.facts.strategies import Strategy, spread
 from millstream.plan.joins.window_pairs import pair_of
 from millstream.plan.nodes import (
     Input,
@@ -17,7 +17,6 @@ from millstream.plan.nodes import (
     Join,
     JoinType,
     Node,
-    Operator,
     RegularJoin,
     Select,
     Source,
@@ -25,36 +24,6 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import bottom_of, inputs_of
 from millstream.temporal import format_span
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """How rows are spread over the workers."""
-
-    kind: Literal["hash", "repartition", "two-phase", "single", "broadcast", "passthrough"]
-    key: str | None = None
-    sides: int = 1
-
-    @property
-    def brief(self) -> str:
-        """In a list of several."""
-        if self.kind == "broadcast":
-            return f"broadcast of {self.key}"
-        return str(self).split(": ")[0]
-
-    def __str__(self) -> str:
-        alike = "co-partitioned " if self.kind == "hash" and self.sides > 1 else ""
-        return alike + _STRATEGIES[self.kind].format(key=self.key)
-
-
-_STRATEGIES = {
-    "hash": "hash by {key}",
-    "repartition": "repartition by {key}: results of the operator below are spread anew",
-    "two-phase": "two-phase: folded where rows are read, then put together in one place",
-    "single": "single: all rows go to one place, as there is no key to spread them by",
-    "broadcast": "broadcast: every worker holds {key} whole, and rows stay where they are read",
-    "passthrough": "passthrough: rows stay where they are read",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +133,6 @@ def moved(time: str, span: int) -> str:
 def name_of(node: Node, alias: str) -> str:
     """What a stream is called: a source by its name, anything else by its alias."""
     return node.name if isinstance(node, Source) else alias
-
-
-def spread(operator: Operator, key: str) -> Strategy:
-    """By key: rows of sources once, results of an operator anew."""
-    sides = inputs_of(operator)
-    of_sources = all(isinstance(bottom_of(side.node), Source) for side in sides)
-    return Strategy("hash" if of_sources else "repartition", key, len(sides))
 
 
 def join_facts(join: IntervalJoin) -> JoinFacts:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import JoinFacts, Strategy, join_facts, name_of, spread
+from millstream.plan.facts.joins import JoinFacts, join_facts, name_of
 from millstream.plan.facts.pairs import PairFacts, regular_facts, session_facts
+from millstream.plan.facts.strategies import Strategy, spread
 from millstream.plan.facts.temporal import TemporalFacts, temporal_facts
 from millstream.plan.nodes import (
     Aggregate,

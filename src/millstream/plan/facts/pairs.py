@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import (
-    Strategy,
-    join_key,
-    moved,
-    predicates_of,
-    spread,
-    stream_name,
-)
+from millstream.plan.facts.joins import join_key, moved, predicates_of, stream_name
+from millstream.plan.facts.strategies import Strategy, spread
 from millstream.plan.nodes import Input, JoinType, RegularJoin, SessionJoin
 from millstream.temporal import Emit, format_span
 

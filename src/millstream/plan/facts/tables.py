@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import Strategy, stream_name
+from millstream.plan.facts.joins import stream_name
+from millstream.plan.facts.strategies import Strategy
 from millstream.plan.nodes import Broadcast, Condition, JoinType, Lookup, OnError, TableJoin
 from millstream.temporal import format_span
 

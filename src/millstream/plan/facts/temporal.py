@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import Strategy, join_key, moved, spread, stream_name
+from millstream.plan.facts.joins import join_key, moved, stream_name
+from millstream.plan.facts.strategies import Strategy, spread
 from millstream.plan.nodes import Direction, Input, JoinType, TemporalJoin
 from millstream.temporal import format_span
 

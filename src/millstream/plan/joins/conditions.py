@@ -24,9 +24,9 @@ _OPERATORS: dict[type[exp.Expr], tuple[Comparison, Comparison]] = {
     exp.GT: (">", "<"),
     exp.GTE: (">=", "<="),
 }
-_WHOLE = re.compile(r"(TINYINT|SMALLINT|INT|INTEGER|BIGINT|BYTE|SHORT|LONG)\b", re.IGNORECASE)
-_TEXT = re.compile(r"(STRING|VARCHAR)\b", re.IGNORECASE)
-_BOOLEAN = re.compile(r"BOOLEAN\b", re.IGNORECASE)
+_WHOLE = re.compile(r"TINYINT|SMALLINT|INT|INTEGER|BIGINT|BYTE|SHORT|LONG", re.IGNORECASE)
+_TEXT = re.compile(r"STRING|VARCHAR\(\d+\)", re.IGNORECASE)  # with a collation, it is another
+_BOOLEAN = re.compile(r"BOOLEAN", re.IGNORECASE)
 
 
 def conditions_of(term: exp.Expr, on: Expressions) -> tuple[Condition, ...]:
@@ -48,7 +48,7 @@ def conditions_of(term: exp.Expr, on: Expressions) -> tuple[Condition, ...]:
     if type(node) in _OPERATORS:
         return _compared(type(node), node.this, node.expression, on)
     column = _column(node, on)
-    return (Condition(column[0], "=", (True,)),) if column and _BOOLEAN.match(column[1]) else ()
+    return (Condition(column[0], "=", (True,)),) if column and _BOOLEAN.fullmatch(column[1]) else ()
 
 
 def _negated(node: exp.Not, on: Expressions) -> tuple[Condition, ...]:
@@ -59,11 +59,11 @@ def _negated(node: exp.Not, on: Expressions) -> tuple[Condition, ...]:
     if isinstance(inner, exp.Is):
         null = isinstance(_inside(inner.expression), exp.Null)
         return (Condition(column[0], "not null"),) if null else ()
-    return (Condition(column[0], "=", (False,)),) if _BOOLEAN.match(column[1]) else ()
+    return (Condition(column[0], "=", (False,)),) if _BOOLEAN.fullmatch(column[1]) else ()
 
 
 def _among(node: exp.In, on: Expressions) -> tuple[Condition, ...]:
-    column, values = _column(node.this, on), [_constant(each) for each in node.expressions]
+    column, values = _column(node.this, on), [_constant(each, on) for each in node.expressions]
     if column is None or not values or node.args.get("query"):
         return ()
     known = [value for value in values if value is not None and _fits(value, column[1], "=")]
@@ -75,7 +75,7 @@ def _compared(
 ) -> tuple[Condition, ...]:
     as_is, flipped = _OPERATORS[operator]
     for left, right, op in ((one, other, as_is), (other, one, flipped)):
-        column, value = _column(left, on), _constant(right)
+        column, value = _column(left, on), _constant(right, on)
         if column and value is not None and _fits(value, column[1], op):
             return (Condition(column[0], op, (value,)),)
     return ()
@@ -84,10 +84,10 @@ def _compared(
 def _fits(value: Value, kind: str, op: Comparison) -> bool:
     equality = op in ("=", "<>")
     if isinstance(value, bool):
-        return equality and _BOOLEAN.match(kind) is not None
+        return equality and _BOOLEAN.fullmatch(kind) is not None
     if isinstance(value, str):
-        return equality and _TEXT.match(kind) is not None
-    return -(2**63) <= value < 2**63 and _WHOLE.match(kind) is not None
+        return equality and _TEXT.fullmatch(kind) is not None
+    return -(2**63) <= value < 2**63 and _WHOLE.fullmatch(kind) is not None
 
 
 def _column(node: exp.Expr, on: Expressions) -> tuple[str, str] | None:
@@ -98,16 +98,18 @@ def _column(node: exp.Expr, on: Expressions) -> tuple[str, str] | None:
     return found.column.name, found.column.type or ""
 
 
-def _constant(node: exp.Expr) -> Value | None:
+def _constant(node: exp.Expr, on: Expressions) -> Value | None:
     inner = _inside(node)
     if isinstance(inner, exp.Boolean):
         return bool(inner.this)
     if isinstance(inner, exp.Neg):
-        value = _constant(inner.this)
+        value = _constant(inner.this, on)
         return -value if isinstance(value, int) and not isinstance(value, bool) else None
     if isinstance(inner, exp.Literal):
         if inner.is_string:
-            return str(inner.this)
+            # Of what is escaped, Spark alone knows what it stands for.
+            text, written = str(inner.this), on.written(inner)
+            return text if written in (f"'{text}'", f'"{text}"') else None
         return int(inner.this) if str(inner.this).isdecimal() else None
     return None
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.errors import Place, PlanError
-from millstream.plan.joins.chain import OF_WINDOW, ChainScope, Lifted, Origin, PlannedJoin
+from millstream.plan.joins.chain import OF_WINDOW, Lifted, Origin, PlannedJoin
+from millstream.plan.joins.chain_scope import ChainScope
 from millstream.plan.joins.gaps import Times
 from millstream.plan.names.scope import Merged, Reference, Relation, Scope
 from millstream.plan.names.times import A_BOUNDED_JOIN, needs_time, refuse_changes

@@ -17,7 +17,7 @@ def table_relation(
     """A table in FROM. It is no stream: a source without event time stands for its columns."""
     if version is not None and not is_now(version):
         raise PlanError(
-            "MS-PLAN-TABLE",
+            "MS-PLAN-NO-WATERMARK",
             f"{table.name} has no WATERMARK, so nobody knows how it was at another time than now.",
             fix="Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column "
             f"in {table.name}, and its rows are versions.",

@@ -151,7 +151,7 @@ def stage(
             rows += len(chunk)
             copies += found.left.size - len(chunk)
             yield from _shown(asking, chunk, found, failed).to_batches()
-            if failed:
+            if failed and asking.shown is not None:
                 yield _said(asking, REJECTED, encode(_set_aside(asking, chunk, failed)))
         if rows:
             after = table.counts()

@@ -1,0 +1,132 @@
+"""Reference tables in a running job: versions, refreshes, and what a restart reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+
+import pytest
+from tests.run.trial import Trial
+
+from millstream.errors import PlanError, RunError
+from millstream.run.tables import ask_for
+
+SQL = """
+CREATE SOURCE orders (id STRING, currency STRING)
+  WITH ('connector' = 'file', 'path' = 'in/orders', 'format' = 'csv');
+CREATE TABLE rates (currency STRING, rate INT)
+  WITH ('connector' = 'file', 'path' = 'rates.csv', 'format' = 'csv'{more});
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'csv') AS
+SELECT o.id, r.rate FROM orders o LEFT JOIN rates r ON o.currency = r.currency;
+"""
+
+
+def rates(trial, *rows, later=0):
+    """The table's file, changed as an editor would, `later` seconds from now by its time."""
+    path = trial.folder / "rates.csv"
+    hidden = path.with_name(".rates")
+    hidden.write_text("currency,rate\n" + "".join(f"{row}\n" for row in rows))
+    moment = time.time() + later
+    os.utime(hidden, (moment, moment))
+    hidden.rename(path)
+
+
+def versions(trial):
+    files = (trial.folder / "checkpoint/tables/rates").glob("*.json")
+    return [json.loads(path.read_text())["rows"] for path in sorted(files)]
+
+
+@pytest.fixture
+def trial(spark, tmp_path):
+    made = Trial(spark, tmp_path, SQL.format(more=""))
+    rates(made, "EUR,1")
+    made.add("orders", "1.csv", ["id,currency", "A,EUR", "B,USD"])
+    return made
+
+
+@pytest.mark.slow
+def test_a_batch_that_is_tried_again_reads_the_version_it_read_first(trial):
+    trial.once()
+    assert trial.rows() == Counter([("A", "1"), ("B", "")])
+    for file in (trial.folder / "checkpoint/out/spark/commits").glob("*0*"):
+        file.unlink()  # as after a crash between the sink's write and the commit
+    rates(trial, "EUR,2", "USD,3", later=5)
+    trial.add("orders", "2.csv", ["id,currency", "C,EUR"])
+    account = trial.once()
+    assert trial.rows() == Counter([("A", "1"), ("B", ""), ("C", "2")])
+    assert versions(trial) == [1, 2]
+    assert account.total_in == 3
+
+
+@pytest.mark.slow
+def test_a_table_that_has_not_changed_keeps_its_version(trial):
+    trial.once()
+    trial.once()
+    assert versions(trial) == [1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("more", "ask"), [(", 'refresh.on' = 'change'", False), (", 'refresh.on' = 'command'", True)]
+)
+def test_a_running_job_takes_up_a_new_version(trial, more, ask):
+    trial.sql = SQL.format(more=more)
+    run = trial.start()
+    try:
+        run.process_available()
+        rates(trial, "EUR,2", "USD,3", later=5)
+        if ask:
+            ask_for(trial.folder / "checkpoint", "rates")
+        clock = time.time_ns() // 1000
+        run.tables.clock = lambda: clock + 2_000_000  # when files are looked at again
+        run.tables.beat()
+        assert versions(trial) == [1, 2]
+        run.tables.clock = lambda: clock
+        last = run.tables.versions(next(iter(run.tables._held.values()))).last
+        while time.time_ns() // 1000 < last.since:  # the version waits until all can see it
+            time.sleep(0.05)
+        trial.add("orders", "2.csv", ["id,currency", "C,EUR", "D,USD"])
+        run.process_available()
+    finally:
+        run.stop()
+    assert trial.rows() == Counter([("A", "1"), ("B", ""), ("C", "2"), ("D", "3")])
+
+
+@pytest.mark.slow
+def test_a_table_that_cannot_be_read_anew_stays_as_it_is_and_is_told_of(trial):
+    trial.sql = SQL.format(more=", 'refresh.on' = 'change'")
+    run = trial.start()
+    try:
+        run.process_available()
+        rates(trial, "EUR,not a number", later=5)
+        now = time.time_ns() // 1000
+        run.tables.clock = lambda: now + 2_000_000
+        run.tables.beat()
+        assert run.tables.problems["rates"].code == "MS-RUN-TABLE"
+        assert versions(trial) == [1]
+        rates(trial, "EUR,4", later=9)
+        run.tables.clock = lambda: now + 4_000_000
+        run.tables.beat()
+        assert run.tables.problems == {}
+        assert versions(trial) == [1, 1]
+    finally:
+        run.stop()
+
+
+def test_a_table_too_large_for_every_worker_is_refused_with_the_alternative(trial):
+    trial.sql = SQL.format(more=", 'broadcast.max_rows' = '1'")
+    rates(trial, "EUR,1", "USD,2")
+    with pytest.raises(RunError) as caught:
+        trial.start()
+    assert caught.value.code == "MS-RUN-TABLE-LARGE"
+    assert "more than 1 rows" in caught.value.cause
+    assert "'connector' = 'postgresql'" in caught.value.fix
+
+
+def test_a_table_without_a_file_is_refused_before_anything_runs(trial):
+    (trial.folder / "rates.csv").unlink()
+    with pytest.raises(PlanError) as caught:
+        trial.start()
+    assert caught.value.code == "MS-PLAN-NO-PATH"
