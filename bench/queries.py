@@ -85,7 +85,9 @@ def window_join(spark: SparkSession, task: Task) -> DataFrame:
             key_groups=task.cores,
         )
     sides = [
-        frame.withWatermark("event_time", _DELAY).withColumn("w", F.window("event_time", "60 seconds"))
+        frame.withWatermark("event_time", _DELAY).withColumn(
+            "w", F.window("event_time", "60 seconds")
+        )
         for frame in (orders, shipments)
     ]
     joined = sides[0].drop("event_time").join(sides[1].drop("event_time"), ["order_id", "w"])
@@ -159,6 +161,19 @@ def hot_join(spark: SparkSession, task: Task, salt: int) -> DataFrame:
     )
 
 
+def lookup(spark: SparkSession, task: Task) -> DataFrame:
+    """Each event with its user, asked of a database."""
+    users = ms.database(
+        "postgresql",
+        "id BIGINT, name STRING, country STRING",
+        key="id",
+        url=task.url,
+        table="users",
+    )
+    events = _stream(_read(spark, task, "events", data.EVENTS))
+    return events.lookup_join(users, on={"user_id": "id"}, how="left")
+
+
 def _read(spark: SparkSession, task: Task, name: str, schema: str) -> DataFrame:
     reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
     return reader.parquet(f"{task.folder}/{name}")
@@ -202,6 +217,7 @@ QUERIES: dict[str, Callable[[SparkSession, Task], DataFrame]] = {
     "window-join": window_join,
     "session-join": session_join,
     "temporal-join": temporal_join,
+    "lookup": lookup,
     "hot-join": lambda spark, task: hot_join(spark, task, 1),
     "salted-join": lambda spark, task: hot_join(spark, task, task.cores),
 }

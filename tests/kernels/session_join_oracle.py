@@ -29,6 +29,11 @@ class Join:
     emit: Emit = Emit.FINAL
     lateness: int = 0
 
+    @property
+    def once(self) -> bool:
+        """Is a left row done with once its session has met one?"""
+        return self.how.left_only and (self.emit is Emit.CHANGES or self.how is JoinType.ANTI)
+
 
 @dataclass(eq=False)
 class Session:
@@ -40,6 +45,7 @@ class Session:
     gap: int
     low: int
     closed: bool = False
+    met: bool = False  # of a left one, where that is all there is to know: see `Join.once`
 
     @property
     def first(self) -> int:
@@ -129,6 +135,8 @@ class Stepwise:
         out: list[Out] = []
         for side, rows in enumerate((lefts, rights)):
             out += self._arrive(side, list(rows), clock.before)
+        for left in self.sessions[0]:
+            left.met = left.met or bool(self._met(0, left))
         at_once = self.join.emit is Emit.CHANGES
         if at_once:
             out += self._tell()
@@ -142,7 +150,7 @@ class Stepwise:
             out += self._tell()
         for side, keeps in enumerate((self.join.how.keeps_left, self.join.how.keeps_right)):
             for session in closing[side]:
-                if keeps and not self._met(side, session):
+                if keeps and not session.met and not self._met(side, session):
                     out += alone(side, session)
         self._let_go()
         fresh = Counter(row for row in out if row[:2] not in self.told)
@@ -171,6 +179,7 @@ class Stepwise:
             for one in touched:
                 fragment.rows += one.rows
                 fragment.low = min(fragment.low, one.low)
+                fragment.met |= one.met
                 mine.remove(one)
             mine.append(fragment)
         return out
@@ -189,7 +198,8 @@ class Stepwise:
             if final:
                 met = [right for right in met if left.closed and right.closed]
             if self.join.how is JoinType.SEMI:
-                out += once(left, met) if met else []
+                known = met or ([left] if self.join.once and left.met else [])
+                out += once(left, known) if known else []
             else:
                 out += [pair for right in met for pair in pairs_of(left, right)]
         return out
@@ -200,11 +210,10 @@ class Stepwise:
         held: list[list[Session]] = [[], []]
         for side, sessions in enumerate(self.sessions):
             for session in sessions:
-                waits = any(not other.closed for other in self._met(side, session))
+                met = self._met(side, session)
+                waits = any(not other.closed for other in met) and not self.join.once
                 if side == 0 and self.join.how.left_only:
-                    closed = any(other.closed for other in self._met(side, session))
-                    final_semi = self.join.how is JoinType.SEMI and self.join.emit is Emit.FINAL
-                    waits = waits and final_semi and not closed
+                    waits = waits and not any(other.closed for other in met)
                 if not session.closed or waits:
                     held[side].append(session)
         for sessions, kept in zip(self.sessions, held, strict=True):
@@ -216,6 +225,5 @@ class Stepwise:
             return sum(len(session.rows) for session in self.sessions[side])
         if side == 1:
             return 0
-        at_once = self.join.how is JoinType.ANTI or self.join.emit is Emit.CHANGES
-        waiting = [one for one in self.sessions[0] if not (at_once and self._met(0, one))]
+        waiting = [one for one in self.sessions[0] if not (self.join.once and one.met)]
         return sum(len(session.rows) for session in waiting)

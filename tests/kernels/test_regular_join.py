@@ -9,7 +9,18 @@ from typing import cast
 
 import polars as pl
 import pytest
-from tests.kernels.regular_join_host import BOTH, B, host_of, minus, plus, rows_of
+from tests.kernels.regular_join_host import (
+    BOTH,
+    B,
+    Host,
+    host_of,
+    integer_key,
+    minus,
+    plus,
+    rows_of,
+    spec_of,
+)
+from tests.kernels.regular_join_oracle import Join
 
 from millstream.errors import StateError
 from millstream.kernels import index
@@ -197,10 +208,10 @@ def test_a_row_whose_partner_expired_does_not_come_back_alone() -> None:
 
 def test_what_takes_back_an_expired_row_is_ignored_and_counted() -> None:
     host = host_of(JoinType.INNER, BOTH, ttl=10)
-    host.feed([plus(1, t=0)], [plus(7, t=0)])
-    host.feed([plus(2, B, t=20)], [plus(8, B, t=20)])
-    assert host.feed([minus(1, t=20)]) == {}
-    assert host.last.counts["left.ignored"] == 1
+    host.feed([plus(1, t=0), plus(2, t=8)], [plus(7, t=8)])
+    host.feed([plus(3, (None, 1), t=15)], [plus(8, B, t=15)])  # only time passes for the others
+    assert host.feed([minus(1, t=15)]) == {}
+    assert (host.last.counts["left.ignored"], host.last.counts["left.held"]) == (1, 1)
 
 
 def test_of_equal_rows_the_oldest_is_taken_back() -> None:
@@ -294,6 +305,25 @@ def test_many_rows_of_one_key_are_taken_back_without_looking_at_all_pairs(monkey
     host.feed([minus(number) for number in range(0, 2000, 2)])
     assert host.last.counts["left.held"] == 1000
     assert sum(seen) == 1000
+
+
+def test_all_partners_of_a_hot_key_are_counted() -> None:
+    spec = replace(
+        spec_of(Join(JoinType.SEMI), (False, True)),
+        left_keys=("l_k2",), right_keys=("r_k2",), key_is_hash=True,
+    )  # fmt: skip
+    host = Host(RegularJoin(spec, Host.types), hashing=integer_key)
+    host.feed([plus(number) for number in range(60)])
+    assert host.feed([], [plus(7)] * 60) == {(number,): 1 for number in range(60)}
+    assert host.feed([], [minus(7)] * 59) == {}
+    assert host.feed([], [minus(7)]) == {(number,): -1 for number in range(60)}
+
+
+def test_one_partner_of_a_hot_hash_is_not_enough_if_it_may_be_of_another_key() -> None:
+    host = host_of(JoinType.SEMI)
+    host.hashing = lambda _row: 1
+    host.feed([], [*[plus(7, B)] * 60, *[plus(8)] * 60])
+    assert host.feed([plus(number) for number in range(60)]) == {(id_,): 1 for id_ in range(60)}
 
 
 def test_of_a_limit_the_oldest_rows_go_in_silence() -> None:

@@ -328,6 +328,21 @@ def test_anti_rows_of_a_session_that_met_one_are_not_held(emit: Emit) -> None:
     assert host.finish() == {(1, None, 20, 25): 1}
 
 
+@pytest.mark.parametrize(
+    ("how", "emit"),
+    [(JoinType.ANTI, FINAL), (JoinType.ANTI, CHANGES), (JoinType.SEMI, CHANGES)],
+)
+def test_a_closed_session_is_not_held_where_it_is_enough_that_it_was_met(
+    how: JoinType, emit: Emit
+) -> None:
+    host = host_of(how, emit)
+    host.feed(at(0, 5, 10), at(0), to=6)
+    assert host.last.counts["state_rows"] == 1  # the left session, without its rows
+    out = host.feed(at(14, first=3), [])  # what it met is gone; that it did is known
+    assert out == ({(3, None, 0, 19): 1} if how is JoinType.SEMI else {})
+    assert host.finish() == {}
+
+
 def test_late_rows_are_those_that_would_make_only_what_is_closed() -> None:
     host = host_of(JoinType.LEFT)
     host.feed(at(0), [], to=100)

@@ -26,9 +26,8 @@ from millstream.kernels.regular_join_held import Held
 from millstream.kernels.regular_join_match import RegularMatcher
 from millstream.kernels.regular_join_out import Out
 from millstream.kernels.regular_join_sides import PARTNERS, Side
+from millstream.kernels.regular_join_touched import Touched
 from millstream.kernels.rows import Rows, stack, take
-
-_Touched = tuple[Segment, Rows, list[tuple[Ints, int]]]  # numbers of rows, +1 or -1 partner each
 
 
 class Step:
@@ -37,7 +36,7 @@ class Step:
     ) -> None:
         self._matcher, self._sides, self._held, self._out = matcher, sides, held, out
         self._counts = held.manifest.counts
-        self._touched: tuple[dict[int, _Touched], dict[int, _Touched]] = ({}, {})
+        self._touched: tuple[dict[int, Touched], dict[int, Touched]] = ({}, {})
         self._new_partners: list[Ints | None] = [None, None]
 
     def run(self, arrived: tuple[Arrived, Arrived], live_from: int) -> None:
@@ -88,8 +87,10 @@ class Step:
 
     def _touch(self, number: int, segment: Segment, rows: Rows, numbers: Ints, by: int) -> None:
         if self._sides[number].tracked and numbers.size:
-            touched = self._touched[number].setdefault(segment.uid, (segment, rows, []))
-            touched[2].append((numbers, by))
+            every = self._touched[number]
+            if segment.uid not in every:
+                every[segment.uid] = Touched(segment, rows)
+            every[segment.uid].add(numbers, by)
 
     def _settle(self, side: Side, arrived: Arrived, going: list[Found], live_from: int) -> None:
         """Tells what became of the rows of a side, and holds them."""
@@ -98,13 +99,13 @@ class Step:
             for part in going:
                 met = partners_of(part.rows, part.numbers) > 0
                 self._out.rows(side, part.rows, part.numbers[met == side.told_if_met], told=False)
-            for segment, rows, numbers in self._touched[side.number].values():
+            for touched in self._touched[side.number].values():
                 if side.counted:
-                    kept += self._recount(side, segment, rows, numbers)
+                    kept += self._recount(side, touched)
                 else:
-                    company, _ = _summed(len(rows), numbers)
-                    fresh = self._held.mark(side.number, segment, company)
-                    self._out.rows(side, rows, fresh, told=side.told_if_met)
+                    numbers, _ = touched.sums()
+                    fresh = self._held.mark(side.number, touched.segment, numbers)
+                    self._out.rows(side, touched.rows, fresh, told=side.told_if_met)
         if arrived.new is not None:
             kept.append(self._settle_new(side, arrived.new))
         for frame, told in ((arrived.keyless_back, False), (arrived.keyless, True)):
@@ -112,11 +113,10 @@ class Step:
                 self._out.frame(side, frame, told=told)
         self._held.keep(side, kept, live_from)
 
-    def _recount(
-        self, side: Side, segment: Segment, rows: Rows, touched: list[tuple[Ints, int]]
-    ) -> list[Rows]:
+    def _recount(self, side: Side, touched: Touched) -> list[Rows]:
         """Rows whose number of partners changed, as they are to be held from now on."""
-        numbers, change = _summed(len(rows), touched)
+        rows = touched.rows
+        numbers, change = touched.sums()
         assert rows.matched is not None
         there = ~rows.matched[numbers]  # some were taken back themselves
         numbers, change = numbers[there], change[there]
@@ -129,7 +129,7 @@ class Step:
         self._out.rows(side, rows, numbers[(old > 0) & (new == 0)], told=not side.told_if_met)
         self._out.rows(side, rows, numbers[(old == 0) & (new > 0)], told=side.told_if_met)
         frame = take(rows.frame, numbers).with_columns(pl.Series(PARTNERS, new))
-        self._held.remove(side.number, segment, numbers)
+        self._held.remove(side.number, touched.segment, numbers)
         return [Rows.of(frame, np.zeros(numbers.size, np.bool_))]
 
     def _settle_new(self, side: Side, rows: Rows) -> Rows:
@@ -145,15 +145,3 @@ class Step:
         if side.layout.once:
             return rows.only(0, met)
         return Rows(rows.frame, rows.index, met)
-
-
-def _summed(size: int, touched: list[tuple[Ints, int]]) -> tuple[Ints, Ints]:
-    """Of each row that is named its number, once, and the sum of what it changes by."""
-    numbers = np.concatenate([some for some, _ in touched])
-    change = np.repeat([by for _, by in touched], [some.size for some, _ in touched])
-    if 16 * numbers.size > size:
-        every = np.bincount(numbers, change, minlength=size).astype(np.int64)
-        rows = np.flatnonzero(every)
-        return rows, every[rows]
-    rows, of = np.unique(numbers, return_inverse=True)
-    return rows, np.bincount(of, change, minlength=rows.size).astype(np.int64)

@@ -19,13 +19,14 @@ from typing import Any
 import polars as pl
 
 from millstream.kernels.base import HASH, TIME, Clock, State, StepResult
+from millstream.kernels.index import Ints
 from millstream.kernels.interval_join import COUNTS
 from millstream.kernels.merging import LogSettings
 from millstream.kernels.session_join_arrivals import Arrived, Judge
 from millstream.kernels.session_join_close import Closing
 from millstream.kernels.session_join_limits import early, excess
-from millstream.kernels.session_join_meet import spend_left, tell_pairs
-from millstream.kernels.session_join_merge import merge
+from millstream.kernels.session_join_meet import tell_pairs
+from millstream.kernels.session_join_once import close_known, spend_left
 from millstream.kernels.session_join_out import Out, Windows
 from millstream.kernels.session_join_rows import SideRows
 from millstream.kernels.session_join_sessions import Sessions
@@ -55,6 +56,8 @@ class SessionJoin:
         self.spec = spec
         self._types = dict(types)
         self._settings = settings
+        at_once = spec.emit is Emit.CHANGES or spec.how is JoinType.ANTI
+        self._once = spec.how.left_only and at_once
         keys = (spec.left_keys, spec.right_keys)
         self._keys = ((), ()) if spec.key_is_hash else keys
         self._columns = (
@@ -77,14 +80,12 @@ class SessionJoin:
         for side, frame in zip(sides, frames, strict=True):
             if frame is not None:
                 self._arrive(side, frame, clock.before, out)
-        if self.spec.how is JoinType.ANTI or (
-            self.spec.how is JoinType.SEMI and self.spec.emit is Emit.CHANGES
-        ):
+        if self._once:
             spend_left(*sides, self.spec.how, out)
         elif self.spec.emit is Emit.CHANGES:
             tell_pairs(*sides, out)
         ids = sides[0].sessions.closing(since, until), sides[1].sessions.closing(since, until)
-        Closing(self.spec, sides, ids, until).run(out)
+        self._close(sides, ids, until, out)
         for side in sides:
             side.keep(until - self.spec.gap)
         self._evict(kept, until, out)
@@ -117,8 +118,7 @@ class SessionJoin:
         if arrived.new is not None and arrived.fragments is not None:
             counts[f"{side.name}.accepted"] += arrived.new.frame.height
             counts["lookups"] += arrived.new.frame.height
-            side.rows.new = arrived.new
-            merge(side.sessions, arrived.fragments, judge.open_from)
+            side.arrive(arrived.new, arrived.fragments, judge.open_from)
 
     def _account(self, side: Side, arrived: Arrived, out: Out) -> None:
         counts = out.counts
@@ -137,11 +137,18 @@ class SessionJoin:
         times = arrived.keyless[TIME].to_numpy()
         out.rows_alone(side.number, arrived.keyless, Windows(times, times + self.spec.gap))
 
+    def _close(
+        self, sides: tuple[Side, Side], ids: tuple[Ints, Ints], until: int, out: Out
+    ) -> tuple[int, int]:
+        if self._once:
+            return close_known(*sides, ids, out)
+        return Closing(self.spec, sides, ids, until).run(out)
+
     def _evict(self, kept: Kept, open_from: int, out: Out) -> None:
         while count := excess(kept, self.spec.limit):
             sides = self._sides(kept)
-            closing = Closing(self.spec, sides, early(sides, count, open_from), 2 * END_OF_TIME - 1)
-            for side, gone in zip(sides, closing.run(out), strict=True):
+            rows = self._close(sides, early(sides, count, open_from), 2 * END_OF_TIME - 1, out)
+            for side, gone in zip(sides, rows, strict=True):
                 kept.counts[f"{side.name}.evicted"] += gone
             kept.drop_empty()
 

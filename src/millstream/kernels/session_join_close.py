@@ -5,7 +5,7 @@
     closing, met an open one ─────▶ waits: held with its rows until the other closes, too
 
 All that a session has met is held as long as it is open, so at its close it is known whether it met
-any. A closed session without an open partner goes.
+any. A closed session without an open partner goes. (What `session_join_once` does needs less.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from millstream.kernels.session_join_out import Out
 from millstream.kernels.session_join_search import least_of_each
 from millstream.kernels.session_join_side import Lot, Side
 from millstream.kernels.specs import SessionJoinSpec
-from millstream.plan.nodes import JoinType
 from millstream.temporal import Emit
 
 _NONE = np.zeros(0, np.int64)
@@ -35,7 +34,6 @@ class Closing:
         self._spec, self._sides, self._ids, self._until = spec, sides, ids, until
         self._pairs = self._meeting()
         self._closed = (self._is_closed(0), self._is_closed(1))
-        self._waits_for_one = spec.how is JoinType.SEMI and spec.emit is Emit.FINAL
 
     def run(self, out: Out) -> tuple[int, int]:
         """Lets out what is due and lets go what is of no more use; gives how many held rows went,
@@ -74,7 +72,7 @@ class Closing:
 
     def _told(self) -> _Two:
         """Pairs whose rows come out now."""
-        if self._spec.emit is Emit.CHANGES or self._spec.how is JoinType.ANTI:
+        if self._spec.emit is Emit.CHANGES:
             return _NONE, _NONE
         done = self._closed[0] & self._closed[1]
         mine, theirs = self._pairs[0][done], self._pairs[1][done]
@@ -107,10 +105,8 @@ class Closing:
         """Closed sessions that nothing waits for."""
         ids = self._ids[number]
         if number == 0 and self._spec.how.left_only:
-            # What a left session met is known, or told; that is all there is to it.
-            return (
-                self._sides[0].sessions.once(self._alone(0), told) if self._waits_for_one else ids
-            )
+            # Its rows came out, or never will: it waits only for its first partner.
+            return self._sides[0].sessions.once(self._alone(0), told)
         mine, closed = self._pairs[number], self._closed[number]
         sessions = self._sides[number].sessions
         stays = sessions.flags(mine[~self._closed[1 - number]])

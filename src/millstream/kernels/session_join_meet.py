@@ -1,4 +1,4 @@
-"""What comes out, or can go, as soon as two sessions meet.
+"""What comes out as soon as two sessions meet: CHANGES.
 
 Two rows of sessions that meet came out before if both were held and the sessions that they were of
 then had met. So a session of this step is looked at in parts: what it was made of, and new rows.
@@ -20,10 +20,9 @@ from millstream.kernels.rows import take
 from millstream.kernels.session_join_frames import stacked, with_columns
 from millstream.kernels.session_join_out import Out, Windows, cross
 from millstream.kernels.session_join_rows import Ranges, Taken
-from millstream.kernels.session_join_search import least_of_each
+from millstream.kernels.session_join_sessions import without_rows
 from millstream.kernels.session_join_side import Side
 from millstream.kernels.session_join_state import HELD, LOW
-from millstream.plan.nodes import JoinType
 
 
 def met_now(left: Side, right: Side) -> Pairs:
@@ -38,22 +37,6 @@ def met_now(left: Side, right: Side) -> Pairs:
         mine.append(ids)
         theirs.append(right.sessions.base + who)
     return np.concatenate(mine), np.concatenate(theirs)
-
-
-def spend_left(left: Side, right: Side, how: JoinType, out: Out) -> None:
-    """SEMI and ANTI: rows of left sessions that met one are of no more use; SEMI lets them out."""
-    mine, theirs = met_now(left, right)
-    if not mine.size:
-        return
-    first = least_of_each(mine, right.sessions.ends(theirs))
-    ids = mine[first]
-    lot = left.rows_of(ids)
-    if how is JoinType.ANTI:
-        out.counts["matches"] += lot.number()
-    elif (taken := lot.take(ids, out.columns[0])) is not None:
-        out.once(taken, both(left.windows(ids), right.windows(theirs[first])))
-    lot.remove(ids)
-    left.spend(ids)
 
 
 def tell_pairs(left: Side, right: Side, out: Out) -> None:
@@ -103,8 +86,7 @@ class _Parts:
             frames.append(take(sessions.merged.sessions, np.flatnonzero(grown)))
             whose.append(sessions.merged.into[grown])
         if fresh.size:
-            none = pl.Series(HELD, np.zeros(fresh.size, np.int64))
-            frames.append(with_columns(sessions.take(fresh), none))
+            frames.append(without_rows(sessions.take(fresh)))
         whose.append(fresh)
         of = np.concatenate(whose)
         order = np.argsort(of, kind="stable")

@@ -169,12 +169,21 @@ class Sessions:
             numbers = held[sets == number] - int(self._bases[number])
             self._log.mark(self.side, self._segments[number], numbers)
 
-    def keep(self, with_rows: Bools, live_from: int) -> None:
-        """Holds the fresh sessions that are not gone. `with_rows`: are their rows held?"""
-        if self.fresh is None or self.gone.all():
-            return
-        frame = self.fresh.frame
-        held = np.where(with_rows, frame[HELD].to_numpy() + frame[NEW].to_numpy(), 0)
-        kept = with_columns(frame, pl.Series(HELD, held))[:, self.columns]
-        kept = take(kept, np.flatnonzero(~self.gone))
-        self._table.append(kept, min(live_from, self._table.earliest))
+    def keep(self, with_rows: Bools, spent: Ints, live_from: int) -> None:
+        """Holds the fresh sessions that are not gone, and those held that are `spent` without their
+        rows. `with_rows`: are those of the fresh ones held?"""
+        frames = []
+        if spent.size:
+            frames.append(without_rows(self.take(spent)))
+            self.remove(spent)
+        if self.fresh is not None and not self.gone.all():
+            frame = self.fresh.frame
+            held = np.where(with_rows, frame[HELD].to_numpy() + frame[NEW].to_numpy(), 0)
+            kept = with_columns(frame, pl.Series(HELD, held))[:, self.columns]
+            frames.append(take(kept, np.flatnonzero(~self.gone)))
+        if frames:
+            self._table.append(stacked(frames), min(live_from, self._table.earliest))
+
+
+def without_rows(sessions: pl.DataFrame) -> pl.DataFrame:
+    return with_columns(sessions, pl.Series(HELD, np.zeros(sessions.height, np.int64)))

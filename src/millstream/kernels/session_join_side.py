@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 
 from millstream.kernels.base import TIME
 from millstream.kernels.index import Bools, Ints
 from millstream.kernels.rows import take
+from millstream.kernels.session_join_merge import merge
 from millstream.kernels.session_join_out import Windows
-from millstream.kernels.session_join_rows import FoundRows, Ranges, SideRows, Taken
+from millstream.kernels.session_join_rows import FoundRows, New, Ranges, SideRows, Taken
 from millstream.kernels.session_join_sessions import AT, NEW, Sessions
 from millstream.kernels.session_join_state import START
 
@@ -24,7 +26,16 @@ class Side:
     rows: SideRows
     preserved: bool  # do rows come out without a partner?
     holds_rows: bool  # or is it enough to know that there were some?
-    spent: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))  # of fresh sessions
+    spent: Bools = field(init=False)  # sessions whose rows came out, or never will: not to be held
+
+    def __post_init__(self) -> None:
+        self.spent = np.zeros(self.sessions.count, np.bool_)
+
+    def arrive(self, new: New, fragments: pl.DataFrame, open_from: int) -> None:
+        """Takes in new rows, and the chains that they make."""
+        self.rows.new = new
+        merge(self.sessions, fragments, open_from)
+        self.spent = np.zeros(self.sessions.count, np.bool_)
 
     def windows(self, ids: Ints) -> Windows:
         return Windows(self.sessions.column(START, ids), self.sessions.column(TIME, ids))
@@ -34,28 +45,16 @@ class Side:
         at, new = self.sessions.new_rows(ids)
         if not self.holds_rows:
             new = np.zeros_like(new)
-        elif self.spent.any():
-            fresh = np.flatnonzero(ids >= self.sessions.base)
-            new[fresh[self.spent[ids[fresh] - self.sessions.base]]] = 0
         return Lot(ids, self.rows.of(self.sessions.take(ids), (at, new)))
-
-    def spend(self, ids: Ints) -> None:
-        """Rows of these sessions came out, or never will: they need not be held."""
-        if not self.spent.size:
-            self.spent = np.zeros(self.sessions.gone.size, np.bool_)
-        self.spent[ids[ids >= self.sessions.base] - self.sessions.base] = True
 
     def keep(self, live_from: int) -> None:
         """Holds what is not gone. Rows before `live_from` will soon go, unless older ones stay."""
-        fresh = self.sessions.fresh
-        if fresh is None:
-            return
-        holds = np.full(len(fresh), self.holds_rows)
-        if self.spent.size:
-            holds &= ~self.spent
-        self.sessions.keep(holds, live_from)
-        kept = take(fresh.frame[:, [AT, NEW]], np.flatnonzero(holds & ~self.sessions.gone))
-        self.rows.keep(kept[AT].to_numpy(), kept[NEW].to_numpy(), live_from)
+        base, fresh = self.sessions.base, self.sessions.fresh
+        holds = ~self.spent[base:] & self.holds_rows
+        self.sessions.keep(holds, np.flatnonzero(self.spent[:base]), live_from)
+        if fresh is not None:
+            kept = take(fresh.frame[:, [AT, NEW]], np.flatnonzero(holds & ~self.sessions.gone))
+            self.rows.keep(kept[AT].to_numpy(), kept[NEW].to_numpy(), live_from)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ GROUP = "_g"
 KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
 NOW = "_now"  # the batch's wall-clock time, in microseconds, as the offset log keeps it
+OWN = "_own"  # of rows that go to several groups: is this one theirs?
 PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
 PORT, FROM, BLOB = "_port", "_from", "_blob"  # rows of an operator that are not its result
 
@@ -256,7 +257,8 @@ def _group_packets(
             part = chunk.filter(pc.equal(groups, number))
         elif chunk.num_rows:
             behind = (number - groups.to_numpy()) % len(packing.labels)
-            part = chunk.filter(pa.array(behind < packing.copies))
+            copied = chunk.append_column(OWN, pa.array(behind == 0))
+            part = copied.filter(pa.array(behind < packing.copies))
         yield label, encode(part) if part.num_rows else None, tally if number == 0 else None
 
 

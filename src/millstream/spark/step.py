@@ -106,8 +106,11 @@ def _frame(source: HostInput, blob: bytes) -> pl.DataFrame:
 
 
 def _late_rows(source: HostInput, frame: pl.DataFrame) -> pl.DataFrame:
-    """Late rows of a window join, which came with their own time beside that of their window: how
-    late they are goes by the former. A row that is in several windows is late with the last."""
+    """Late rows as they are put out, each once. Those of a window join came with their own time
+    beside that of their window: how late they are goes by the former. A row that is in several
+    windows is late with the last."""
+    if packets.OWN in frame.columns:  # it is late in every group that it was sent to
+        frame = frame.filter(pl.col(packets.OWN)).drop(packets.OWN)
     if packets.PROGRESS not in frame.columns:
         return frame
     ahead = pl.col(TIME) - pl.col(packets.PROGRESS)
