@@ -47,6 +47,12 @@ class MillstreamError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.code, self.cause, self.fix, self.place))
 
+    def at(self, place: Place | None) -> Self:
+        """The same error with a place, if it has none."""
+        if self.place is not None or place is None:
+            return self
+        return type(self)(self.code, self.cause, fix=self.fix, place=place)
+
     def in_file(self, file: str) -> Self:
         """The same error, its place naming the file it stands in."""
         if self.place is None or self.place.file:

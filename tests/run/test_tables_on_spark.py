@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from tests.run.trial import Trial
 
-from millstream.errors import PlanError, RunError
+from millstream.errors import PlanError, RunError, StateError
 from millstream.run.tables import ask_for
 
 SQL = """
@@ -34,7 +34,7 @@ def rates(trial, *rows, later=0):
 
 
 def versions(trial):
-    files = (trial.folder / "checkpoint/tables/rates").glob("*.json")
+    files = (trial.folder / "checkpoint/reference-tables/rates").glob("*.json")
     return [json.loads(path.read_text())["rows"] for path in sorted(files)]
 
 
@@ -105,11 +105,16 @@ def test_a_table_that_cannot_be_read_anew_stays_as_it_is_and_is_told_of(trial):
         run.tables.clock = lambda: now + 2_000_000
         run.tables.beat()
         assert run.tables.problems["rates"].code == "MS-RUN-TABLE"
+        assert run.tables.news["rates"] == (
+            "rates stays as it is: table rates holds a record that does not fit its columns: "
+            "'EUR,not a number'."
+        )
         assert versions(trial) == [1]
         rates(trial, "EUR,4", later=9)
         run.tables.clock = lambda: now + 4_000_000
         run.tables.beat()
         assert run.tables.problems == {}
+        assert run.tables.news["rates"] == "rates: version 2, 1 rows"
         assert versions(trial) == [1, 1]
     finally:
         run.stop()
@@ -130,3 +135,46 @@ def test_a_table_without_a_file_is_refused_before_anything_runs(trial):
     with pytest.raises(PlanError) as caught:
         trial.start()
     assert caught.value.code == "MS-PLAN-NO-PATH"
+
+
+def test_a_second_row_of_a_primary_key_is_refused_when_the_table_is_read(trial):
+    trial.sql = SQL.format(more="").replace("rate INT)", "rate INT, PRIMARY KEY (currency))")
+    rates(trial, "EUR,1", "EUR,2")
+    with pytest.raises(RunError) as caught:
+        trial.start()
+    assert caught.value.code == "MS-RUN-TABLE-KEY"
+    assert "several rows of one currency" in caught.value.cause
+
+
+@pytest.mark.parametrize("header", ["rate,currency", "currency", "currency,rate,since"])
+def test_a_header_with_other_columns_is_told_in_words(trial, header):
+    (trial.folder / "rates.csv").write_text(f"{header}\n1,2,3\n")
+    with pytest.raises(RunError) as caught:
+        trial.start()
+    assert caught.value.code == "MS-RUN-TABLE"
+    assert "table rates" in caught.value.cause
+    assert "org.apache" not in caught.value.cause
+
+
+@pytest.mark.slow
+def test_a_table_that_results_which_change_were_joined_with_may_not_change(trial):
+    trial.sql = """
+        CREATE SOURCE orders (id STRING, currency STRING)
+          WITH ('connector' = 'file', 'path' = 'in/orders', 'format' = 'csv');
+        CREATE TABLE rates (currency STRING, rate INT, PRIMARY KEY (currency))
+          WITH ('connector' = 'file', 'path' = 'rates.csv', 'format' = 'csv');
+        CREATE STREAM counted AS SELECT currency, count(*) AS n FROM orders GROUP BY currency
+          EMIT CHANGES WITH ('state.ttl' = 'forever');
+        CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'csv') AS
+        SELECT c.n, r.rate FROM counted c JOIN rates r ON c.currency = r.currency
+        EMIT CHANGES WITH ('output.mode' = 'retract');
+    """
+    trial.once()
+    assert trial.rows() == Counter([("1", "1", "+I")])
+    trial.add("orders", "2.csv", ["id,currency", "C,EUR"])
+    trial.once()
+    assert trial.rows() == Counter([("1", "1", "+I"), ("1", "1", "-U"), ("2", "1", "+U")])
+    rates(trial, "EUR,2", later=5)
+    with pytest.raises(StateError) as caught:
+        trial.start()
+    assert caught.value.code == "MS-STATE-TABLE"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +16,7 @@ from pyspark.sql.types import StructType
 from millstream.connectors.paths import filesystem, resolve
 from millstream.connectors.sources import BAD, TEXT_FORMATS
 from millstream.errors import PlanError, RunError
+from millstream.kernels.table_join import HeldTable
 from millstream.plan.nodes import Broadcast, Reference
 
 _FILE_OPTIONS = {"delimiter": "sep", "timestamp.format": "timestampFormat"}
@@ -34,7 +36,14 @@ def read_files(spark: SparkSession, table: Reference, base: Path) -> pa.Table:
             reader = reader.option(spark_name, table.option(name))
     assert isinstance(table.access, Broadcast)
     read = reader.schema(schema).load(_path(table, base))
-    rows = read.limit(table.access.max_rows + 1).toArrow()
+    try:
+        rows = read.limit(table.access.max_rows + 1).toArrow()
+    except Exception as error:  # noqa: BLE001 -- a failed task comes as py4j's own error
+        raise RunError(
+            "MS-RUN-TABLE",
+            f"table {table.name} could not be read: {_reason(error)}.",
+            fix="Mend its files, or the columns of CREATE TABLE.",
+        ) from None
     if form not in TEXT_FORMATS:
         return rows
     bad = rows[BAD].drop_null()
@@ -45,6 +54,21 @@ def read_files(spark: SparkSession, table: Reference, base: Path) -> pa.Table:
             fix="Mend its files, or the columns of CREATE TABLE.",
         )
     return rows.drop_columns([BAD])
+
+
+def _reason(error: Exception) -> str:
+    """What Spark says, in one line. It tells of a failed task by a Java trace."""
+    text = str(error)
+    if header := _HEADER.search(text):
+        return f"its header is {header[1].strip()!r}, its columns are {header[2].strip()!r}"
+    lines = _CAUSE.findall(text) or text.splitlines()[:1]
+    return str(lines[-1]).split(" SQLSTATE")[0].strip().rstrip(".")
+
+
+_HEADER = re.compile(
+    r"CSV header does not conform.*?Header: ([^\n]*)\s+Schema: ([^\n]*)", re.DOTALL
+)
+_CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
 
 
 def read_database(table: Reference, options: tuple[tuple[str, str], ...]) -> pa.Table:
@@ -80,6 +104,17 @@ def files_digest(table: Reference, base: Path) -> str:
 
 def _path(table: Reference, base: Path) -> str:
     return resolve(table.option("path"), base)
+
+
+def refuse_second_rows(table: Reference, rows: pa.Table) -> None:
+    """Joins go by the primary key that a table declares."""
+    if table.primary_key and not HeldTable(rows, table.primary_key).unique:
+        raise RunError(
+            "MS-RUN-TABLE-KEY",
+            f"table {table.name} has several rows of one {', '.join(table.primary_key)}, its "
+            "primary key.",
+            fix="Mend the table, or its PRIMARY KEY.",
+        )
 
 
 def refuse_large(table: Reference, rows: pa.Table) -> None:

@@ -36,8 +36,7 @@ class Out:
         self.result = StepResult()
         self.counts = counts
         self._types = types
-        self.left_only = spec.how.left_only
-        right = () if self.left_only else spec.right_columns
+        right = () if spec.how.left_only else spec.right_columns
         self.columns = (spec.left_columns, right)
 
     def pairs(self, left: Taken, right: Taken, mine: Ints, theirs: Ints, windows: Windows) -> None:

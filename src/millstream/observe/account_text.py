@@ -49,7 +49,7 @@ def _counted(account: Account) -> list[_Line]:
             ("  unmatched", [f"{account.unmatched:,}"]),
         ]
         filtered = account.matches + account.unmatched - account.rows_out
-        if filtered and not any(each.derived for each in account.inputs):
+        if filtered > 0 and not any(each.derived for each in account.inputs):
             lines.append(("  less WHERE", [f"{filtered:,}"]))
     for name, counts in account.tables.items():
         told = [f"{counts[what]:,} {what.replace('_', ' ')}" for what in _TOLD if counts.get(what)]

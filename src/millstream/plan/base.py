@@ -16,6 +16,7 @@ from millstream.plan.names.names import quote
 from millstream.plan.names.outputs import Item, expanded, is_star
 from millstream.plan.names.scope import Reference, Relation, Scope
 from millstream.plan.names.system import with_hidden
+from millstream.plan.names.times import THE_JOIN
 from millstream.plan.nodes import Column, Input, Output, Select, Source
 from millstream.plan.walk import retracts
 from millstream.sql.text import SourceText
@@ -143,10 +144,10 @@ def of_join(tree: exp.Select, planned: PlannedJoin, text: SourceText, *, every: 
         window=window,
         place=join.place,
     )
-    relation = Relation(JOINED, "the join", node, join.place)
+    relation = Relation(JOINED, THE_JOIN, node, join.place)
     lifted = LiftedScope((relation,), text, base=scope, names=tuple(names.items()), over=JOINED)
     above = replace(lifted, relations=(replace(relation, plain=True),), over=None)
-    return Base(JOINED, "the join", node, time, window, Expressions(lifted), above, join.place)
+    return Base(JOINED, THE_JOIN, node, time, window, Expressions(lifted), above, join.place)
 
 
 def read_by(tree: exp.Select, scope: Scope, *, every: bool = False) -> list[Reference]:

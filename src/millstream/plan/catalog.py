@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from millstream.errors import Place, PlanError
 from millstream.plan.declare import sink_of, source_of
-from millstream.plan.names.names import nearest, same
+from millstream.plan.names.names import among, nearest, same
 from millstream.plan.nodes import Job, Reference, Select, SinkDef, Source
 from millstream.plan.query import Planned, Planner
 from millstream.plan.refuse import not_yet
@@ -92,11 +92,14 @@ class Catalog:
             *(view.name for view in self.views.values()),
             *(source.name for source in self.sources.values()),
             *self.given,
+            *(table.name for table in self.tables.values()),
+            *(table.name for table in self.references.values()),
+            *(table.name for table in self.given_tables.values()),
         ]
         raise PlanError(
             "MS-PLAN-UNKNOWN-TABLE",
-            f"{name} is not a stream of this job.",
-            fix=nearest(name, known) or "Declare it with CREATE SOURCE.",
+            f"{name} is neither a stream nor a table of this job.",
+            fix=among(name, known) or "Declare it with CREATE SOURCE.",
             place=place,
         )
 

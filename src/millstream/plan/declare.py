@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from millstream.errors import PlanError
+from millstream.errors import PlanError, PropertyError
 from millstream.plan.names.names import nearest, same
 from millstream.plan.nodes import Column, SinkDef, Source
 from millstream.plan.refuse import not_yet
@@ -27,6 +27,8 @@ def source_from(
     statement: CreateSource | CreateTable, properties: Mapping[str, Property]
 ) -> Source:
     connector = _connector(properties, "memory")
+    kind = "source" if isinstance(statement, CreateSource) else "table"
+    refuse_no_path(kind, statement, connector, properties)
     columns = tuple(Column(column.name, column.type) for column in statement.columns)
     refuse_second_column(statement)
     dead_letter = properties.get("dead_letter.sink")
@@ -127,7 +129,33 @@ def refuse_unknown_partitions(sink: SinkDef, columns: Sequence[str]) -> None:
 def sink_of(statement: CreateSink) -> SinkDef:
     properties = check(Where.SINK, statement.properties)
     connector = _connector(properties, "memory")
+    refuse_no_path("sink", statement, connector, properties)
     return SinkDef(statement.name, connector, _options(properties, ("connector",)), statement.place)
+
+
+def refuse_no_path(
+    kind: str,
+    statement: CreateSource | CreateTable | CreateSink,
+    connector: str,
+    properties: Mapping[str, Property],
+) -> None:
+    if connector == "file" and "path" not in properties:
+        raise missing("path", f"data/{statement.name}", kind, statement, connector)
+
+
+def missing(
+    name: str,
+    example: str,
+    kind: str,
+    statement: CreateSource | CreateTable | CreateSink,
+    connector: str,
+) -> PropertyError:
+    return PropertyError(
+        "MS-PROP-MISSING",
+        f"the {kind} {statement.name} does not say its '{name}', which '{connector}' needs.",
+        fix=f"Add '{name}' = '{example}'.",
+        place=statement.place,
+    )
 
 
 def _connector(properties: Mapping[str, Property], default: str) -> str:

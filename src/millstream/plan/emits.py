@@ -67,6 +67,9 @@ def emit_over(clause: exp.Expr | None, node: Select, text: SourceText) -> Emit |
     return emit
 
 
+_MODES_OF_GROUPS, _MODES_OF_JOINS = "'retract' or 'upsert'", "'retract'"
+
+
 def _staying(root: Select) -> str:
     """What to write instead, so that no row is taken back."""
     if isinstance(bottom_of(root), RegularJoin):
@@ -77,6 +80,7 @@ def _staying(root: Select) -> str:
 def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
     """How the pipeline's rows are written: as asked, else by whether they can be taken back."""
     changes = retracts(root)
+    keyless = changes and isinstance(bottom_of(root), RegularJoin)
     mode = OutputMode(asked.value.lower()) if asked else None
     takes = MODES.get(sink.connector, (OutputMode.APPEND,))
     place = asked.place if asked else root.place
@@ -84,7 +88,15 @@ def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
         raise PlanError(
             "MS-PLAN-RETRACT",
             "the query takes rows back, and 'output.mode' = 'append' cannot say so.",
-            fix=f"Write 'retract' or 'upsert', or {_staying(root)}.",
+            fix=f"Write {_MODES_OF_JOINS if keyless else _MODES_OF_GROUPS}, or {_staying(root)}.",
+            place=place,
+        )
+    if keyless and mode is OutputMode.UPSERT:
+        raise PlanError(
+            "MS-PLAN-RETRACT",
+            "the rows of a join without a time bound have no key by which a sink could replace "
+            "them, so 'output.mode' = 'upsert' would lose rows that come back.",
+            fix=f"Write 'retract', or {_staying(root)}.",
             place=place,
         )
     if mode is None:

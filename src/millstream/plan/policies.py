@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from millstream.errors import Place, PlanError, PropertyError
 from millstream.plan.names.names import nearest, same
+from millstream.plan.names.times import timeless
+from millstream.plan.nodes import Select, Source
 from millstream.sql.statements import Property
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit, parse_span
 
@@ -149,10 +151,15 @@ def lateness_of(properties: Mapping[str, Property]) -> int:
 
 
 def ttl_of(
-    properties: Mapping[str, Property], cause: str, time: str | None, of: str, place: Place | None
+    properties: Mapping[str, Property],
+    cause: str,
+    time: str | None,
+    of: str,
+    place: Place | None,
+    node: Source | Select,
 ) -> int | None:
     """How long state is kept; None for ever, if the query says so. `cause` is what would be kept
-    without end, `of` the stream that `time` is the event time of."""
+    without end, `of` and `node` the stream that `time` is the event time of."""
     given = properties.get("state.ttl")
     if given is None:
         raise PlanError(
@@ -164,11 +171,14 @@ def ttl_of(
     if given.value.lower() == "forever":
         return None
     if time is None:
+        why, fix = timeless(of, node) or (
+            f"{of} has no event time",
+            f"Declare a watermark in the source and select its column in {of}",
+        )
         raise PlanError(
             "MS-PLAN-NO-WATERMARK",
-            f"'state.ttl' goes by the watermark, and {of} has no event time.",
-            fix=f"Declare a watermark in the source and select its column in {of}, or write "
-            "'state.ttl' = 'forever'.",
+            f"'state.ttl' goes by the watermark, and {why}.",
+            fix=f"{fix}, or write 'state.ttl' = 'forever'.",
             place=given.place,
         )
     return parse_span(given.value)

@@ -13,12 +13,15 @@ from millstream.plan.base import of_relation
 from millstream.plan.emits import emit_over
 from millstream.plan.joins.clauses import Joined, plan_joins
 from millstream.plan.joins.kinds import JoinKind
+from millstream.plan.joins.own_window import joined_below
 from millstream.plan.joins.predicates import conjuncts_of, filter_texts
 from millstream.plan.joins.windows import join_windows
 from millstream.plan.names.assign import assigned
 from millstream.plan.names.expressions import Expressions, all_of
 from millstream.plan.names.names import same
+from millstream.plan.names.names import unnamed as unnamed_query
 from millstream.plan.names.scope import Relation, Scope
+from millstream.plan.names.table_queries import mark_tables, refuse_joined
 from millstream.plan.names.windows import window_clause, window_of
 from millstream.plan.nodes import (
     Aggregate,
@@ -143,6 +146,7 @@ class Planner:
                 fix="Add FROM and the name of a source.",
                 place=asked.place,
             )
+        mark_tables(tree, lambda item: isinstance(self._table(item), Reference))
         shape = shape_of(tree, self.text)
         tables = [self._table(join.this) for join in tree.args.get("joins") or []]
         of_streams = not all(isinstance(table, Reference) for table in tables)
@@ -179,11 +183,15 @@ class Planner:
         joined = []
         for number, (each, table) in enumerate(zip(windows, tables, strict=True)):
             join = tree.args["joins"][number]
+            refuse_joined(join, self.text)
             versions = table if each.kind in (JoinKind.TEMPORAL, JoinKind.LOOKUP) else None
             right = self._relation(join.this, f"_query_{number + 2}", versions)
             joined.append(Joined(join, right, each, versions))
         emit = emit_of_joins(shape, asked)
-        planned = plan_joins(tree, first, joined, asked.properties, self.text, self.sinks, emit)
+        below = joined_below(tree, clause, self.text) if own and clause else None
+        planned = plan_joins(
+            tree, first, joined, asked.properties, self.text, self.sinks, emit, below
+        )
         return plan_over_joins(tree, planned, shape, own, asked, self.text)
 
     def _where(self, tree: exp.Select, relation: Relation) -> str | None:
@@ -212,13 +220,15 @@ class Planner:
     ) -> Relation:
         place = place_of(item, self.text)
         if isinstance(item, exp.Subquery):
-            alias = item.alias or unnamed
-            return Relation(alias, alias, self.plan_inner(item.this, place), place)
+            query = self.plan_inner(item.this, place)
+            if not item.alias:
+                return Relation(unnamed, unnamed_query(place), query, place, unnamed=True)
+            return Relation(item.alias, item.alias, query, place)
         if item.args.get("db"):
             raise PlanError(
                 "MS-PLAN-UNKNOWN-TABLE",
-                f"{item.sql('spark')} is not a stream of this job.",
-                fix="Names of streams have one part.",
+                f"{item.sql('spark')} is neither a stream nor a table of this job.",
+                fix="Names of streams and tables have one part.",
                 place=place,
             )
         version = item.args.get("version")

@@ -1,6 +1,7 @@
 """What stands in a checkpoint folder, and whether a job may go on from it.
 
 <checkpoint>/spark.log                    what Spark said, when run from the command line
+             reference-tables/            versions of tables that workers hold
              lock                         held by the process that runs the job
 <checkpoint>/<pipeline>/millstream.json   what the state depends on: plan, engine, key groups
                         spark/            Spark's own checkpoint

@@ -16,6 +16,7 @@ from millstream.plan.nodes import Job, Pipeline, Reference, SinkDef
 from millstream.plan.walk import operators_of, references_of, sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
+from millstream.run.tables import FOLDER as TABLES
 from millstream.temporal import LateAction
 
 # What the file sink calls the files of a batch.
@@ -121,6 +122,7 @@ def forget(job: Job, settings: RunSettings) -> None:
         folder = settings.checkpoint / pipeline.name
         if (folder / "millstream.json").exists():
             shutil.rmtree(folder)
+        shutil.rmtree(settings.checkpoint / TABLES, ignore_errors=True)
         for sink in _file_sinks(job, pipeline):
             path = resolve(sink.option("path"), settings.base)
             system, _ = filesystem(path)

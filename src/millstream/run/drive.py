@@ -90,3 +90,4 @@ class Drive:
         while not self._stopping.is_set() and not run.wait(_POLL):
             ticks.beat()
             run.tables.beat()
+            self.phase = "; ".join(["running", *run.tables.news.values()])

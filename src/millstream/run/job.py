@@ -26,7 +26,13 @@ from millstream.plan.nodes import (
     SinkDef,
     Source,
 )
-from millstream.plan.walk import operators_of, references_of, sources_of
+from millstream.plan.walk import (
+    operators_of,
+    references_of,
+    retracts,
+    sources_of,
+    table_joins_of,
+)
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure, user_error
 from millstream.run.running import Running
@@ -79,10 +85,17 @@ class JobRun:
         """Start every pipeline; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
         for table in references_of(self.job):
             with user_error(self.log):
-                self.tables.open(table)
+                self.tables.open(table, steady=self._over_changes(table))
         for pipeline in self.job.pipelines:
             with user_error(self.log):
                 self.running.append(self._start(pipeline, trigger))
+
+    def _over_changes(self, table: Reference) -> bool:
+        return any(
+            join.table == table and retracts(join.left.node)
+            for pipeline in self.job.pipelines
+            for join in table_joins_of(pipeline.root)
+        )
 
     def _start(self, pipeline: Pipeline, trigger: Mapping[str, object]) -> Running:
         engine, _ = choose_engine(pipeline)

@@ -1,7 +1,7 @@
 """The reference tables of a job: read when it starts, read anew as each of them asks.
 
-<checkpoint>/tables/<table>/   its versions (connectors/versions)
-                     refresh   there when a person has asked for a new version
+<checkpoint>/reference-tables/<table>/   its versions (connectors/versions)
+                               refresh   there when a person has asked for a new version
 """
 
 from __future__ import annotations
@@ -16,15 +16,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from millstream.connectors.paths import resolve
-from millstream.connectors.references import files_digest, read_database, read_files, refuse_large
+from millstream.connectors.references import (
+    files_digest,
+    read_database,
+    read_files,
+    refuse_large,
+    refuse_second_rows,
+)
 from millstream.connectors.versions import NOTICE, Version, Versions
-from millstream.errors import MillstreamError, StateError
+from millstream.errors import MillstreamError, PlanError, StateError
 from millstream.kernels.table_join import HeldTable
 from millstream.plan.nodes import Broadcast, Reference
 from millstream.spark.tables.join import SINCE, UNTIL
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
-FOLDER = "tables"
+FOLDER = "reference-tables"  # no pipeline is called so
 _ASKED = "refresh"
 _WATCH = 1_000_000  # a look at the files a second is enough
 
@@ -55,27 +61,42 @@ class JobTables:
     read: Callable[[Reference], pa.Table] | None = None
     clock: Callable[[], int] = _wall_clock
     problems: dict[str, MillstreamError] = field(default_factory=dict)  # with tables, for now
+    news: dict[str, str] = field(default_factory=dict)  # what was last read of each, if it is new
     _held: dict[str, Reference] = field(default_factory=dict)
     _looked: dict[str, int] = field(default_factory=dict)  # when a table was last looked at
 
-    def open(self, table: Reference) -> None:
-        """Have a version of a table that workers hold: the last one, if nothing has changed."""
-        if isinstance(table.access, Broadcast) and table.name not in self._held:
-            self._held[table.name] = table
-            self._looked[table.name] = self.clock()
+    def open(self, table: Reference, *, steady: bool = False) -> None:
+        """Have a version of a table that workers hold: the last one, if nothing has changed. One
+        that results which change were joined with must be `steady`: they are taken back by it."""
+        if not isinstance(table.access, Broadcast) or table.name in self._held:
+            return
+        self._held[table.name] = table
+        self._looked[table.name] = self.clock()
+        last = self.versions(table).last
+        if not steady or last is None:
             self.refresh(table, notice=0)
+        elif self._digest(table) != last.digest:
+            raise StateError(
+                "MS-STATE-TABLE",
+                f"table {table.name} has changed since the job began, and rows that were told with "
+                "it may have to be taken back.",
+                fix="Start anew with another checkpoint, or put back its files.",
+            )
 
     def refresh(self, table: Reference, notice: int = NOTICE, *, again: bool = False) -> Version:
         """Read a table; a new version, if it is not what it was."""
         versions = self.versions(table)
-        files = self.read is None and table.connector == "file"
-        digest = files_digest(table, self.base) if files else ""
-        last = versions.last
+        digest, last = self._digest(table), versions.last
         if last is not None and digest and digest == last.digest and not again:
             return last
         rows = self._read(table)
         refuse_large(table, rows)
+        refuse_second_rows(table, rows)
         return versions.publish(rows, self.clock(), digest, notice)
+
+    def _digest(self, table: Reference) -> str:
+        files = self.read is None and table.connector == "file"
+        return files_digest(table, self.base) if files else ""
 
     def beat(self) -> None:
         """Look whether a table is to be read anew. One that cannot be read stays as it is."""
@@ -86,10 +107,15 @@ class JobTables:
             if not again and not self._due(table):
                 continue
             try:
-                self.refresh(table, again=again)
-                self.problems.pop(table.name, None)
+                version = self.refresh(table, again=again)
             except MillstreamError as error:
                 self.problems[table.name] = error
+                self.news[table.name] = f"{table.name} stays as it is: {error.cause}"
+            else:
+                self.problems.pop(table.name, None)
+                if version.number > 1:
+                    told = f"{table.name}: version {version.number}, {version.rows:,} rows"
+                    self.news[table.name] = told
 
     def _due(self, table: Reference) -> bool:
         access, now = table.access, self.clock()
@@ -105,6 +131,13 @@ class JobTables:
             return self.read(table)
         if table.connector == "file":
             return read_files(self.spark, table, self.base)
+        if table.connector == "memory":
+            raise PlanError(
+                "MS-PLAN-NO-TABLE",
+                f"the table {table.name} has no rows: nothing here fills a table in memory.",
+                fix="Give it a 'connector': 'file', 'postgresql' or 'sqlite'.",
+                place=table.place,
+            )
         return read_database(table, self.options(table))
 
     def versions(self, table: Reference) -> Versions:

@@ -94,7 +94,8 @@ def checked(batch: DataFrame, source: str) -> Batch:
         bad = found.get("bad") or []
         made = _sort(found.get("packets") or [])
         # A row may have found several rows of a table. How many there were, the first table knows.
-        asked = [said["rows"] for said in made.tables if said["number"] == 0]
+        first = min((said["number"] for said in made.tables), default=0)
+        asked = [said["rows"] for said in made.tables if said["number"] == first]
         rows = sum(asked) if PORT in batch.columns else found["rows"]
         made.stats.append({"tally": {source: {"in": rows, "malformed": len(bad)}}, "counts": {}})
         if bad:

@@ -168,6 +168,8 @@ class spark_errors:  # noqa: N801 -- reads as a verb where it is used
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, PlanError) and error.at(self._place) is not error:
+            raise error.at(self._place) from None
         if isinstance(error, AnalysisException | ParseException):
             text = str(error).split("\n")[0].split(" SQLSTATE:")[0]
             raise PlanError(

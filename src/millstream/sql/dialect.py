@@ -233,6 +233,8 @@ class StreamParser(SpannedParser):
                 self._put_once(table, "stream_window", self._parse_stream_window(), first)
             elif self._match_text_seq("WITHIN"):
                 self._put_once(table, "within", self._parse_within(first), first)
+            elif isinstance(table, exp.Table) and (version := self._parse_version()):
+                self._put_once(table, "version", version, first)  # after an alias
             else:
                 break
         return table

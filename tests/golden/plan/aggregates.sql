@@ -429,3 +429,25 @@ SELECT count(DISTINCT *) AS n FROM orders
 -- an ordered aggregate
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY total) AS p FROM orders
 --> MS-PLAN-AGGREGATE at line 1, column 8: there is no aggregate percentile_cont over streams. There is count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
+
+-- max_by a struct
+SELECT customer_id, max_by(order_id, struct(total, -unix_micros(event_time))) AS best FROM orders WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY customer_id
+--> MS-PLAN-KEY-TYPE at line 1, column 1: max_by goes by a STRUCT, which the columnar engine does not compare. Go by one number made of its fields, or take the first row by each of them with ROW_NUMBER() OVER (PARTITION BY customer_id, _window_start ORDER BY total DESC, -unix_micros(event_time) DESC) = 1, or set 'engine' = 'native'.
+
+-- min_by a struct with names, filtered
+SELECT customer_id, min_by(order_id, named_struct('a', o.total, 'b', o.order_id)) FILTER (WHERE total > 0) AS best FROM orders o WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY customer_id
+--> MS-PLAN-KEY-TYPE at line 1, column 1: min_by goes by a STRUCT, which the columnar engine does not compare. Go by one number made of its fields, or take the first row by each of them with ROW_NUMBER() OVER (PARTITION BY customer_id, _window_start ORDER BY total, order_id) = 1, or set 'engine' = 'native'.
+
+-- max_by a struct in sessions, over another operator
+SELECT order_id, max_by(n, struct(n, order_id)) AS best FROM (SELECT order_id, count(*) AS n, _window_time FROM orders WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY order_id) WINDOW SESSION(GAP INTERVAL '1' SECOND) GROUP BY order_id
+--> MS-PLAN-KEY-TYPE at line 1, column 1: max_by goes by a STRUCT, which the columnar engine does not compare. Go by one number made of its fields.
+
+-- max_by a struct on the native engine
+SELECT customer_id, max_by(order_id, struct(total, order_id)) AS best FROM orders WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY customer_id WITH ('engine' = 'native')
+--> select
+-->   k0 AS customer_id : STRING
+-->   a0 AS best : STRING
+-->   aggregate, tumbling windows of 1h, emit final
+-->     key orders.customer_id AS k0 : STRING
+-->     call max_by(orders.order_id, struct(orders.total, orders.order_id)) AS a0 : STRING
+-->     input orders, time event_time, used none

@@ -66,3 +66,24 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_i
 -- a plan that neither engine can run
 SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total + s.weight > 5
 --> MS-PLAN-ENGINE at line 1, column 33: no engine can run this join: for the columnar one, only Spark can decide a predicate of ON that decides matching; for the native one, Spark has no LEFT ANTI join of two streams. Give up one of the two.
+
+-- a file source without a path
+CREATE SOURCE s (id STRING) WITH ('connector' = 'file', 'format' = 'csv')
+--> MS-PROP-MISSING at line 1, column 1: the source s does not say its 'path', which 'file' needs. Add 'path' = 'data/s'.
+
+-- a file sink without a path
+CREATE SINK out WITH ('connector' = 'file') AS SELECT total FROM orders
+--> MS-PROP-MISSING at line 1, column 1: the sink out does not say its 'path', which 'file' needs. Add 'path' = 'data/out'.
+
+-- a file table without a path
+CREATE TABLE t (id STRING) WITH ('connector' = 'file')
+--> MS-PROP-MISSING at line 1, column 1: the table t does not say its 'path', which 'file' needs. Add 'path' = 'data/t'.
+
+-- a file of versions without a path
+CREATE TABLE t (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH ('connector' = 'file');
+CREATE SINK out AS SELECT o.total FROM orders o JOIN t FOR SYSTEM_TIME AS OF o.event_time ON o.order_id = t.id
+--> MS-PROP-MISSING at line 1, column 1: the table t does not say its 'path', which 'file' needs. Add 'path' = 'data/t'.
+
+-- a database with a path and a URL
+CREATE TABLE t (id STRING) WITH ('connector' = 'sqlite', 'path' = 'x.db', 'url' = 'jdbc:sqlite:y.db')
+--> MS-PROP-UNUSED at line 1, column 75: 'path' and 'url' both say where the database of the table t is. Leave one of the two out.

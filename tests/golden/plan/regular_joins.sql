@@ -51,8 +51,8 @@ SELECT o.order_id, s.carrier FROM orders o LEFT JOIN shipments s ON o.order_id =
 -->     right s, time event_time, used carrier
 
 -- right
-SELECT o.order_id, s.carrier FROM orders o RIGHT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'output.mode' = 'upsert')
---> mode upsert
+SELECT o.order_id, s.carrier FROM orders o RIGHT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'output.mode' = 'retract')
+--> mode retract
 --> select
 -->   o.order_id AS order_id : STRING
 -->   s.carrier AS carrier : STRING
@@ -387,7 +387,7 @@ SELECT k.user_id FROM shipments s JOIN clicks k ON k.user_id = s.order_id WITH (
 
 -- a changelog without time
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) v ON v.customer_id = o.customer_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 192: 'state.ttl' goes by the watermark, and v has no event time. Declare a watermark in the source and select its column in v, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 192: 'state.ttl' goes by the watermark, and v takes rows back at any time, so its rows have no event time. Give the query of v a WINDOW, or write 'state.ttl' = 'forever'.
 
 -- a changelog that forgets
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = '1d')) v ON v.customer_id = o.customer_id WITH ('state.ttl' = 'forever')
@@ -399,7 +399,7 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.total > s.weight WITH ('st
 
 -- append
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'output.mode' = 'append')
---> MS-PLAN-RETRACT at line 1, column 108: the query takes rows back, and 'output.mode' = 'append' cannot say so. Write 'retract' or 'upsert', or a join with a time bound or a WINDOW.
+--> MS-PLAN-RETRACT at line 1, column 108: the query takes rows back, and 'output.mode' = 'append' cannot say so. Write 'retract', or a join with a time bound or a WINDOW.
 
 -- EMIT FINAL
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id EMIT FINAL WITH ('state.ttl' = '1d')
@@ -452,3 +452,57 @@ SELECT count(*) AS n FROM (SELECT o.event_time FROM orders o JOIN shipments s ON
 -- the next query needs a time that was not selected
 SELECT count(*) AS n FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1h')) v WINDOW TUMBLING(INTERVAL 1 HOUR)
 --> MS-PLAN-NO-WATERMARK at line 1, column 27: v does not carry the event time of its input. Select the event-time column there, unchanged; it may have another name.
+
+-- upsert
+SELECT o.order_id, s.carrier FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'output.mode' = 'upsert')
+--> MS-PLAN-RETRACT at line 1, column 119: the rows of a join without a time bound have no key by which a sink could replace them, so 'output.mode' = 'upsert' would lose rows that come back. Write 'retract', or a join with a time bound or a WINDOW.
+
+-- upsert of groups over it
+SELECT o.customer_id, count(*) AS n FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id GROUP BY o.customer_id WITH ('state.ttl' = 'forever', 'output.mode' = 'upsert')
+--> mode upsert
+--> select
+-->   k0 AS customer_id : STRING
+-->   a0 AS n : BIGINT
+-->   aggregate, emit changes
+-->     key joined.customer_id AS k0 : STRING
+-->     call count(*) AS a0 : BIGINT
+-->     over changes
+-->     input joined, time None, used none
+-->       select
+-->         o.customer_id AS customer_id : STRING
+-->         left regular join, ttl for ever
+-->           key o.order_id = s.order_id
+-->           left o, time None, used customer_id
+-->           right s, time None, used none
+
+-- a group as its left side and a ttl
+SELECT t.n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) t JOIN shipments s ON t.customer_id = s.order_id WITH ('state.ttl' = '1d')
+--> MS-PLAN-NO-WATERMARK at line 1, column 185: 'state.ttl' goes by the watermark, and t takes rows back at any time, so its rows have no event time. Give the query of t a WINDOW, or write 'state.ttl' = 'forever'.
+
+-- a chain over one that takes rows back
+SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id JOIN events e ON o.customer_id = e.s WITH ('state.ttl' = '1d')
+--> MS-PLAN-NO-WATERMARK at line 1, column 125: 'state.ttl' goes by the watermark, and the join of orders, shipments takes rows back, so its rows have no event time. Give that join a time bound, or write 'state.ttl' = 'forever'.
+
+-- a chain over FULL
+SELECT o.order_id FROM orders o FULL JOIN shipments s WITHIN INTERVAL 5 MINUTES ON o.order_id = s.order_id JOIN events e ON o.customer_id = e.s WITH ('state.ttl' = '1d')
+--> MS-PLAN-NO-WATERMARK at line 1, column 151: 'state.ttl' goes by the watermark, and a FULL JOIN pads either side, so its rows have no event time. Join with LEFT or RIGHT, or write 'state.ttl' = 'forever'.
+
+-- a chain over a table and a stream without time
+SELECT k.user_id FROM clicks k JOIN customers c ON k.user_id = c.id JOIN shipments s ON s.order_id = k.user_id WITH ('state.ttl' = '1d')
+--> MS-PLAN-NO-WATERMARK at line 1, column 118: 'state.ttl' goes by the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
+
+-- groups of a ttl over it
+SELECT o.customer_id, count(*) AS n FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id GROUP BY o.customer_id WITH ('state.ttl' = '1d')
+--> MS-PLAN-NO-WATERMARK at line 1, column 129: 'state.ttl' goes by the watermark, and the join takes pairs back, so its rows have no event time. Give the join a time bound, or write 'state.ttl' = 'forever'.
+
+-- max over it
+SELECT o.customer_id, max(o.total) AS most FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id GROUP BY o.customer_id WITH ('state.ttl' = 'forever')
+--> MS-PLAN-RETRACT at line 1, column 23: the join takes rows back, and max cannot forget a row. Give the join a time bound, or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
+
+-- max over it in a query below
+SELECT q.customer_id, max(q.total) AS most FROM (SELECT o.customer_id, o.total FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d')) q GROUP BY q.customer_id WITH ('state.ttl' = 'forever')
+--> MS-PLAN-RETRACT at line 1, column 23: q takes rows back, and max cannot forget a row. Give the join in the query of q a time bound, or a WINDOW, or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
+
+-- sessions over it in a query without an alias
+SELECT count(*) AS n FROM (SELECT o.customer_id, o.event_time FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d')) WINDOW SESSION(GAP INTERVAL '1' MINUTE)
+--> MS-PLAN-NO-WATERMARK at line 1, column 27: the query in FROM (line 1, column 27) takes pairs back, so its rows have no event time. Give the join in the query in FROM (line 1, column 27) a time bound, or a WINDOW.

@@ -142,11 +142,11 @@ SELECT x.* FROM orders o
 
 -- an unknown source
 SELECT * FROM order
---> MS-PLAN-UNKNOWN-TABLE at line 1, column 15: order is not a stream of this job. Did you mean orders?
+--> MS-PLAN-UNKNOWN-TABLE at line 1, column 15: order is neither a stream nor a table of this job. Did you mean orders? Known, too: shipments, clicks, events, customers, regions, taxes.
 
 -- a name of two parts
 SELECT * FROM db.orders
---> MS-PLAN-UNKNOWN-TABLE at line 1, column 15: db.orders is not a stream of this job. Names of streams have one part.
+--> MS-PLAN-UNKNOWN-TABLE at line 1, column 15: db.orders is neither a stream nor a table of this job. Names of streams and tables have one part.
 
 -- two outputs of one name
 SELECT order_id, customer_id AS Order_ID FROM orders

@@ -136,3 +136,55 @@ SELECT count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) WITH ('engi
 -- with aliases
 SELECT order_id FROM orders o WHERE o.total > (SELECT avg(x.total) FROM orders x)
 --> MS-PLAN-SUBQUERY at line 1, column 47: a query inside an expression has no one value while its stream goes on. For the value in force when a row came, write SELECT … FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > avg_total.
+
+-- a query in FROM without an alias that has no event time
+SELECT count(*) AS n FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '30' MINUTES) EMIT CHANGES) WINDOW TUMBLING(INTERVAL '1' HOUR)
+--> MS-PLAN-NO-WATERMARK at line 1, column 27: the query in FROM (line 1, column 27) joins sessions as they meet, so its rows have no event time. Write EMIT FINAL in the query in FROM (line 1, column 27).
+
+-- an unknown column of a query in FROM without an alias
+SELECT total FROM (SELECT order_id FROM orders)
+--> MS-PLAN-UNKNOWN-COLUMN at line 1, column 8: the query in FROM (line 1, column 19) has no column total. Known: order_id.
+
+-- an unknown alias beside it
+SELECT _q.total FROM (SELECT order_id FROM orders)
+--> MS-PLAN-UNKNOWN-TABLE at line 1, column 8: _q is neither a table nor a column of this query.
+
+-- a column of it and of another
+SELECT s.weight FROM (SELECT order_id, event_time FROM orders) JOIN shipments s ON order_id = s.order_id
+--> MS-PLAN-AMBIGUOUS at line 1, column 84: order_id is a column of the query in FROM (line 1, column 22) and of s. Write s.order_id, or give the query in FROM (line 1, column 22) an alias.
+
+-- a column of two of them
+SELECT 1 FROM (SELECT order_id, event_time FROM orders) JOIN (SELECT order_id, event_time FROM shipments) ON order_id = 1
+--> MS-PLAN-AMBIGUOUS at line 1, column 110: order_id is a column of the query in FROM (line 1, column 15) and of the query in FROM (line 1, column 62). Give the query in FROM (line 1, column 15) an alias, or give the query in FROM (line 1, column 62) an alias.
+
+-- a join with it that has no bound
+SELECT s.weight FROM (SELECT order_id AS id, event_time AS at FROM orders) JOIN shipments s ON id = s.order_id
+--> MS-PLAN-UNBOUNDED at line 1, column 76: join of the query in FROM (line 1, column 22) and shipments has no time bound, so every row would be kept for ever. Add AND s.event_time BETWEEN at AND at + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+
+-- a join with it that has no key
+SELECT s.weight FROM (SELECT order_id AS id, event_time AS at FROM orders) JOIN shipments s WITHIN INTERVAL 5 MINUTES ON s.weight > 1
+--> MS-PLAN-NO-KEY at line 1, column 76: join of the query in FROM (line 1, column 22) and shipments has no key. Add an equality of both sides to ON, such as id = s.id.
+
+-- two columns of one name, one of it
+SELECT s.order_id, * FROM shipments s JOIN (SELECT order_id, event_time AS at FROM orders) WITHIN INTERVAL 5 MINUTES ON s.carrier = order_id
+--> MS-PLAN-AMBIGUOUS at line 1, column 133: order_id is a column of s and of the query in FROM (line 1, column 44). Write s.order_id, or give the query in FROM (line 1, column 44) an alias.
+
+-- IN of a table
+SELECT o.order_id FROM orders o WHERE o.customer_id IN (SELECT id FROM customers)
+--> MS-PLAN-SUBQUERY at line 1, column 64: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN customers ON o.customer_id = customers.id; a table needs no time bound.
+
+-- NOT IN of a table, filtered
+SELECT order_id FROM orders WHERE total > 1 AND customer_id NOT IN (SELECT id FROM customers c WHERE tier > 1 OR c.active)
+--> MS-PLAN-SUBQUERY at line 1, column 76: a query inside an expression has no one value while its stream goes on. Write LEFT ANTI JOIN customers c ON orders.customer_id = c.id AND (c.tier > 1 OR c.active); a table needs no time bound.
+
+-- EXISTS of a table
+SELECT o.order_id FROM orders o WHERE EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer_id)
+--> MS-PLAN-SUBQUERY at line 1, column 54: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN customers c ON c.id = o.customer_id; a table needs no time bound.
+
+-- NOT EXISTS of a table
+SELECT o.order_id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer_id)
+--> MS-PLAN-SUBQUERY at line 1, column 58: a query inside an expression has no one value while its stream goes on. Write LEFT ANTI JOIN customers c ON c.id = o.customer_id; a table needs no time bound.
+
+-- IN of an expression over a table
+SELECT o.order_id FROM orders o WHERE o.customer_id IN (SELECT upper(id) FROM customers)
+--> MS-PLAN-SUBQUERY at line 1, column 64: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN customers ON …, or LEFT ANTI JOIN for NOT IN; a table needs no time bound.

@@ -8,7 +8,7 @@ SELECT c.id FROM customers c JOIN orders o ON c.id = o.customer_id
 
 -- a query over a table
 SELECT o.order_id FROM orders o JOIN (SELECT * FROM customers WHERE active) c ON c.id = o.customer_id
---> MS-PLAN-TABLE at line 1, column 53: customers is a table, and a query goes by the rows of a stream as they come. Let a stream stand first: FROM orders o JOIN customers ON …; or declare customers as a SOURCE, to read its rows as they come.
+--> MS-PLAN-TABLE at line 1, column 53: customers is a table: a row is looked up in it, not in a query over it. Join customers itself, with what filters its rows in ON: JOIN customers c ON c.id = o.customer_id AND c.active.
 
 -- RIGHT
 SELECT c.id FROM orders o RIGHT JOIN customers c ON c.id = o.customer_id
@@ -130,3 +130,23 @@ SELECT k.user_id FROM clicks k JOIN regions r ON r.region = k.user_id JOIN shipm
 -- one name for two
 SELECT c.id FROM orders c JOIN customers c ON c.id = c.customer_id
 --> MS-PLAN-DUPLICATE-NAME at line 1, column 32: both sides of the join are called c. Give each an alias.
+
+-- a query over a table, with a filter of two terms
+SELECT o.order_id FROM orders o LEFT JOIN (SELECT id, region FROM customers WHERE tier > 1 OR customers.active) AS c ON o.customer_id = c.id
+--> MS-PLAN-TABLE at line 1, column 67: customers is a table: a row is looked up in it, not in a query over it. Join customers itself, with what filters its rows in ON: LEFT JOIN customers c ON o.customer_id = c.id AND (c.tier > 1 OR c.active).
+
+-- a query over a table that computes
+SELECT o.order_id FROM orders o JOIN (SELECT id, upper(region) AS region FROM customers) c ON o.customer_id = c.id
+--> MS-PLAN-TABLE at line 1, column 79: customers is a table: a row is looked up in it, not in a query over it. Join customers itself, with what filters its rows in ON: JOIN customers c ON ….
+
+-- a query over a table without an alias
+SELECT o.order_id FROM orders o JOIN (SELECT id FROM customers) ON o.customer_id = id
+--> MS-PLAN-TABLE at line 1, column 54: customers is a table: a row is looked up in it, not in a query over it. Join customers itself, with what filters its rows in ON: JOIN customers ON o.customer_id = id.
+
+-- a table that is not there
+SELECT o.order_id FROM orders o JOIN costumers c ON o.customer_id = c.id
+--> MS-PLAN-UNKNOWN-TABLE at line 1, column 38: costumers is neither a stream nor a table of this job. Did you mean customers? Known, too: orders, shipments, clicks, events, regions, taxes.
+
+-- a name that is like none
+SELECT o.order_id FROM orders o JOIN xyz x ON o.customer_id = x.id
+--> MS-PLAN-UNKNOWN-TABLE at line 1, column 38: xyz is neither a stream nor a table of this job. Known: orders, shipments, clicks, events, customers, regions, taxes.

@@ -365,3 +365,13 @@ CREATE SINK out AS WITH rates AS (SELECT order_id, event_time FROM shipments) SE
 -->         shipments.order_id AS order_id : STRING
 -->         shipments.event_time AS event_time : TIMESTAMP  <- event time
 -->         source shipments
+
+-- an alias before AS OF
+SELECT o.order_id, s.carrier FROM orders o JOIN shipments s FOR SYSTEM_TIME AS OF o.event_time ON o.order_id = s.order_id
+--> select
+-->   o.order_id AS order_id : STRING
+-->   s.carrier AS carrier : STRING
+-->   inner temporal join, backward
+-->     key o.order_id = s.order_id
+-->     left o, time event_time, used order_id
+-->     right s, time event_time, used carrier

@@ -821,3 +821,27 @@ SELECT x.k, count(*) AS n FROM (SELECT o.order_id AS k FROM orders o FULL JOIN s
 -->               timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
 -->               timestamp_micros(unix_micros(p.event_time) - pmod(unix_micros(p.event_time), 3600000000) + 3899999999) AS _window_until : TIMESTAMP
 -->               source orders
+
+-- WINDOW beside an aggregate is not for the join
+SELECT o.customer_id, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY o.customer_id
+--> MS-PLAN-UNBOUNDED at line 1, column 51: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT o.customer_id, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY customer_id, _window_start, _window_end.
+
+-- the same with sessions
+SELECT o.customer_id, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '30' MINUTES) GROUP BY o.customer_id
+--> MS-PLAN-UNBOUNDED at line 1, column 51: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT o.customer_id, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '30' MINUTES)) GROUP BY customer_id, _window_start, _window_end.
+
+-- the same with a bound of one end, a filter and names that are taken
+SELECT o.order_id, s.order_id, sum(s.weight) AS weight FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time >= o.event_time WHERE s.weight > 1 WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY o.order_id, s.order_id HAVING count(*) > 1
+--> MS-PLAN-UNBOUNDED at line 1, column 70: join of orders and shipments has no upper time bound, so rows of orders would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time <= o.event_time + INTERVAL 24 HOURS to ON, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT o.order_id, s.order_id AS s_order_id, s.weight, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time >= o.event_time WHERE s.weight > 1 WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY order_id, s_order_id, _window_start, _window_end.
+
+-- the same without a key and by an expression
+SELECT date(o.event_time) AS day, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY date(o.event_time)
+--> MS-PLAN-UNBOUNDED at line 1, column 63: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT o.event_time, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY …, _window_start, _window_end.
+
+-- the same with windows of the clock
+SELECT count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR) ON PROCTIME()
+--> MS-PLAN-UNBOUNDED at line 1, column 36: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d').
+
+-- the same with another join that has a bound
+SELECT count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id JOIN events e WITHIN INTERVAL 5 MINUTES ON e.s = o.customer_id WINDOW TUMBLING(INTERVAL '1' HOUR)
+--> MS-PLAN-UNBOUNDED at line 1, column 36: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT … JOIN … ON … WINDOW …) GROUP BY ….

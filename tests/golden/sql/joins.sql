@@ -95,3 +95,30 @@ SELECT * FROM a JOIN b WITHIN ON a.k = b.k
 -- WITHIN twice
 SELECT * FROM a JOIN b WITHIN 5 MINUTES WITHIN 6 MINUTES ON a.k = b.k
 --> MS-SQL-PARSE at line 1, column 41: "WITHIN" stands here: WITHIN is given twice.
+
+-- an alias before AS OF
+SELECT * FROM orders o JOIN rates AS r FOR SYSTEM_TIME AS OF o.event_time ON o.currency = r.currency
+--> query
+-->   select *
+-->   from orders as o
+-->   join rates as r
+-->     as of o.event_time
+-->     on o.currency = r.currency
+
+-- an alias without AS before AS OF
+SELECT * FROM orders o LEFT JOIN customers c FOR SYSTEM_TIME AS OF PROCTIME() ON o.id = c.id EMIT CHANGES
+--> query
+-->   select *
+-->   from orders as o
+-->   left join customers as c
+-->     as of PROCTIME()
+-->     on o.id = c.id
+-->   emit changes
+
+-- an alias before AS OF and after it
+SELECT * FROM orders o JOIN rates r FOR SYSTEM_TIME AS OF o.event_time AS q ON o.currency = r.currency
+--> MS-SQL-PARSE at line 1, column 72: "AS" stands here and does not fit.
+
+-- AS OF before an alias and after it
+SELECT * FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r FOR SYSTEM_TIME AS OF o.event_time ON o.currency = r.currency
+--> MS-SQL-PARSE at line 1, column 75: "FOR" stands here: FOR is given twice.

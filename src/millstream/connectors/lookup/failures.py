@@ -26,7 +26,7 @@ class UnreachableError(Exception):
 
 def one_line(text: object) -> str:
     """What a driver says, as the end of a sentence of ours."""
-    return " ".join(str(text).split()).rstrip(".")
+    return " ".join(str(text).split()).rstrip(".?!")
 
 
 def gave_up(spec: LookupSpec, tries: int, reason: str) -> RunError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.errors import Place, PlanError
 from millstream.plan.facts.joins import needed_retention
+from millstream.plan.facts.orders import refuse_struct_order
 from millstream.plan.nodes import (
     Aggregate,
     Deduplicate,
@@ -38,6 +39,8 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
     no_native = _against_native(operators, sources_of(pipeline.root))
     if not no_native and table_joins_of(pipeline.root):
         no_native = "Spark's operators hand on nothing of what a table join says beside its rows"
+    if asked is not Engine.NATIVE:
+        refuse_struct_order(operators, native=not no_native)
     if asked is Engine.COLUMNAR and no_columnar:
         raise _refused(operators, "columnar", no_columnar)
     if asked is Engine.NATIVE and no_native:

@@ -26,6 +26,7 @@ class JoinAsked:
     place: Place | None
     emit: Emit = Emit.FINAL  # of a join that can wait until its windows close
     alone: bool = True  # is it the only join of its query?
+    below: str | None = None  # the query with its join in windows, if its own WINDOW is not for it
 
     @property
     def clause(self) -> exp.Join:

@@ -54,9 +54,11 @@ def plan_joins(
     text: SourceText,
     sinks: Collection[str],
     emit: Emit = Emit.FINAL,
+    below: str | None = None,
 ) -> PlannedJoin:
     """Plan the joins of a query. `sinks` are the names that 'late.sink' may say; `emit` is for a
-    join that can wait until its windows close."""
+    join that can wait until its windows close; `below` is the query with its joins in windows, if
+    its own WINDOW is not for them."""
     refuse_within_first(query, Scope((first,), text))
     _refuse_same_names(first, joined)
     if sum(each.kind is not JoinKind.LOOKUP for each in joined) > 1:
@@ -71,7 +73,7 @@ def plan_joins(
     left = first_of(first, text)
     for step, each, terms in zip(steps, joined, filters, strict=True):
         place = place_of(each.clause, text, first.place)
-        asked = JoinAsked(step, terms, properties, sinks, place, emit, len(joined) == 1)
+        asked = JoinAsked(step, terms, properties, sinks, place, emit, len(joined) == 1, below)
         planned = _plan_one(left, each, asked)
         left = result_of(planned, aliases, text, _window_of(left, planned))
     return planned

@@ -80,16 +80,22 @@ _OR_TTL = "or WITH ('state.ttl' = '1d')"
 
 
 def closed(
-    given: OpenBounds, names: tuple[str, str], texts: tuple[str, str], place: Place | None
+    given: OpenBounds,
+    names: tuple[str, str],
+    texts: tuple[str, str],
+    place: Place | None,
+    below: str | None = None,
 ) -> Bounds:
-    """The bound, or the reason why it is none. `texts` are the times that it is between."""
+    """The bound, or the reason why it is none. `texts` are the times that it is between, `below` is
+    the query with its join in windows, if it has a WINDOW that is not for the join."""
     one, other = texts
     left, right = names
     join = f"join of {left} and {right}"
     if given.lower is None and given.upper is None:
         cause = f"{join} has no time bound, so every row would be kept for ever."
         fix = f"Add AND {other} BETWEEN {one} AND {one} + INTERVAL 24 HOURS to ON, "
-        fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, or a WINDOW, {_OR_TTL}."
+        fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, "
+        fix += f"or a WINDOW, {_OR_TTL}." if below is None else f"{_OR_TTL}."
     elif given.upper is None:
         cause = f"{join} has no upper time bound, so rows of {left} would be kept for ever."
         fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON, {_OR_TTL}."
@@ -107,4 +113,7 @@ def closed(
                 place=place,
             )
         return bounds
+    if below is not None:
+        cause = f"{cause[:-1]}: the WINDOW of a query that aggregates is for its aggregate."
+        fix += f" For a join in windows, give it a query in FROM: {below}." if below else ""
     raise PlanError("MS-PLAN-UNBOUNDED", cause, fix=fix, place=place)

@@ -51,8 +51,8 @@ def plan_interval(left: Left, asked: JoinAsked, *, or_none: bool = False) -> Pla
         return None
     if not inner and not after.closed:
         refuse_bound_in_where(asked.filters, Expressions(scope), times, left.number, how)
-    texts = left.time_text(number), right.text(time)
-    bounds = closed(after, (left.name, right.name), texts, place)
+    texts = left.time_text(number), right.shown(time)
+    bounds = closed(after, (left.name, right.name), texts, place, asked.below)
     go_by(found, number, on)
     own = left.go_by(number)
     join = IntervalJoin(
@@ -88,11 +88,12 @@ def right_time(right: Relation, asked: JoinAsked) -> str:
 
 def refuse_no_key(keys: tuple[object, ...], left: Left, asked: JoinAsked) -> None:
     if not keys:
-        one, right = left.relations[0].alias, asked.right
+        right = asked.right
+        one, other = left.relations[0].shown("id"), right.shown("id")
         raise PlanError(
             "MS-PLAN-NO-KEY",
             f"join of {left.name} and {right.name} has no key.",
-            fix=f"Add an equality of both sides to ON, such as {one}.id = {right.alias}.id.",
+            fix=f"Add an equality of both sides to ON, such as {one} = {other}.",
             place=asked.place,
         )
 

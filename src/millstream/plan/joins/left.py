@@ -10,11 +10,19 @@ from millstream.plan.joins.chain import OF_WINDOW, Lifted, Origin, PlannedJoin
 from millstream.plan.joins.chain_scope import ChainScope
 from millstream.plan.joins.gaps import Times
 from millstream.plan.names.scope import Merged, Reference, Relation, Scope
-from millstream.plan.names.times import A_BOUNDED_JOIN, needs_time, refuse_changes
-from millstream.plan.nodes import Column, JoinType, Select, Source, TableJoin
+from millstream.plan.names.times import (
+    A_BOUNDED_JOIN,
+    needs_time,
+    refuse_changes,
+    staying,
+    timeless,
+)
+from millstream.plan.nodes import Column, Join, JoinType, Select, Source, TableJoin
 from millstream.plan.walk import retracts
 from millstream.sql.text import SourceText
 from millstream.temporal import Window
+
+_LEFT_OR_RIGHT = "Join with LEFT or RIGHT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ class Left:
         """An event time as the user writes it."""
         if number < 0:
             return self.times.columns[number]
-        return self.relations[number].text(self.times.columns[number])
+        return self.relations[number].shown(self.times.columns[number])
 
     @property
     def takes_back(self) -> bool:
@@ -99,13 +107,11 @@ class Left:
 
     def _timeless(self, place: Place | None) -> PlanError:
         """Why there is no event time that a join could go by."""
-        below = self.lifted.planned if self.lifted else None
-        while below is not None and isinstance(below.join, TableJoin):
-            below = below.below.planned if below.below else None
+        below = self._below()
         if below is None:
             first = self.relations[0]
             needs_time(first.name, first.node, first.time, first.place or place)  # refuses
-        if below is not None and below.join.how is not JoinType.FULL:
+        if below is not None and below.how is not JoinType.FULL:
             cause = "the join before it has no event time that the next join could go by."
             fix = "Give it a time bound, or let it come last."
         else:
@@ -113,8 +119,37 @@ class Left:
                 "a FULL JOIN pads either side, so its rows have no event time that the next join "
                 "could go by."
             )
-            fix = "Join with LEFT or RIGHT, or let the FULL JOIN come last."
+            fix = f"{_LEFT_OR_RIGHT}, or let the FULL JOIN come last."
         return PlanError("MS-PLAN-NO-WATERMARK", cause, fix=fix, place=place)
+
+    def _below(self) -> Join | None:
+        """The last join of streams on it."""
+        below = self.lifted.planned if self.lifted else None
+        while below is not None and isinstance(below.join, TableJoin):
+            below = below.below.planned if below.below else None
+        return None if below is None or isinstance(below.join, TableJoin) else below.join
+
+    def timeless(self) -> tuple[str, str]:
+        """Why the result of joins has no event time that 'state.ttl' could go by, and the way
+        out."""
+        below, first = self._below(), self.relations[0]
+        if below is None:  # joins with tables, which take nothing away
+            return timeless(first.name, first.node) or (
+                f"{first.name} has no event time",
+                f"Declare a watermark in the source and select its column in {first.name}",
+            )
+        if self.takes_back:
+            fix = "Give that join a time bound"
+            return f"the join of {self.name} takes rows back, so its rows have no event time", fix
+        if below.how is JoinType.FULL:
+            return "a FULL JOIN pads either side, so its rows have no event time", _LEFT_OR_RIGHT
+        return f"the join of {self.name} gives rows no event time", "Give that join a time bound"
+
+    def staying(self) -> str:
+        """What to write so that none of its rows is taken back."""
+        if self.lifted is None or self._below() is None:
+            return staying(self.relations[0].node, self.relations[0].name)
+        return f"Give the join of {self.name} a time bound"
 
 
 def first_of(relation: Relation, text: SourceText) -> Left:

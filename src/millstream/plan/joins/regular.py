@@ -7,7 +7,7 @@ theirs is older than the ttl allows, so their times lag by it.
 
 from __future__ import annotations
 
-from millstream.errors import PropertyError
+from millstream.errors import PlanError, PropertyError
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.gaps import Times
@@ -18,7 +18,7 @@ from millstream.plan.joins.predicates import sort_conjuncts
 from millstream.plan.joins.salt import refuse_salt
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.names.expressions import Expressions
-from millstream.plan.names.times import refuse_forgetting, refuse_late_changes
+from millstream.plan.names.times import refuse_forgetting, refuse_late_changes, staying
 from millstream.plan.nodes import Input, JoinType, RegularJoin
 from millstream.plan.policies import ttl_of
 from millstream.plan.refuse import not_yet
@@ -102,9 +102,18 @@ def _ttl(left: Left, asked: JoinAsked) -> int | None:
     right, given = asked.right, asked.properties["state.ttl"]
     if given.value.lower() == "forever":
         return None
-    if not left.times.whole:
-        return ttl_of(asked.properties, "", None, left.name, asked.place)  # refuses
-    return ttl_of(asked.properties, "", right.time, right.name, asked.place)
+    if left.times.whole:
+        return ttl_of(asked.properties, "", right.time, right.name, asked.place, right.node)
+    if left.lifted is None:
+        first = left.relations[0]
+        return ttl_of(asked.properties, "", None, first.name, asked.place, first.node)  # refuses
+    cause, fix = left.timeless()
+    raise PlanError(
+        "MS-PLAN-NO-WATERMARK",
+        f"'state.ttl' goes by the watermark, and {cause}.",
+        fix=f"{fix}, or write 'state.ttl' = 'forever'.",
+        place=given.place,
+    )
 
 
 def _late(left: Left, asked: JoinAsked, ttl: int | None) -> LatePolicy:
@@ -120,8 +129,10 @@ def _late(left: Left, asked: JoinAsked, ttl: int | None) -> LatePolicy:
             fix="A row is late once it is older than 'state.ttl': give more, or use side_output.",
         )
     if left.takes_back or retracts(asked.right.node):
-        of = left.name if left.takes_back else asked.right.name
-        refuse_late_changes(late, asked.properties, of)
+        of, way_out = asked.right.name, staying(asked.right.node, asked.right.name)
+        if left.takes_back:
+            of, way_out = left.name, left.staying()
+        refuse_late_changes(late, asked.properties, of, way_out)
     return late
 
 

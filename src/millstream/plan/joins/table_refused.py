@@ -69,8 +69,8 @@ def refuse_no_table_key(
 ) -> None:
     if keys:
         return
-    right, one = asked.right, left.relations[0].alias
-    fix = f"Add an equality to ON, such as {one}.id = {right.text(right.columns[0].name)}."
+    right, one = asked.right, left.relations[0].shown("id")
+    fix = f"Add an equality to ON, such as {one} = {right.text(right.columns[0].name)}."
     place = asked.place
     made = next((term for term in across if isinstance(term, exp.EQ)), None)
     if made is not None:

@@ -138,7 +138,7 @@ def _as_of(left: Left, asked: JoinAsked) -> int:
     if bare.origin[0] not in left.times.whole:
         raise PlanError(
             "MS-PLAN-TEMPORAL",
-            f"an outer join pads {left.relations[bare.origin[0]].alias}, so not every row has "
+            f"an outer join pads {left.relations[bare.origin[0]].called}, so not every row has "
             f"{expressions.written(moment)}.",
             fix=f"Write FOR SYSTEM_TIME AS OF {known}, or join with INNER.",
             place=place_of(moment, left.text, asked.place),
@@ -186,11 +186,11 @@ def _refuse_part_of_key(keys: list[Key], table: Table, left: Left, asked: JoinAs
             place=asked.place,
         )
     if missing:
-        one, text = left.relations[0].alias, asked.right.text(missing[0])
+        one, other = left.relations[0].shown(missing[0]), asked.right.shown(missing[0])
         raise PlanError(
             "MS-PLAN-TEMPORAL",
             f"ON says nothing of {missing[0]}, which is part of the primary key of {name}.",
-            fix=f"Add an equality, such as {one}.{missing[0]} = {text}.",
+            fix=f"Add an equality, such as {one} = {other}.",
             place=asked.place,
         )
 

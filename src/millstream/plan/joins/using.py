@@ -69,7 +69,7 @@ def _left(identifier: exp.Expr, both: Scope) -> Reference:
     if not found:
         raise _missing(name, left, place)
     if len(found) > 1:
-        owners = [left[number].alias for number, _ in found]
+        owners = [left[number].called for number, _ in found]
         raise PlanError(
             "MS-PLAN-AMBIGUOUS",
             f"{name}, which USING names, is a column of {' and of '.join(owners)}.",
@@ -88,7 +88,7 @@ def _right(identifier: exp.Expr, both: Scope) -> Reference:
 
 
 def _missing(name: str, relations: tuple[Relation, ...], place: Place | None) -> PlanError:
-    owners = " and ".join(relation.alias for relation in relations)
+    owners = " and ".join(relation.called for relation in relations)
     verb = "has" if len(relations) == 1 else "have"
     known = [column.name for relation in relations for column in relation.columns]
     return PlanError(

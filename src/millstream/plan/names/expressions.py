@@ -14,8 +14,8 @@ from sqlglot import exp
 from millstream.errors import PlanError
 from millstream.plan.names.scope import Reference, Scope
 from millstream.plan.names.subqueries import refused_subquery
+from millstream.plan.names.texts import flat_text
 from millstream.plan.refuse import is_steady, place_of, refuse_part
-from millstream.sql.dialect import Millstream
 from millstream.sql.spans import span_of
 
 Replace = Callable[[exp.Expr], Reference | None]
@@ -113,23 +113,6 @@ class Expressions:
                     place=place_of(above, self.scope.text),
                 )
             above = above.find_ancestor(exp.Lambda)
-
-
-def flat_text(source: str, span: tuple[int, int], references: dict[int, Reference]) -> str:
-    """The characters of a span with references put in place, on one line and without comments."""
-    start, end = span
-    pieces: list[str] = []
-    last = start - 1
-    for token in Millstream().tokenize(source[start : end + 1]):
-        token_start, token_end = token.start + start, token.end + start
-        if token_start <= last:  # part of a reference, or of a literal such as 1L that is three
-            continue
-        if pieces and token_start > last + 1:
-            pieces.append(" ")
-        reference = references.get(token_start)
-        pieces.append(reference.text if reference else source[token_start : token_end + 1])
-        last = reference.end if reference else token_end
-    return "".join(pieces)
 
 
 def all_of(texts: Iterable[str]) -> str | None:

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from millstream.errors import Place
+
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words that Spark's parser may take for something else when they stand alone.
 _KEYWORDS = frozenset(
@@ -31,6 +33,29 @@ def quote(name: str) -> str:
     if _PLAIN.fullmatch(name) and name.lower() not in _KEYWORDS:
         return name
     return "`" + name.replace("`", "``") + "`"
+
+
+IN_FROM = "the query in FROM"
+
+
+def unnamed(place: Place | None) -> str:
+    """What errors call a query in FROM that has no alias."""
+    return f"{IN_FROM} (line {place.line}, column {place.column})" if place else IN_FROM
+
+
+def query_of(name: str) -> str:
+    """The query that a stream is made by."""
+    return name if name.startswith(IN_FROM) else f"the query of {name}"
+
+
+def among(name: str, known: Iterable[str]) -> str:
+    """A sentence with all known names, the nearest first."""
+    names = list(known)
+    near = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1)
+    if not near:
+        return nearest(name, names)
+    others = [each for each in names if each.lower() != near[0]]
+    return nearest(name, names) + (f" Known, too: {', '.join(others)}." if others else "")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -135,7 +135,7 @@ def _written(item: Item, scope: Scope) -> str:
     """An output as a user would write it, who knows nothing of names between joins."""
     origin = item.bare.origin if item.bare else None
     if origin and 0 <= origin[0] < len(scope.relations):
-        return scope.relations[origin[0]].text(origin[1])
+        return scope.relations[origin[0]].shown(origin[1])
     return item.output.sql
 
 
@@ -143,7 +143,9 @@ def _new_name(item: Item, scope: Scope) -> str:
     origin = item.bare.origin if item.bare else None
     numbers = {origin[0]} if origin else {number for number, _ in item.reads}
     if len(numbers) == 1 and 0 <= min(numbers) < len(scope.relations):
-        return f"{scope.relations[numbers.pop()].alias}_{item.output.name}"
+        relation = scope.relations[numbers.pop()]
+        if not relation.unnamed:
+            return f"{relation.alias}_{item.output.name}"
     return f"{item.output.name}_2"
 
 

@@ -25,6 +25,7 @@ class Relation:
     place: Place | None = None
     plain: bool = False  # over an operator: its columns go without the alias
     listed: tuple[Column, ...] | None = None  # what `*` stands for, if not all columns
+    unnamed: bool = False  # a query in FROM without an alias: the alias is ours, `name` for errors
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -41,6 +42,15 @@ class Relation:
 
     def text(self, column: str) -> str:
         return quote(column) if self.plain else f"{quote(self.alias)}.{quote(column)}"
+
+    @property
+    def called(self) -> str:
+        """What the user calls it; errors show no alias that nobody has written."""
+        return self.name if self.unnamed else self.alias
+
+    def shown(self, column: str) -> str:
+        """A column as the user may write it."""
+        return quote(column) if self.unnamed else self.text(column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +167,14 @@ class Scope:
         raise PlanError(
             "MS-PLAN-UNKNOWN-TABLE",
             f"{alias} is not a table or alias of this query.",
-            fix=nearest(alias, [relation.alias for relation in self.relations]),
+            fix=nearest(alias, self._aliases),
             place=place,
         )
+
+    @property
+    def _aliases(self) -> list[str]:
+        """Those that the user has written."""
+        return [relation.alias for relation in self.relations if not relation.unnamed]
 
     def _unknown(self, names: list[str], place: Place | None) -> PlanError:
         for name in names[:2]:
@@ -172,14 +187,14 @@ class Scope:
             return PlanError(
                 "MS-PLAN-UNKNOWN-TABLE",
                 f"{names[0]} is neither a table nor a column of this query.",
-                fix=nearest(names[0], [relation.alias for relation in self.relations]),
+                fix=nearest(names[0], self._aliases),
                 place=place,
             )
         return _unknown_column(names[0], self.relations, place)
 
 
 def _unknown_column(name: str, relations: tuple[Relation, ...], place: Place | None) -> PlanError:
-    owners = " and ".join(relation.alias for relation in relations)
+    owners = " and ".join(relation.called for relation in relations)
     verb = "has" if len(relations) == 1 else "have"
     if name.lower() == EVENT_TIME:
         return PlanError(
@@ -198,11 +213,13 @@ def _unknown_column(name: str, relations: tuple[Relation, ...], place: Place | N
 
 
 def _ambiguous(name: str, owners: list[Relation], place: Place | None) -> PlanError:
-    aliases = [relation.alias for relation in owners]
-    choices = " or ".join(f"{alias}.{name}" for alias in aliases)
+    named = [relation.alias for relation in owners if not relation.unnamed]
+    ways = [f"write {' or '.join(f'{alias}.{name}' for alias in named)}"] if named else []
+    ways += [f"give {each.name} an alias" for each in owners if each.unnamed]
+    fix = ", or ".join(ways)
     return PlanError(
         "MS-PLAN-AMBIGUOUS",
-        f"{name} is a column of {' and of '.join(aliases)}.",
-        fix=f"Write {choices}.",
+        f"{name} is a column of {' and of '.join(relation.called for relation in owners)}.",
+        fix=f"{fix[0].upper()}{fix[1:]}.",
         place=place,
     )

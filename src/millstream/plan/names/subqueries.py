@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.names.names import same
+from millstream.plan.names.table_queries import of_table
 from millstream.plan.refuse import is_aggregate, place_of
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
@@ -17,7 +18,9 @@ _RUNNING = "OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURR
 
 def refused_subquery(node: exp.Expr, text: SourceText) -> PlanError:
     parent = node.parent
-    if isinstance(node, exp.Subquery) and isinstance(parent, exp.In):
+    if fix := of_table(node, text):
+        pass
+    elif isinstance(node, exp.Subquery) and isinstance(parent, exp.In):
         fix = "Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT IN, with a time bound."
     elif isinstance(parent, exp.Exists):
         fix = "Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT EXISTS, with a time bound."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.errors import Place, PlanError
+from millstream.plan.names.names import query_of
 from millstream.plan.nodes import (
     Aggregate,
     IntervalJoin,
@@ -17,9 +18,10 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import bottom_of, operators_of, retracts
 from millstream.sql.statements import Property
-from millstream.temporal import LateAction, LatePolicy
+from millstream.temporal import Emit, LateAction, LatePolicy
 
 A_BOUNDED_JOIN = "a join by event time"
+THE_JOIN = "the join"  # of the same query
 
 
 def needs_time(name: str, node: Source | Select, time: str | None, place: Place | None) -> str:
@@ -36,23 +38,43 @@ def needs_time(name: str, node: Source | Select, time: str | None, place: Place 
     elif isinstance(node.input, IntervalJoin) and node.input.how is JoinType.FULL:
         cause = "a FULL JOIN pads either side, so its rows have no event time."
         fix = "Join with LEFT or RIGHT."
-    elif isinstance(below := bottom_of(node), SessionJoin):
-        cause = f"{name} joins sessions as they meet, so its rows have no event time."
-        fix = f"Write EMIT FINAL in the query of {name}."
-    elif isinstance(below, RegularJoin) and (below.retracts or below.ttl is None):
-        back = "takes pairs back" if below.retracts else "joins rows however old they are"
-        cause = f"{name} {back}, so its rows have no event time."
-        fix = f"Give the join in the query of {name} a time bound, or a WINDOW."
-    elif operators_of(node) and retracts(node):
-        cause = f"{name} takes rows back at any time, so its rows have no event time."
-        fix = f"Give the query of {name} a WINDOW."
-    elif not isinstance(below, Source) or below.time is not None:
+    elif why := timeless(name, node):
+        cause, fix = (f"{text}." for text in why)
+    elif not isinstance(below := bottom_of(node), Source) or below.time is not None:
         cause = f"{name} does not carry the event time of its input."
         fix = "Select the event-time column there, unchanged; it may have another name."
     else:
         cause = f"{below.name}, which {name} is made of, has no watermark."
         fix = f"Declare one in {below.name}, and select its column unchanged."
     raise PlanError("MS-PLAN-NO-WATERMARK", cause, fix=fix, place=place)
+
+
+def timeless(name: str, node: Source | Select) -> tuple[str, str] | None:
+    """Why what a stream is made by leaves its rows without an event time, and the way out; None if
+    it does not."""
+    below = bottom_of(node)
+    cause = fix = ""
+    if isinstance(below, SessionJoin) and below.emit is Emit.CHANGES:
+        cause, fix = "joins sessions as they meet", f"Write EMIT FINAL in {query_of(name)}"
+    elif isinstance(below, RegularJoin) and (below.retracts or below.ttl is None):
+        cause = "takes pairs back" if below.retracts else "joins rows however old they are"
+        fix = _bounded(name)
+    elif operators_of(node) and retracts(node):
+        cause, fix = "takes rows back at any time", f"Give {query_of(name)} a WINDOW"
+    return (f"{name} {cause}, so its rows have no event time", fix) if cause else None
+
+
+def _bounded(name: str) -> str:
+    if name == THE_JOIN:  # beside an operator that a WINDOW may be for
+        return "Give the join a time bound"
+    return f"Give the join in {query_of(name)} a time bound, or a WINDOW"
+
+
+def staying(node: Source | Select, name: str) -> str:
+    """What to write so that no row of a stream is taken back."""
+    if isinstance(bottom_of(node), RegularJoin):
+        return _bounded(name)
+    return f"Write EMIT FINAL in {query_of(name)}, with a WINDOW and no 'window.lateness'"
 
 
 def refuse_forgetting(node: Source | Select, name: str, place: Place | None) -> None:
@@ -64,7 +86,7 @@ def refuse_forgetting(node: Source | Select, name: str, place: Place | None) -> 
             "MS-PLAN-RETRACT",
             f"{name} lets groups go after 'state.ttl' without taking them back, so one that comes "
             "again would count twice.",
-            fix=f"Write 'state.ttl' = 'forever' in the query of {name}, or give it a WINDOW.",
+            fix=f"Write 'state.ttl' = 'forever' in {query_of(name)}, or give it a WINDOW.",
             place=place,
         )
 
@@ -73,9 +95,7 @@ def refuse_changes(node: Source | Select, name: str, operator: str, place: Place
     """Refuse a stream that takes rows back."""
     if not retracts(node):
         return
-    fix = f"Write EMIT FINAL in the query of {name}, with a WINDOW and no 'window.lateness'"
-    if isinstance(bottom_of(node), RegularJoin):
-        fix = f"Give the join in the query of {name} a time bound, or a WINDOW"
+    fix = staying(node, name)
     if operator == A_BOUNDED_JOIN:
         fix += ", or join without a bound and with 'state.ttl' = 'forever'"
     raise PlanError(
@@ -86,7 +106,9 @@ def refuse_changes(node: Source | Select, name: str, operator: str, place: Place
     )
 
 
-def refuse_late_changes(late: LatePolicy, properties: Mapping[str, Property], name: str) -> None:
+def refuse_late_changes(
+    late: LatePolicy, properties: Mapping[str, Property], name: str, way_out: str
+) -> None:
     """Refuse to keep late rows of a stream that takes rows back: the old value of a change would
     be taken for an ordinary row."""
     if late.action is LateAction.DROP:
@@ -95,7 +117,6 @@ def refuse_late_changes(late: LatePolicy, properties: Mapping[str, Property], na
         "MS-PLAN-RETRACT",
         f"{name} takes rows back, and with 'late.policy' = '{late.action}' a late row that is "
         "taken back would be taken for a new one.",
-        fix=f"Leave 'late.policy' out, or write EMIT FINAL in the query of {name}, with a WINDOW "
-        "and no 'window.lateness'.",
+        fix=f"Leave 'late.policy' out, or {way_out[0].lower()}{way_out[1:]}.",
         place=properties["late.policy"].place,
     )

@@ -22,7 +22,7 @@ from millstream.plan.names.outputs import (
     outputs_of,
 )
 from millstream.plan.names.scope import Reference
-from millstream.plan.names.times import needs_time, refuse_forgetting, refuse_late_changes
+from millstream.plan.names.times import needs_time, refuse_forgetting, refuse_late_changes, staying
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -120,12 +120,12 @@ def _aggregate(
         cause = f"every group of {base.name} would be kept for ever."
         if not groups.keys:
             cause = f"without a window, {grows} would grow for ever."
-        ttl = ttl_of(properties, cause, time, base.name, place)
+        ttl = ttl_of(properties, cause, time, base.name, place, base.node)
     over_changes = base.over_changes
     if over_changes:
         if window is not None and window.kind is WindowKind.SESSION:
-            raise _session_over_changes(base.name, base.place or place)
-        refuse_late_changes(late, properties, base.name)
+            raise _session_over_changes(base, place)
+        refuse_late_changes(late, properties, base.name, staying(base.node, base.name))
         _refuse_over_changes(groups.calls, base)
         refuse_forgetting(base.node, base.name, base.place or place)
     keeps = late.action is LateAction.SIDE_OUTPUT
@@ -151,13 +151,12 @@ def _growing(calls: Calls) -> str:
     return next((call.function for call in calls.found if call.function in GROWING), "")
 
 
-def _session_over_changes(name: str, place: Place | None) -> PlanError:
+def _session_over_changes(base: Base, place: Place | None) -> PlanError:
     return PlanError(
         "MS-PLAN-RETRACT",
-        f"{name} takes rows back, and a session that has grown cannot shrink.",
-        fix=f"Write EMIT FINAL in the query of {name}, with a WINDOW and no 'window.lateness', or "
-        "use a TUMBLING or SLIDING window here.",
-        place=place,
+        f"{base.name} takes rows back, and a session that has grown cannot shrink.",
+        fix=f"{staying(base.node, base.name)}, or use a TUMBLING or SLIDING window here.",
+        place=base.place or place,
     )
 
 
@@ -167,8 +166,7 @@ def _refuse_over_changes(calls: Calls, base: Base) -> None:
             raise PlanError(
                 "MS-PLAN-RETRACT",
                 f"{base.name} takes rows back, and {call.function} cannot forget a row.",
-                fix=f"Write EMIT FINAL in the query of {base.name}, with a WINDOW and no "
-                f"'window.lateness', or use one of {', '.join(RETRACTABLE)}.",
+                fix=f"{staying(base.node, base.name)}, or use one of {', '.join(RETRACTABLE)}.",
                 place=place,
             )
 

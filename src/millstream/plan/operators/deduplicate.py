@@ -34,7 +34,7 @@ def plan_distinct(tree: exp.Select, base: Base, asked: Asked) -> Select:
     keys = _keys(tree, base)
     late = late_policy(properties if base.time else {}, asked.sinks)
     cause = f"every {'row' if _on(tree) is None else 'key'} of {base.name} would be kept for ever."
-    within = ttl_of(properties, cause, base.time, base.name, place)
+    within = ttl_of(properties, cause, base.time, base.name, place, base.node)
     used = base.used(items, late.action is LateAction.SIDE_OUTPUT)
     return Select(
         input=Deduplicate(

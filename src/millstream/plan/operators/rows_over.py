@@ -59,7 +59,7 @@ def plan_rows_over(tree: exp.Select, base: Base, asked: Asked) -> Select:
     grows = any(call.function in GROWING for call in calls.found) and None in preceding
     if frames[0].partition or grows or "state.ttl" in properties:
         cause = f"the last rows of every partition of {base.name} would be kept for ever."
-        ttl = ttl_of(properties, cause, time, base.name, place)
+        ttl = ttl_of(properties, cause, time, base.name, place, base.node)
     reads = {name for item in items for _, name in item.reads}
     reads |= {name for term in terms for _, name in after.reads(term)}
     used = base.columns(reads, late.action is LateAction.SIDE_OUTPUT)

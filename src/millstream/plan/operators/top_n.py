@@ -20,7 +20,7 @@ from millstream.plan.names.aliases import with_aliases
 from millstream.plan.names.expressions import Expressions, Replace, all_of
 from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
 from millstream.plan.names.scope import Reference, Relation, Scope
-from millstream.plan.names.times import needs_time, refuse_forgetting, refuse_late_changes
+from millstream.plan.names.times import needs_time, refuse_forgetting, refuse_late_changes, staying
 from millstream.plan.nodes import Aggregate, Column, Select, TopN
 from millstream.plan.operators.frames import Frame, frame_of, over_nodes
 from millstream.plan.operators.rank_limit import Limit, limit_in
@@ -212,10 +212,11 @@ def _finished(select: Select, limit: Limit, asked: Asked, text: SourceText) -> S
         needs_time(ranking.name, source.node, time, place)
     elif ranking.partition or ranking.over_changes or "state.ttl" in properties:
         cause = f"the first rows of every partition of {ranking.name} would be kept for ever."
-        ttl = ttl_of(properties, cause, time, ranking.name, place)
+        ttl = ttl_of(properties, cause, time, ranking.name, place, source.node)
     late = late_policy(properties if final else {}, asked.sinks)
     if ranking.over_changes:
-        refuse_late_changes(late, properties, ranking.name)
+        way_out = staying(source.node, ranking.name)
+        refuse_late_changes(late, properties, ranking.name, way_out)
     if late.action is LateAction.SIDE_OUTPUT:
         source = replace(source, used=tuple(column.name for column in source.node.columns))
     top = TopN(

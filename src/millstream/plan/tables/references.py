@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.declare import refuse_second_column
+from millstream.plan.declare import missing, refuse_no_path, refuse_second_column
 from millstream.plan.names.names import nearest, same
 from millstream.plan.nodes import Broadcast, Column, Lookup, OnError, Reference
 from millstream.plan.tables.uses import OPTIONS, refuse_unused
@@ -81,7 +81,7 @@ def _connector(properties: Mapping[str, Property], statement: CreateTable) -> st
 def _by_url(properties: Mapping[str, Property], statement: CreateTable) -> str:
     url = properties.get("url")
     if url is None:
-        raise _missing("url", "jdbc:postgresql://host:5432/database", "jdbc", statement)
+        raise missing("url", "jdbc:postgresql://host:5432/database", "table", statement, "jdbc")
     written = url.value.lower().removeprefix("jdbc:")
     for prefix, connector in _URLS.items():
         if written.startswith(prefix):
@@ -91,15 +91,6 @@ def _by_url(properties: Mapping[str, Property], statement: CreateTable) -> str:
         f"the table {statement.name} has a 'url' of a database that cannot be asked.",
         fix="It begins with jdbc:postgresql:// or jdbc:sqlite:.",
         place=url.value_place,
-    )
-
-
-def _missing(name: str, example: str, connector: str, statement: CreateTable) -> PropertyError:
-    return PropertyError(
-        "MS-PROP-MISSING",
-        f"the table {statement.name} does not say its '{name}', which '{connector}' needs.",
-        fix=f"Add '{name}' = '{example}'.",
-        place=statement.place,
     )
 
 
@@ -124,16 +115,28 @@ def _options(
     SQLite where its file is, whether by a path or a URL."""
     found = {name: properties[name].value for name in OPTIONS[connector] if name in properties}
     if connector == "postgresql" and "url" not in found:
-        raise _missing("url", "postgresql://host:5432/database", connector, statement)
+        raise missing("url", "postgresql://host:5432/database", "table", statement, connector)
+    refuse_no_path("table", statement, connector, properties)
     if connector == "sqlite":
+        _refuse_two_places(properties, statement)
         url = found.pop("url", None)
         path = found.get("path") or (_path_of(url) if url else "")
         if not path:
-            raise _missing("path", "customers.db", connector, statement)
+            raise missing("path", "customers.db", "table", statement, connector)
         found["path"] = path
     if connector in _DATABASES:
         found.setdefault("table", statement.name)
     yield from found.items()
+
+
+def _refuse_two_places(properties: Mapping[str, Property], statement: CreateTable) -> None:
+    if "path" in properties and "url" in properties:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            f"'path' and 'url' both say where the database of the table {statement.name} is.",
+            fix="Leave one of the two out.",
+            place=properties["url"].place,
+        )
 
 
 def _path_of(url: str) -> str:

@@ -165,7 +165,8 @@ def _by_workers(
         tuple(out),
         node.used,
         to_arrow_schema(schema, timezone="UTC"),
-        node.how.left_only,
+        node.how.left_only and node.across_sql is None,
+        node.across_sql is not None and node.how is not JoinType.INNER,
         _SHOWN if aside else None,
     )
     if isinstance(table.access, Lookup):

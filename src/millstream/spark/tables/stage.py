@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.connectors.versions import Version, Versions
+from millstream.errors import RunError
 from millstream.kernels.table_join import Answer, HeldTable, answer, fulfilled
 from millstream.plan.nodes import Condition
 from millstream.spark.host import MAIN, REJECTED, STATS
@@ -39,6 +41,7 @@ class Asking:
     columns: tuple[str, ...]  # of the table
     schema: pa.Schema  # of what comes out
     first: bool  # one partner is enough
+    unique: bool  # the join relies on one row a key
     shown: str | None = None  # the column that shows a row that could not be looked up
 
 
@@ -70,7 +73,7 @@ class _Held:
             self.version = version
             self.table = HeldTable(self._rows(version), self.keys)
         found = self.table.find(keys, first=first)
-        self.asked += len(keys[0])
+        self.asked += pl.DataFrame(keys).drop_nulls().height
         self.hits += len(np.unique(found.left[found.right >= 0]))
         return found, {}
 
@@ -148,8 +151,10 @@ def stage(
         rows = copies = 0
         for chunk in chunks(batches):
             found, failed = _find(asking, table, chunk)
-            rows += len(chunk)
+            rows += _rows_among(chunk)
             copies += found.left.size - len(chunk)
+            if asking.unique and found.left.size > len(chunk):
+                raise _not_unique(asking)
             yield from _shown(asking, chunk, found, failed).to_batches()
             if failed and asking.shown is not None:
                 yield _said(asking, REJECTED, encode(_set_aside(asking, chunk, failed)))
@@ -161,6 +166,21 @@ def stage(
             yield _said(asking, STATS, json.dumps(stats).encode())
 
     return work
+
+
+def _rows_among(chunk: pa.Table) -> int:
+    """How many are rows, not what is said beside them."""
+    if PORT not in chunk.column_names:
+        return len(chunk)
+    return int(pc.sum(pc.equal(chunk[PORT], MAIN)).as_py() or 0)
+
+
+def _not_unique(asking: Asking) -> RunError:
+    return RunError(
+        "MS-RUN-TABLE-KEY",
+        f"table {asking.name} has several rows of one primary key, which ON relies on.",
+        fix="Mend the table, or its PRIMARY KEY.",
+    )
 
 
 def _find(asking: Asking, table: Table, chunk: pa.Table) -> tuple[Answer, dict[int, str]]:
