@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from millstream.kernels.heavy import HeavyKeys
 from millstream.plan.nodes import Input, Select, Source
 from millstream.plan.walk import bottom_of, inputs_of, operators_of
 
@@ -55,6 +56,16 @@ class InputAccount:
         return {what: self[what] for what in (*names, *KEPT)}
 
 
+@dataclass(frozen=True, slots=True)
+class HeavyKey:
+    """A key of a join and about how many rows of an input have it: never less."""
+
+    input: str
+    key: str
+    rows: int
+    share: float
+
+
 @dataclass(slots=True)
 class Account:
     """All inputs of one pipeline, and what came out of it."""
@@ -65,6 +76,7 @@ class Account:
     rows_out: int = 0
     state: dict[str, int] = field(default_factory=dict)
     tables: dict[str, dict[str, int]] = field(default_factory=dict)  # what was asked of them
+    heavy: list[HeavyKey] = field(default_factory=list)  # the heaviest keys of joins' inputs
 
     @property
     def total_in(self) -> int:
@@ -82,6 +94,7 @@ class Account:
             "rows_out": self.rows_out,
             "state": self.state,
             **({"tables": self.tables} if self.tables else {}),
+            **({"heavy": [asdict(key) for key in self.heavy]} if self.heavy else {}),
             "adds_up": not self.errors,
         }
 
@@ -140,6 +153,7 @@ def of_operators(
     names: InputNames, derived: Collection[str], stats: Iterable[Mapping[str, Any]], rows_out: int
 ) -> Account:
     """From the statistics of all key groups, each counted since its state began."""
+    stats = list(stats)
     inputs = {
         name: InputAccount(name, derived=name in derived)
         for each in reversed(names)  # from the sources to the sink
@@ -160,7 +174,28 @@ def of_operators(
                 _add(inputs[name].counts, what, count)
     state = {what: counts.get(what, 0) for what in _STATE}
     matches, unmatched = counts.get("matches", 0), counts.get("unmatched", 0)
-    return Account(list(inputs.values()), matches, unmatched, rows_out, state)
+    heavy = _heaviest(stats)
+    return Account(list(inputs.values()), matches, unmatched, rows_out, state, heavy=heavy)
+
+
+def _heaviest(stats: Iterable[Mapping[str, Any]]) -> list[HeavyKey]:
+    """Keys of a good part of an input's rows, from the summaries of its key groups."""
+    summaries: dict[str, HeavyKeys] = {}
+    for group in stats:
+        for name, data in group.get("heavy", {}).items():
+            held = summaries.setdefault(name, HeavyKeys(data["size"]))
+            held.merge(HeavyKeys.of_data(data))
+    return [
+        HeavyKey(name, found.name or str(found.hash), found.least, found.least / summary.rows)
+        for name, summary in summaries.items()
+        for found in summary.top(_TOLD)
+        if summary.rows >= _ENOUGH and found.least >= _HEAVY * summary.rows
+    ]
+
+
+_TOLD = 3
+_ENOUGH = 1_000  # rows: of fewer, any key may be heavy
+_HEAVY = 0.1
 
 
 def _add(counts: dict[str, int], what: str, count: int) -> None:

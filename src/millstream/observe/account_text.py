@@ -51,6 +51,9 @@ def _counted(account: Account) -> list[_Line]:
         filtered = account.matches + account.unmatched - account.rows_out
         if filtered > 0 and not any(each.derived for each in account.inputs):
             lines.append(("  less WHERE", [f"{filtered:,}"]))
+    for heavy in account.heavy:
+        share = f"{heavy.share:.0%} of its rows"
+        lines.append((f"heavy key of {heavy.input}: {heavy.key}, {share}", []))
     for name, counts in account.tables.items():
         told = [f"{counts[what]:,} {what.replace('_', ' ')}" for what in _TOLD if counts.get(what)]
         lines.append((f"table {name}: {', '.join(told) or 'nothing asked'}", []))

@@ -29,6 +29,7 @@ class HostInput:
     idle: int | None = None
     derived: bool = False  # results of another operator, which tells its watermark itself
     wall_clock: bool = False  # its rows' time is when they are read, so the clock itself moves it
+    keys: tuple[str, ...] = ()  # columns of its packets that its heaviest keys are told by
     last_window: int = 0  # of a window join: a row's time in its last window is so far from its own
 
 
@@ -53,6 +54,7 @@ class Progress:
     watermark: int = BEGIN_OF_TIME
     now: int | None = None
     tally: dict[str, dict[str, int]] = field(default_factory=dict)
+    heavy: dict[str, dict[str, Any]] = field(default_factory=dict)  # by input, as HeavyKeys' data
     _spoke: set[int] = field(default_factory=set)
 
     @classmethod
@@ -64,7 +66,8 @@ class Progress:
         held = json.loads(blob)
         refuse_change(held["signature"], signature)
         heard = [_Heard(*each) for each in held["heard"]]
-        return cls(inputs, signature, heard, held["watermark"], held["now"], held["tally"])
+        known = (held["watermark"], held["now"], held["tally"], held.get("heavy", {}))
+        return cls(inputs, signature, heard, *known)
 
     def dump(self) -> bytes:
         held = {
@@ -72,6 +75,7 @@ class Progress:
             "watermark": self.watermark,
             "now": self.now,
             "tally": self.tally,
+            "heavy": self.heavy,
             "signature": self.signature,
         }
         return json.dumps(held, separators=(",", ":")).encode()

@@ -64,9 +64,14 @@ class Columnar:
         with spark_errors():
             operation = self._operation(node, flows, number, clocked)
         hosted = tuple(
-            host_input(name, side, rows, hash_from)
-            for name, side, rows, hash_from in zip(
-                self.names[number], inputs, flows, operation.hash_from, strict=True
+            host_input(name, side, rows, hash_from, keys)
+            for name, side, rows, hash_from, keys in zip(
+                self.names[number],
+                inputs,
+                flows,
+                operation.hash_from,
+                operation.keys,
+                strict=True,
             )
         )
         if isinstance(node, IntervalJoin) and node.windows and node.windows[0] == node.windows[1]:

@@ -91,7 +91,13 @@ def packing_of(number: int, side: Input, rows: Flow, groups: int, clocked: bool)
     )
 
 
-def host_input(name: str, side: Input, rows: Flow, hash_from: str | None = None) -> HostInput:
+def host_input(
+    name: str,
+    side: Input,
+    rows: Flow,
+    hash_from: str | None = None,
+    keys: tuple[str, ...] = (),
+) -> HostInput:
     source = source_of(side.node)
     watermark = source.watermark if source else None
     return HostInput(
@@ -102,4 +108,5 @@ def host_input(name: str, side: Input, rows: Flow, hash_from: str | None = None)
         idle=source.idle if source else None,
         derived=rows.upstream is not None,
         wall_clock=side.time is None and rows.upstream is None,
+        keys=keys,
     )

@@ -40,6 +40,7 @@ class Operation:
     where: str | None = None
     late: tuple[LateInput, ...] = ()
     hash_from: tuple[str | None, ...] = (None,)
+    keys: tuple[tuple[str, ...], ...] = ((),)  # of each input, for the heaviest to be told by
 
 
 def wire_type(kind: DataType) -> DataType:

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from millstream.kernels.base import HASH, LATENESS, TIME, Clock, StepResult, frames
+from millstream.kernels.heavy import HeavyKeys
 from millstream.spark import packets
 from millstream.spark.arrow_frame import ArrowFrame
 from millstream.spark.clock import HostInput, Progress
@@ -50,6 +51,8 @@ def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator
         source: parts[0] if len(parts) == 1 else pl.concat(parts)
         for source, parts in arrived.items()
     }
+    for source, frame in inputs.items():
+        _weigh(progress, host.inputs[source], frame)
     result = host.kernel.step(host.state, inputs, clock)
     store.put(progress.dump())
 
@@ -105,6 +108,21 @@ def _frame(source: HostInput, blob: bytes) -> pl.DataFrame:
     return frame.with_columns(pl.col(source.hash_from).alias(HASH))
 
 
+def _weigh(progress: Progress, source: HostInput, frame: pl.DataFrame) -> None:
+    """Count the rows of the heaviest keys."""
+    if not source.keys:
+        return
+    keyed = frame.filter(pl.col(HASH).is_not_null()) if frame[HASH].null_count() else frame
+    held = progress.heavy.get(source.name)
+    heavy = HeavyKeys.of_data(held) if held else HeavyKeys(_HEAVY)
+    keys = keyed.select(source.keys)
+    heavy.add(keyed[HASH].to_numpy(), name=lambda number: ", ".join(map(str, keys.row(number))))
+    progress.heavy[source.name] = heavy.as_data()
+
+
+_HEAVY = 16
+
+
 def _late_rows(source: HostInput, frame: pl.DataFrame) -> pl.DataFrame:
     """Late rows as they are put out, each once. Those of a window join came with their own time
     beside that of their window: how late they are goes by the former. A row that is in several
@@ -149,6 +167,7 @@ def _stats(
         "derived": [each.name for each in host.inputs if each.derived],
         "tops": progress.tops,
         "tally": progress.tally,
+        "heavy": progress.heavy,
         "counts": result.counts,
     }
     return json.dumps(stats).encode()

@@ -55,6 +55,7 @@ def regular_operation(
         where=node.across_sql if node.only_spark else None,
         late=late_of(node, sides),
         hash_from=tuple(side.hash_from for side in both),
+        keys=(sides.left.keys, sides.right.keys),
     )
 
 

@@ -65,6 +65,7 @@ def session_operation(
         signature,
         late=late_of(node, sides),
         hash_from=tuple(side.hash_from for side in both),
+        keys=(sides.left.keys, sides.right.keys),
     )
 
 

@@ -58,4 +58,5 @@ def temporal_operation(
         signature,
         late=late_of(node, sides),
         hash_from=tuple(side.hash_from for side in both),
+        keys=(sides.left.keys, sides.right.keys),
     )
