@@ -227,7 +227,9 @@ def dead_letters(source: str, raw: pa.ChunkedArray | pa.Array) -> pa.Table:
 
 
 def _drop_missing_time(packing: Packing, chunk: pa.Table, tally: dict[str, int]) -> pa.Table:
-    missing = chunk[TIME].null_count
+    # Of a row that is filtered out, the window is not made; its own time is there all the same.
+    time = PROGRESS if packing.apart else TIME
+    missing = chunk[time].null_count
     if not missing:
         return chunk
     if packing.missing_time is MissingTime.ERROR:
@@ -237,7 +239,7 @@ def _drop_missing_time(packing: Packing, chunk: pa.Table, tally: dict[str, int])
             fix="Set 'event.missing' = 'skip' to leave them out (counted), or 'wall_clock'.",
         )
     tally["missing_time"] = missing
-    return chunk.filter(pc.is_valid(chunk[TIME]))
+    return chunk.filter(pc.is_valid(chunk[time]))
 
 
 def _group_packets(

@@ -137,7 +137,7 @@ def _by_workers(
     tables: Tables,
     number: int,
 ) -> DataFrame:
-    table, names = node.table, [f"_k{i}" for i in range(len(keys))]
+    table, names = node.table, [f"_ms_k{i}" for i in range(len(keys))]
     out = _left_columns(node, rows)
     columns = [F.col(f"`{name}`") for name in out]
     columns += [key.alias(name) for key, name in zip(keys, names, strict=True)]
@@ -150,7 +150,7 @@ def _by_workers(
     schema = StructType([StructField(name, asking_rows.schema[name].dataType) for name in out])
     types = _types(table)
     for place, name in enumerate(node.used):
-        schema.add(StructField(f"_r{place}", types[name].dataType))
+        schema.add(StructField(f"_ms_r{place}", types[name].dataType))
     schema.add(StructField(FOUND, BooleanType()))
     if aside:
         schema.add(StructField(FAILED, BooleanType()))
@@ -193,7 +193,7 @@ def _by_workers(
 def _by_spark(
     node: TableJoin, rows: Flow, frame: DataFrame, table: DataFrame, keys: list[Column]
 ) -> DataFrame:
-    names = [f"_k{i}" for i in range(len(keys))]
+    names = [f"_ms_k{i}" for i in range(len(keys))]
     out = [F.col(f"`{name}`") for name in _left_columns(node, rows)]
     left = frame.select(*out, *(key.alias(name) for key, name in zip(keys, names, strict=True)))
     now = F.unix_micros(F.current_timestamp())
@@ -201,11 +201,15 @@ def _by_spark(
     for condition in node.conditions:
         right = right.where(condition_of(condition))
     right = right.select(
-        *(F.col(f"`{key.right}`").alias(f"_t{i}") for i, key in enumerate(node.keys)),
-        *(F.col(f"`{name}`").alias(f"_r{i}") for i, name in enumerate(node.used)),
+        *(F.col(f"`{key.right}`").alias(f"_ms_t{i}") for i, key in enumerate(node.keys)),
+        *(F.col(f"`{name}`").alias(f"_ms_r{i}") for i, name in enumerate(node.used)),
         F.lit(True).alias(FOUND),
     )
-    same = reduce(Column.__and__, [F.col(f"_k{i}") == F.col(f"_t{i}") for i in range(len(names))])
+    if node.how.left_only and node.across_sql is None:
+        right = right.dropDuplicates([f"_ms_t{i}" for i in range(len(names))])
+    same = reduce(
+        Column.__and__, [F.col(f"_ms_k{i}") == F.col(f"_ms_t{i}") for i in range(len(names))]
+    )
     joined = left.join(F.broadcast(right), same, "left")
     return joined.withColumn(FOUND, F.coalesce(F.col(FOUND), F.lit(False)))
 
@@ -234,7 +238,7 @@ def condition_of(condition: Condition) -> Column:
 
 def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
     left = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
-    right = [F.col(f"_r{i}").alias(name) for i, name in enumerate(node.used)]
+    right = [F.col(f"_ms_r{i}").alias(name) for i, name in enumerate(node.used)]
     frame = joined.select(
         "*",
         F.struct(*left).alias(node.left.alias),

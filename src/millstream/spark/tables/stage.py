@@ -193,7 +193,7 @@ def _shown(asking: Asking, chunk: pa.Table, found: Answer, failed: dict[int, str
     out = {name: chunk[name].take(left) for name in asking.out}
     out |= dict(
         zip(
-            (f"_r{i}" for i in range(len(asking.columns))),
+            (f"_ms_r{i}" for i in range(len(asking.columns))),
             found.columns(asking.columns),
             strict=True,
         )
