@@ -170,7 +170,7 @@ def lookup(spark: SparkSession, task: Task) -> DataFrame:
         url=task.url,
         table="users",
     )
-    events = _stream(_read(spark, task, "events", data.EVENTS))
+    events: ms.Stream = _stream(_read(spark, task, "events", data.EVENTS))
     return events.lookup_join(users, on={"user_id": "id"}, how="left")
 
 

@@ -7,25 +7,35 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import Field, asdict
 from pathlib import Path
 from statistics import median
-from typing import Any
-
-from bench.worker import Task
+from typing import Any, ClassVar, Protocol
 
 ROOT = Path(__file__).resolve().parent.parent
 Say = Callable[[str], None]
 
 
-def measure(task: Task, say: Say) -> dict[str, Any]:
+class Task(Protocol):
+    """What a worker shall measure: a dataclass, whose `checkpoint` is filled in here."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def engine(self) -> str: ...
+    @property
+    def query(self) -> str: ...
+
+
+def measure(task: Task, say: Say, worker: str = "bench.worker") -> dict[str, Any]:
+    """Run a worker's module in a process of its own and read what it measured."""
     say(f"  {task.engine:15} {task.query:9} …")
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as scratch:
         result, log = Path(scratch) / "result.json", Path(scratch) / "log"
         argument = json.dumps(asdict(task) | {"checkpoint": f"{scratch}/checkpoint"})
         with log.open("wb") as output:
             done = subprocess.run(  # noqa: S603 -- our own module
-                [sys.executable, "-m", "bench.worker", argument, str(result)],
+                [sys.executable, "-m", worker, argument, str(result)],
                 cwd=ROOT,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -42,10 +52,11 @@ def measure(task: Task, say: Say) -> dict[str, Any]:
 def steady_rate(measured: dict[str, Any]) -> float:
     """Rows a second over the later half of the batches, when everything is warm."""
     half = len(measured["batch_ms"]) // 2
-    return median(
+    rates: list[float] = [
         rows / (ms / 1000)
         for rows, ms in zip(measured["batch_rows"][half:], measured["batch_ms"][half:], strict=True)
-    )
+    ]
+    return median(rates)
 
 
 def compared(query: str, measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -75,4 +86,5 @@ def compared(query: str, measured: dict[str, dict[str, Any]]) -> list[dict[str, 
 
 
 def median_batch(measured: dict[str, Any]) -> float:
-    return median(measured["batch_ms"][len(measured["batch_ms"]) // 2 :])
+    times: list[float] = measured["batch_ms"]
+    return median(times[len(times) // 2 :])

@@ -15,6 +15,13 @@ import psutil
 
 from bench import data
 
+# What all runs that are measured have in common.
+SESSION = {
+    "spark.driver.memory": "6g",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+}
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -59,12 +66,7 @@ def run(task: Task) -> dict[str, Any]:
     from millstream.spark.session import HDFS_BACKED, ROCKSDB, local_session, warm
 
     provider = HDFS_BACKED if task.engine == "native-hdfs" else ROCKSDB
-    conf = {
-        "spark.driver.memory": "6g",
-        "spark.sql.streaming.stateStore.providerClass": provider,
-        "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    }
-    spark = local_session(task.cores, **conf)
+    spark = local_session(task.cores, log=None, **SESSION, **{_PROVIDER: provider})
     memory = PeakMemory()
     memory.start()
     began = time.monotonic()
@@ -80,25 +82,47 @@ def run(task: Task) -> dict[str, Any]:
     )
     query.awaitTermination()
     seconds = time.monotonic() - started
-    peak = memory.stop()
-    processor = _processor_seconds()
-    batches = [p for p in query.recentProgress if p.numInputRows > 0]
     made = {
         "task": asdict(task),
         "seconds": round(seconds, 3),  # from the query's start to its end
         "prepare_seconds": round(started - began, 3),  # from the session to the query's start
-        "rows": sum(p.numInputRows for p in batches),
-        "rows_out": sum(p.sink.numOutputRows for p in query.recentProgress),
-        "batch_ms": [p.durationMs["triggerExecution"] for p in batches],
-        "batch_rows": [p.numInputRows for p in batches],
-        "phases_ms": _phases(batches),
-        "peak_memory_bytes": peak,
-        "cpu_seconds": round(processor, 1),
-        "state_rows": _state_rows(task, query, batches),
-        "checkpoint_bytes": _size(Path(task.checkpoint)),
+        "peak_memory_bytes": memory.stop(),
+        "state_rows": _state_rows(task, query),
+        "checkpoint_bytes": size(Path(task.checkpoint)),
+        **progress(query),
     }
     spark.stop()
     return made
+
+
+def progress(query: Any) -> dict[str, Any]:
+    """What Spark tells of a query's micro-batches, and what all processes have spent on them."""
+    batches = batches_of(query)
+    return {
+        "rows": sum(p.numInputRows for p in batches),
+        "rows_out": _rows_out(query),
+        "batch_ms": [p.durationMs["triggerExecution"] for p in batches],
+        "batch_rows": [p.numInputRows for p in batches],
+        "phases_ms": _phases(batches),
+        "cpu_seconds": round(_processor_seconds(), 1),
+    }
+
+
+def batches_of(query: Any) -> list[Any]:
+    """Those that took rows in."""
+    return [p for p in query.recentProgress if p.numInputRows > 0]
+
+
+def _rows_out(query: Any) -> int | None:
+    """None of a sink that does not count."""
+    counts = [p.sink.numOutputRows for p in query.recentProgress]
+    return sum(counts) if all(count >= 0 for count in counts) else None
+
+
+def spark_state_rows(query: Any) -> int:
+    """Rows in the state of Spark's own operators after the last batch."""
+    batches = batches_of(query)
+    return sum(op.numRowsTotal for op in batches[-1].stateOperators) if batches else 0
 
 
 def _processor_seconds() -> float:
@@ -114,16 +138,16 @@ def _phases(batches: list[Any]) -> dict[str, int]:
     return {name: int(median(each[name] for each in later)) for name in later[0]} if later else {}
 
 
-def _state_rows(task: Task, query: Any, batches: list[Any]) -> int:
+def _state_rows(task: Task, query: Any) -> int:
     import millstream as ms
 
     if task.engine == "columnar":
         account = ms.account(query)
         return account.state["state_rows"] if account else 0
-    return sum(op.numRowsTotal for op in batches[-1].stateOperators) if batches else 0
+    return spark_state_rows(query)
 
 
-def _size(folder: Path) -> int:
+def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from tests.run.trial import Trial
-from tests.services.postgres import USER, postgres
+from tests.services.postgres import USER, Postgres, postgres
 
 from millstream.errors import RunError
 
@@ -33,14 +36,20 @@ def shop(spark, tmp_path, postgres):
     table = f"t{time.time_ns()}"
     postgres.run(f"CREATE TABLE {table} (id BIGINT PRIMARY KEY, name TEXT)")
 
-    def made(more=""):
-        sql = SQL.format(
-            url=postgres.url, user=USER, password=postgres.password, table=table, more=more
-        )
-        return Trial(spark, tmp_path, sql)
+    return Shop(spark, tmp_path, postgres, table)
 
-    made.table = table
-    return made
+
+@dataclass
+class Shop:
+    spark: SparkSession
+    folder: Path
+    postgres: Postgres
+    table: str
+
+    def __call__(self, more=""):
+        login = {"user": USER, "password": self.postgres.password}
+        sql = SQL.format(url=self.postgres.url, table=self.table, more=more, **login)
+        return Trial(self.spark, self.folder, sql)
 
 
 def orders(trial, number, *customers):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from millstream.cli.fail import CommandError, print_json, reported
+from millstream.cli.checkout import load, names_in, say
+from millstream.cli.fail import print_json, reported
 from millstream.cli.options import AsJson
 
 EPILOG = """
@@ -23,17 +21,6 @@ Examples:
 
   millstream bench joins --kinds temporal,lookup
 """
-
-
-def _names(known: str, text: str) -> tuple[str, ...]:
-    allowed = known.split(",")
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    for name in names:
-        if name not in allowed:
-            raise CommandError(
-                "MS-CLI-VALUE", f"{name!r} is not known here.", fix=f"Use of {', '.join(allowed)}."
-            )
-    return names
 
 
 _HOWS = "inner,left"
@@ -56,12 +43,12 @@ def interval_join(
     of it takes about 25 minutes on two cores.
     """
     with reported(as_json):
-        chosen = _names(_HOWS, how), _names(_ENGINES, engines), _names(_PARTS, parts)
-        result = _load("bench.interval_join").run(rows, *chosen, _say)
+        chosen = names_in(how, _HOWS), names_in(engines, _ENGINES), names_in(parts, _PARTS)
+        result = load("bench.interval_join").run(rows, *chosen, say)
         if as_json:
             print_json(result)
         else:
-            _load("bench.show").show(result)
+            load("bench.show").show(result)
 
 
 _KINDS = "tumbling,sliding,session,dedup"
@@ -85,15 +72,15 @@ def windows(
     """
     with reported(as_json):
         chosen = (
-            _names(_KINDS, kinds),
-            _names(_WINDOW_ENGINES, engines),
-            _names(_WINDOW_PARTS, parts),
+            names_in(kinds, _KINDS),
+            names_in(engines, _WINDOW_ENGINES),
+            names_in(parts, _WINDOW_PARTS),
         )
-        result = _load("bench.windows").run(rows, *chosen, _say)
+        result = load("bench.windows").run(rows, *chosen, say)
         if as_json:
             print_json(result)
         else:
-            _load("bench.show").show(result)
+            load("bench.show").show(result)
 
 
 _JOINS = "interval,window,session,temporal,lookup,hot"
@@ -113,30 +100,12 @@ def joins(
     of it takes about 20 minutes on two cores. Lookups ask a PostgreSQL that is started for them.
     """
     with reported(as_json):
-        chosen = _names(_JOINS, kinds), _names(_WINDOW_ENGINES, engines)
-        result = _load("bench.joins").run(rows, *chosen, _say)
+        chosen = names_in(kinds, _JOINS), names_in(engines, _WINDOW_ENGINES)
+        result = load("bench.joins").run(rows, *chosen, say)
         if as_json:
             print_json(result)
         else:
-            _load("bench.show").show(result)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def _load(name: str) -> Any:
-    """Benchmarks are no part of the package: they stand in a checkout, beside `src`."""
-    root = Path(__file__).resolve().parents[3]
-    if not (root / "bench" / "__init__.py").exists():
-        raise CommandError(
-            "MS-CLI-BENCH",
-            "this installation holds no benchmarks.",
-            fix="Run `make bench` in a clone of the repository.",
-        )
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
-    return import_module(name)
+            load("bench.show").show(result)
 
 
 app = typer.Typer(

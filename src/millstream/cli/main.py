@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli import bench, explain, init, refresh, run, test
+from millstream.cli import bench, explain, init, nexmark, refresh, run, test
 
 HELP = "Streaming SQL for event-time joins on Apache Spark."
 EPILOG = """
@@ -58,3 +58,4 @@ app.command(epilog=explain.EPILOG)(explain.explain)
 app.command(epilog=refresh.EPILOG)(refresh.refresh)
 app.command("test", epilog=test.EPILOG)(test.run_tests)
 app.add_typer(bench.app, name="bench")
+app.add_typer(nexmark.app, name="nexmark")

@@ -58,6 +58,10 @@ class MemoryStore:
         self.fail: Callable[[list[tuple[Any, ...]]], None] = lambda _: None
         self._lock = threading.Lock()
 
+    def some(self, most: int) -> pl.DataFrame:
+        rows = [tuple(row.get(name) for name in self.spec.read) for row in self.rows[:most]]
+        return frame_of(self.spec, rows, {})
+
     def ask(self, keys: pl.DataFrame) -> pl.DataFrame:
         asked = keys.rows()
         with self._lock:

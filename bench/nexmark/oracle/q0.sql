@@ -1,0 +1,2 @@
+-- Every bid as it came.
+SELECT auction, bidder, price, "dateTime", extra FROM bid

@@ -1,0 +1,2 @@
+-- Prices in euros.
+SELECT auction, bidder, price * 0.908 AS price, "dateTime", extra FROM bid

@@ -1,0 +1,21 @@
+-- Query 16: channel statistics report. The same for each channel, with its last minute.
+CREATE SINK q16 WITH ('connector' = 'noop') AS
+SELECT
+  channel,
+  date_format(_WINDOW_START, 'yyyy-MM-dd') AS day,
+  max(date_format(`dateTime`, 'HH:mm')) AS minute,
+  count(*) AS total_bids,
+  count(*) FILTER (WHERE price < 10000) AS rank1_bids,
+  count(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_bids,
+  count(*) FILTER (WHERE price >= 1000000) AS rank3_bids,
+  count(DISTINCT bidder) AS total_bidders,
+  count(DISTINCT bidder) FILTER (WHERE price < 10000) AS rank1_bidders,
+  count(DISTINCT bidder) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_bidders,
+  count(DISTINCT bidder) FILTER (WHERE price >= 1000000) AS rank3_bidders,
+  count(DISTINCT auction) AS total_auctions,
+  count(DISTINCT auction) FILTER (WHERE price < 10000) AS rank1_auctions,
+  count(DISTINCT auction) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_auctions,
+  count(DISTINCT auction) FILTER (WHERE price >= 1000000) AS rank3_auctions
+FROM bid WINDOW TUMBLING(INTERVAL '1' DAY)
+GROUP BY channel
+EMIT CHANGES;

@@ -1,0 +1,112 @@
+"""One engine, one query, one process: reads generated files, writes what it measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from bench.nexmark.raw_spark import FORMS, Form, Streams
+from bench.nexmark.suite import QUERIES, job_of
+from bench.nexmark.write import read
+from bench.worker import SESSION, PeakMemory, progress, size, spark_state_rows
+from millstream.plan.walk import operators_of
+from millstream.run.job import JobRun
+from millstream.spark.session import local_session, warm
+
+_ONCE: dict[str, Any] = {"availableNow": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    engine: str  # columnar | native, of Millstream; spark: its raw form
+    query: str
+    folder: str
+    checkpoint: str = ""
+    files: int = 1  # a micro-batch
+    cores: int = 2
+
+
+def run(task: Task) -> dict[str, Any]:
+    spark = local_session(task.cores, log=None, **SESSION)
+    memory = PeakMemory()
+    memory.start()
+    began = time.monotonic()
+    started, query, extra = _raw(spark, task) if task.engine == "spark" else _ours(spark, task)
+    seconds = time.monotonic() - started
+    made = {
+        "task": asdict(task),
+        "seconds": round(seconds, 3),  # from the query's start to its end
+        "prepare_seconds": round(started - began, 3),  # from the session to the query's start
+        "peak_memory_bytes": memory.stop(),
+        "checkpoint_bytes": size(Path(task.checkpoint)),
+        "state_rows": spark_state_rows(query),
+        **progress(query),
+        **extra,
+    }
+    spark.stop()
+    return _read_once(made, task)
+
+
+def _ours(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
+    data, out = read(Path(task.folder)), Path(task.checkpoint).with_name("out")
+    job = job_of(QUERIES[task.query], data, out, files=task.files, engine=task.engine)
+    if any(operators_of(each.root) for each in job.pipelines) and task.engine == "columnar":
+        warm(spark)
+    run = JobRun(spark, job, checkpoint=Path(task.checkpoint), base=Path(task.folder))
+    started = time.monotonic()
+    run.start(_ONCE)
+    while not run.wait(60):
+        pass
+    (pipeline,) = run.running
+    account = pipeline.tally.account
+    extra = {"rows_out": account.rows_out}
+    if rows := account.state.get("state_rows"):
+        extra["state_rows"] = rows
+    return started, pipeline.query, extra
+
+
+def _raw(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
+    """Spark's own, written as `Form` says, to nowhere unless the query is about writing."""
+    form = FORMS[task.query](Streams(spark, read(Path(task.folder)), task.files))
+    kept: list[Any] = []
+    writer = form.frame.writeStream.outputMode(form.mode)
+    writer = writer.option("checkpointLocation", task.checkpoint)
+    if form.kept is not None:
+        writer = writer.foreachBatch(_keeping(form, kept))
+    elif form.partitions:
+        out = str(Path(task.checkpoint).with_name("out"))
+        writer = writer.format("csv").option("header", "true").option("path", out)
+        writer = writer.partitionBy(*form.partitions)
+    else:
+        writer = writer.format("noop")
+    started = time.monotonic()
+    query = writer.trigger(**_ONCE).start()
+    query.awaitTermination()
+    return started, query, {"rows_out": len(kept)} if form.kept is not None else {}
+
+
+def _keeping(form: Form, kept: list[Any]) -> Any:
+    def write(rows: DataFrame, _: int) -> None:
+        assert form.kept is not None
+        kept.extend(form.kept(rows).collect())
+
+    return write
+
+
+def _read_once(made: dict[str, Any], task: Task) -> dict[str, Any]:
+    """A plan that names a stream twice reads its files twice; here every event counts once."""
+    data = read(Path(task.folder))
+    rows = sum(data.counts()[kind] for kind in QUERIES[task.query].reads)
+    share = rows / made["rows"]
+    return made | {"rows": rows, "batch_rows": [round(each * share) for each in made["batch_rows"]]}
+
+
+if __name__ == "__main__":
+    result = run(Task(**json.loads(sys.argv[1])))
+    Path(sys.argv[2]).write_text(json.dumps(result), encoding="utf-8")

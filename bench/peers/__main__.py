@@ -1,0 +1,125 @@
+"""`python -m bench.peers`: NEXMark on PyFlink, in an environment that it makes for itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bench.nexmark.run import geometric
+from bench.nexmark.suite import QUERIES
+from bench.nexmark.write import Data, read
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = HERE / ".venv"
+NOT_POSSIBLE = {"q6": "Flink's OVER takes no stream whose rows change, and winning bids do"}
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _python() -> Path:
+    """The Python of the peers' environment, which is made at the first call."""
+    python = ENVIRONMENT / "bin" / "python"
+    stamp, wanted = ENVIRONMENT / ".installed", HERE / "requirements.txt"
+    if stamp.exists() and stamp.stat().st_mtime >= wanted.stat().st_mtime:
+        return python
+    _say(f"Installing PyFlink into {ENVIRONMENT} (about 850 MB, a few minutes)")
+    venv.create(ENVIRONMENT, with_pip=True)
+    command = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*command, "-r", str(wanted)], check=True)  # noqa: S603 -- our own list
+    stamp.touch()
+    return python
+
+
+@app.command()
+def setup() -> None:
+    """Make the environment; `run` does it, too, when there is none."""
+    print(_python())
+
+
+@app.command()
+def run(
+    data: Annotated[Path, typer.Option(help="Events of `millstream nexmark generate`, as CSV.")],
+    queries: Annotated[str, typer.Option(help="Comma-separated, or all.")] = "all",
+    against: Annotated[
+        Path | None,
+        typer.Option(help="What `millstream nexmark run --data … --json` printed, for the ratio."),
+    ] = None,
+    jars: Annotated[
+        str, typer.Option(help="Jars for other formats than CSV and JSON, as URLs with ; between.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run queries on PyFlink: in-memory state, parallelism 2, each in a process of its own."""
+    python, made = _python(), read(data.resolve())
+    names = list(QUERIES) if queries == "all" else [name.strip() for name in queries.split(",")]
+    ours = _ours(against) if against else {}
+    table = []
+    for name in names:
+        if name in NOT_POSSIBLE:
+            _say(f"{name:4} {NOT_POSSIBLE[name]}")
+            continue
+        row = _measured(python, name, made, jars)
+        if "seconds" in row and name in ours:
+            row["columnar_rows_per_second"] = ours[name]
+            row["columnar_is"] = round(ours[name] / row["rows_per_second"], 2)
+        _say("  ".join(f"{key} {value}" for key, value in row.items()))
+        table.append(row)
+    ratios = [row["columnar_is"] for row in table if "columnar_is" in row]
+    result: dict[str, Any] = {"benchmark": "nexmark on PyFlink", "throughput": table}
+    if ratios:
+        result["columnar_is"] = geometric(ratios)
+        _say(f"geometric mean over {len(ratios)} queries: columnar is {result['columnar_is']} ×")
+    if as_json:
+        print(json.dumps(result, indent=2))
+    if any("failed" in row for row in table):
+        raise typer.Exit(1)
+
+
+def _ours(path: Path) -> dict[str, int]:
+    rows = json.loads(path.read_text(encoding="utf-8"))["throughput"]
+    return {row["query"]: row["rows_per_second"] for row in rows if row["engine"] == "columnar"}
+
+
+def _measured(python: Path, name: str, data: Data, jars: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="millstream-peers-") as scratch:
+        result, log = Path(scratch) / "result.json", Path(scratch) / "log"
+        task = {"query": name, "folder": str(data.folder), "format": data.format}
+        task |= {"out": f"{scratch}/out", "jars": jars}
+        # Nothing of this Python's own may reach the other.
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        with log.open("wb") as output:
+            done = subprocess.run(  # noqa: S603 -- our own script
+                [str(python), str(HERE / "flink_worker.py"), json.dumps(task), str(result)],
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if done.returncode:
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+            causes = [line for line in lines if "Caused by" in line or "Exception" in line]
+            return {"query": name, "failed": (causes or lines or ["no reason told"])[-1].strip()}
+        measured = json.loads(result.read_text(encoding="utf-8"))
+    rows = sum(data.counts()[kind] for kind in QUERIES[name].reads)
+    return {
+        "query": name,
+        "rows_per_second": round(rows / measured["seconds"]),
+        "seconds": measured["seconds"],
+        "peak_memory_mb": round(measured["peak_memory_bytes"] / 2**20),
+    }
+
+
+if __name__ == "__main__":
+    app()

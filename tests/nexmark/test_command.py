@@ -1,0 +1,57 @@
+"""`millstream nexmark` as a user calls it; what needs Spark is tested beside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.jobs import command
+
+
+def test_generate_writes_what_it_says(tmp_path: Path):
+    folder = tmp_path / "events"
+    arguments = ["--events", "500", "--files", "2", "--format", "csv", "--disorder", "1s", "--json"]
+    done = command("nexmark", "generate", str(folder), *arguments)
+    assert done.exit_code == 0
+    told = json.loads(done.stdout)
+    assert (told["files"], told["format"]) == (2, "csv")
+    assert told["options"]["disorder"] == 1_000_000
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "auction", "bid", "nexmark.json", "person", "side_input",
+    ]  # fmt: skip
+    lines = [path.read_text(encoding="utf-8").count("\n") for path in folder.glob("bid/*.csv")]
+    assert sum(lines) == 460
+
+
+def test_generate_writes_over_nothing(tmp_path: Path):
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    done = command("nexmark", "generate", str(tmp_path))
+    assert done.exit_code == 2
+    assert "is not an empty folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["generate", "FOLDER", "--rate", "2000000"], "rate must be at most 1,000,000"),
+        (["generate", "FOLDER", "--format", "xml"], "'xml' is not known here."),
+        (["generate", "FOLDER", "--disorder", "soon"], "'soon' is not a duration"),
+        (["verify", "--queries", "q99"], "'q99' is not known here."),
+        (["verify", "--shapes", "sideways"], "Use of in-order, out-of-order"),
+        (["verify", "--seeds", "one"], "'one' is no list of seeds."),
+        (["run", "--data", "FOLDER"], "holds no events"),
+        (["run", "--disorder", "10s"], "within the watermark's 4s"),
+        (["report", "nothing.json"], "cannot read nothing.json"),
+    ],
+)
+def test_mistakes_are_told_before_anything_starts(arguments, told, tmp_path: Path):
+    given = [str(tmp_path / "new") if part == "FOLDER" else part for part in arguments]
+    done = command("nexmark", *given)
+    assert done.exit_code == 2
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["generate", "verify", "run", "report"])
+def test_every_verb_has_help(verb):
+    assert command("nexmark", verb, "--help").exit_code == 0
