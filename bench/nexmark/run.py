@@ -81,8 +81,6 @@ def _measured(
 def _why_not(query: Query, engine: str, data: Data) -> str:
     if engine == RAW:
         return NOT_POSSIBLE.get(query.name, "")
-    if query.pending:
-        return f"not yet: {query.pending}"
     try:
         job_of(query, data, data.folder / "out", files=1, engine=engine)
     except PlanError as error:

@@ -16,12 +16,11 @@ DELAY = 4_000_000  # microseconds by which watermarks lag, as in the public suit
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`reads` are the kinds of events it takes in; `pending` says why it cannot run yet."""
+    """`reads` are the kinds of events it takes in."""
 
     name: str
     about: str
     reads: tuple[str, ...] = ("bid",)
-    pending: str = ""
 
     def sql(self) -> str:
         """The job in Millstream's SQL, with names to be filled in."""
@@ -46,10 +45,10 @@ QUERIES = {
         Query("q7", "highest bid"),
         Query("q8", "monitor new users", ("person", "auction")),
         Query("q9", "winning bids", ("auction", "bid")),
-        Query("q10", "log to file system", pending="'partition.by' of a file sink"),
+        Query("q10", "log to file system"),
         Query("q11", "user sessions"),
         Query("q12", "processing time windows"),
-        Query("q13", "bounded side input join", pending="a join with a table, as it is now"),
+        Query("q13", "bounded side input join"),
         Query("q14", "calculation"),
         Query("q15", "bidding statistics report"),
         Query("q16", "channel statistics report"),

@@ -10,14 +10,9 @@ from bench.nexmark.raw_spark import FORMS, NOT_POSSIBLE
 from bench.nexmark.suite import HERE, QUERIES, job_of, variables
 from bench.nexmark.write import Data
 
-from millstream.errors import MillstreamError
 from millstream.plan.walk import sources_of
 
 DATA = Data(Path("data"), Options(1_000), 1, "parquet")
-READY = [query for query in QUERIES.values() if not query.pending]
-PENDING = [query for query in QUERIES.values() if query.pending]
-# Planned without an error, though it does not do what it says yet.
-IGNORED = ("q10",)
 
 
 def test_there_are_q0_to_q22_each_with_an_oracle():
@@ -27,21 +22,12 @@ def test_there_are_q0_to_q22_each_with_an_oracle():
         assert names - {"sources"} == set(QUERIES)
 
 
-@pytest.mark.parametrize("query", READY, ids=lambda query: query.name)
+@pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
 def test_a_query_is_planned_and_reads_what_it_says(query):
     job = job_of(query, DATA, Path("out"), files=1, engine="auto")
     (pipeline,) = job.pipelines
     assert pipeline.name == query.name
     assert {source.name for source in sources_of(pipeline.root)} == set(query.reads)
-
-
-@pytest.mark.parametrize("query", PENDING, ids=lambda query: query.name)
-def test_a_pending_query_is_refused(query):
-    """Once it is not, take `pending` away: then it is verified."""
-    if query.name in IGNORED:
-        return
-    with pytest.raises(MillstreamError, match="MS-PLAN-NOT-YET"):
-        job_of(query, DATA, Path("out"), files=1, engine="auto")
 
 
 def test_every_name_that_texts_leave_open_is_filled():
