@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.docs.test_docs import chosen
+from tests.docs.test_docs import Block, chosen
 
 from millstream.connectors.memory import MemorySink, MemoryStream
 from millstream.plan.build import build_job
-from millstream.plan.nodes import SinkDef, Source
+from millstream.plan.nodes import Job, SinkDef, Source
+from millstream.plan.walk import references_of
 from millstream.run.job import JobRun
-from millstream.testing.case import ENGINES
+from millstream.testing.case import ENGINES, Case, Input
 from millstream.testing.load import load_file
 from millstream.testing.runner import Result, run_cases
 from millstream.testing.spark_runner import SparkRunner
+from millstream.testing.tables import GivenTables
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +30,12 @@ def no_rows(spark: SparkSession, source: Source) -> DataFrame:
     return stream.frame()
 
 
+def no_rows_in_tables(block: Block, job: Job, folder: Path) -> GivenTables:
+    """Tables in the place of files and databases that the book only speaks of."""
+    inputs = {table.name: Input(((),)) for table in references_of(job)}
+    return GivenTables(Case(str(block), block.text, block.page, inputs=inputs), folder)
+
+
 @pytest.mark.parametrize("block", chosen("sql", "run"), ids=str)
 def test_a_job_runs(block, spark, tmp_path):
     sinks: dict[str, MemorySink] = {}
@@ -34,7 +44,17 @@ def test_a_job_runs(block, spark, tmp_path):
         return sinks.setdefault(sink.name, MemorySink())
 
     job = build_job(block.declared + block.text)
-    run = JobRun(spark, job, tmp_path, tmp_path, sources=no_rows, sinks=open_sink)
+    tables = no_rows_in_tables(block, job, tmp_path / "given")
+    job = tables.placed(job)
+    run = JobRun(
+        spark,
+        job,
+        tmp_path,
+        tmp_path,
+        sources=no_rows,
+        sinks=open_sink,
+        read_table=tables.read,
+    )
     try:
         run.start({"processingTime": "0 seconds"})
         run.process_available()
