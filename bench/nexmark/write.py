@@ -58,9 +58,7 @@ def write(
         for kind, frame in _slice(generator, number, files).items():
             _write(frame, folder / kind / f"{number:05d}.{form}", number)
         say(f"{options.events * (number + 1) // files:,} of {options.events:,} events")
-    keys = pl.int_range(_SIDE_ROWS, eager=True)
-    side = pl.DataFrame({"key": keys, "value": keys.cast(pl.String)})
-    _write(side, folder / SIDE_INPUT / f"{SIDE_INPUT}.{form}", 0)
+    _write(side_input(), folder / SIDE_INPUT / f"{SIDE_INPUT}.{form}", 0)
     data = Data(folder, options, files, form)
     (folder / MANIFEST).write_text(json.dumps(manifest(data), indent=2) + "\n", encoding="utf-8")
     return data
@@ -77,6 +75,17 @@ def read(folder: Path) -> Data:
     return Data(folder, Options(**made["options"]), made["files"], made["format"])
 
 
+def side_input() -> pl.DataFrame:
+    """The bounded table of query 13."""
+    keys = pl.int_range(_SIDE_ROWS, eager=True)
+    return pl.DataFrame({"key": keys, "value": keys.cast(pl.String)})
+
+
+def as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Times to the microsecond and without an offset, as every engine reads them."""
+    return frame.with_columns(pl.col(pl.Datetime).dt.strftime(_TIME))
+
+
 def _slice(generator: Generator, number: int, files: int) -> dict[str, pl.DataFrame]:
     events = generator.options.events
     return generator.slice(events * number // files, events * (number + 1) // files)
@@ -85,12 +94,9 @@ def _slice(generator: Generator, number: int, files: int) -> dict[str, pl.DataFr
 def _write(frame: pl.DataFrame, path: Path, number: int) -> None:
     if path.suffix == ".parquet":
         frame.write_parquet(path, compression="snappy")
+    elif path.suffix == ".csv":
+        as_text(frame).write_csv(path, include_header=False)  # Flink can pass over none
     else:
-        # To the microsecond and without an offset, as every engine reads it.
-        text = frame.with_columns(pl.col(pl.Datetime).dt.strftime(_TIME))
-        if path.suffix == ".csv":
-            text.write_csv(path, include_header=False)  # Flink can pass over none
-        else:
-            text.write_ndjson(path)
+        as_text(frame).write_ndjson(path)
     # Spark takes files by their times: in the order of their numbers, however fast they came.
     os.utime(path, ns=(_BEGIN + number * _SECOND,) * 2)

@@ -16,6 +16,7 @@ import typer
 from bench.nexmark.run import geometric
 from bench.nexmark.suite import QUERIES
 from bench.nexmark.write import Data, read
+from bench.peers.deal import deal
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE / ".venv"
@@ -50,32 +51,26 @@ def setup() -> None:
 
 @app.command()
 def run(
-    data: Annotated[Path, typer.Option(help="Events of `millstream nexmark generate`, as CSV.")],
+    data: Annotated[Path, typer.Option(help="Events of `millstream nexmark generate`.")],
     queries: Annotated[str, typer.Option(help="Comma-separated, or all.")] = "all",
     against: Annotated[
         Path | None,
         typer.Option(help="What `millstream nexmark run --data … --json` printed, for the ratio."),
     ] = None,
-    jars: Annotated[
-        str, typer.Option(help="Jars for other formats than CSV and JSON, as URLs with ; between.")
-    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run queries on PyFlink: in-memory state, parallelism 2, each in a process of its own."""
+    """Run queries on PyFlink: in-memory state, parallelism 2, each in a process of its own.
+
+    Flink takes the files of a folder in any order, and drops what is late then. So it gets the same
+    events in the same order, dealt out to two CSV files, one for each reader.
+    """
     python, made = _python(), read(data.resolve())
     names = list(QUERIES) if queries == "all" else [name.strip() for name in queries.split(",")]
     ours = _ours(against) if against else {}
-    table = []
-    for name in names:
-        if name in NOT_POSSIBLE:
-            _say(f"{name:4} {NOT_POSSIBLE[name]}")
-            continue
-        row = _measured(python, name, made, jars)
-        if "seconds" in row and name in ours:
-            row["columnar_rows_per_second"] = ours[name]
-            row["columnar_is"] = round(ours[name] / row["rows_per_second"], 2)
-        _say("  ".join(f"{key} {value}" for key, value in row.items()))
-        table.append(row)
+    with tempfile.TemporaryDirectory(prefix="millstream-peers-") as dealt:
+        _say(f"dealing {made.options.events:,} events out to two files of each kind")
+        deal(made.options, Path(dealt))
+        table = [_row(python, name, made, Path(dealt), ours) for name in names]
     ratios = [row["columnar_is"] for row in table if "columnar_is" in row]
     result: dict[str, Any] = {"benchmark": "nexmark on PyFlink", "throughput": table}
     if ratios:
@@ -87,16 +82,27 @@ def run(
         raise typer.Exit(1)
 
 
+def _row(python: Path, name: str, data: Data, dealt: Path, ours: dict[str, int]) -> dict[str, Any]:
+    if name in NOT_POSSIBLE:
+        row: dict[str, Any] = {"query": name, "not_possible": NOT_POSSIBLE[name]}
+    else:
+        row = _measured(python, name, data, dealt)
+    if "rows_per_second" in row and name in ours:
+        row["columnar_rows_per_second"] = ours[name]
+        row["columnar_is"] = round(ours[name] / row["rows_per_second"], 2)
+    _say("  ".join(f"{key.replace('_', ' ')} {value}" for key, value in row.items()))
+    return row
+
+
 def _ours(path: Path) -> dict[str, int]:
     rows = json.loads(path.read_text(encoding="utf-8"))["throughput"]
     return {row["query"]: row["rows_per_second"] for row in rows if row["engine"] == "columnar"}
 
 
-def _measured(python: Path, name: str, data: Data, jars: str) -> dict[str, Any]:
+def _measured(python: Path, name: str, data: Data, dealt: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="millstream-peers-") as scratch:
         result, log = Path(scratch) / "result.json", Path(scratch) / "log"
-        task = {"query": name, "folder": str(data.folder), "format": data.format}
-        task |= {"out": f"{scratch}/out", "jars": jars}
+        task = {"query": name, "folder": str(dealt), "out": f"{scratch}/out"}
         # Nothing of this Python's own may reach the other.
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         with log.open("wb") as output:

@@ -1,6 +1,6 @@
 """One query on PyFlink, in one process: run by the Python of the peers' environment.
 
-    python flink_worker.py '{"query": "q0", "folder": …, "format": "csv", "out": …}' result.json
+    python flink_worker.py '{"query": "q0", "folder": …, "out": …}' result.json
 
 In-memory state, parallelism 2, files as a bounded source in streaming mode. It imports nothing of
 Millstream: the environment of this process does not have it.
@@ -20,11 +20,6 @@ from pyflink.common import Configuration
 from pyflink.table import EnvironmentSettings, TableDescriptor, TableEnvironment
 
 HERE = Path(__file__).resolve().parent / "flink"
-FORMATS = {
-    "csv": "'format' = 'csv'",
-    "json": "'format' = 'json'",
-    "parquet": "'format' = 'parquet'",
-}
 SETTINGS = {
     "parallelism.default": "2",
     "taskmanager.numberOfTaskSlots": "2",
@@ -46,14 +41,10 @@ def run(task: dict[str, str]) -> dict[str, object]:
     if task["query"] == "q10":
         # Files are committed by checkpoints.
         configuration.set_string("execution.checkpointing.interval", "10s")
-    if task.get("jars"):
-        configuration.set_string("pipeline.jars", task["jars"])
-        configuration.set_string("pipeline.classpaths", task["jars"])
     settings = EnvironmentSettings.new_instance().in_streaming_mode()
     tables = TableEnvironment.create(settings.with_configuration(configuration).build())
     text = (HERE / "sources.sql").read_text(encoding="utf-8")
-    filled = Template(text).substitute(data=task["folder"], format=FORMATS[task["format"]])
-    for statement in filled.split(";"):
+    for statement in Template(text).substitute(data=task["folder"]).split(";"):
         if statement.strip():
             tables.execute_sql(statement)
     query = tables.sql_query((HERE / f"{task['query']}.sql").read_text(encoding="utf-8"))

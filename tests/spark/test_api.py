@@ -126,7 +126,9 @@ def test_the_public_names_are_these() -> None:
         "Outputs",
         "StateLimit",
         "Stream",
+        "Table",
         "account",
+        "database",
         "drop",
         "end_of_input",
         "outputs",
@@ -136,6 +138,7 @@ def test_the_public_names_are_these() -> None:
         "sliding",
         "sql",
         "stream",
+        "table",
         "tumbling",
     ]
     assert all(hasattr(ms, name) for name in ms.__all__)

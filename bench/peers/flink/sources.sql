@@ -4,14 +4,14 @@ CREATE TABLE person (
   `dateTime` TIMESTAMP(6), extra STRING,
   rowtime AS CAST(`dateTime` AS TIMESTAMP(3)),
   WATERMARK FOR rowtime AS rowtime - INTERVAL '4' SECOND
-) WITH ('connector' = 'filesystem', 'path' = '${data}/person', ${format});
+) WITH ('connector' = 'filesystem', 'path' = '${data}/person', 'format' = 'csv');
 
 CREATE TABLE auction (
   id BIGINT, itemName STRING, description STRING, initialBid BIGINT, reserve BIGINT,
   `dateTime` TIMESTAMP(6), expires TIMESTAMP(6), seller BIGINT, category BIGINT, extra STRING,
   rowtime AS CAST(`dateTime` AS TIMESTAMP(3)),
   WATERMARK FOR rowtime AS rowtime - INTERVAL '4' SECOND
-) WITH ('connector' = 'filesystem', 'path' = '${data}/auction', ${format});
+) WITH ('connector' = 'filesystem', 'path' = '${data}/auction', 'format' = 'csv');
 
 CREATE TABLE bid (
   auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING,
@@ -19,7 +19,7 @@ CREATE TABLE bid (
   rowtime AS CAST(`dateTime` AS TIMESTAMP(3)),
   proctime AS PROCTIME(),
   WATERMARK FOR rowtime AS rowtime - INTERVAL '4' SECOND
-) WITH ('connector' = 'filesystem', 'path' = '${data}/bid', ${format});
+) WITH ('connector' = 'filesystem', 'path' = '${data}/bid', 'format' = 'csv');
 
 CREATE TABLE side_input (`key` BIGINT, `value` STRING)
-WITH ('connector' = 'filesystem', 'path' = '${data}/side_input', ${format});
+WITH ('connector' = 'filesystem', 'path' = '${data}/side_input', 'format' = 'csv');
