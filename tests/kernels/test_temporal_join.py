@@ -15,7 +15,7 @@ from tests.kernels.temporal_oracle import Bag, Join, Row
 
 from millstream.errors import StateError
 from millstream.kernels import rows as cache
-from millstream.kernels.base import Clock, StepResult
+from millstream.kernels.base import HASH, TIME, Clock, StepResult
 from millstream.kernels.memory import MemoryState
 from millstream.kernels.segments import NULL_HASH
 from millstream.kernels.temporal_join import COUNTS, TemporalJoin, TemporalJoinSpec
@@ -386,3 +386,27 @@ def test_many_rows_and_hot_keys_give_what_a_batch_join_gives(strategy: Any, tole
         check_sortedness=False,
     )  # fmt: skip
     assert pl.concat(out).sort("l_id").equals(expected.select("l_id", "r_id").sort("l_id"))
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_an_integer_key_that_nobody_reads_is_known_after_a_restart(direction):
+    """The hash is then the key, and no other column holds it."""
+    spec = TemporalJoinSpec(
+        JoinType.LEFT,
+        (HASH,),
+        (HASH,),
+        ("l_id",),
+        ("r_id",),
+        direction=direction,
+        tolerance=None if direction is Direction.BACKWARD else 50,
+        key_is_hash=True,
+    )
+    kernel = TemporalJoin(spec, {"l_id": pl.Int64(), "r_id": pl.Int64()})
+    state, begin = MemoryState(), -(2**62)
+    rows = pl.DataFrame({TIME: [5, 6], HASH: [1, 2], "l_id": [1, 2]})
+    versions = pl.DataFrame({TIME: [1, 7], HASH: [1, 1], "r_id": [10, 20]})
+    kernel.step(state, {0: rows, 1: versions}, Clock(begin, begin))
+    cache.forget_all()
+    found = kernel.step(state, {}, Clock(begin, 100)).main
+    met = 10 if direction is Direction.BACKWARD else 20
+    assert sorted(row for frame in found for row in frame.rows()) == [(1, met), (2, None)]

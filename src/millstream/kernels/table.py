@@ -69,7 +69,8 @@ class Keyed:
 
     @property
     def layout(self) -> Layout:
-        hash_from = self.keys[0] if self.hash_is_key else None
+        held = self.hash_is_key and self.keys[0] != HASH  # else it is a column of its own
+        hash_from = self.keys[0] if held else None
         return Layout(hash_from, marked=self.removable, once=self.removable)
 
 
