@@ -137,6 +137,7 @@ def test_a_table_without_a_file_is_refused_before_anything_runs(trial):
     assert caught.value.code == "MS-PLAN-NO-PATH"
 
 
+@pytest.mark.slow
 def test_a_second_row_of_a_primary_key_is_refused_when_the_table_is_read(trial):
     trial.sql = SQL.format(more="").replace("rate INT)", "rate INT, PRIMARY KEY (currency))")
     rates(trial, "EUR,1", "EUR,2")
@@ -146,6 +147,7 @@ def test_a_second_row_of_a_primary_key_is_refused_when_the_table_is_read(trial):
     assert "several rows of one currency" in caught.value.cause
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", ["rate,currency", "currency", "currency,rate,since"])
 def test_a_header_with_other_columns_is_told_in_words(trial, header):
     (trial.folder / "rates.csv").write_text(f"{header}\n1,2,3\n")

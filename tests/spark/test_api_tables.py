@@ -13,6 +13,8 @@ from tests.spark.test_api_windows import rows
 import millstream as ms
 from millstream.errors import PlanError
 
+pytestmark = pytest.mark.slow
+
 
 def names(spark):
     return spark.createDataFrame(
