@@ -9,6 +9,8 @@ from tests.kernels.oracle import Row
 from tests.spark.joins import JoinOnSpark
 from tests.spark.test_more_joins_on_spark import check
 
+pytestmark = pytest.mark.slow
+
 FOREVER = "WITH ('state.ttl' = 'forever')"
 COUNTED = "(SELECT k, count(*) AS n, sum(x) AS total FROM {} GROUP BY k {})"
 EVERY = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.spark.test_more_joins_on_spark import check
 
+pytestmark = pytest.mark.slow
+
 WINDOW = "WINDOW SESSION(GAP INTERVAL '4' SECONDS)"
 EVERY = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"]
 
