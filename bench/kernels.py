@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from millstream.kernels import rows as cache
 from millstream.kernels.base import Clock
-from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.memory import MemoryState
+from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME
 

@@ -11,10 +11,10 @@ from typing import cast
 import polars as pl
 from tests.kernels.oracle import Bag, Row
 
-from millstream.kernels import rows as cache
 from millstream.kernels.base import Clock, StepResult
-from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.memory import MemoryState
+from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 LEFT_COLUMNS, RIGHT_COLUMNS = ("l_id",), ("r_id",)

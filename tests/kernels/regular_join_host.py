@@ -12,10 +12,10 @@ import polars as pl
 from tests.kernels.host import check_account
 from tests.kernels.regular_join_oracle import Change, Join, Row, Weights
 
-from millstream.kernels import rows as cache
 from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock, StepResult
-from millstream.kernels.memory import MemoryState
-from millstream.kernels.regular_join import RegularJoin, RegularJoinSpec
+from millstream.kernels.joins.regular.kernel import RegularJoin, RegularJoinSpec
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import JoinType, Predicate
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 

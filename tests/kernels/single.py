@@ -11,9 +11,9 @@ import polars as pl
 from hypothesis import strategies as st
 from tests.kernels import strategies
 
-from millstream.kernels import rows as cache
 from millstream.kernels.base import Clock, Kernel, StepResult
-from millstream.kernels.memory import MemoryState
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 Key = tuple[str | None, int | None]

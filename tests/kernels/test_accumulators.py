@@ -12,7 +12,7 @@ from tests.kernels.aggregate_oracle import Row
 from tests.kernels.test_aggregate_host import frame_of, types_of
 
 from millstream.errors import PlanError, RunError
-from millstream.kernels.accumulators import Accumulators
+from millstream.kernels.accumulators.columns import Accumulators
 from millstream.kernels.specs import AggregateSpec, CallSpec
 from millstream.plan.nodes import FUNCTIONS
 

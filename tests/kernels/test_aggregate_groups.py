@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels.aggregate import kernel_of
+from millstream.kernels.aggregate.windowed import kernel_of
 from millstream.kernels.base import Clock
-from millstream.kernels.memory import MemoryState
 from millstream.kernels.specs import AggregateSpec, CallSpec
+from millstream.kernels.state.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, Window, WindowKind
 
 Rows = list[tuple[str, int]]

@@ -13,12 +13,12 @@ from typing import Any
 import polars as pl
 from tests.kernels.aggregate_oracle import Out, Row
 
-from millstream.kernels import rows as cache
-from millstream.kernels.aggregate import folded
-from millstream.kernels.aggregate_kernel import AggregateKernel
+from millstream.kernels.aggregate.kernel import AggregateKernel
+from millstream.kernels.aggregate.windowed import folded
 from millstream.kernels.base import INSERT, OP, Clock, StepResult
-from millstream.kernels.memory import MemoryState
 from millstream.kernels.specs import AggregateSpec, CallSpec
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 KEYS = ("k1", "k2")

@@ -7,8 +7,8 @@ import pickle
 import polars as pl
 
 from millstream.kernels.base import Clock, Kernel
-from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.memory import MemoryState
+from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import Compare, JoinType
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 

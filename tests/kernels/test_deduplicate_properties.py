@@ -12,7 +12,7 @@ from tests.kernels.single import Batches, Host, Key, Row
 
 from millstream.kernels.base import Clock
 from millstream.kernels.deduplicate import Deduplicate, DeduplicateSpec
-from millstream.kernels.merging import LogSettings
+from millstream.kernels.state.merging import LogSettings
 from millstream.temporal import LateAction, LatePolicy
 
 WITHIN = st.sampled_from([None, 0, 3, 15])

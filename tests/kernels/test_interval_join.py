@@ -11,8 +11,8 @@ from tests.kernels.oracle import Join, Row
 from tests.kernels.test_interval_join_properties import spec_of
 
 from millstream.kernels.base import Clock, frames
-from millstream.kernels.interval_join import COUNTS, IntervalJoin, IntervalJoinSpec
-from millstream.kernels.memory import MemoryState
+from millstream.kernels.joins.interval import COUNTS, IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import JoinType
 from millstream.temporal import (
     BEGIN_OF_TIME,

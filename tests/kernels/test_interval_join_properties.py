@@ -13,8 +13,8 @@ from tests.kernels.host import Host, frame_of
 from tests.kernels.oracle import Bag, Join, Row, Stepwise, final_rows
 from tests.kernels.strategies import Arrival
 
-from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.merging import LogSettings
+from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state.merging import LogSettings
 from millstream.plan.nodes import JoinType, Predicate
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
 

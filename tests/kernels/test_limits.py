@@ -6,8 +6,8 @@ from tests.kernels.oracle import Join, Row
 from tests.kernels.test_interval_join_properties import spec_of
 
 from millstream.errors import StateError
-from millstream.kernels.interval_join import IntervalJoin
-from millstream.kernels.limits import Pressure, pressure
+from millstream.kernels.joins.interval import IntervalJoin
+from millstream.kernels.state.limits import Pressure, pressure
 from millstream.plan.nodes import JoinType
 from millstream.temporal import OnLimit, StateLimit
 

@@ -24,10 +24,10 @@ from tests.kernels.regular_join_oracle import Join
 
 from millstream.errors import StateError
 from millstream.kernels import index
-from millstream.kernels import rows as cache
 from millstream.kernels.base import DELETE, INSERT, Clock
-from millstream.kernels.memory import MemoryState
-from millstream.kernels.regular_join import COUNTS, RegularJoin, RegularJoinSpec
+from millstream.kernels.joins.regular.kernel import COUNTS, RegularJoin, RegularJoinSpec
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import Compare, JoinType
 from millstream.temporal import BEGIN_OF_TIME, LateAction, LatePolicy, OnLimit, StateLimit
 

@@ -29,10 +29,10 @@ from tests.kernels.regular_join_oracle import (
     table,
 )
 
-from millstream.kernels import regular_join_back
-from millstream.kernels.merging import LogSettings
-from millstream.kernels.predicate import columns_of
-from millstream.kernels.regular_join import RegularJoin
+from millstream.kernels.joins.predicate import columns_of
+from millstream.kernels.joins.regular import back as regular_join_back
+from millstream.kernels.joins.regular.kernel import RegularJoin
+from millstream.kernels.state.merging import LogSettings
 from millstream.plan.nodes import Predicate
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
 

@@ -13,9 +13,9 @@ from tests.kernels.rows_over_oracle import FUNCTIONS, Oracle, same
 from tests.kernels.single import Host, Row
 
 from millstream.kernels.base import Clock
-from millstream.kernels.merging import LogSettings
-from millstream.kernels.rows_over import RowsOver
+from millstream.kernels.rows_over.kernel import RowsOver
 from millstream.kernels.specs import CallSpec, RowsOverSpec
+from millstream.kernels.state.merging import LogSettings
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy
 
 TYPES = {"sum(x)": pl.Int64, "sum(y)": pl.Float64, "avg(x)": pl.Float64}

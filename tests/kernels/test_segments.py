@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from millstream.errors import StateError
-from millstream.kernels import codec
-from millstream.kernels import rows as cache
 from millstream.kernels.base import Clock
-from millstream.kernels.interval_join import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.memory import MemoryState
-from millstream.kernels.merging import LogSettings
+from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state import codec
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.state.merging import LogSettings
 from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 

@@ -9,11 +9,11 @@ from tests.kernels.aggregate_oracle import Row, final_table
 from tests.kernels.strategies import log_settings
 from tests.kernels.test_aggregate_host import AggregateHost, frame_of, types_of
 
-from millstream.kernels.aggregate import kernel_of
+from millstream.kernels.aggregate.session import fold
+from millstream.kernels.aggregate.windowed import kernel_of
 from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT
-from millstream.kernels.merging import LogSettings
-from millstream.kernels.session import fold
 from millstream.kernels.specs import AggregateSpec, CallSpec
+from millstream.kernels.state.merging import LogSettings
 from millstream.temporal import Emit, LateAction, LatePolicy, Window, WindowKind
 
 GAP = Window(WindowKind.SESSION, 5)

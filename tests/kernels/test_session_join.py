@@ -14,10 +14,10 @@ import pytest
 from tests.kernels.session_join_oracle import Bag, Join, Row
 
 from millstream.errors import StateError
-from millstream.kernels import rows as cache
 from millstream.kernels.base import Clock, StepResult
-from millstream.kernels.memory import MemoryState
-from millstream.kernels.session_join import COUNTS, SessionJoin, SessionJoinSpec
+from millstream.kernels.joins.session.kernel import COUNTS, SessionJoin, SessionJoinSpec
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import JoinType
 from millstream.temporal import (
     BEGIN_OF_TIME,

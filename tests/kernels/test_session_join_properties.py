@@ -21,8 +21,8 @@ from tests.kernels.test_session_join import (
     spec_of,
 )
 
-from millstream.kernels.merging import LogSettings
-from millstream.kernels.session_join import SessionJoin
+from millstream.kernels.joins.session.kernel import SessionJoin
+from millstream.kernels.state.merging import LogSettings
 from millstream.plan.nodes import JoinType
 from millstream.temporal import Emit, LateAction, LatePolicy, OnLimit, StateLimit
 

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from tests.kernels import strategies
 
 from millstream.errors import StateError
-from millstream.kernels import rows as cache
 from millstream.kernels.base import Clock, Kernel
 from millstream.kernels.deduplicate import Deduplicate
-from millstream.kernels.memory import MemoryState
-from millstream.kernels.merging import LogSettings
-from millstream.kernels.rows_over import RowsOver
+from millstream.kernels.rows_over.kernel import RowsOver
 from millstream.kernels.specs import CallSpec, DeduplicateSpec, OrderSpec, RowsOverSpec, TopNSpec
-from millstream.kernels.table import Keyed, Table, Tables, hashed
-from millstream.kernels.top_n import TopN
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.state.table import Keyed, Table, Tables, hashed
+from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, OnLimit, StateLimit
 
 Key = tuple[str | None, int | None]

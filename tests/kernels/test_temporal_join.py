@@ -14,11 +14,11 @@ from tests.kernels.host import check_account
 from tests.kernels.temporal_oracle import Bag, Join, Row
 
 from millstream.errors import StateError
-from millstream.kernels import rows as cache
 from millstream.kernels.base import HASH, TIME, Clock, StepResult
-from millstream.kernels.memory import MemoryState
-from millstream.kernels.segments import NULL_HASH
-from millstream.kernels.temporal_join import COUNTS, TemporalJoin, TemporalJoinSpec
+from millstream.kernels.joins.temporal.kernel import COUNTS, TemporalJoin, TemporalJoinSpec
+from millstream.kernels.state import rows as cache
+from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.state.segments import NULL_HASH
 from millstream.plan.nodes import Direction, JoinType
 from millstream.temporal import (
     BEGIN_OF_TIME,

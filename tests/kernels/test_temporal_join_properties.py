@@ -21,8 +21,8 @@ from tests.kernels.test_temporal_join import (
     spec_of,
 )
 
-from millstream.kernels.merging import LogSettings
-from millstream.kernels.temporal_join import TemporalJoin
+from millstream.kernels.joins.temporal.kernel import TemporalJoin
+from millstream.kernels.state.merging import LogSettings
 from millstream.plan.nodes import Direction, JoinType
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
 

@@ -10,9 +10,9 @@ from tests.kernels.single import Host, Row
 
 from millstream.errors import StateError
 from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock
-from millstream.kernels.memory import MemoryState
 from millstream.kernels.specs import OrderSpec, TopNSpec
-from millstream.kernels.top_n import TopN
+from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction, LatePolicy, OnLimit, StateLimit
 
 

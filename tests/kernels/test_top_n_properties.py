@@ -13,9 +13,9 @@ from tests.kernels.single import Batches, Host, Row
 from tests.kernels.top_n_oracle import Oracle, Out
 
 from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock
-from millstream.kernels.merging import LogSettings
 from millstream.kernels.specs import OrderSpec, TopNSpec
-from millstream.kernels.top_n import TopN
+from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, LateAction, LatePolicy
 
 TERM = st.builds(OrderSpec, st.sampled_from(["x", "y"]), st.booleans(), st.booleans())

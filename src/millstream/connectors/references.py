@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from millstream.connectors.paths import filesystem, resolve
 from millstream.connectors.sources import BAD, TEXT_FORMATS
 from millstream.errors import PlanError, RunError
-from millstream.kernels.table_join import HeldTable
+from millstream.kernels.joins.table import HeldTable
 from millstream.plan.nodes import Broadcast, Reference
 
 _FILE_OPTIONS = {"delimiter": "sep", "timestamp.format": "timestampFormat"}

@@ -18,10 +18,10 @@ import polars as pl
 
 from millstream.kernels.base import HASH, TIME, Clock, State, StepResult
 from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
-from millstream.kernels.merging import LogSettings
-from millstream.kernels.rows import take
 from millstream.kernels.specs import DeduplicateSpec
-from millstream.kernels.table import STORES, Keyed, Table, Tables, hashed, index_by_key, judge
+from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.state.rows import take
+from millstream.kernels.state.table import STORES, Keyed, Table, Tables, hashed, index_by_key, judge
 from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "Deduplicate", "DeduplicateSpec"]

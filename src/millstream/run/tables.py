@@ -25,7 +25,7 @@ from millstream.connectors.references import (
 )
 from millstream.connectors.versions import NOTICE, Version, Versions
 from millstream.errors import MillstreamError, PlanError, StateError
-from millstream.kernels.table_join import HeldTable
+from millstream.kernels.joins.table import HeldTable
 from millstream.plan.nodes import Broadcast, Reference
 from millstream.spark.tables.join import SINCE, UNTIL
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME

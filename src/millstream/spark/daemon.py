@@ -21,7 +21,7 @@ if __name__ == "__main__":
     import pyspark.sql.streaming.stateful_processor_util
     import pyspark.worker
 
-    import millstream.kernels.interval_join
+    import millstream.kernels.joins.interval
     import millstream.spark.step  # noqa: F401
 
     pyspark.daemon.manager()

@@ -8,9 +8,9 @@ from functools import partial
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, TimestampType
 
-from millstream.kernels.aggregate import folded, kernel_of
+from millstream.kernels.aggregate.windowed import folded, kernel_of
 from millstream.kernels.deduplicate import Deduplicate as DeduplicateKernel
-from millstream.kernels.rows_over import RowsOver as RowsOverKernel
+from millstream.kernels.rows_over.kernel import RowsOver as RowsOverKernel
 from millstream.kernels.specs import (
     AggregateSpec,
     DeduplicateSpec,
@@ -18,7 +18,7 @@ from millstream.kernels.specs import (
     RowsOverSpec,
     TopNSpec,
 )
-from millstream.kernels.top_n import TopN as TopNKernel
+from millstream.kernels.top_n.kernel import TopN as TopNKernel
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,

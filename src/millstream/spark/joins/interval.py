@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from millstream.kernels.interval_join import IntervalJoin as IntervalJoinKernel
-from millstream.kernels.interval_join import IntervalJoinSpec
+from millstream.kernels.joins.interval import IntervalJoin as IntervalJoinKernel
+from millstream.kernels.joins.interval import IntervalJoinSpec
 from millstream.plan.nodes import IntervalJoin
 from millstream.spark.joins.common import (
     key_texts,

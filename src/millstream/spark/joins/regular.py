@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from millstream.kernels.regular_join import RegularJoin as RegularJoinKernel
+from millstream.kernels.joins.regular.kernel import RegularJoin as RegularJoinKernel
 from millstream.kernels.specs import RegularJoinSpec
 from millstream.plan.nodes import RegularJoin
 from millstream.spark.joins.common import (

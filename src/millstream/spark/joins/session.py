@@ -6,7 +6,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampType
 
-from millstream.kernels.session_join import SessionJoin as SessionJoinKernel
+from millstream.kernels.joins.session.kernel import SessionJoin as SessionJoinKernel
 from millstream.kernels.specs import SessionJoinSpec
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, SessionJoin
 from millstream.spark.inputs import Field

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from millstream.kernels.joins.temporal.kernel import TemporalJoin as TemporalJoinKernel
 from millstream.kernels.specs import TemporalJoinSpec
-from millstream.kernels.temporal_join import TemporalJoin as TemporalJoinKernel
 from millstream.plan.nodes import TemporalJoin
 from millstream.spark.joins.common import (
     key_texts,

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from millstream.connectors.versions import Version, Versions
 from millstream.errors import RunError
-from millstream.kernels.table_join import Answer, HeldTable, answer, fulfilled
+from millstream.kernels.joins.table import Answer, HeldTable, answer, fulfilled
 from millstream.plan.nodes import Condition
 from millstream.spark.host import MAIN, REJECTED, STATS
 from millstream.spark.packets import BLOB, FROM, NOW, PORT, chunks, encode

@@ -1,0 +1,149 @@
+"""Aggregate functions as columns of partial results.
+
+    rows ──fold──▶ partials ──merge──▶ partials ──finish──▶ values
+                      ▲                   │
+                      └───────────────────┘
+
+A partial is one row: how many rows it stands for (`_n`), what they weigh (`_w`, only where rows may
+be taken back: such a row weighs -1), and the columns of its functions. Functions that need the same
+column share it: AVG(x), SUM(x) and COUNT(x) keep one count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from millstream.errors import PlanError, RunError
+from millstream.kernels.accumulators.basic import (
+    Average,
+    BooleanCounts,
+    Count,
+    Extreme,
+    Sum,
+    Variance,
+)
+from millstream.kernels.accumulators.lists import Bag, Distinct, Listed
+from millstream.kernels.accumulators.part import ROWS, WEIGHT, Accumulator
+from millstream.kernels.accumulators.pick import Pick
+from millstream.kernels.accumulators.sketch import DistinctSketch, QuantileSketch
+from millstream.kernels.base import BEFORE, DELETE, OP
+from millstream.kernels.specs import CallSpec
+
+__all__ = ["ROWS", "WEIGHT", "Accumulators"]
+
+_MAKERS: dict[str, type[Accumulator]] = {
+    "count": Count,
+    "sum": Sum,
+    "avg": Average,
+    "min": Extreme,
+    "max": Extreme,
+    "bool_and": Extreme,
+    "bool_or": Extreme,
+    "stddev_samp": Variance,
+    "stddev_pop": Variance,
+    "var_samp": Variance,
+    "var_pop": Variance,
+    "first": Pick,
+    "last": Pick,
+    "max_by": Pick,
+    "min_by": Pick,
+    "count_distinct": Distinct,
+    "collect_set": Distinct,
+    "collect_list": Listed,
+    "approx_count_distinct": DistinctSketch,
+    "approx_percentile": QuantileSketch,
+}
+_WEIGHTED: dict[str, type[Accumulator]] = {
+    **{name: _MAKERS[name] for name in ("count", "sum", "avg")},
+    **dict.fromkeys(("stddev_samp", "stddev_pop", "var_samp", "var_pop"), Variance),
+    **dict.fromkeys(("bool_and", "bool_or"), BooleanCounts),
+    **dict.fromkeys(("count_distinct", "collect_set", "collect_list"), Bag),
+}
+
+
+class Accumulators:
+    """All functions of one operator. `weighted`: its input may take rows back."""
+
+    def __init__(self, calls: Sequence[CallSpec], *, weighted: bool, ansi: bool = True) -> None:
+        self.weighted = weighted
+        self._parts = [_make(call, weighted, ansi) for call in calls]
+
+    @property
+    def weight(self) -> str:
+        """The column that says whether a group has rows."""
+        return WEIGHT if self.weighted else ROWS
+
+    def fold(
+        self, rows: pl.DataFrame, by: Sequence[str], keep: Sequence[pl.Expr] = ()
+    ) -> pl.DataFrame:
+        """Partials of rows, one a group, with other columns to `keep`."""
+        if self.weighted:
+            back = pl.col(OP).is_in([BEFORE, DELETE])
+            rows = rows.with_columns(pl.when(back).then(-1).otherwise(1).alias(WEIGHT))
+        prepared = _once(expr for part in self._parts for expr in part.prepare(rows))
+        if prepared:
+            rows = rows.with_columns(prepared)
+        counts = [pl.len().cast(pl.Int64).alias(ROWS)]
+        if self.weighted:
+            counts.append(pl.col(WEIGHT).sum().cast(pl.Int64))
+        folds = _once(expr for part in self._parts for expr in part.fold(rows))
+        return self._settled(rows.group_by(by).agg(*keep, *counts, *folds))
+
+    def merge(
+        self,
+        partials: pl.DataFrame,
+        by: Sequence[str],
+        keep: Sequence[pl.Expr] = (),
+        *,
+        in_order: bool = False,
+    ) -> pl.DataFrame:
+        """Partials of groups of partials. Those that came first must lie first."""
+        names = [ROWS, WEIGHT] if self.weighted else [ROWS]
+        merges = _once(expr for part in self._parts for expr in part.merge(partials))
+        sums = [pl.col(name).sum() for name in names]
+        groups = partials.group_by(by, maintain_order=in_order)
+        return self._settled(groups.agg(*keep, *sums, *merges))
+
+    def finish(self, partials: pl.DataFrame, types: Mapping[str, Any]) -> list[pl.Series]:
+        """A column a call."""
+        columns = []
+        for part in self._parts:
+            name = part.call.name
+            kind = types.get(name)
+            value = part.finish(partials, kind)
+            cast = value if kind is None else value.cast(kind, strict=part.ansi)
+            columns.append(cast.alias(name))
+        try:
+            return partials.select(columns).get_columns() if columns else []
+        except pl.exceptions.InvalidOperationError as error:
+            if not str(error).startswith("conversion"):
+                raise
+            raise RunError(
+                "MS-RUN-OVERFLOW",
+                f"the value of an aggregate does not fit its type: {str(error).splitlines()[0]}",
+                fix="Cast the argument to a DECIMAL that is wide enough, or to DOUBLE.",
+            ) from error
+
+    def _settled(self, partials: pl.DataFrame) -> pl.DataFrame:
+        for part in self._parts:
+            partials = part.settle(partials)
+        return partials
+
+
+def _make(call: CallSpec, weighted: bool, ansi: bool) -> Accumulator:
+    maker = (_WEIGHTED if weighted else _MAKERS).get(call.function)
+    if maker is None:
+        raise PlanError(
+            "MS-PLAN-RETRACT",
+            f"{call.function} cannot take back a row, and its input retracts.",
+            fix="Aggregate an input that does not change: EMIT FINAL without allowed lateness.",
+        )
+    return maker(call, weighted, ansi)
+
+
+def _once(expressions: Iterable[pl.Expr]) -> list[pl.Expr]:
+    """One expression a column: functions that share a column give the same one."""
+    return list({expr.meta.output_name(): expr for expr in expressions}.values())

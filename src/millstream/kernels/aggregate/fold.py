@@ -1,0 +1,64 @@
+"""Rows of a batch to partials, one for each key and pane, before or after the exchange.
+
+A folded frame has `_h`, the keys, `_t` (the last microsecond of the pane; without windows the time
+of the last row), `_ws` where windows are given, `_n`, `_w` if rows may be taken back, and partials.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from millstream.kernels.accumulators.columns import ROWS, Accumulators
+from millstream.kernels.base import HASH, TIME
+from millstream.kernels.specs import GIVEN_START, AggregateSpec
+from millstream.kernels.state.segments import NULL_HASH
+from millstream.kernels.windows import pane_time
+
+PANE = "_pane"
+
+
+def accumulators(spec: AggregateSpec) -> Accumulators:
+    return Accumulators(spec.calls, weighted=spec.over_changes, ansi=spec.ansi)
+
+
+def group_columns(spec: AggregateSpec) -> tuple[str, ...]:
+    """What is equal in all rows of a group, beside the hash and the time."""
+    return (*spec.keys, GIVEN_START) if spec.given else spec.keys
+
+
+def with_hash(frame: pl.DataFrame) -> pl.DataFrame:
+    """A number for a hash that is missing; all rows of an aggregate without keys have one."""
+    if HASH not in frame.columns:
+        return frame.with_columns(pl.lit(NULL_HASH, pl.Int64).alias(HASH))
+    if frame[HASH].null_count():
+        return frame.with_columns(pl.col(HASH).fill_null(NULL_HASH))
+    return frame
+
+
+def plain_zero(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
+    """-0.0 as a key is 0.0."""
+    floats = [name for name in keys if frame.schema[name].is_float()]
+    return frame.with_columns(pl.col(name) + 0.0 for name in floats) if floats else frame
+
+
+def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
+    """For windows of fixed size, given windows and none. Sessions: see `session.fold`."""
+    frame = plain_zero(with_hash(frame), spec.keys)
+    folding = accumulators(spec)
+    groups = [HASH, *group_columns(spec)]
+    if spec.window is None:
+        return folding.fold(frame, groups, [pl.col(TIME).max()])
+    folded = folding.fold(frame.with_columns(pane_time(spec).alias(PANE)), [*groups, PANE])
+    return folded.rename({PANE: TIME})
+
+
+def merged(spec: AggregateSpec, folded: pl.DataFrame) -> pl.DataFrame:
+    """Folded frames put one below the other, as one."""
+    groups = [HASH, *group_columns(spec)]
+    if spec.window is None:
+        return accumulators(spec).merge(folded, groups, [pl.col(TIME).max()])
+    return accumulators(spec).merge(folded, [*groups, TIME])
+
+
+def is_folded(frame: pl.DataFrame) -> bool:
+    return ROWS in frame.columns

@@ -1,0 +1,75 @@
+"""What the kernels of aggregates share: a step's way from rows to results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from millstream.kernels.aggregate.arrivals import Arrived
+from millstream.kernels.aggregate.fold import accumulators, group_columns
+from millstream.kernels.aggregate.step import COUNTS, Step, Times
+from millstream.kernels.base import Clock, State, StepResult
+from millstream.kernels.specs import AggregateSpec
+from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.state.table import STORES, Keyed, Tables
+from millstream.kernels.windows import reach_of, some_window_ends
+from millstream.temporal import BEGIN_OF_TIME, Emit
+
+
+class AggregateKernel:
+    """`types` are the Polars types of the columns that calls give."""
+
+    stores = STORES
+
+    def __init__(
+        self,
+        spec: AggregateSpec,
+        types: Mapping[str, Any] | None = None,
+        settings: LogSettings | None = None,
+    ) -> None:
+        self.spec = spec
+        self.types = dict(types or {})
+        self.folding = accumulators(spec)
+        self.reach = reach_of(spec)
+        self._keyed = (Keyed(group_columns(spec)),)
+        self._settings = settings or LogSettings()
+
+    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+        tables = Tables(state, self._keyed, COUNTS, self._settings)
+        after = max(clock.after, clock.before, tables.watermark)
+        frame = inputs.get(0)
+        arrived = None
+        if frame is not None and frame.height:
+            arrived = self._sort_out(frame, clock.before, tables)
+        elif not self._time_matters(tables, after):
+            return StepResult(counts=dict(tables.counts))
+        times = Times(clock.before, after, tables.watermark, self.live_from(after))
+        run = self._steps(self.spec, self.folding, self.types, tables, times)
+        if arrived is not None:
+            run.account(arrived)
+        run.update(arrived.partials if arrived is not None else None)
+        return run.close()
+
+    @property
+    def _steps(self) -> type[Step]:
+        return Step
+
+    def _sort_out(self, frame: pl.DataFrame, before: int, tables: Tables) -> Arrived:
+        raise NotImplementedError
+
+    def live_from(self, after: int) -> int:
+        """Groups older than it are let go."""
+        if self.spec.window is None:
+            return BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
+        return after - self.spec.lateness - self.reach
+
+    def _time_matters(self, tables: Tables, after: int) -> bool:
+        """Is anything due, or of no more use?"""
+        groups, window = tables[0], self.spec.window
+        if groups.earliest < self.live_from(after):
+            return True
+        if window is None or self.spec.emit is Emit.CHANGES or groups.earliest >= after:
+            return False
+        return some_window_ends(window, tables.watermark, after)

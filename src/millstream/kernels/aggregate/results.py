@@ -1,0 +1,92 @@
+"""Results of aggregates: partials as the rows that come out, with what became of earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.accumulators.columns import Accumulators
+from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, OP, TIME
+from millstream.kernels.index import Bools
+from millstream.kernels.specs import (
+    GIVEN_START,
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    AggregateSpec,
+)
+from millstream.kernels.state.rows import take
+from millstream.temporal import WindowKind
+
+
+class Results:
+    """Gathers what one step gives. A group whose rows weigh nothing has no result."""
+
+    def __init__(
+        self, spec: AggregateSpec, folding: Accumulators, types: Mapping[str, Any]
+    ) -> None:
+        self._spec, self._folding, self._types = spec, folding, types
+        self.frames: list[pl.DataFrame] = []
+        self.rows = self.retractions = 0
+
+    def alive(self, partials: pl.DataFrame) -> Bools:
+        if not self._folding.weighted:
+            return np.ones(partials.height, np.bool_)
+        flags: Bools = partials[self._folding.weight].to_numpy() > 0
+        return flags
+
+    def insert(self, partials: pl.DataFrame) -> None:
+        self._put(self._values(only(partials, self.alive(partials))), INSERT)
+
+    def delete(self, partials: pl.DataFrame) -> None:
+        self._put(self._values(only(partials, self.alive(partials))), DELETE)
+
+    def change(self, old: pl.DataFrame, new: pl.DataFrame, *, if_equal: bool) -> None:
+        """Results that were `old` and are `new`, row by row; `if_equal`: also those that are as
+        they were."""
+        was, is_now = self.alive(old), self.alive(new)
+        both = was & is_now
+        self.delete(only(old, was & ~is_now))
+        before, now = self._values(only(old, both)), self._values(only(new, both))
+        if not if_equal and before.height:
+            changed = self._differ(before, now)
+            before, now = only(before, changed), only(now, changed)
+        self._put(before, BEFORE)
+        self._put(now, AFTER)
+        self.insert(only(new, is_now & ~was))
+
+    def _differ(self, old: pl.DataFrame, new: pl.DataFrame) -> Bools:
+        differ = np.zeros(old.height, np.bool_)
+        for call in self._spec.calls:
+            differ |= old[call.name].ne_missing(new[call.name]).to_numpy()
+        return differ
+
+    def _values(self, partials: pl.DataFrame) -> pl.DataFrame:
+        columns = [partials[name] for name in self._spec.keys]
+        window = self._spec.window
+        if window is not None:
+            time = partials[TIME]
+            given = GIVEN_START in partials.columns
+            start = partials[GIVEN_START] if given else time + (1 - window.size)
+            last = time - 1 if window.kind is WindowKind.SESSION else time
+            bounds = ((WINDOW_START, start), (WINDOW_END, last + 1), (WINDOW_TIME, last))
+            columns += [series.cast(pl.Int64).alias(name) for name, series in bounds]
+        return pl.DataFrame([*columns, *self._folding.finish(partials, self._types)])
+
+    def _put(self, rows: pl.DataFrame, op: int) -> None:
+        if not rows.height:
+            return
+        self.rows += rows.height
+        if op in {BEFORE, DELETE}:
+            self.retractions += rows.height
+        if self._spec.retracts:
+            rows = rows.with_columns(pl.lit(op, pl.Int8).alias(OP))
+        self.frames.append(rows)
+
+
+def only(frame: pl.DataFrame, keep: Bools) -> pl.DataFrame:
+    """The rows that `keep` marks."""
+    return frame if keep.all() else take(frame, np.flatnonzero(keep))

@@ -1,0 +1,148 @@
+"""What one step does to the groups of an aggregate, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.accumulators.columns import ROWS, Accumulators
+from millstream.kernels.aggregate.arrivals import Arrived
+from millstream.kernels.aggregate.fold import group_columns
+from millstream.kernels.aggregate.results import Results, only
+from millstream.kernels.base import HASH, TIME, StepResult
+from millstream.kernels.index import Bools
+from millstream.kernels.specs import AggregateSpec
+from millstream.kernels.state.rows import take
+from millstream.kernels.state.table import Found, Table, Tables
+from millstream.temporal import Emit
+
+COUNTS = (
+    *(f"input.{name}" for name in ("accepted", "late", "reassigned", "held", "expired", "evicted")),
+    "rows_out", "retractions",
+)  # fmt: skip
+_PAIR = "_pair"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    before: int
+    after: int
+    since: int  # windows that ended by then have come out
+    live_from: int  # groups older than it are let go
+
+
+class Step:
+    """A group's window is one pane. For others see SlidingStep and SessionStep."""
+
+    def __init__(
+        self,
+        spec: AggregateSpec,
+        folding: Accumulators,
+        types: Mapping[str, Any],
+        tables: Tables,
+        times: Times,
+    ) -> None:
+        self.spec, self.folding, self.tables, self.times = spec, folding, tables, times
+        self.groups: Table = tables[0]
+        self.counts = tables.counts
+        self.results = Results(spec, folding, types)
+        self.result = StepResult()
+
+    def account(self, arrived: Arrived) -> None:
+        self.counts["input.late"] += arrived.late
+        self.counts["input.reassigned"] += arrived.reassigned
+        if arrived.late_rows is not None:
+            self.result.late[0] = arrived.late_rows
+        if arrived.partials is not None:
+            self.counts["input.accepted"] += rows_in(arrived.partials)
+
+    def update(self, new: pl.DataFrame | None) -> None:
+        """Merges new partials with held ones, lets results out, and lets old groups go."""
+        if new is None:
+            self.release()
+            return
+        held, found = self.look_up(new)
+        fresh, old, now = self.merge(new, held, found)
+        self.groups.remove(found)
+        self._emit_touched(fresh, old, now)
+        self.release()
+        self.keep(fresh)
+        self.keep(now)
+
+    def look_up(self, new: pl.DataFrame) -> tuple[pl.DataFrame, Found]:
+        """Held groups of the new partials, and where they are held."""
+        found = self.groups.probe(new, *(() if self.spec.window is None else (0, 0)))
+        return (found.rows(new.columns) if len(found) else new.clear()), found
+
+    def merge(
+        self, new: pl.DataFrame, held: pl.DataFrame, found: Found
+    ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        """Partials of new groups; of known groups as they were and, row by row, as they are."""
+        if not held.height:
+            return new, held, held
+        known = np.zeros(new.height, np.bool_)
+        known[found.new] = True
+        numbers = pl.Series(_PAIR, np.tile(np.arange(held.height), 2))
+        pairs = held.vstack(take(new, found.new)).with_columns(numbers)
+        names = [HASH, *group_columns(self.spec)]
+        keep = [*(pl.col(name).first() for name in names), pl.col(TIME).max()]
+        now = self.folding.merge(pairs, [_PAIR], keep, in_order=True)
+        return take(new, np.flatnonzero(~known)), held, now[:, new.columns]
+
+    def _emit_touched(self, fresh: pl.DataFrame, old: pl.DataFrame, now: pl.DataFrame) -> None:
+        if self.spec.emit is Emit.CHANGES:
+            self.results.change(old, now, if_equal=False)
+            self.results.insert(fresh)
+            return
+        came_out = ended(now, self.times.since)
+        self.results.change(only(old, came_out), only(now, came_out), if_equal=True)
+        self.results.insert(only(now, ended(now, self.times.after) & ~came_out))
+        self.results.insert(only(fresh, ended(fresh, self.times.after)))
+
+    def release(self) -> None:
+        """Groups that no row came for: those whose window has ended, those of no more use."""
+        final = self.spec.emit is Emit.FINAL
+        if final and self.spec.lateness:
+            ended = self.groups.scan(self.times.since, self.times.after)
+            if ended is not None:
+                self.results.insert(ended)
+        gone = self.groups.due(self.times.live_from)
+        if gone is not None:
+            self.counts["input.expired"] += rows_in(gone)
+            if final and not self.spec.lateness:
+                self.results.insert(gone)
+
+    def keep(self, groups: pl.DataFrame) -> None:
+        """Holds groups that rows may still come for."""
+        held = groups[TIME].to_numpy() >= self.times.live_from
+        if self.folding.weighted:
+            held &= groups[self.folding.weight].to_numpy() != 0
+        self.counts["input.expired"] += rows_in(only(groups, ~held))
+        self.groups.append(only(groups, held), self.times.live_from)
+
+    def close(self) -> StepResult:
+        for evicted in self.tables.evict(self.spec.limit, "aggregate").values():
+            self.counts["input.evicted"] += rows_in(evicted)
+        counts = self.counts
+        gone = counts["input.expired"] + counts["input.evicted"]
+        counts["input.held"] = counts["input.accepted"] - gone
+        counts["rows_out"] += self.results.rows
+        counts["retractions"] += self.results.retractions
+        self.tables.close(self.times.after)
+        self.result.main = self.results.frames
+        self.result.counts = dict(counts)
+        return self.result
+
+
+def rows_in(partials: pl.DataFrame) -> int:
+    return int(partials[ROWS].sum())
+
+
+def ended(groups: pl.DataFrame, time: int) -> Bools:
+    """Had the groups' windows ended then?"""
+    flags: Bools = groups[TIME].to_numpy() < time
+    return flags

@@ -1,0 +1,58 @@
+"""GROUP BY keys and window, for windows of fixed size, given windows and none.
+
+    rows ──fold──▶ partials ──▶ merged with what is held of their groups ──▶ results that changed
+                                             │
+                                             ▼
+    held groups, once the watermark has passed the end of their window ──▶ final results
+
+A group is one row of state: its keys, its window's last microsecond as its time, and its partials.
+What a group's result was is not kept: it is made anew from the partials as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from millstream.kernels.aggregate import session
+from millstream.kernels.aggregate.arrivals import Arrived, sort_out
+from millstream.kernels.aggregate.fold import fold
+from millstream.kernels.aggregate.kernel import AggregateKernel
+from millstream.kernels.aggregate.session import SessionAggregate
+from millstream.kernels.aggregate.sliding import SlidingStep
+from millstream.kernels.aggregate.step import COUNTS, Step
+from millstream.kernels.specs import AggregateSpec
+from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.state.table import Tables
+from millstream.temporal import WindowKind
+
+__all__ = ["COUNTS", "Aggregate", "SessionAggregate", "fold", "folded", "kernel_of"]
+
+
+class Aggregate(AggregateKernel):
+    @property
+    def _steps(self) -> type[Step]:
+        window = self.spec.window
+        sliding = window is not None and window.kind is WindowKind.SLIDING
+        return SlidingStep if sliding else Step
+
+    def _sort_out(self, frame: pl.DataFrame, before: int, _tables: Tables) -> Arrived:
+        return sort_out(self.spec, frame, before)
+
+
+def kernel_of(
+    spec: AggregateSpec, types: Mapping[str, Any], settings: LogSettings | None = None
+) -> AggregateKernel:
+    """The kernel for the windows of an aggregate."""
+    return (SessionAggregate if _by_session(spec) else Aggregate)(spec, types, settings)
+
+
+def folded(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows as partials, for kernels whose spec is `early`: to be run before the exchange."""
+    return (session.fold if _by_session(spec) else fold)(spec, frame)
+
+
+def _by_session(spec: AggregateSpec) -> bool:
+    return spec.window is not None and spec.window.kind is WindowKind.SESSION

@@ -1,0 +1,92 @@
+"""Limits of a key group's state: how near they are, and which rows go first when they are hit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import numpy as np
+
+from millstream.errors import StateError
+from millstream.kernels.index import Ints
+from millstream.kernels.state.manifest import Segment
+from millstream.kernels.state.rows import Rows
+from millstream.kernels.state.segments import SegmentLog
+from millstream.temporal import OnLimit, StateLimit
+
+WARNING, CRITICAL = 0.80, 0.95  # of a limit
+
+
+class Pressure(StrEnum):
+    NORMAL = "normal"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+def pressure(counts: Mapping[str, int], limit: StateLimit) -> Pressure:
+    """How near state is to its limit, by rows or bytes, whichever is nearer."""
+    used = 0.0
+    if limit.max_rows is not None:
+        used = counts.get("state_rows", 0) / max(limit.max_rows, 1)
+    if limit.max_bytes is not None:
+        used = max(used, counts.get("state_bytes", 0) / max(limit.max_bytes, 1))
+    if used >= CRITICAL:
+        return Pressure.CRITICAL
+    return Pressure.WARNING if used >= WARNING else Pressure.NORMAL
+
+
+Evicted = tuple[int, Rows, Ints]  # side, a segment's rows and the numbers of those that were held
+
+
+def enforce(log: SegmentLog, limit: StateLimit) -> list[Evicted]:
+    """Fails if state is over its limit, or lets go of the oldest rows and says which."""
+    evicted: list[Evicted] = []
+    while excess := _excess_rows(log, limit):
+        if limit.on_limit is OnLimit.FAIL:
+            raise _too_much(log, limit)
+        evicted += _evict(log, excess)
+        log.drop_empty()
+    return evicted
+
+
+def _excess_rows(log: SegmentLog, limit: StateLimit) -> int:
+    rows, size = log.held_rows, log.held_bytes
+    excess = 0 if limit.max_rows is None else rows - limit.max_rows
+    if limit.max_bytes is not None and size > limit.max_bytes:
+        excess = max(excess, -(-(size - limit.max_bytes) * rows // size))
+    return max(excess, 0)
+
+
+def _evict(log: SegmentLog, count: int) -> list[Evicted]:
+    """Lets go of the `count` oldest rows; of equal age, those that lie first in the log."""
+    held: list[tuple[int, Segment, Ints]] = []
+    for side in (0, 1):
+        for segment in log.manifest.sides[side]:
+            held.append((side, segment, log.held_numbers(side, segment)[:count]))
+    times = [log.rows(side, segment).times[numbers] for side, segment, numbers in held]
+    every = np.concatenate(times)
+    last = int(np.partition(every, count - 1)[count - 1])
+    ties = count - int(np.count_nonzero(every < last))
+    evicted: list[Evicted] = []
+    for (side, segment, numbers), ages in zip(held, times, strict=True):
+        older = int(np.searchsorted(ages, last))
+        tied = min(ties, int(np.searchsorted(ages, last, side="right")) - older)
+        ties -= tied
+        going = numbers[: older + tied]
+        if going.size:
+            log.skip_to(side, segment, int(going[-1]) + 1)
+            evicted.append((side, log.rows(side, segment), going))
+    return evicted
+
+
+def _too_much(log: SegmentLog, limit: StateLimit) -> StateError:
+    if limit.max_rows is not None and log.held_rows > limit.max_rows:
+        what, name = f"{log.held_rows} rows, its limit is {limit.max_rows}", "state.max_rows"
+    else:
+        what, name = f"{log.held_bytes} bytes, its limit is {limit.max_bytes}", "state.max_bytes"
+    return StateError(
+        "MS-STATE-LIMIT",
+        f"a key group of the join holds {what}.",
+        fix=f"Raise '{name}', narrow the join's time bound, or set 'state.on_limit' = 'evict' to "
+        "let the oldest rows go.",
+    )

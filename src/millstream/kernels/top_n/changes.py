@@ -1,0 +1,115 @@
+"""What changes among the first n rows of partitions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from millstream.kernels.base import AFTER, BEFORE, DELETE, HASH, INSERT, OP, TIME
+from millstream.kernels.index import Bools, Ints
+from millstream.kernels.state.rows import take
+
+_WEIGHT, _CODE, _COPIES = "_w", "_c", "_n"
+
+
+class Changes(NamedTuple):
+    rows: Ints  # by their numbers
+    ranks: Ints
+    ops: npt.NDArray[np.int8]
+
+
+def retractions(out: pl.DataFrame) -> int:
+    return int(out[OP].is_in([BEFORE, DELETE]).sum())
+
+
+def members(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
+    """Rows that left, then rows that came in. `old` and `new` are ranks; 0: not among the first."""
+    left, came = np.flatnonzero((old > 0) & (new == 0)), np.flatnonzero((old == 0) & (new > 0))
+    places = np.concatenate((left, came))
+    ops = np.repeat(np.array([DELETE, INSERT], np.int8), [left.size, came.size])
+    order = np.lexsort((ops == INSERT, codes[places]))
+    places, ops = places[order], ops[order]
+    return Changes(rows[places], np.where(ops == DELETE, old[places], new[places]), ops)
+
+
+def ranked(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
+    """For each rank that another row has now, the old row and the new one."""
+    moved = old != new
+    gone, come = np.flatnonzero(moved & (old > 0)), np.flatnonzero(moved & (new > 0))
+    places, ranks = np.concatenate((gone, come)), np.concatenate((old[gone], new[come]))
+    added = np.arange(places.size) >= gone.size
+    order = np.lexsort((added, ranks, codes[places]))
+    places, ranks, added = places[order], ranks[order], added[order]
+    code = codes[places]
+    pair = (code[1:] == code[:-1]) & (ranks[1:] == ranks[:-1])
+    ops = np.where(added, INSERT, DELETE).astype(np.int8)
+    ops[:-1][pair] = BEFORE
+    ops[1:][pair] = AFTER
+    return Changes(rows[places], ranks, ops)
+
+
+def without_equal_pairs(changes: Changes, content: pl.DataFrame) -> Changes:
+    """Without pairs of rows that look alike."""
+    before = np.flatnonzero(changes.ops == BEFORE)
+    if not before.size:
+        return changes
+    old, new = take(content, changes.rows[before]), take(content, changes.rows[before + 1])
+    alike = np.ones(before.size, np.bool_)
+    for name in content.columns:
+        alike &= old[name].eq_missing(new[name]).to_numpy()
+    if not alike.any():
+        return changes
+    keep = np.ones(changes.rows.size, np.bool_)
+    keep[before[alike]] = keep[before[alike] + 1] = False
+    return Changes(changes.rows[keep], changes.ranks[keep], changes.ops[keep])
+
+
+def net(
+    rows: pl.DataFrame, codes: Ints, held: pl.DataFrame | None, content: list[str]
+) -> tuple[pl.DataFrame, Ints, Bools]:
+    """New rows and those taken back, set off against each other: rows to add with their partitions,
+    and which held rows go. One taken back that was never held is passed over."""
+    gone = np.zeros(0 if held is None else held.height, np.bool_)
+    taken_back = rows[OP].is_in([BEFORE, DELETE])
+    if not taken_back.any():
+        return rows, codes, gone
+    weight = pl.Series(_WEIGHT, np.where(taken_back.to_numpy(), -1, 1))
+    sums = (
+        rows.with_columns(pl.Series(_CODE, codes), weight)
+        .group_by(content, maintain_order=True)
+        .agg(pl.col(_WEIGHT).sum(), pl.col(_CODE).first(), pl.col(TIME).max(), pl.col(HASH).first())
+    )
+    weights = sums[_WEIGHT].to_numpy()
+    fresh = np.repeat(np.flatnonzero(weights > 0), weights[weights > 0])
+    if held is not None:
+        gone = _taken_back(held, sums.filter(pl.col(_WEIGHT) < 0), content)
+    added = take(sums, fresh)
+    return added, added[_CODE].to_numpy(), gone
+
+
+def _taken_back(held: pl.DataFrame, less: pl.DataFrame, content: list[str]) -> Bools:
+    """Which held rows go: of rows that look alike, the last that came."""
+    gone = np.zeros(held.height, np.bool_)
+    alike = held[:, content].hash_rows().is_in(less[:, content].hash_rows().implode())
+    likely = np.flatnonzero(alike.to_numpy())
+    if not likely.size:
+        return gone
+    mine = take(held[:, content], likely).with_columns(
+        pl.lit(0, pl.Int64).alias(_WEIGHT),
+        pl.Series("_row", likely),
+        pl.Series("_late", held["_a"].to_numpy()[likely]),
+    )
+    theirs = less.select(
+        *content, _WEIGHT, pl.lit(-1, pl.Int64).alias("_row"), pl.lit(-1, pl.Int64).alias("_late")
+    )
+    both = mine.vstack(theirs.select(mine.columns)).sort("_late", descending=True)
+    both = both.with_columns(
+        pl.col(_WEIGHT).sum().over(content),
+        pl.int_range(1, pl.len() + 1).over(content).alias(_COPIES),
+    )
+    chosen = both.filter((pl.col("_row") >= 0) & (pl.col(_COPIES) <= -pl.col(_WEIGHT)))
+    gone[chosen["_row"].to_numpy()] = True
+    return gone

@@ -1,0 +1,229 @@
+"""The first n rows of each partition.
+
+    arrivals ──▶ with the held rows of their partitions, in order ──▶ CHANGES: what differs
+                        ▲                    │                        FINAL: the first n, once due
+                        └── the first n ◀────┘
+
+Over rows that are never taken back, only the first n of a partition are held. If rows may be taken
+back, all of them are: the place of one that goes is taken by one that waited behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.base import HASH, LATENESS, OP, TIME, Clock, State, StepResult
+from millstream.kernels.index import Bools, Ints
+from millstream.kernels.specs import TopNSpec
+from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.state.rows import take
+from millstream.kernels.state.table import STORES, Found, Keyed, Table, Tables, group, hashed
+from millstream.kernels.top_n import changes
+from millstream.kernels.top_n.ranking import in_order, places
+from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction
+
+__all__ = ["COUNTS", "TopN", "TopNSpec"]
+
+_OF_INPUT = ("accepted", "late", "held", "expired", "evicted")
+COUNTS = (*(f"input.{name}" for name in _OF_INPUT), "rows_out", "retractions")
+ARRIVED = "_a"  # rows of a partition in the order they came, batch by batch
+
+
+class TopN:
+    stores: tuple[tuple[str, str], ...] = STORES
+
+    def __init__(
+        self,
+        spec: TopNSpec,
+        types: Mapping[str, Any] | None = None,
+        settings: LogSettings | None = None,
+    ) -> None:
+        """Of `types`, those of output columns, only that of the rank is asked for."""
+        self.spec = spec
+        self._rank_type = (types or {}).get(spec.rank or "", pl.Int32)
+        self._settings = settings
+        due = () if spec.due is None else (spec.due,)
+        ordered = (term.column for term in spec.order)
+        self._content = list(dict.fromkeys((*spec.partition, *spec.columns, *ordered, *due)))
+        self._ties = [ARRIVED, *spec.columns]
+
+    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+        keyed = Keyed(self.spec.partition)
+        tables = Tables(state, (keyed, keyed), COUNTS, self._settings)
+        counts = tables.counts
+        after = max(clock.after, clock.before, tables.watermark)
+        frame = inputs.get(0)
+        if (frame is None or not frame.height) and not self._time_matters(tables, after):
+            return StepResult(counts=dict(counts))
+        result = StepResult()
+        if frame is not None and frame.height:
+            rows = self._in_time(frame, clock.before, counts, result)
+            if rows.height:
+                counts["input.accepted"] += rows.height
+                self._change(tables, hashed(rows), after, result)
+        self._let_go(tables, after, result)
+        self._evict(tables)
+        held, accepted = tables[0].held, counts["input.accepted"]
+        counts["input.held"] = held
+        counts["input.expired"] = accepted - counts["input.evicted"] - held
+        for out in result.main:
+            counts["rows_out"] += out.height
+            if OP in out.columns:
+                counts["retractions"] += changes.retractions(out)
+        tables.close(after)
+        result.counts = dict(counts)
+        return result
+
+    def _time_matters(self, tables: Tables, after: int) -> bool:
+        if self.spec.due is not None:
+            return tables[0].earliest <= after
+        return self.spec.ttl is not None and tables[1].earliest < after - self.spec.ttl
+
+    def _in_time(
+        self, frame: pl.DataFrame, before: int, counts: dict[str, int], result: StepResult
+    ) -> pl.DataFrame:
+        """Rows whose partition is still open. A row cannot be moved to another partition, so
+        `reassign` is here the same as `drop`."""
+        if self.spec.due is None:
+            return frame
+        late = frame[self.spec.due].to_numpy() <= before
+        if not late.any():
+            return frame
+        counts["input.late"] += int(np.count_nonzero(late))
+        if self.spec.late.action is LateAction.SIDE_OUTPUT:
+            lateness = (before - pl.col(TIME)).alias(LATENESS)
+            result.late[0] = frame.filter(late).with_columns(lateness)
+        return frame.filter(~late)
+
+    def _change(self, tables: Tables, rows: pl.DataFrame, after: int, result: StepResult) -> None:
+        spec, table = self.spec, tables[0]
+        codes, first = group(rows, spec.partition)
+        self._remember_times(tables[1], rows, codes, first)
+        if spec.due is not None:
+            rows = rows.with_columns(pl.col(spec.due).alias(TIME))
+        touched = take(rows[:, list(dict.fromkeys((*spec.partition, TIME, HASH)))], first)
+        found = table.probe(touched) if spec.due is None else table.probe(touched, 0, 0)
+        held = found.rows() if len(found) else None
+        if spec.over_changes:
+            rows, codes, gone = changes.net(rows, codes, held, self._content)
+        else:
+            gone = np.zeros(len(found), np.bool_)
+        every = self._together(held, found.new, rows, codes, first.size)
+        codes = np.concatenate((found.new, codes))
+        was = np.arange(codes.size) < len(found)
+        stays = ~np.append(gone, np.zeros(codes.size - gone.size, np.bool_))
+        if spec.over_changes:  # no row moves by more places than rows come and go around it
+            moves = np.bincount(codes[~(was & stays)], minlength=1)
+            order = in_order(every, codes, spec.order, self._ties, spec.n + int(moves.max()))
+        else:
+            order = in_order(every, codes, spec.order, self._ties, spec.n, always=was)
+        ranks = places(codes[order], stays[order])
+        ranks[ranks > spec.n] = 0
+
+        closed = np.zeros(codes.size, np.bool_)
+        if spec.due is not None:
+            closed = every[TIME].to_numpy() <= after
+        if spec.emit is Emit.FINAL:
+            out = order[(ranks > 0) & closed[order]]
+            self._emit_final(every, out, ranks[(ranks > 0) & closed[order]], result)
+        else:
+            old = places(codes[order], was[order])
+            old[old > spec.n] = 0
+            ops = changes.ranked if spec.rank else changes.members
+            self._emit_changes(every, ops(codes[order], order, old, ranks), result)
+
+        kept = stays
+        if not spec.over_changes:
+            kept = np.zeros(codes.size, np.bool_)
+            kept[order] = ranks > 0
+        kept &= ~closed
+        self._update(table, found, every, kept, after)
+
+    def _together(
+        self, held: pl.DataFrame | None, of: Ints, rows: pl.DataFrame, codes: Ints, groups: int
+    ) -> pl.DataFrame:
+        """Held and new rows; the new ones of each partition arrived after its held ones."""
+        arrived = np.zeros(groups, np.int64)
+        if held is not None:
+            np.maximum.at(arrived, of, held[ARRIVED].to_numpy() + 1)
+        new = rows[:, self._content].with_columns(
+            pl.Series(ARRIVED, arrived[codes]), rows[TIME], rows[HASH]
+        )
+        return new if held is None else held.vstack(new)
+
+    def _update(
+        self, table: Table, found: Found, every: pl.DataFrame, kept: Bools, after: int
+    ) -> None:
+        table.remove(found.only(~kept[: len(found)]))
+        fresh = np.flatnonzero(kept[len(found) :]) + len(found)
+        live_from = BEGIN_OF_TIME if self.spec.due is None else after
+        if fresh.size:
+            table.append(take(every, fresh), live_from)
+
+    # --- what comes out
+
+    def _emit_final(self, every: pl.DataFrame, rows: Ints, ranks: Ints, result: StepResult) -> None:
+        if rows.size:
+            result.main.append(pl.DataFrame(self._out(every, rows, ranks)))
+
+    def _emit_changes(
+        self, every: pl.DataFrame, found: changes.Changes, result: StepResult
+    ) -> None:
+        if self.spec.rank:
+            found = changes.without_equal_pairs(found, every[:, list(self.spec.columns)])
+        if found.rows.size:
+            out = self._out(every, found.rows, found.ranks)
+            result.main.append(pl.DataFrame([*out, pl.Series(OP, found.ops, pl.Int8)]))
+
+    def _out(self, every: pl.DataFrame, rows: Ints, ranks: Ints) -> list[pl.Series]:
+        out = take(every[:, list(self.spec.columns)], rows).get_columns()
+        if self.spec.rank is None:
+            return out
+        return [*out, pl.Series(self.spec.rank, ranks).cast(self._rank_type)]
+
+    # --- letting go
+
+    def _remember_times(self, last: Table, rows: pl.DataFrame, codes: Ints, first: Ints) -> None:
+        """The time of each partition's last row, if partitions are let go by it."""
+        if self.spec.ttl is None:
+            return
+        latest = np.full(first.size, BEGIN_OF_TIME)
+        np.maximum.at(latest, codes, rows[TIME].to_numpy())
+        touched = take(rows[:, [*self.spec.partition, HASH]], first)
+        touched = touched.with_columns(pl.Series(TIME, latest))
+        found = last.probe(touched)
+        known = np.full(first.size, BEGIN_OF_TIME)
+        if len(found):
+            known[found.new] = found.rows([TIME])[TIME].to_numpy()
+        later = latest > known
+        last.remove(found.only(later[found.new]))
+        last.append(touched.filter(later))
+
+    def _let_go(self, tables: Tables, after: int, result: StepResult) -> None:
+        table = tables[0]
+        if self.spec.due is not None and self.spec.emit is Emit.FINAL:
+            due = table.due(after + 1)
+            if due is not None:
+                codes, _ = group(due, self.spec.partition)
+                order = in_order(due, codes, self.spec.order, self._ties, self.spec.n)
+                ranks = places(codes[order], np.ones(order.size, np.bool_))
+                first = ranks <= self.spec.n
+                self._emit_final(due, order[first], ranks[first], result)
+        elif self.spec.due is not None:
+            table.expire(after + 1)
+        elif self.spec.ttl is not None:
+            silent = tables[1].due(after - self.spec.ttl)
+            if silent is not None:
+                table.remove(table.probe(silent))
+
+    def _evict(self, tables: Tables) -> None:
+        """A partition whose time had to go goes with it: nothing else would ever end it."""
+        evicted = tables.evict(self.spec.limit, "top-n")
+        count = evicted[0].height if 0 in evicted else 0
+        if 1 in evicted:
+            count += tables[0].remove(tables[0].probe(evicted[1]))
+        tables.counts["input.evicted"] += count
