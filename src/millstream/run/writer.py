@@ -10,8 +10,7 @@ from typing import Protocol
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connectors.sinks import Sink
 from millstream.errors import MillstreamError, RunError
@@ -90,13 +89,11 @@ class Writer:
     def _write(self, frame: DataFrame, batch: int) -> None:
         assert self._main is not None
         caught = self.query.batch(frame)
-        counted = Observation()
-        rows = caught.main.observe(counted, F.count(F.lit(1)).alias("rows"))
-        self._main.write(rows, batch)
+        self._main.write(caught.main, batch)
         side = caught.side()
         self._write_rejected(side, batch)
         self._write_late(side, batch)
-        self.tally.add(batch, side.stats, counted.get["rows"], side.tables)
+        self.tally.add(batch, side.stats, caught.count(), side.tables)
 
     def _write_rejected(self, side: SideRows, batch: int) -> None:
         """One write a sink and batch: a second one would replace the first."""

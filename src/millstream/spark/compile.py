@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from millstream.kernels.base import BEFORE, OP
 from millstream.observe.account import input_names
-from millstream.plan.nodes import Engine, Node, Operator, Pipeline, Select, Source, TableJoin
+from millstream.plan.nodes import Engine, Operator, Pipeline, Select, TableJoin
 from millstream.plan.walk import operators_of, sources_of
 from millstream.spark import native
 from millstream.spark.columnar import Columnar
 from millstream.spark.operated import Operated
 from millstream.spark.packets import BAD
-from millstream.spark.ports import Batch, SideRows, checked, observed, ported
-from millstream.spark.stateless import flow, refusing_malformed, select, with_wall_clock
+from millstream.spark.ports import Batch, Reading, observed
+from millstream.spark.stateless import Flow, flow, refusing_malformed, with_wall_clock
 from millstream.spark.tables.join import Tables, TableSteps
 from millstream.temporal import Malformed, OutputMode
 
@@ -47,7 +47,6 @@ def compile_pipeline(
     tables: Tables | None = None,
 ) -> Query:
     steps = TableSteps(spark, tables)
-    operator, selects = _split(pipeline.root)
     sources = {
         source.name: with_wall_clock(source, sources[source.name])
         for source in sources_of(pipeline.root)
@@ -55,76 +54,44 @@ def compile_pipeline(
     if not operators_of(pipeline.root):
         return _stateless(pipeline.root, sources, steps)
     if engine is Engine.NATIVE:
-        assert operator is not None
-        rows = _apply(selects, native.operate(spark, operator, sources, control=control))
-        return Query(rows, lambda batch: Batch(batch, SideRows), rows)
+        return _native(spark, pipeline.root, sources, control)
     columnar = Columnar(spark, sources, input_names(pipeline.root), groups, control, steps)
-    if operator is None:
-        return _to_table(pipeline, columnar)
-    top = columnar.operate(operator)
-
-    def main(frame: DataFrame) -> DataFrame:
-        shown = _apply(selects, top.main(frame), changes=top.changes)
-        filtered = any(each.where is not None for each in selects)
-        return in_mode(shown, pipeline.mode, filtered) if top.changes else shown
-
-    def read(batch: DataFrame) -> Batch:
-        caught = ported(batch)
-        return Batch(main(caught.main), caught.side)
-
-    made = tuple(each for each in columnar.made if each is not None)
-    return Query(top.raw, read, main(observed(top.raw)), made)
-
-
-def _to_table(pipeline: Pipeline, columnar: Columnar) -> Query:
-    """A table join stands above all operators: it is part of the stream that Spark runs."""
     rows = columnar.flow(pipeline.root)
-
-    def main(frame: DataFrame) -> DataFrame:
-        shown = replace(rows, frame=frame).main()
-        return in_mode(shown, pipeline.mode, rows.filtered) if rows.changes else shown
-
-    def read(batch: DataFrame) -> Batch:
-        caught = ported(batch)
-        return Batch(main(caught.main), caught.side)
-
     made = tuple(each for each in columnar.made if each is not None)
-    return Query(rows.frame, read, main(observed(rows.frame)), made)
+    sound, shown = in_mode(rows, pipeline.mode) if rows.changes else (rows.sound, rows.shown)
+    reading = Reading(sound, shown, sided=True)
+    return Query(rows.frame, reading.batch, reading.rows(observed(rows.frame)), made)
 
 
-def in_mode(rows: DataFrame, mode: OutputMode, filtered: bool) -> DataFrame:
+def in_mode(rows: Flow, mode: OutputMode) -> tuple[Column | None, tuple[Column, ...]]:
     """Rows that change, as a sink is told of them: `_OP` last, without old values if so asked.
 
     Of a change, a filter may let the old value through and not the new one. So where there is one,
     the old value is told as gone before the new one comes.
     """
-    names = _OPS
-    if mode is OutputMode.UPSERT and filtered:
+    names, sound = _OPS, rows.sound
+    if mode is OutputMode.UPSERT and rows.filtered:
         names = tuple("-D" if name == "-U" else name for name in _OPS)
     elif mode is OutputMode.UPSERT:
-        rows = rows.where(F.col(OP) != BEFORE)
+        told = F.col(OP) != BEFORE
+        sound = told if sound is None else sound & told
     op = F.element_at(F.array(*map(F.lit, names)), F.col(OP) + 1)
-    return rows.select(*(f"`{name}`" for name in rows.columns if name != OP), op.alias("_OP"))
+    return sound, (*rows.shown, op.alias("_OP"))
 
 
 _OPS: tuple[str, ...] = ("+I", "-U", "+U", "-D")
 
 
-def _split(root: Select) -> tuple[Operator | None, list[Select]]:
-    """The topmost operator and the SELECTs above it, lowest first; no operator, if a table or a
-    source is what they stand on."""
-    selects: list[Select] = []
-    node: Node = root
-    while isinstance(node, Select):
-        selects.insert(0, node)
-        node = node.input
-    return (None if isinstance(node, Source | TableJoin) else node), selects
+def _native(
+    spark: SparkSession, root: Select, sources: Mapping[str, DataFrame], control: str | None
+) -> Query:
+    def result(node: Operator | TableJoin) -> Flow:
+        assert not isinstance(node, TableJoin), "the native engine joins no tables"
+        return Flow(native.operate(spark, node, sources, control=control))
 
-
-def _apply(selects: list[Select], frame: DataFrame, *, changes: bool = False) -> DataFrame:
-    for node in selects:
-        frame = select(node, frame, changes=changes)
-    return frame
+    rows = flow(root, sources, result).main()
+    reading = Reading(None, tuple(F.col(f"`{name}`") for name in rows.columns))
+    return Query(rows, reading.batch, rows)
 
 
 def _stateless(root: Select, sources: Mapping[str, DataFrame], tables: TableSteps) -> Query:
@@ -134,9 +101,5 @@ def _stateless(root: Select, sources: Mapping[str, DataFrame], tables: TableStep
         said = "does not fit its schema", "Mend the input."
         sources = {name: refusing_malformed(source, sources[name], *said)}
     rows = flow(root, sources, lambda node: tables.below(node, sources))
-
-    def read(batch: DataFrame) -> Batch:
-        caught = checked(batch, name)
-        return Batch(replace(rows, frame=caught.main).main(), caught.side)
-
-    return Query(rows.frame, read, rows.main())
+    reading = Reading(rows.sound, rows.shown, sided=rows.sided, checked=rows.checked, source=name)
+    return Query(rows.frame, reading.batch, rows.main())

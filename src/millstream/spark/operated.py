@@ -37,15 +37,6 @@ class Operated:
     where: str | None = None
     late: tuple[LateInput, ...] = ()
 
-    def main(self, frame: DataFrame) -> DataFrame:
-        """The result's rows in `raw`, or in a micro-batch of it."""
-        op = [F.col(OP)] if self.changes else []
-        rows = frame.where(F.col(PORT) == MAIN).select(*self.shown, *op)
-        if self.where is None:
-            return rows
-        with spark_errors():
-            return rows.where(F.expr(self.where))
-
     def flow(self) -> Flow:
         """The result, with all else, as the next operator reads it."""
         op = [F.col(OP)] if self.changes else []

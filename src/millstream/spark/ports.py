@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from millstream.spark import host
@@ -33,10 +33,12 @@ class SideRows:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A micro-batch: `main` must be run exactly once, then `side` tells the rest."""
+    """A micro-batch: `main` must be run exactly once, then `side` tells the rest, and `count` how
+    many rows `main` had."""
 
     main: DataFrame
     side: Callable[[], SideRows]
+    count: Callable[[], int]
 
 
 OBSERVED = "millstream"  # names under which a query's progress shows statistics begin with it
@@ -54,14 +56,57 @@ def observed_stats(texts: list[str]) -> list[dict[str, Any]]:
     return [stats for stats in map(json.loads, texts) if "operator" in stats]
 
 
-def ported(batch: DataFrame) -> Batch:
-    """A batch of the state host's rows."""
-    observation = Observation()
-    packet = F.struct("_port", "_from", "_blob")
-    seen = batch.observe(
-        observation, F.collect_list(F.when(F.col("_port") != host.MAIN, packet)).alias("packets")
-    )
-    return Batch(seen, lambda: _sort(observation.get["packets"]))
+@dataclass(slots=True)
+class Reading:
+    """How micro-batches are read: on the way, what is said beside rows is caught; of the rest, rows
+    that are `sound` come out, with the columns that are `shown`. All is made once, since a batch
+    waits for it.
+
+    `sided`: what operators and tables say stands among the rows. `checked`: so do malformed
+    records. `source`: there is no operator that counts what was read of it.
+    """
+
+    sound: Column | None
+    shown: tuple[Column, ...]
+    sided: bool = False
+    checked: bool = False
+    source: str | None = None
+    _caught: list[Column] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._caught = [F.count(F.lit(1)).alias("rows")]
+        if self.sound is not None:
+            self._caught.append(F.count_if(self.sound).alias("sound"))
+        if self.checked:
+            self._caught.append(F.collect_list(F.col(BAD)).alias("bad"))
+        if self.sided:
+            packet = F.when(F.col(PORT) != host.MAIN, F.struct(PORT, FROM, BLOB))
+            self._caught.append(F.collect_list(packet).alias("packets"))
+
+    def rows(self, frame: DataFrame) -> DataFrame:
+        return (frame if self.sound is None else frame.where(self.sound)).select(*self.shown)
+
+    def batch(self, frame: DataFrame) -> Batch:
+        seen = Observation()
+        rows = self.rows(frame.observe(seen, *self._caught))
+        what = "rows" if self.sound is None else "sound"
+        return Batch(rows, lambda: self._side(seen.get), lambda: int(seen.get[what]))
+
+    def _side(self, caught: Mapping[str, Any]) -> SideRows:
+        side = _sort(caught.get("packets") or [])
+        if self.source is None:
+            return side
+        bad = caught.get("bad") or []
+        # A row may have found several rows of a table. How many there were, the first table knows.
+        first = min((said["number"] for said in side.tables), default=0)
+        asked = [said["rows"] for said in side.tables if said["number"] == first]
+        rows = sum(asked) if self.sided else caught["rows"]
+        read = {"in": rows, "malformed": len(bad)}
+        side.stats.append({"tally": {self.source: read}, "counts": {}})
+        if bad:
+            letters = dead_letters(self.source, pa.array(bad, pa.string()))
+            side.rejected.append(((0, 0), letters))
+        return side
 
 
 def _sort(rows: list[Any]) -> SideRows:
@@ -75,31 +120,3 @@ def _sort(rows: list[Any]) -> SideRows:
         else:
             side.rejected.append((divmod(origin, host.INPUTS), decode(bytes(blob))))
     return side
-
-
-def checked(batch: DataFrame, source: str) -> Batch:
-    """A batch of a query without state: malformed records stand among its rows, marked, and what
-    tables say."""
-    observation = Observation()
-    columns = [F.count(F.lit(1)).alias("rows")]
-    if BAD in batch.columns:
-        columns.append(F.collect_list(F.col(BAD)).alias("bad"))
-    if PORT in batch.columns:
-        packet = F.struct(PORT, FROM, BLOB)
-        columns.append(F.collect_list(F.when(F.col(PORT) != host.MAIN, packet)).alias("packets"))
-    seen = batch.observe(observation, *columns)
-
-    def side() -> SideRows:
-        found = observation.get
-        bad = found.get("bad") or []
-        made = _sort(found.get("packets") or [])
-        # A row may have found several rows of a table. How many there were, the first table knows.
-        first = min((said["number"] for said in made.tables), default=0)
-        asked = [said["rows"] for said in made.tables if said["number"] == first]
-        rows = sum(asked) if PORT in batch.columns else found["rows"]
-        made.stats.append({"tally": {source: {"in": rows, "malformed": len(bad)}}, "counts": {}})
-        if bad:
-            made.rejected.append(((0, 0), dead_letters(source, pa.array(bad, pa.string()))))
-        return made
-
-    return Batch(seen, side)

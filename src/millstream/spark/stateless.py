@@ -23,6 +23,7 @@ from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
 from millstream.temporal import MissingTime
 
 _KEPT = "_ms_kept"
+_EXPLODED = re.compile(r"explode(_outer)?\((.*)\)", re.IGNORECASE | re.DOTALL)
 _NAME = re.compile(r"(`[^`]+`|\w+)(\.(`[^`]+`|\w+))?")
 
 
@@ -62,17 +63,19 @@ class Flow:
         names += [OP] if self.changes else []
         return [F.col(name) for name in names]
 
+    @property
+    def shown(self) -> tuple[Column, ...]:
+        """The stream's own columns."""
+        beside = {KEEP} if self.filtered else set()
+        beside |= {BAD} if self.checked else set()
+        beside |= {PORT, FROM, BLOB} if self.sided else set()
+        beside |= {OP} if self.changes else set()
+        return tuple(F.col(f"`{name}`") for name in self.frame.columns if name not in beside)
+
     def main(self) -> DataFrame:
-        """The rows alone, and OP if they may be taken back."""
-        frame = self.frame
-        for column, there, keep in (
-            (PORT, self.sided, F.col(PORT) == MAIN),
-            (BAD, self.checked, F.col(BAD).isNull()),
-            (KEEP, self.filtered, F.col(KEEP)),
-        ):
-            if there:
-                frame = frame.where(keep).drop(column)
-        return frame.drop(FROM, BLOB) if self.sided else frame
+        """The rows alone."""
+        rows = self.frame if self.sound is None else self.frame.where(self.sound)
+        return rows.select(*self.shown)
 
 
 Result = Callable[[Operator | TableJoin], Flow]
@@ -106,9 +109,13 @@ def flow(node: Source | Select, sources: Mapping[str, DataFrame], result: Result
 
 def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
     """An expression, not run on rows that are filtered out or malformed: it may fail on them."""
-    # One row becomes several in the select list alone, not inside another expression.
-    if sound is None or bare or _NAME.fullmatch(text) or text.startswith("explode"):
+    # One row becomes several in the select list alone, not inside another expression; one that is
+    # filtered out, or is none, stays one.
+    if sound is None or bare or _NAME.fullmatch(text):
         return F.expr(text)
+    if called := _EXPLODED.fullmatch(text):
+        several = F.when(sound, F.expr(called[2])).otherwise(F.array(F.lit(None)))
+        return (F.explode_outer if called[1] else F.explode)(several)
     return F.when(sound, F.expr(text))
 
 
@@ -143,19 +150,6 @@ def source_of(node: Source | Select) -> Source | None:
     while isinstance(below, Select | TableJoin):
         below = below.input if isinstance(below, Select) else below.left.node
     return below if isinstance(below, Source) else None
-
-
-def _outputs(node: Select) -> list[Column]:
-    return [F.expr(output.sql).alias(output.name) for output in node.outputs]
-
-
-def select(node: Select, frame: DataFrame, *, changes: bool = False) -> DataFrame:
-    """A SELECT whose rows nobody's watermark depends on any more."""
-    with spark_errors(node):
-        aliased = _called(frame, node.alias)
-        if node.where is not None:
-            aliased = aliased.where(F.expr(node.where))
-        return aliased.select(*_outputs(node), *([F.col(OP)] if changes else []))
 
 
 class spark_errors:  # noqa: N801 -- reads as a verb where it is used
