@@ -19,6 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@scripts/venv.sh $(VENV)
 	@echo "Installing millstream into $(VENV) (a few minutes the first time)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	-@$(BIN)/millstream prepare
 	@touch $@
 
 demo: setup ## join the example's orders to their shipments, once

@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from millstream.errors import RunError
 from millstream.observe.sparklog import decisive_line, opened, since
+from millstream.spark import archive
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 HDFS_BACKED = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -43,6 +44,13 @@ ENGINE = {
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 
+# A third of a short run's time went into optimising code that is not hot: of 83 processor seconds
+# of the interval-join benchmark, 26 were the JVM's compiler; with these 60 and 11.
+JVM = (
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
+    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+)
+
 # One machine, a person waiting.
 LOCAL = {
     "spark.ui.enabled": "false",
@@ -51,12 +59,6 @@ LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.adaptive.enabled": "false",
-    # A third of a short run's time went into optimising code that is not hot: of 83 processor
-    # seconds of the interval-join benchmark, 26 were the JVM's compiler; with these 60 and 11.
-    "spark.driver.extraJavaOptions": (
-        "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
-        "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
-    ),
     # A small file is one task. Spark would cut it in as many as there are cores, but a Parquet file
     # of one row group has its rows in one of them, and an empty task costs a worker's round trip.
     "spark.sql.files.minPartitionNum": "1",
@@ -80,6 +82,7 @@ def local_session(cores: int = 2, *, log: Path | None = None, **conf: str) -> Sp
         "spark.sql.shuffle.partitions": str(cores),
         "spark.pyspark.python": _worker_python(),
         "spark.pyspark.driver.python": sys.executable,
+        "spark.driver.extraJavaOptions": JVM + archive.options(),
         **conf,
     }
     return _start(settings, log)
@@ -138,6 +141,17 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
         output = {"stdout": out, "stderr": out}
         gateway = launch_gateway(conf, output)  # type: ignore[no-untyped-call]
     SparkContext(conf=conf, gateway=gateway)
+
+
+def end(spark: SparkSession) -> None:
+    """Stop Spark and wait until its JVM has ended, with all that it does then."""
+    gateway = SparkContext._gateway
+    spark.stop()
+    assert gateway is not None, "no JVM was started here"
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
+    SparkContext._gateway = None
 
 
 def _quiet_callbacks() -> None:
