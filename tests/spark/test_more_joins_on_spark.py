@@ -16,11 +16,21 @@ from tests.spark.streams import DELAY, SCHEMA, Bag, Rows, collect, cut, left_ove
 import millstream as ms
 from millstream.connectors.memory import MemoryStream
 
-NAMES = ("a", "b", "c")
+NAMES = ("a", "b", "c", "d")
 
 
-def check(spark: SparkSession, query: str, batch: str, count: int = 2, rows: int = 40) -> Rows:
-    """Run `query` over `count` streams, cut at random; compare with `batch` over all their rows."""
+def check(
+    spark: SparkSession,
+    query: str,
+    batch: str,
+    count: int = 2,
+    rows: int = 40,
+    hosts: int | None = None,
+) -> Rows:
+    """Run `query` over `count` streams, cut at random; compare with `batch` over all their rows.
+
+    `hosts`: the number of stateful operators that it must be for Spark.
+    """
     rng = random.Random(query)
     made = {name: random_rows(rng, rows, span=60) for name in NAMES[:count]}
     streams = {}
@@ -33,7 +43,9 @@ def check(spark: SparkSession, query: str, batch: str, count: int = 2, rows: int
     with tempfile.TemporaryDirectory() as folder:
         control = Path(folder) / "control"
         frame = ms.sql(query, control=control, key_groups=3, **streams)  # type: ignore[arg-type]
+        plan = frame._jdf.queryExecution().analyzed().toString()
         came, account = collect(frame, control, folder)
+    assert hosts is None or plan.count("- ~TransformWithState") == hosts
     wanted: Bag = left_over(spark.sql(batch).toArrow().to_pylist())
     assert left_over(came) == wanted
     assert wanted, "a test of nothing"
@@ -62,6 +74,44 @@ def test_three_streams(spark, first: str, second: str, keys: tuple[str, str]) ->
         f"{NEAR.format('a', 'b')} {second} c ON {keys[1]} AND {NEAR.format(start, 'c')}"
     )
     check(spark, text, text, count=3, rows=30)
+
+
+@pytest.mark.parametrize(
+    ("joins", "hosts"),
+    [
+        (["a.x = b.x", "b.x = c.x", "a.x = d.x"], 1),
+        (["a.s = b.s", "b.s = c.s AND c.id > b.id", "c.s = d.s"], 1),
+        (["a.k = b.k AND a.s = b.s", "a.k = c.k AND b.s = c.s", "a.k = d.k"], 2),
+        (["a.k = b.k", "b.s = c.s", "c.s = d.s"], 2),
+        (["a.k = b.k", "a.k = c.k AND a.s < c.s", "lower(a.s) = d.s"], 2),
+    ],
+    ids=["integer", "text", "two columns", "another, then the same", "expression"],
+)
+def test_joins_by_one_key_share_an_exchange(spark, joins: list[str], hosts: int) -> None:
+    steps = " ".join(
+        f"JOIN {name} ON {on} AND {NEAR.format('a', name)}"
+        for name, on in zip("bcd", joins, strict=True)
+    )
+    text = f"SELECT a.id AS x, b.id AS y, c.id AS z, d.id AS w, a.s, b.t FROM a {steps}"
+    check(spark, text, text, count=4, rows=80, hosts=hosts)
+
+
+def test_outer_joins_of_results_by_their_key_share_its_exchange(spark) -> None:
+    text = (
+        f"SELECT a.id AS x, b.id AS y, c.id AS z FROM a JOIN b ON a.k = b.k AND "
+        f"{NEAR.format('a', 'b')} FULL JOIN c ON a.k = c.k AND {NEAR.format('a', 'c')} "
+        "AND c.id < 20"
+    )
+    check(spark, text, text, count=3, rows=30, hosts=1)
+
+
+def test_results_on_the_right_share_an_exchange(spark) -> None:
+    text = (
+        f"SELECT c.id AS z, p.x, p.y FROM c JOIN (SELECT a.id AS x, b.id AS y, a.s AS word, a.t "
+        f"FROM a JOIN b ON a.s = b.s AND {NEAR.format('a', 'b')}) p "
+        f"ON c.s = p.word AND {NEAR.format('c', 'p')}"
+    )
+    check(spark, text, text, count=3, rows=30, hosts=1)
 
 
 @pytest.mark.parametrize("how", ["JOIN", "LEFT JOIN", "FULL JOIN", "LEFT ANTI JOIN"])

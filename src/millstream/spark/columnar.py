@@ -14,6 +14,7 @@ from pyspark.sql.types import ByteType, StructField, StructType
 
 from millstream.kernels.base import OP
 from millstream.observe.account import InputNames
+from millstream.plan.facts.exchange import SharedExchange, shared_exchange
 from millstream.plan.nodes import (
     Input,
     IntervalJoin,
@@ -27,18 +28,18 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import inputs_of
 from millstream.spark import operations
-from millstream.spark.clock import HostInput
 from millstream.spark.control import control_packets
 from millstream.spark.groups import labels
-from millstream.spark.host import PORTS, KernelHost
+from millstream.spark.host import INPUTS, PORTS, KernelHost, Stage
 from millstream.spark.inputs import host_input
 from millstream.spark.joins.interval import interval_operation
 from millstream.spark.joins.regular import regular_operation
 from millstream.spark.joins.session import session_operation
+from millstream.spark.joins.shared import renamed
 from millstream.spark.joins.temporal import temporal_operation
 from millstream.spark.operated import Operated
 from millstream.spark.operation import Operation
-from millstream.spark.packets import PACKET, packer
+from millstream.spark.packets import PACKET, Packing, packer
 from millstream.spark.stateless import Flow, flow, source_of, spark_errors
 from millstream.spark.tables.join import TableSteps
 
@@ -54,15 +55,23 @@ class Columnar:
     control: str | None
     tables: TableSteps
     made: list[Operated | None] = field(default_factory=list)  # by number
+    _hosted: dict[int, _Hosted] = field(default_factory=dict)  # by number
+    _carrying: list[Operator] = field(default_factory=list)  # whose results are joined by their key
 
     def operate(self, node: Operator) -> Operated:
         number = len(self.made)
         self.made.append(None)  # numbered before those it reads, as `operators_of` has them
         inputs = inputs_of(node)
-        flows = [self.flow(side.node) for side in inputs]
+        shared = shared_exchange(node)
+        if shared is not None:
+            self._carrying.append(shared.below)
+        flows, firsts = [], []
+        for side in inputs:
+            firsts.append(len(self.made))  # the number of the operator that it reads, if it is one
+            flows.append(self.flow(side.node))
         clocked = any(_watches_the_clock(side) for side in inputs)
         with spark_errors():
-            operation = self._operation(node, flows, number, clocked)
+            operation = self._operation(node, flows, clocked)
         hosted = tuple(
             host_input(name, side, rows, hash_from, keys)
             for name, side, rows, hash_from, keys in zip(
@@ -78,7 +87,13 @@ class Columnar:
             window = node.windows[0]
             last = node.lateness + window.size - window.slide
             hosted = tuple(replace(each, last_window=last) for each in hosted)
-        raw = self._host(operation, hosted, number)
+        signature = {**operation.signature, "key groups": str(self.groups)}
+        own = Stage(number, operation.kernel, hosted, signature)
+        host = _Hosted(operation, (own,), operation.inputs)
+        if shared is not None and isinstance(node, IntervalJoin | TemporalJoin):
+            host = _after(node, shared, self._hosted[firsts[shared.number]], host)
+        self._hosted[number] = host
+        raw = self._host(host)
         made = Operated(
             number, raw, operation.shown, operation.changes, operation.where, operation.late
         )
@@ -93,11 +108,11 @@ class Columnar:
             return self.tables.step(node, self.flow(node.left.node))
         return self.operate(node).flow()
 
-    def _operation(
-        self, node: Operator, flows: list[Flow], number: int, clocked: bool
-    ) -> Operation:
+    def _operation(self, node: Operator, flows: list[Flow], clocked: bool) -> Operation:
         if isinstance(node, IntervalJoin):
-            return interval_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
+            carrying = any(node is each for each in self._carrying)
+            both = flows[0], flows[1]
+            return interval_operation(self.spark, node, both, self.groups, clocked, carrying)
         if isinstance(node, TemporalJoin):
             return temporal_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
         if isinstance(node, RegularJoin):
@@ -106,24 +121,51 @@ class Columnar:
             return session_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
         return operations.make(self.spark, node, flows[0], self.groups, clocked)
 
-    def _host(self, operation: Operation, inputs: tuple[HostInput, ...], number: int) -> DataFrame:
+    def _host(self, hosted: _Hosted) -> DataFrame:
         stream: DataFrame | None = None
-        for frame, packing in operation.inputs:
+        for frame, packing in hosted.inputs:
             packets = frame.mapInArrow(packer(packing), PACKET)
             stream = packets if stream is None else stream.unionByName(packets)
         assert stream is not None
-        if self.control is not None and not all(each.derived for each in inputs):
+        read = [each for stage in hosted.stages for each in stage.inputs]
+        if self.control is not None and not all(each.derived for each in read):
             said = control_packets(self.spark, self.control, labels(self.groups))
             stream = stream.unionByName(said)
-        schema = StructType(list(operation.schema))
-        if operation.changes:
+        schema = StructType(list(hosted.operation.schema))
+        if hosted.operation.changes:
             schema.add(StructField(OP, ByteType()))
         columns = tuple(schema.names)
         for port in cast("StructType", StructType.fromDDL(PORTS)):
             schema.add(port)
-        signature = {**operation.signature, "key groups": str(self.groups)}
-        host = KernelHost(operation.kernel, inputs, columns, signature, number)
+        host = KernelHost(hosted.stages, columns)
         return stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
+
+
+@dataclass(frozen=True, slots=True)
+class _Hosted:
+    """An operator in its host: all stages up to it, and the rows that are packed for them."""
+
+    operation: Operation
+    stages: tuple[Stage, ...]
+    inputs: tuple[tuple[DataFrame, Packing], ...]
+
+
+def _after(
+    node: IntervalJoin | TemporalJoin, shared: SharedExchange, below: _Hosted, own: _Hosted
+) -> _Hosted:
+    """An operator in the host of the one whose results it reads."""
+    sides, earlier = own.operation.sides, below.operation.sides
+    assert sides is not None
+    assert earlier is not None
+    *first, last = below.stages
+    fed = last.feeding(shared.number, renamed(node, shared, sides, earlier))
+    place = len(below.stages)
+    others = tuple(
+        (frame, replace(packing, source=place * INPUTS + packing.source))
+        for frame, packing in own.inputs
+        if packing.source != shared.number
+    )
+    return _Hosted(own.operation, (*first, fed, *own.stages), (*below.inputs, *others))
 
 
 def _watches_the_clock(side: Input) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.stateful_processor import (
@@ -28,33 +29,54 @@ PORTS = "_port tinyint, _from int, _blob binary"
 INPUTS = 16  # `_from` is the operator's number times this, and the input's number
 
 
-class KernelHost(StatefulProcessor):
-    """One instance a task; one call a key group and micro-batch."""
+class Stage:
+    """One operator in the host. Its result comes out or, if there is `into`, is what the next stage
+    reads: as its input `into`, with the columns that `renamed` gives, new names to old."""
 
     def __init__(
         self,
+        number: int,
         kernel: Kernel,
         inputs: tuple[HostInput, ...],
-        columns: tuple[str, ...],
         signature: dict[str, str],
-        number: int = 0,
+        into: int | None = None,
+        renamed: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.number = number  # of the operator in its pipeline, from the sink's side
         self.inputs = inputs
         self.signature = signature  # what the state that is kept depends on
-        self.columns = columns
-        self._stores = kernel.stores
+        self.into = into
+        self.renamed = renamed
+        self.stores = (("clock", "value"), *kernel.stores)
         self._pickled = pickle.dumps(kernel)  # its module is imported when it is first used
         self._kernel: Kernel | None = None
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self.state = SparkState(handle, (("clock", "value"), *self._stores))
+    def feeding(self, into: int, renamed: tuple[tuple[str, str], ...]) -> Stage:
+        """The same stage, its result read by another."""
+        fed = copy(self)
+        fed.into, fed.renamed = into, renamed
+        return fed
 
     @property
     def kernel(self) -> Kernel:
         if self._kernel is None:
             self._kernel = pickle.loads(self._pickled)  # noqa: S301 -- our own, made above
         return self._kernel
+
+
+class KernelHost(StatefulProcessor):
+    """One instance a task; one call a key group and micro-batch. Stages of one key run one after
+    the other in the same call: what lies in a group is never sent about again."""
+
+    def __init__(self, stages: tuple[Stage, ...], columns: tuple[str, ...]) -> None:
+        self.stages = stages
+        self.columns = columns
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.states = [
+            SparkState(handle, stage.stores, prefix=f"s{place}_" if place else "")
+            for place, stage in enumerate(self.stages)
+        ]
 
     def handleInputRows(
         self,

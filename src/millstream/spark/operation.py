@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 
 from millstream.kernels.base import Kernel
 from millstream.spark.inputs import Field
+from millstream.spark.joins.sides import Sides
 from millstream.spark.operated import LateInput
 from millstream.spark.packets import Packing
 from millstream.temporal import StateLimit
@@ -41,6 +42,7 @@ class Operation:
     late: tuple[LateInput, ...] = ()
     hash_from: tuple[str | None, ...] = (None,)
     keys: tuple[tuple[str, ...], ...] = ((),)  # of each input, for the heaviest to be told by
+    sides: Sides | None = None  # of a join that may run in the host of another, or host one
 
 
 def wire_type(kind: DataType) -> DataType:

@@ -8,13 +8,15 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 
 class SparkState:
-    """The stores of the key group that Spark has made current."""
+    """The stores of one operator, of the key group that Spark has made current."""
 
     def __init__(
-        self, handle: StatefulProcessorHandle, stores: tuple[tuple[str, str], ...]
+        self, handle: StatefulProcessorHandle, stores: tuple[tuple[str, str], ...], prefix: str = ""
     ) -> None:
         opened = {"value": _Value, "list": _List, "map": _Map}
-        self._stores: dict[str, Any] = {name: opened[kind](handle, name) for name, kind in stores}
+        self._stores: dict[str, Any] = {
+            name: opened[kind](handle, f"{prefix}{name}") for name, kind in stores
+        }
 
     def value(self, name: str) -> _Value:
         return self._stores[name]  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""One step of the state host: packets in, the kernel run once, rows and packets out.
+"""One step of the state host: packets in, each kernel run once, rows and packets out.
 
 The host owns what a kernel should not know: packets, and the watermark with its minimum rule.
 """
@@ -6,8 +6,8 @@ The host owns what a kernel should not know: packets, and the watermark with its
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import cast
 
 import pandas as pd
@@ -19,56 +19,126 @@ from millstream.kernels.heavy import HeavyKeys
 from millstream.spark import packets
 from millstream.spark.arrow_frame import ArrowFrame
 from millstream.spark.clock import HostInput, Progress
-from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, KernelHost
+from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, KernelHost, Stage
+from millstream.spark.state import SparkState
 
 
 def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    store = host.state.value("clock")
-    progress = Progress.load(store.get(), host.inputs, host.signature)
-    before = progress.watermark
-    arrived: dict[int, list[pl.DataFrame]] = {}
+    stages = [_Step.begin(*each) for each in zip(host.stages, host.states, strict=True)]
     ended = False
     for packet in _packets(rows):
-        progress.tick(packet.now)
+        for each in stages:
+            each.progress.tick(packet.now)
         if packet.kind >= packets.PASSED:
             port = packet.kind - packets.PASSED
             yield _packet_row(host.columns, port, packet.source, cast("bytes", packet.blob))
         elif packet.kind == packets.END_OF_INPUT:
             ended = True
-        elif packet.kind == packets.REJECTED:
-            origin = _origin(host, packet.source)
-            yield _packet_row(host.columns, REJECTED, origin, cast("bytes", packet.blob))
-        elif packet.kind == packets.ROWS:
-            progress.hear(packet.source, packet.top, packet.rows, idle=packet.silent)
-            progress.count(packet.source, packet.tally)
-            if packet.blob is not None:
-                frame = _frame(host.inputs[packet.source], packet.blob)
-                arrived.setdefault(packet.source, []).append(frame)
-    if ended:
-        progress.end()
-    clock = Clock(before, progress.advance())
-    inputs = {
-        source: parts[0] if len(parts) == 1 else pl.concat(parts)
-        for source, parts in arrived.items()
-    }
-    for source, frame in inputs.items():
-        _weigh(progress, host.inputs[source], frame)
-    result = host.kernel.step(host.state, inputs, clock)
-    store.put(progress.dump())
-
-    for frame in frames(result):
-        yield _main_rows(host.columns, frame)
-    for source, found in result.late.items():
-        frame = _late_rows(host.inputs[source], found)
-        if frame.height:
-            origin = _origin(host, source)
-            yield _packet_row(host.columns, LATE, origin, packets.encode(frame.to_arrow()))
-    stats = _stats(host, group, clock, progress, result)
-    yield _packet_row(host.columns, STATS, _origin(host, 0), stats)
+        elif packet.kind != packets.TICK:
+            place, source = divmod(packet.source, INPUTS)
+            if packet.kind == packets.REJECTED:
+                origin = stages[place].origin(source)
+                yield _packet_row(host.columns, REJECTED, origin, cast("bytes", packet.blob))
+            else:
+                stages[place].take(source, packet)
+    for place, each in enumerate(stages):
+        result = each.run(ended)
+        if each.stage.into is None:
+            for frame in frames(result):
+                yield _main_rows(host.columns, frame)
+        else:
+            stages[place + 1].read(each, frames(result))
+        for port, origin, blob in each.said(group, result):
+            yield _packet_row(host.columns, port, origin, blob)
 
 
-def _origin(host: KernelHost, source: int) -> int:
-    return host.number * INPUTS + source
+@dataclass(slots=True)
+class _Step:
+    """One stage's part of the step."""
+
+    stage: Stage
+    state: SparkState
+    progress: Progress
+    before: int
+    arrived: dict[int, list[pl.DataFrame]] = field(default_factory=dict)
+
+    @classmethod
+    def begin(cls, stage: Stage, state: SparkState) -> _Step:
+        held = state.value("clock").get()
+        progress = Progress.load(held, stage.inputs, stage.signature)
+        return cls(stage, state, progress, progress.watermark)
+
+    def take(self, source: int, packet: _Packet) -> None:
+        self.progress.hear(source, packet.top, packet.rows, idle=packet.silent)
+        self.progress.count(source, packet.tally)
+        if packet.blob is not None:
+            frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(packet.blob)))
+            self._add(source, frame)
+
+    def read(self, upstream: _Step, results: Iterable[pl.DataFrame]) -> None:
+        """What the stage before this one gives is one of this one's inputs."""
+        into, told = upstream.stage.into, upstream.progress
+        assert into is not None
+        columns = [pl.col(old).alias(new) for new, old in upstream.stage.renamed]
+        read = 0
+        for result in results:
+            self._add(into, result.select(columns))
+            read += result.height
+        top = None if told.watermark == packets.NO_TIME else told.watermark
+        self.progress.hear(into, top, read, idle=upstream.silent)
+        self.progress.count(into, json.dumps({"in": read}))
+
+    def _add(self, source: int, frame: pl.DataFrame) -> None:
+        hash_from = self.stage.inputs[source].hash_from
+        if hash_from is not None:
+            frame = frame.with_columns(pl.col(hash_from).alias(HASH))
+        self.arrived.setdefault(source, []).append(frame)
+
+    def run(self, ended: bool) -> StepResult:
+        if ended:
+            self.progress.end()
+        clock = Clock(self.before, self.progress.advance())
+        inputs = {
+            source: parts[0] if len(parts) == 1 else pl.concat(parts)
+            for source, parts in self.arrived.items()
+        }
+        for source, frame in inputs.items():
+            _weigh(self.progress, self.stage.inputs[source], frame)
+        result = self.stage.kernel.step(self.state, inputs, clock)
+        self.state.value("clock").put(self.progress.dump())
+        return result
+
+    @property
+    def silent(self) -> bool:
+        return len(self.progress.idle) == len(self.stage.inputs)
+
+    def origin(self, source: int) -> int:
+        return self.stage.number * INPUTS + source
+
+    def said(self, group: int, result: StepResult) -> Iterator[tuple[int, int, bytes]]:
+        """What comes out beside the result: late rows, and statistics."""
+        for source, found in result.late.items():
+            frame = _late_rows(self.stage.inputs[source], found)
+            if frame.height:
+                yield LATE, self.origin(source), packets.encode(frame.to_arrow())
+        yield STATS, self.origin(0), self._stats(group, result)
+
+    def _stats(self, group: int, result: StepResult) -> bytes:
+        progress = self.progress
+        stats = {
+            "operator": self.stage.number,
+            "group": group,
+            "before": self.before,
+            "after": progress.watermark,
+            "silent": self.silent,
+            "idle": progress.idle,
+            "derived": [each.name for each in self.stage.inputs if each.derived],
+            "tops": progress.tops,
+            "tally": progress.tally,
+            "heavy": progress.heavy,
+            "counts": result.counts,
+        }
+        return json.dumps(stats).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +169,6 @@ def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
                 blob,
                 tally,
             )
-
-
-def _frame(source: HostInput, blob: bytes) -> pl.DataFrame:
-    frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(blob)))
-    if source.hash_from is None:
-        return frame
-    return frame.with_columns(pl.col(source.hash_from).alias(HASH))
 
 
 def _weigh(progress: Progress, source: HostInput, frame: pl.DataFrame) -> None:
@@ -152,22 +215,3 @@ def _main_rows(columns: tuple[str, ...], frame: pl.DataFrame) -> pd.DataFrame:
 def _packet_row(columns: tuple[str, ...], port: int, source: int, blob: bytes) -> pd.DataFrame:
     empty = {name: pd.Series([None], dtype=object) for name in columns}
     return pd.DataFrame({**empty, "_port": [port], "_from": [source], "_blob": [blob]})
-
-
-def _stats(
-    host: KernelHost, group: int, clock: Clock, progress: Progress, result: StepResult
-) -> bytes:
-    stats = {
-        "operator": host.number,
-        "group": group,
-        "before": clock.before,
-        "after": clock.after,
-        "silent": len(progress.idle) == len(host.inputs),
-        "idle": progress.idle,
-        "derived": [each.name for each in host.inputs if each.derived],
-        "tops": progress.tops,
-        "tally": progress.tally,
-        "heavy": progress.heavy,
-        "counts": result.counts,
-    }
-    return json.dumps(stats).encode()

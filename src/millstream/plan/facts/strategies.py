@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from millstream.plan.facts.exchange import shared_exchange
 from millstream.plan.nodes import Operator, Source
 from millstream.plan.walk import bottom_of, inputs_of
 
@@ -13,7 +14,9 @@ from millstream.plan.walk import bottom_of, inputs_of
 class Strategy:
     """How rows are spread over the workers."""
 
-    kind: Literal["hash", "repartition", "two-phase", "single", "broadcast", "passthrough"]
+    kind: Literal[
+        "hash", "repartition", "shared", "two-phase", "single", "broadcast", "passthrough"
+    ]
     key: str | None = None
     sides: int = 1
 
@@ -32,6 +35,7 @@ class Strategy:
 _STRATEGIES = {
     "hash": "hash by {key}",
     "repartition": "repartition by {key}: results of the operator below are spread anew",
+    "shared": "same exchange by {key}: results of the operator below lie by it already",
     "two-phase": "two-phase: folded where rows are read, then put together in one place",
     "single": "single: all rows go to one place, as there is no key to spread them by",
     "broadcast": "broadcast: every worker holds {key} whole, and rows stay where they are read",
@@ -40,7 +44,9 @@ _STRATEGIES = {
 
 
 def spread(operator: Operator, key: str) -> Strategy:
-    """By key: rows of sources once, results of an operator anew."""
+    """By key: rows of sources once, results of an operator anew, unless they lie by it already."""
     sides = inputs_of(operator)
+    if shared_exchange(operator):
+        return Strategy("shared", key, len(sides))
     of_sources = all(isinstance(bottom_of(side.node), Source) for side in sides)
     return Strategy("hash" if of_sources else "repartition", key, len(sides))

@@ -15,7 +15,7 @@ from millstream.spark.joins.common import (
     side_texts,
     types_of,
 )
-from millstream.spark.joins.sides import Sides, prepare
+from millstream.spark.joins.sides import CARRIED, Sides, prepare
 from millstream.spark.operation import Operation, shared
 from millstream.spark.stateless import Flow
 
@@ -26,8 +26,10 @@ def interval_operation(
     flows: tuple[Flow, Flow],
     groups: int,
     clocked: bool,
+    carrying: bool,
 ) -> Operation:
-    sides = prepare(spark, node, flows, groups, clocked)
+    """`carrying`: the next join is by the same key, and reads its hash beside the result."""
+    sides = prepare(spark, node, flows, groups, clocked, carrying=carrying)
     both = (sides.left, sides.right)
     count = 1 if node.how.left_only else 2
     return Operation(
@@ -41,17 +43,19 @@ def interval_operation(
         late=late_of(node, sides),
         hash_from=tuple(side.hash_from for side in both),
         keys=(sides.left.keys, sides.right.keys),
+        sides=sides,
     )
 
 
 def _spec(node: IntervalJoin, sides: Sides, groups: int) -> IntervalJoinSpec:
+    carried = (CARRIED,) if CARRIED in sides.left.frame.columns else ()
     return IntervalJoinSpec(
         how=node.how,
         lower=node.bounds.lower,
         upper=node.bounds.upper,
         left_keys=sides.left.keys,
         right_keys=sides.right.keys,
-        left_columns=tuple(field.wire for field in sides.left.fields),
+        left_columns=(*(field.wire for field in sides.left.fields), *carried),
         right_columns=tuple(field.wire for field in sides.right.fields),
         across=sides.across,
         key_is_hash=sides.key_is_hash,

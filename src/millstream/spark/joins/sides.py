@@ -28,6 +28,7 @@ from millstream.spark.wire import as_hash, common_type, comparable, hashes_to_it
 from millstream.temporal import LateAction
 
 FLAG = "_flag"  # of a version: it ends its key's
+CARRIED = "_carried"  # the key's hash, that goes with the result to the next join by this key
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,13 @@ class Sides:
 
 
 def prepare(
-    spark: SparkSession, node: Join, flows: tuple[Flow, Flow], groups: int, clocked: bool
+    spark: SparkSession,
+    node: Join,
+    flows: tuple[Flow, Flow],
+    groups: int,
+    clocked: bool,
+    *,
+    carrying: bool = False,
 ) -> Sides:
     compares: list[Compare] = []
     across: Predicate | None = None
@@ -88,6 +95,7 @@ def prepare(
             clocked=clocked,
             salt=salts[number],
             aside=node.late.action is LateAction.SIDE_OUTPUT,
+            carrying=carrying and number == 0,
         )
         for number, side in enumerate((node.left, node.right))
     ]
@@ -152,6 +160,7 @@ def _side(
     clocked: bool,
     salt: Salt,
     aside: bool,
+    carrying: bool,
 ) -> Side:
     letter = "lr"[number]
     frame = rows.frame.alias(side.alias)
@@ -184,6 +193,8 @@ def _side(
     hash_from = held_as if where is None else None
     if hash_from is None:
         columns.append(F.when(matchable, key_hash).alias(HASH))
+        if carrying:
+            columns.append(F.when(matchable, key_hash).alias(CARRIED))
     if key_is_hash:
         key_names: tuple[str, ...] = (held_as or HASH,)
     else:

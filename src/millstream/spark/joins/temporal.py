@@ -59,4 +59,5 @@ def temporal_operation(
         late=late_of(node, sides),
         hash_from=tuple(side.hash_from for side in both),
         keys=(sides.left.keys, sides.right.keys),
+        sides=sides,
     )
