@@ -31,6 +31,19 @@ CREATE SINK joined WITH ('connector' = 'file', 'path' = '${out}', 'format' = 'js
 SELECT o.id, o.amount, s.carrier FROM orders o LEFT JOIN shipments s ON o.id = s.id
   AND s.t BETWEEN o.t AND o.t + INTERVAL 20 SECONDS;
 """
+# Two joins by one key, which run in one host and keep their state apart.
+_CHAIN = (
+    _JOIN.replace(
+        "o LEFT JOIN shipments s",
+        "o JOIN shipments s",
+    )
+    .replace(
+        "INTERVAL 20 SECONDS;",
+        "INTERVAL 20 SECONDS LEFT JOIN shipments x ON o.id = x.id AND x.t BETWEEN o.t AND "
+        "o.t + INTERVAL 2 SECONDS;",
+    )
+    .replace("s.carrier FROM", "s.carrier, x.t FROM")
+)
 # Three operators in a chain, each with state of its own; one shipment in two comes twice.
 _AGGREGATES = """
 CREATE SOURCE shipments (id BIGINT, carrier STRING, t TIMESTAMP,
@@ -120,8 +133,8 @@ def kill_after(process: subprocess.Popen[str], folder: Path, batches: int, delay
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize(
     ("job", "kills", "came"),
-    [(_JOIN, KILLS, BATCHES * ROWS), (_AGGREGATES, 4, None)],
-    ids=["join", "aggregates"],
+    [(_JOIN, KILLS, BATCHES * ROWS), (_CHAIN, 3, None), (_AGGREGATES, 4, None)],
+    ids=["join", "chain of joins", "aggregates"],
 )
 def test_a_job_killed_at_random_moments_writes_the_rows_of_an_undisturbed_run(
     tmp_path: Path, job: str, kills: int, came: int | None
