@@ -59,9 +59,6 @@ LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.adaptive.enabled": "false",
-    # A small file is one task. Spark would cut it in as many as there are cores, but a Parquet file
-    # of one row group has its rows in one of them, and an empty task costs a worker's round trip.
-    "spark.sql.files.minPartitionNum": "1",
     # Where Hadoop's native library is missing, Spark's default starts a process for every link it
     # looks at: 25 a micro-batch, a tenth of a second. Local files have no links that matter here.
     "spark.sql.streaming.checkpointFileManagerClass": (
