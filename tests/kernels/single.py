@@ -74,6 +74,7 @@ class Host:
     hashing: Hash = own_hash
     trouble: random.Random | None = None  # decides when caches are lost and batches are retried
     more: Sequence[str] = ()
+    fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done to chunks before they arrive
     state: MemoryState = field(default_factory=MemoryState)
     top: int = BEGIN_OF_TIME
     clock: Clock = field(default_factory=lambda: Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
@@ -86,13 +87,19 @@ class Host:
         self.clock = Clock(self.clock.after, END_OF_TIME if end else max(self.clock.after, mark))
         inputs = {}
         if rows or self._sometimes():  # an empty frame and none must mean the same
-            inputs[0] = frame_of(rows, self.hashing, self.more)
+            inputs[0] = self._arriving(frame_of(rows, self.hashing, self.more))
         if self._sometimes():
             self._failed_attempt(inputs)
         if self._sometimes():
             cache.forget_all()
         self.last = self.kernel.step(self.state, inputs, self.clock)
         return [row for frame in self.last.main for row in frame.rows(named=True)]
+
+    def _arriving(self, frame: pl.DataFrame) -> pl.DataFrame:
+        if self.fold is None or not frame.height:
+            return frame
+        half = frame.height // 2
+        return pl.concat([self.fold(part) for part in (frame[:half], frame[half:]) if part.height])
 
     def finish(self) -> list[dict[str, Any]]:
         return self.feed([], end=True)

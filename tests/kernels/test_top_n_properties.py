@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from tests.kernels.top_n_oracle import Oracle, Out
 from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock
 from millstream.kernels.specs import OrderSpec, TopNSpec
 from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.top_n.fold import fold
 from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, LateAction, LatePolicy
 
@@ -91,16 +93,17 @@ def settled(out: Out, changes: bool) -> Out:
 
 @given(
     single.rows(), st.data(), TERMS, COLUMNS, N, RANK, strategies.log_settings, single.trouble,
-    single.hashes, st.sampled_from([None, 0, 8]),
+    single.hashes, st.sampled_from([None, 0, 8]), st.booleans(),
 )  # fmt: skip
 def test_changes_of_rows_that_stay(
     rows: list[Row], data: st.DataObject, order: tuple[OrderSpec, ...], columns: tuple[str, ...],
     n: int, rank: str | None, settings: LogSettings, trouble: random.Random | None,
-    hashing: single.Hash, ttl: int | None,
+    hashing: single.Hash, ttl: int | None, folded: bool,
 ) -> None:  # fmt: skip
     spec = TopNSpec(("k1", "k2"), order, columns, n, rank, ttl=ttl)
     batches, delay = data.draw(single.any_order(rows))
     host = Host(TopN(spec, settings=settings), delay, hashing, trouble)
+    host.fold = partial(fold, spec) if folded else None
     oracle = Oracle(spec)
     total = run(host, oracle, batches)
     if ttl is None:

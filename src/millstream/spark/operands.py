@@ -29,6 +29,7 @@ class Operand:
     side: Input
     rows: Flow
     columns: list[Column] = field(default_factory=list)
+    _arguments: dict[tuple[str, bool], str] = field(default_factory=dict)  # by text and form
 
     @property
     def frame(self) -> DataFrame:
@@ -96,12 +97,15 @@ class Operand:
         return tuple(specs), tuple(fields)
 
     def _argument(self, name: str, call: Call) -> str:
+        """The column of a call's argument; calls of one argument share it."""
         assert call.argument is not None
-        value = self.value(call.argument)
-        if call.function not in COLLECTING:
-            value = to_wire(value, self.type_of(call.argument))
-        self.columns.append(value.alias(name))
-        return name
+        wired = call.function not in COLLECTING
+        known = self._arguments.setdefault((call.argument, wired), name)
+        if known == name:
+            value = self.value(call.argument)
+            kind = self.type_of(call.argument)
+            self.columns.append((to_wire(value, kind) if wired else value).alias(name))
+        return known
 
     def packed(
         self, keys: tuple[str, ...], number: int, groups: int, clocked: bool

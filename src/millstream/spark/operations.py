@@ -18,6 +18,7 @@ from millstream.kernels.specs import (
     RowsOverSpec,
     TopNSpec,
 )
+from millstream.kernels.top_n.fold import can_fold, fold
 from millstream.kernels.top_n.kernel import TopN as TopNKernel
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -151,6 +152,8 @@ def _top_n(operand: Operand, node: TopN, groups: int, clocked: bool) -> Operatio
         late=node.late,
         limit=shared(node.limit, groups),
     )
+    if can_fold(spec):
+        packing = replace(packing, fold=partial(fold, spec))
     rank = () if node.rank is None else (Field(node.rank, node.rank, IntegerType()),)
     schema = wire_schema((*fields, *rank))
     signature = {

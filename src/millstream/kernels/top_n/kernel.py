@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from millstream.kernels.accumulators.part import ROWS
 from millstream.kernels.base import HASH, LATENESS, OP, TIME, Clock, State, StepResult
 from millstream.kernels.index import Bools, Ints
 from millstream.kernels.specs import TopNSpec
@@ -63,7 +64,7 @@ class TopN:
         if frame is not None and frame.height:
             rows = self._in_time(frame, clock.before, counts, result)
             if rows.height:
-                counts["input.accepted"] += rows.height
+                counts["input.accepted"] += _count(rows)
                 self._change(tables, hashed(rows), after, result)
         self._let_go(tables, after, result)
         self._evict(tables)
@@ -227,3 +228,8 @@ class TopN:
         if 1 in evicted:
             count += tables[0].remove(tables[0].probe(evicted[1]))
         tables.counts["input.evicted"] += count
+
+
+def _count(rows: pl.DataFrame) -> int:
+    """Rows that were folded stand for others, too."""
+    return int(rows[ROWS].sum()) if ROWS in rows.columns else rows.height
