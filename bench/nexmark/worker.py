@@ -33,11 +33,12 @@ class Task:
 
 
 def run(task: Task) -> dict[str, Any]:
-    spark = _plain_session(task) if task.engine == "spark" else _own_session(task)
+    raw = task.engine == "spark"
+    spark = _plain_session(task) if raw else local_session(task.cores, log=None, **SESSION)
     memory = PeakMemory()
     memory.start()
     began = time.monotonic()
-    started, query, extra = _raw(spark, task) if task.engine == "spark" else _ours(spark, task)
+    started, query, extra = _raw(spark, task) if raw else _ours(spark, task)
     made = {
         "task": asdict(task),
         "seconds": round(time.monotonic() - began, 3),  # from the session to the query's end
@@ -50,10 +51,6 @@ def run(task: Task) -> dict[str, Any]:
     }
     spark.stop()
     return _read_once(made, task)
-
-
-def _own_session(task: Task) -> SparkSession:
-    return local_session(task.cores, log=None, **SESSION)
 
 
 def _plain_session(task: Task) -> SparkSession:
