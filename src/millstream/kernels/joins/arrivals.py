@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from millstream.kernels.base import HASH, LATENESS, TIME
+from millstream.kernels.base import HASH
 from millstream.kernels.state.rows import Rows
-from millstream.temporal import LateAction, LatePolicy
+from millstream.kernels.state.table import judge
+from millstream.temporal import LatePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +30,8 @@ def sort_out(
     """Only `columns` of rows in time are kept; late rows keep all they came with."""
     if frame is None or not frame.height:
         return NOTHING
-    late, reassigned = None, 0
-    times = frame[TIME].to_numpy()
-    if int(times.min()) < before:
-        if policy.action is LateAction.REASSIGN:
-            pardoned = (times < before) & (before - times <= policy.budget)
-            reassigned = int(np.count_nonzero(pardoned))
-            times = np.where(pardoned, before, times)
-            frame = frame.with_columns(pl.Series(TIME, times))
-        behind = times < before
-        if behind.any():
-            late = frame.filter(behind).with_columns((before - pl.col(TIME)).alias(LATENESS))
-            frame = frame.filter(~behind)
-    frame = frame[:, columns]
+    judged = judge(frame, before, policy)
+    frame = judged.rows[:, columns]
     unmatchable = None
     if frame[HASH].null_count():
         unmatchable = frame.filter(pl.col(HASH).is_null())
@@ -49,4 +39,4 @@ def sort_out(
     rows = None
     if frame.height:
         rows = Rows.of(frame.rechunk(), np.zeros(frame.height, np.bool_) if marked else None)
-    return Arrivals(rows, unmatchable, late, reassigned)
+    return Arrivals(rows, unmatchable, judged.late, judged.reassigned)
