@@ -56,6 +56,19 @@ class KeyIndex:
     def unique(self) -> bool:
         return bool((self.keys[1:] != self.keys[:-1]).all())
 
+    def runs_in(self, hay: KeyIndex) -> Pairs:
+        """The first place of each row's run in the hay, if its hash is there, and the row."""
+        keys, rows = self.keys, self.order
+        if len(keys) > FEW_NEEDLES:
+            there, shift = hay.sieve
+            likely = np.flatnonzero(there[keys >> shift])
+            keys, rows = keys[likely], rows[likely]
+        # These are sorted too, so neighbouring searches touch neighbouring memory.
+        places = np.searchsorted(hay.keys, keys)
+        places[places == len(hay)] = 0
+        hit = np.flatnonzero(hay.keys[places] == keys)
+        return places[hit], rows[hit]
+
     @cached_property
     def sieve(self) -> tuple[Bools, np.uint64]:
         """For the top bits of a key: may it be here? A key that is not is told so seven times in
@@ -180,16 +193,7 @@ class _Search:
 
     def _hits(self) -> Pairs:
         """The first place of each needle's run in the hay, if it is there, and the needle's row."""
-        keys, seekers, hay = self.needles.keys, self.needles.order, self.hay
-        if len(keys) > FEW_NEEDLES:
-            there, shift = hay.sieve
-            likely = np.flatnonzero(there[keys >> shift])
-            keys, seekers = keys[likely], seekers[likely]
-        # Needles are sorted too, so neighbouring searches touch neighbouring memory.
-        place = np.searchsorted(hay.keys, keys)
-        place[place == len(hay)] = 0
-        hit = np.flatnonzero(hay.keys[place] == keys)
-        place, seekers = place[hit], seekers[hit]
+        place, seekers = self.needles.runs_in(self.hay)
         if not self.skip_needles:
             return place, seekers
         counts = seekers >= self.skip_needles

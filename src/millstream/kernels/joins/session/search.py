@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.base import HASH, TIME
-from millstream.kernels.index import FEW_NEEDLES, Bools, Ints, KeyIndex, Pairs
+from millstream.kernels.index import Bools, Ints, KeyIndex, Pairs
 from millstream.kernels.joins.temporal.search import Part, same_keys
 
 _ROW_BITS = 32
@@ -42,7 +42,7 @@ class Needles:
     def rows_within(self, part: Part, names: Sequence[str], low: Ints, high: Ints) -> Pairs:
         """(session, row) of one key, with the row's time in [low, high] of the session."""
         hay = part.rows.index
-        runs, who = self._runs(hay)
+        runs, who = self._index.runs_in(hay)
         if not who.size:
             return NO_PAIRS
         run = runs << _ROW_BITS
@@ -57,7 +57,7 @@ class Needles:
         """(session, session of `part`) of one key, of which the second ends at `low` or later and
         at `least` or later, and starts, by its column `start`, no later than the first one ends."""
         hay = part.rows.index
-        runs, who = self._runs(hay)
+        runs, who = self._index.runs_in(hay)
         if not who.size:
             return NO_PAIRS
         first = np.searchsorted(hay.times, np.maximum(low[who], least))
@@ -74,18 +74,6 @@ class Needles:
         if not meets.all():
             found, who = found[meets], who[meets]
         return self._that_count(part, names, who, found)
-
-    def _runs(self, hay: KeyIndex) -> Pairs:
-        """The first place of each session's run, if its hash is there, and the session."""
-        keys, who = self._index.keys, self._index.order
-        if len(keys) > FEW_NEEDLES:
-            there, shift = hay.sieve
-            likely = np.flatnonzero(there[keys >> shift])
-            keys, who = keys[likely], who[likely]
-        places = np.searchsorted(hay.keys, keys)
-        places[places == len(hay)] = 0
-        hit = np.flatnonzero(hay.keys[places] == keys)
-        return places[hit], who[hit]
 
     def _of_many_keys(self, part: Part, names: Sequence[str], runs: Ints) -> Bools:
         """Which runs are of several keys with one hash? Their sessions are in no order."""

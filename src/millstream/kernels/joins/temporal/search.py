@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from millstream.kernels.index import FEW_NEEDLES, Bools, Ints, KeyIndex
+from millstream.kernels.index import Bools, Ints, KeyIndex
 from millstream.kernels.state.manifest import Segment
 from millstream.kernels.state.rows import FEW_ROWS, Rows, stack, take
 from millstream.temporal import BEGIN_OF_TIME
@@ -94,7 +94,7 @@ class Seekers:
         newest_first = sorted(enumerate(parts), key=lambda one: -int(one[1].rows.times[-1]))
         for number, part in newest_first:
             hay = part.rows.index
-            runs, who = self._runs(hay)
+            runs, who = self._index.runs_in(hay)
             asked = met.time[who] < hay.times[-1]
             runs, who = runs[asked], who[asked]
             stop = self._place_in_time(hay, who, "right")
@@ -113,7 +113,7 @@ class Seekers:
         met = Met.nothing(len(self))
         for number, part in enumerate(parts):
             hay = part.rows.index
-            runs, who = self._runs(hay)
+            runs, who = self._index.runs_in(hay)
             first = self._place_in_time(hay, who, "left")
             places = np.searchsorted(hay.run_and_row, (runs << _ROW_BITS) | first)
             same = self._same(part, names)
@@ -126,18 +126,6 @@ class Seekers:
                 better = ~met.found[of] | (times < met.time[of])
                 met.put(of[better], number, found[better], times[better])
         return met
-
-    def _runs(self, hay: KeyIndex) -> tuple[Ints, Ints]:
-        """The first place of each row's run, if its hash is there, and the row."""
-        keys, who = self._index.keys, self._index.order
-        if len(keys) > FEW_NEEDLES:
-            there, shift = hay.sieve
-            likely = np.flatnonzero(there[keys >> shift])
-            keys, who = keys[likely], who[likely]
-        places = np.searchsorted(hay.keys, keys)
-        places[places == len(hay)] = 0
-        hit = np.flatnonzero(hay.keys[places] == keys)
-        return places[hit], who[hit]
 
     def _place_in_time(self, hay: KeyIndex, who: Ints, side: Literal["left", "right"]) -> Ints:
         """How many versions are older than each of these rows, or as old if `side` is right."""
