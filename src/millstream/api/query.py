@@ -52,7 +52,7 @@ class Outputs:
             )
 
         def write(frame: DataFrame, batch: int) -> None:
-            caught = self.query.batch(frame)
+            caught = self.query.reading.batch(frame)
             # Whatever `rows` does with them, once or in part, the batch runs once and whole.
             main = caught.main.persist()
             main.count()

@@ -48,6 +48,7 @@ GROUPS_PER_PARTITION = 1
 
 
 _POLL = 0.05
+_LISTEN = 1.0  # seconds between two looks at what Spark reports
 
 
 def clock_spans(pipeline: Pipeline) -> list[int]:
@@ -76,6 +77,7 @@ class JobRun:
     read_table: Callable[[Reference], pa.Table] | None = None
     tables: JobTables = field(init=False)
     running: list[Running] = field(default_factory=list)
+    _listened: float = 0.0
 
     def __post_init__(self) -> None:
         folder = self.checkpoint.resolve() / TABLES
@@ -116,14 +118,8 @@ class JobRun:
         )
         tally = Tally.open(pipeline, folder.account)
         writer = Writer(self, spark, pipeline, query, tally, self.log)
-        writer.open()
-        stream = (
-            query.stream.writeStream.queryName(pipeline.name)
-            .foreachBatch(writer.write)
-            .outputMode("append")
-            .option("checkpointLocation", str(folder.spark))
-        )
-        started = stream.trigger(**trigger).start()  # type: ignore[call-overload]
+        writer.open(sources)
+        started = writer.start(trigger, folder.spark)
         return Running(pipeline, engine, started, tally, folder, writer, first)
 
     def _frame(self, spark: SparkSession, source: Source) -> DataFrame:
@@ -207,12 +203,15 @@ class JobRun:
         until = time.monotonic() + seconds
         while True:
             active = [each for each in self.running if each.query.isActive]
+            now = time.monotonic()
+            listens = now - self._listened >= _LISTEN
             for each in self.running:
-                if each not in active:
+                if listens or each not in active:
                     each.hear()
-                    if error := each.query.exception():
-                        raise each.writer.error or failure(error, self.log)
-            left = until - time.monotonic()
+                if each not in active and (error := each.query.exception()):
+                    raise each.writer.error or failure(error, self.log)
+            self._listened = now if listens else self._listened
+            left = until - now
             if not active or left <= 0:
                 return not active
             time.sleep(min(left, _POLL))

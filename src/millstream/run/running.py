@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
@@ -24,6 +24,10 @@ class Running:
     writer: Writer
     first_batch: int
     _report: StreamingQueryProgress | None = None
+    _heard: int = field(init=False)  # the last batch that has been heard of
+
+    def __post_init__(self) -> None:
+        self._heard = self.first_batch - 1
 
     @property
     def report(self) -> StreamingQueryProgress | None:
@@ -41,8 +45,25 @@ class Running:
 
     def hear(self) -> None:
         """Add to the account what only Spark can tell."""
+        if not self.writer.direct and not self.tally.by_spark:
+            return
+        last = self.query.lastProgress
+        if last is None or _done(last) == self._heard:
+            return
+        # Asking for all of them takes Spark a while.
+        follows = _is_batch(last) and last.batchId == self._heard + 1
+        reports = [last] if follows else self.query.recentProgress
+        if self.writer.direct:
+            for report in filter(_is_batch, reports):
+                self.writer.hear(report.batchId, report.observedMetrics)
         if self.tally.by_spark:
-            self.tally.hear(json.loads(report.json) for report in self.query.recentProgress)
+            self.tally.hear(json.loads(report.json) for report in reports)
+        self._heard = _done(last)
+
+
+def _done(report: StreamingQueryProgress) -> int:
+    """The last batch that was done by then: one that found nothing to do has the next one's."""
+    return report.batchId if _is_batch(report) else report.batchId - 1
 
 
 def _is_batch(report: StreamingQueryProgress) -> bool:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.connectors.sinks import Sink
+from millstream.connectors.sinks import NoopSink, Sink
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.nodes import Lookup, OnError, Operator, Pipeline, Reference, SinkDef, Source
 from millstream.plan.walk import inputs_of, operators_of, references_of, sources_of
 from millstream.run.failures import failure
 from millstream.run.tally import Tally
 from millstream.spark.compile import Query
-from millstream.spark.ports import SideRows
+from millstream.spark.packets import BAD
+from millstream.spark.ports import CAUGHT, SideRows
 from millstream.spark.stateless import source_of
 from millstream.temporal import LateAction
 
@@ -47,9 +49,11 @@ class Writer:
     _late: dict[int, tuple[str, Sink]] = field(default_factory=dict)  # by operator
     _first_read: dict[str, tuple[int, int]] = field(default_factory=dict)  # of a source
     _dead_letters: dict[str, tuple[str, Sink]] = field(default_factory=dict)  # by source
+    _rejecting: bool = False  # may rows come that go to dead letters?
 
-    def open(self) -> None:
+    def open(self, sources: Mapping[str, DataFrame]) -> None:
         """Open all sinks, so that one which cannot be is told of before anything runs."""
+        self._rejecting = any(BAD in frame.columns for frame in sources.values())
         self._main = self.run.open_sink(self.pipeline.sink)
         for number, operator in enumerate(operators_of(self.pipeline.root)):
             if operator.late.action is LateAction.SIDE_OUTPUT:
@@ -62,6 +66,29 @@ class Writer:
         for table in references_of(self.pipeline.root):
             if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
                 self._dead_letters[table.name] = self.run.dead_letter_sink(table, self.pipeline)
+                self._rejecting = True
+
+    @property
+    def direct(self) -> bool:
+        """Does Spark itself write the rows? Only if no others ride with them, and to a sink that
+        keeps none: rows that it wrote could not be told from those of a batch's first try."""
+        return isinstance(self._main, NoopSink) and not self._late and not self._rejecting
+
+    def start(self, trigger: Mapping[str, object], checkpoint: Path) -> StreamingQuery:
+        """Start the query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
+        if self.direct:
+            stream = self.query.reading.streamed(self.query.stream).writeStream.format("noop")
+        else:
+            stream = self.query.stream.writeStream.foreachBatch(self.write)
+        named = stream.queryName(self.pipeline.name).outputMode("append")
+        placed = named.option("checkpointLocation", str(checkpoint))
+        return placed.trigger(**trigger).start()  # type: ignore[call-overload,no-any-return]
+
+    def hear(self, batch: int, caught: Mapping[str, Any]) -> None:
+        """Take in what Spark says of a batch that it has written."""
+        if CAUGHT in caught:
+            side, rows = self.query.reading.heard(caught[CAUGHT].asDict())
+            self.tally.add(batch, side.stats, rows, side.tables)
 
     def write(self, frame: DataFrame, batch: int) -> None:
         try:
@@ -88,7 +115,7 @@ class Writer:
 
     def _write(self, frame: DataFrame, batch: int) -> None:
         assert self._main is not None
-        caught = self.query.batch(frame)
+        caught = self.query.reading.batch(frame)
         self._main.write(caught.main, batch)
         side = caught.side()
         self._write_rejected(side, batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,7 +16,7 @@ from millstream.spark import native
 from millstream.spark.columnar import Columnar
 from millstream.spark.operated import Operated
 from millstream.spark.packets import BAD
-from millstream.spark.ports import Batch, Reading, observed
+from millstream.spark.ports import Reading, observed
 from millstream.spark.stateless import Flow, flow, refusing_malformed, with_wall_clock
 from millstream.spark.tables.join import Tables, TableSteps
 from millstream.temporal import Malformed, OutputMode
@@ -26,12 +26,12 @@ from millstream.temporal import Malformed, OutputMode
 class Query:
     """A compiled pipeline.
 
-    `stream` is what a streaming query must run; `batch` reads a micro-batch of it; `rows` is the
+    `stream` is what a streaming query must run; `reading` reads a micro-batch of it; `rows` is the
     pipeline's result alone, for those who write it themselves. `operators` read late rows.
     """
 
     stream: DataFrame
-    batch: Callable[[DataFrame], Batch]
+    reading: Reading
     rows: DataFrame
     operators: tuple[Operated, ...] = ()
 
@@ -60,7 +60,7 @@ def compile_pipeline(
     made = tuple(each for each in columnar.made if each is not None)
     sound, shown = in_mode(rows, pipeline.mode) if rows.changes else (rows.sound, rows.shown)
     reading = Reading(sound, shown, sided=True)
-    return Query(rows.frame, reading.batch, reading.rows(observed(rows.frame)), made)
+    return Query(rows.frame, reading, reading.rows(observed(rows.frame)), made)
 
 
 def in_mode(rows: Flow, mode: OutputMode) -> tuple[Column | None, tuple[Column, ...]]:
@@ -91,7 +91,7 @@ def _native(
 
     rows = flow(root, sources, result).main()
     reading = Reading(None, tuple(F.col(f"`{name}`") for name in rows.columns))
-    return Query(rows, reading.batch, rows)
+    return Query(rows, reading, rows)
 
 
 def _stateless(root: Select, sources: Mapping[str, DataFrame], tables: TableSteps) -> Query:
@@ -102,4 +102,4 @@ def _stateless(root: Select, sources: Mapping[str, DataFrame], tables: TableStep
         sources = {name: refusing_malformed(source, sources[name], *said)}
     rows = flow(root, sources, lambda node: tables.below(node, sources))
     reading = Reading(rows.sound, rows.shown, sided=rows.sided, checked=rows.checked, source=name)
-    return Query(rows.frame, reading.batch, rows.main())
+    return Query(rows.frame, reading, rows.main())

@@ -30,6 +30,7 @@ class Operand:
     rows: Flow
     columns: list[Column] = field(default_factory=list)
     _arguments: dict[tuple[str, bool], str] = field(default_factory=dict)  # by text and form
+    _filters: dict[str, str] = field(default_factory=dict)  # by text
 
     @property
     def frame(self) -> DataFrame:
@@ -79,9 +80,7 @@ class Operand:
                 common_type(self.spark, order, order, f"The order of {call.function}")
                 self.columns.append(comparable(self.value(call.by), order, order).alias(by))
             if call.filter is not None:
-                filtered = f"f{number}"
-                passed = F.coalesce(self.value(call.filter), F.lit(False))
-                self.columns.append(passed.alias(filtered))
+                filtered = self._filter(f"f{number}", call.filter)
             specs.append(
                 CallSpec(
                     call.function,
@@ -105,6 +104,14 @@ class Operand:
             value = self.value(call.argument)
             kind = self.type_of(call.argument)
             self.columns.append((to_wire(value, kind) if wired else value).alias(name))
+        return known
+
+    def _filter(self, name: str, text: str) -> str:
+        """The column of a condition; calls of one condition share it."""
+        known = self._filters.setdefault(text, name)
+        if known == name:
+            passed = F.coalesce(self.value(text), F.lit(False))
+            self.columns.append(passed.alias(name))
         return known
 
     def packed(

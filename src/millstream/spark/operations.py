@@ -8,6 +8,7 @@ from functools import partial
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, TimestampType
 
+from millstream.kernels.aggregate.fold import tallied
 from millstream.kernels.aggregate.windowed import folded, kernel_of
 from millstream.kernels.deduplicate import Deduplicate as DeduplicateKernel
 from millstream.kernels.rows_over.kernel import RowsOver as RowsOverKernel
@@ -89,6 +90,7 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int, clocked: bool) ->
         "lateness": format_span(node.lateness),
         "ttl": "none" if node.ttl is None else format_span(node.ttl),
         **{f"column {number}": text for number, text in enumerate(map(str, calls))},
+        **({"distinct values": "apart"} if tallied(spec) else {}),
         **_types("of", frame, names),
     }
     return Operation(

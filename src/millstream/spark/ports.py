@@ -30,6 +30,10 @@ class SideRows:
     stats: list[dict[str, Any]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
 
+    def hear(self, text: str | bytes) -> None:
+        stats = json.loads(text)
+        (self.stats if "operator" in stats else self.tables).append(stats)
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -42,13 +46,18 @@ class Batch:
 
 
 OBSERVED = "millstream"  # names under which a query's progress shows statistics begin with it
+CAUGHT = "caught"  # the name under which it shows what a reading caught
 
 
 def observed(stream: DataFrame) -> DataFrame:
     """The state host's stream, its statistics shown in the progress of the query that runs it."""
-    stats = F.when(F.col("_port") == host.STATS, F.col("_blob").cast("string"))
     name = f"{OBSERVED}-{uuid.uuid4().hex[:8]}"  # a query may hold two joins
-    return stream.observe(name, F.collect_list(stats).alias("stats"))
+    return stream.observe(name, _statistics().alias("stats"))
+
+
+def _statistics() -> Column:
+    """What operators and tables say, as texts: a query's progress is one."""
+    return F.collect_list(F.when(F.col(PORT) == host.STATS, F.col(BLOB).cast("string")))
 
 
 def observed_stats(texts: list[str]) -> list[dict[str, Any]]:
@@ -71,29 +80,46 @@ class Reading:
     sided: bool = False
     checked: bool = False
     source: str | None = None
-    _caught: list[Column] = field(init=False)
+    _counts: list[Column] = field(init=False)
+    _beside: list[Column] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._caught = [F.count(F.lit(1)).alias("rows")]
+        self._counts = [F.count(F.lit(1)).alias("rows")]
         if self.sound is not None:
-            self._caught.append(F.count_if(self.sound).alias("sound"))
+            self._counts.append(F.count_if(self.sound).alias("sound"))
+        self._beside = []
         if self.checked:
-            self._caught.append(F.collect_list(F.col(BAD)).alias("bad"))
+            self._beside.append(F.collect_list(F.col(BAD)).alias("bad"))
         if self.sided:
             packet = F.when(F.col(PORT) != host.MAIN, F.struct(PORT, FROM, BLOB))
-            self._caught.append(F.collect_list(packet).alias("packets"))
+            self._beside.append(F.collect_list(packet).alias("packets"))
 
     def rows(self, frame: DataFrame) -> DataFrame:
         return (frame if self.sound is None else frame.where(self.sound)).select(*self.shown)
 
     def batch(self, frame: DataFrame) -> Batch:
         seen = Observation()
-        rows = self.rows(frame.observe(seen, *self._caught))
-        what = "rows" if self.sound is None else "sound"
-        return Batch(rows, lambda: self._side(seen.get), lambda: int(seen.get[what]))
+        rows = self.rows(frame.observe(seen, *self._counts, *self._beside))
+        return Batch(rows, lambda: self._side(seen.get), lambda: self._count(seen.get))
+
+    def streamed(self, stream: DataFrame) -> DataFrame:
+        """The rows of a stream that Spark writes itself. Its progress says what was counted, and
+        what operators say of themselves; nothing else may ride with the rows."""
+        stats = [_statistics().alias("stats")] if self.sided else []
+        return self.rows(stream.observe(CAUGHT, *self._counts, *stats))
+
+    def heard(self, caught: Mapping[str, Any]) -> tuple[SideRows, int]:
+        """What Spark's progress says of a batch of `streamed`: what rode with rows, and how many
+        there were."""
+        return self._side(caught), self._count(caught)
+
+    def _count(self, caught: Mapping[str, Any]) -> int:
+        return int(caught["rows" if self.sound is None else "sound"])
 
     def _side(self, caught: Mapping[str, Any]) -> SideRows:
         side = _sort(caught.get("packets") or [])
+        for text in caught.get("stats") or []:
+            side.hear(text)
         if self.source is None:
             return side
         bad = caught.get("bad") or []
@@ -113,8 +139,7 @@ def _sort(rows: list[Any]) -> SideRows:
     side = SideRows()
     for port, origin, blob in rows:
         if port == host.STATS:
-            stats = json.loads(bytes(blob))
-            (side.stats if "operator" in stats else side.tables).append(stats)
+            side.hear(bytes(blob))
         elif port == host.LATE:
             side.late.append((divmod(origin, host.INPUTS), decode(bytes(blob))))
         else:

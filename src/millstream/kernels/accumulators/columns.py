@@ -29,6 +29,7 @@ from millstream.kernels.accumulators.lists import Bag, Distinct, Listed
 from millstream.kernels.accumulators.part import ROWS, WEIGHT, Accumulator
 from millstream.kernels.accumulators.pick import Pick
 from millstream.kernels.accumulators.sketch import DistinctSketch, QuantileSketch
+from millstream.kernels.accumulators.tallied import Argument, DistinctCount
 from millstream.kernels.base import BEFORE, DELETE, OP
 from millstream.kernels.specs import CallSpec
 
@@ -65,11 +66,20 @@ _WEIGHTED: dict[str, type[Accumulator]] = {
 
 
 class Accumulators:
-    """All functions of one operator. `weighted`: its input may take rows back."""
+    """All functions of one operator. `weighted`: its input may take rows back. `tallied`: arguments
+    whose distinct values lie apart."""
 
-    def __init__(self, calls: Sequence[CallSpec], *, weighted: bool, ansi: bool = True) -> None:
+    def __init__(
+        self,
+        calls: Sequence[CallSpec],
+        *,
+        weighted: bool,
+        ansi: bool = True,
+        tallied: Sequence[Argument] = (),
+    ) -> None:
         self.weighted = weighted
-        self._parts = [_make(call, weighted, ansi) for call in calls]
+        self._tallied = tallied
+        self._parts = [_make(call, weighted, ansi, tallied) for call in calls]
 
     @property
     def weight(self) -> str:
@@ -90,7 +100,12 @@ class Accumulators:
         if self.weighted:
             counts.append(pl.col(WEIGHT).sum().cast(pl.Int64))
         folds = _once(expr for part in self._parts for expr in part.fold(rows))
-        return self._settled(rows.group_by(by).agg(*keep, *counts, *folds))
+        partials = rows.group_by(by).agg(*keep, *counts, *folds)
+        for argument in self._tallied:
+            if argument.folds(rows):
+                lists = argument.fold(rows, by)
+                partials = partials.join(lists, on=list(by), how="left", nulls_equal=True)
+        return self._settled(partials)
 
     def merge(
         self,
@@ -133,7 +148,10 @@ class Accumulators:
         return partials
 
 
-def _make(call: CallSpec, weighted: bool, ansi: bool) -> Accumulator:
+def _make(call: CallSpec, weighted: bool, ansi: bool, tallied: Sequence[Argument]) -> Accumulator:
+    for argument in tallied:
+        if call.function == "count_distinct" and call.argument == argument.name:
+            return DistinctCount(argument, call, weighted, ansi)
     maker = (_WEIGHTED if weighted else _MAKERS).get(call.function)
     if maker is None:
         raise PlanError(

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from millstream.kernels.accumulators.part import WEIGHT, Accumulator
+from millstream.kernels.hashing import plain_zero
 
 _ROW = "_row"
 
@@ -24,7 +25,7 @@ class _Values(Accumulator):
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         value = self.value
         if rows.schema[str(self.call.argument)].is_float():
-            value = value + 0.0  # so that -0.0 is 0.0
+            value = plain_zero(value)
         return [value.alias(self.name)]
 
     def fold(self, _rows: pl.DataFrame) -> list[pl.Expr]:
@@ -63,7 +64,7 @@ class Bag(Accumulator):
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         value = self.value
         if rows.schema[str(self.call.argument)].is_float():
-            value = value + 0.0
+            value = plain_zero(value)
         weight = pl.when(value.is_not_null()).then(pl.col(WEIGHT))
         return [value.alias(self._names[0]), weight.alias(self._names[1])]
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.part import Accumulator
+from millstream.kernels.hashing import plain_zero
 
 
 class _Sketch(Accumulator):
@@ -92,7 +93,7 @@ class DistinctSketch(_Sketch):
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         kind, value = rows.schema[str(self.call.argument)], self.value
         if kind.is_float():
-            value = value.cast(pl.Float64) + 0.0
+            value = plain_zero(value.cast(pl.Float64))
         elif kind.is_integer() or kind.is_temporal():
             value = value.to_physical().cast(pl.Int64)
         elif kind == pl.Binary:

@@ -9,16 +9,34 @@ from __future__ import annotations
 import polars as pl
 
 from millstream.kernels.accumulators.columns import ROWS, Accumulators
+from millstream.kernels.accumulators.tallied import Argument, arguments_of
 from millstream.kernels.base import HASH, TIME
+from millstream.kernels.hashing import plain_zero
 from millstream.kernels.specs import GIVEN_START, AggregateSpec
 from millstream.kernels.state.segments import NULL_HASH
 from millstream.kernels.windows import pane_time
+from millstream.temporal import StateLimit, WindowKind
 
 PANE = "_pane"
 
 
+def tallied(spec: AggregateSpec) -> tuple[Argument, ...]:
+    """Arguments whose distinct values lie apart from the groups: where a group stays as it is until
+    its time has come, or for ever."""
+    window = spec.window
+    lasting = spec.ttl is None if window is None else window.kind in _FIXED
+    if not lasting or spec.over_changes or spec.limit != StateLimit():
+        return ()
+    return arguments_of(spec.calls)
+
+
+_FIXED = (WindowKind.TUMBLING, WindowKind.GIVEN)
+
+
 def accumulators(spec: AggregateSpec) -> Accumulators:
-    return Accumulators(spec.calls, weighted=spec.over_changes, ansi=spec.ansi)
+    return Accumulators(
+        spec.calls, weighted=spec.over_changes, ansi=spec.ansi, tallied=tallied(spec)
+    )
 
 
 def group_columns(spec: AggregateSpec) -> tuple[str, ...]:
@@ -35,15 +53,15 @@ def with_hash(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-def plain_zero(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
+def plain_keys(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
     """-0.0 as a key is 0.0."""
     floats = [name for name in keys if frame.schema[name].is_float()]
-    return frame.with_columns(pl.col(name) + 0.0 for name in floats) if floats else frame
+    return frame.with_columns(plain_zero(pl.col(name)) for name in floats) if floats else frame
 
 
 def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """For windows of fixed size, given windows and none. Sessions: see `session.fold`."""
-    frame = plain_zero(with_hash(frame), spec.keys)
+    frame = plain_keys(with_hash(frame), spec.keys)
     folding = accumulators(spec)
     groups = [HASH, *group_columns(spec)]
     if spec.window is None:

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from millstream.kernels.aggregate.arrivals import Arrived
-from millstream.kernels.aggregate.fold import accumulators, group_columns
+from millstream.kernels.aggregate.fold import accumulators, group_columns, tallied
+from millstream.kernels.aggregate.seen import VALUES, Seen
 from millstream.kernels.aggregate.step import COUNTS, Step, Times
 from millstream.kernels.base import Clock, State, StepResult
 from millstream.kernels.specs import AggregateSpec
@@ -33,7 +34,8 @@ class AggregateKernel:
         self.types = dict(types or {})
         self.folding = accumulators(spec)
         self.reach = reach_of(spec)
-        self._keyed = (Keyed(group_columns(spec)),)
+        self._tallied = tallied(spec)
+        self._keyed = (Keyed(group_columns(spec)), *([VALUES] if self._tallied else []))
         self._settings = settings or LogSettings()
 
     def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
@@ -47,6 +49,8 @@ class AggregateKernel:
             return StepResult(counts=dict(tables.counts))
         times = Times(clock.before, after, tables.watermark, self.live_from(after))
         run = self._steps(self.spec, self.folding, self.types, tables, times)
+        if self._tallied:
+            run.seen = Seen(tables, self._tallied, windowed=self.spec.windowed)
         if arrived is not None:
             run.account(arrived)
         run.update(arrived.partials if arrived is not None else None)

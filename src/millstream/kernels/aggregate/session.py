@@ -16,7 +16,7 @@ import polars as pl
 
 from millstream.kernels.accumulators.columns import ROWS
 from millstream.kernels.aggregate.arrivals import Arrived, set_late_apart
-from millstream.kernels.aggregate.fold import accumulators, is_folded, plain_zero, with_hash
+from millstream.kernels.aggregate.fold import accumulators, is_folded, plain_keys, with_hash
 from millstream.kernels.aggregate.kernel import AggregateKernel
 from millstream.kernels.aggregate.session_step import SessionStep
 from millstream.kernels.aggregate.step import Step
@@ -30,7 +30,7 @@ __all__ = ["SessionAggregate", "fold"]
 
 def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """Rows to fragments: `_h`, keys, `_ws` (start), `_t` (end), `_n`, partials."""
-    frame = plain_zero(with_hash(frame), spec.keys)
+    frame = plain_keys(with_hash(frame), spec.keys)
     return _fold_chained(spec, chain_rows(frame, spec.keys, _gap(spec)))
 
 
@@ -68,7 +68,7 @@ class SessionAggregate(AggregateKernel):
             arrived.partials = frame if frame.height else None
             return arrived
         given = list(frame.columns)
-        frame = plain_zero(with_hash(frame), self.spec.keys)
+        frame = plain_keys(with_hash(frame), self.spec.keys)
         chained = chain_rows(frame, self.spec.keys, _gap(self.spec))
         fragments = chained.group_by(CHAIN).agg(_bounds(self.spec))
         late = self._late(fragments, before, tables)

@@ -32,8 +32,8 @@ class SlidingStep(Step):
         if new is not None and self._changes_results:
             stay = self._update_touched(new)
         elif new is not None:
-            held, found = self.look_up(new)
-            fresh, _, now = self.merge(new, held, found)
+            found = self.find(new)
+            fresh, _, now = self.merge(new, found)
             self.groups.remove(found)
             stay = fresh.vstack(now[:, fresh.columns])
         if self.spec.emit is Emit.FINAL:

@@ -13,6 +13,7 @@ from millstream.kernels.accumulators.columns import ROWS, Accumulators
 from millstream.kernels.aggregate.arrivals import Arrived
 from millstream.kernels.aggregate.fold import group_columns
 from millstream.kernels.aggregate.results import Results, only
+from millstream.kernels.aggregate.seen import GROUP, Seen
 from millstream.kernels.base import HASH, TIME, StepResult
 from millstream.kernels.index import Bools
 from millstream.kernels.specs import AggregateSpec
@@ -51,6 +52,7 @@ class Step:
         self.counts = tables.counts
         self.results = Results(spec, folding, types)
         self.result = StepResult()
+        self.seen: Seen | None = None  # where distinct values lie apart from the groups
 
     def account(self, arrived: Arrived) -> None:
         self.counts["input.late"] += arrived.late
@@ -65,30 +67,32 @@ class Step:
         if new is None:
             self.release()
             return
-        held, found = self.look_up(new)
-        fresh, old, now = self.merge(new, held, found)
+        found = self.find(new)
+        if self.seen is not None:
+            new = self.seen.count(new, found, self.times.live_from)
+        fresh, old, now = self.merge(new, found)
         self.groups.remove(found)
         self._emit_touched(fresh, old, now)
         self.release()
         self.keep(fresh)
         self.keep(now)
 
-    def look_up(self, new: pl.DataFrame) -> tuple[pl.DataFrame, Found]:
-        """Held groups of the new partials, and where they are held."""
-        found = self.groups.probe(new, *(() if self.spec.window is None else (0, 0)))
-        return (found.rows(new.columns) if len(found) else new.clear()), found
+    def find(self, new: pl.DataFrame) -> Found:
+        """Held groups of the new partials."""
+        return self.groups.probe(new, *(() if self.spec.window is None else (0, 0)))
 
     def merge(
-        self, new: pl.DataFrame, held: pl.DataFrame, found: Found
+        self, new: pl.DataFrame, found: Found
     ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         """Partials of new groups; of known groups as they were and, row by row, as they are."""
-        if not held.height:
-            return new, held, held
+        if not len(found):
+            return new, new.clear(), new.clear()
+        held = found.rows(new.columns)
         known = np.zeros(new.height, np.bool_)
         known[found.new] = True
         numbers = pl.Series(_PAIR, np.tile(np.arange(held.height), 2))
         pairs = held.vstack(take(new, found.new)).with_columns(numbers)
-        names = [HASH, *group_columns(self.spec)]
+        names = [HASH, *group_columns(self.spec), *([GROUP] if self.seen else [])]
         keep = [*(pl.col(name).first() for name in names), pl.col(TIME).max()]
         now = self.folding.merge(pairs, [_PAIR], keep, in_order=True)
         return take(new, np.flatnonzero(~known)), held, now[:, new.columns]
@@ -111,6 +115,8 @@ class Step:
             if ended is not None:
                 self.results.insert(ended)
         gone = self.groups.due(self.times.live_from)
+        if self.seen is not None:
+            self.seen.expire(self.times.live_from)
         if gone is not None:
             self.counts["input.expired"] += rows_in(gone)
             if final and not self.spec.lateness:

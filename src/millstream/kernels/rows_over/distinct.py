@@ -33,8 +33,6 @@ def count(
     """`parts` numbers the part of each place; rows and held sets lie at the places `at` and
     `held_at`, and the set of a part lies at its first place."""
     values = rows[str(call.argument)]
-    if values.dtype.is_float():
-        values = values + 0.0  # so that -0.0 is 0.0
     seen = pl.DataFrame([values.alias(_VALUE), pl.Series(_PLACE, at)])
     if call.filter is not None:
         seen = seen.filter(rows[call.filter].fill_null(False))

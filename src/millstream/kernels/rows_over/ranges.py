@@ -169,8 +169,7 @@ def _codes(column: pl.Series) -> Ints:
     """A number for each value, the same for equal ones."""
     if column.dtype.is_integer() and not _too_wide(column.dtype):
         return column.fill_null(0).cast(pl.Int64).to_numpy()
-    values = column + 0.0 if column.dtype.is_float() else column  # so that -0.0 is 0.0
-    numbered = pl.DataFrame([values.alias("v")]).with_row_index("i")
+    numbered = pl.DataFrame([column.alias("v")]).with_row_index("i")
     return numbered.select(pl.col("i").first().over("v").cast(pl.Int64))["i"].to_numpy()
 
 

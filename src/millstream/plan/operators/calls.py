@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -147,7 +148,7 @@ class Calls:
             if function == "approx_count_distinct" and node.args.get("accuracy")
             else ()
         )
-        return Call(function, _filtered(argument, where), "", kind, parameters=parameters)
+        return _of_some(Call(function, argument, "", kind, parameters=parameters), where)
 
     def _count(
         self,
@@ -160,11 +161,11 @@ class Calls:
         if function == "count_if":
             condition = self._checked(arguments[0])
             where = condition if where is None else f"({where}) AND ({condition})"
-            return Call("count", _filtered("1", where), "", "BIGINT")
+            return Call("count", None, "", "BIGINT", filter=where)
         if distinct and isinstance(arguments[0], exp.Star):
             raise _refused("count(DISTINCT *) names no columns.", "List them.", place)
         if isinstance(arguments[0], exp.Star | exp.Literal):
-            return Call("count", None if where is None else _filtered("1", where), "", "BIGINT")
+            return Call("count", None, "", "BIGINT", filter=where)
         texts = [self._checked(argument) or "" for argument in arguments]
         if len(texts) > 1:
             # Rows with a NULL among several arguments do not count.
@@ -172,7 +173,7 @@ class Calls:
             where = known if where is None else f"({where}) AND {known}"
             texts = [f"struct({', '.join(texts)})" if distinct else "1"]
         name = "count_distinct" if distinct else "count"
-        return Call(name, _filtered(texts[0], where), "", "BIGINT")
+        return _of_some(Call(name, texts[0], "", "BIGINT"), where)
 
     def _percentiles(self, written: Written, place: Place | None) -> tuple[str, str | None]:
         node = written.node
@@ -190,12 +191,13 @@ class Calls:
         numbers = _numbers(quantile.expressions if several else [quantile], place)
         argument = self._checked(node.this)
         assert argument is not None
-        argument = _filtered(argument, self._checked(written.where))
+        where = self._checked(written.where)
         kind = _type("approx_percentile", self.expressions, node.this)
-        columns = [
-            self._column(Call("approx_percentile", argument, "", kind, parameters=(number,)), place)
+        calls = (
+            Call("approx_percentile", argument, "", kind, parameters=(number,))
             for number in numbers
-        ]
+        )
+        columns = [self._column(_of_some(call, where), place) for call in calls]
         if several:
             return f"array({', '.join(text for text, _ in columns)})", None
         return columns[0]
@@ -223,6 +225,17 @@ def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
     if isinstance(node, exp.Count):
         more = list(node.expressions)
     return [first, *more], False
+
+
+def _of_some(call: Call, where: str | None) -> Call:
+    """The call, of rows that pass a FILTER. An argument that is no column may fail on others."""
+    assert call.argument is not None
+    if where is None or _COLUMN.fullmatch(call.argument):
+        return replace(call, filter=where)
+    return replace(call, argument=_filtered(call.argument, where))
+
+
+_COLUMN = re.compile(r"(`[^`]+`|\w+)(\.(`[^`]+`|\w+))*")
 
 
 def _filtered(text: str, where: str | None) -> str:
