@@ -137,8 +137,8 @@ SELECT count(*) FILTER (WHERE total > 5) AS n, sum(total) FILTER (WHERE customer
 -->   a3 AS g : DOUBLE
 -->   a4 AS m : STRING
 -->   aggregate, tumbling windows of 1h, emit final
--->     call count(CASE WHEN orders.total > 5 THEN 1 END) AS a0 : BIGINT
--->     call sum(CASE WHEN orders.customer_id = 'x' THEN orders.total END) AS a1 : DOUBLE
+-->     call count(*) FILTER (WHERE orders.total > 5) AS a0 : BIGINT
+-->     call sum(orders.total) FILTER (WHERE orders.customer_id = 'x') AS a1 : DOUBLE
 -->     call first(orders.total) FILTER (WHERE orders.total > 1) AS a2 : DOUBLE
 -->     call first(CASE WHEN orders.total > 1 THEN orders.total END) IGNORE NULLS AS a3 : DOUBLE
 -->     call max_by(orders.order_id, CASE WHEN orders.total < 9 THEN orders.total END) AS a4 : STRING
@@ -166,8 +166,8 @@ SELECT count(total) AS n, count(total, customer_id) AS m, count_if(total > 5) AS
 -->   a2 AS c : BIGINT
 -->   aggregate, tumbling windows of 1h, emit final
 -->     call count(orders.total) AS a0 : BIGINT
--->     call count(CASE WHEN orders.total IS NOT NULL AND orders.customer_id IS NOT NULL THEN 1 END) AS a1 : BIGINT
--->     call count(CASE WHEN orders.total > 5 THEN 1 END) AS a2 : BIGINT
+-->     call count(*) FILTER (WHERE orders.total IS NOT NULL AND orders.customer_id IS NOT NULL) AS a1 : BIGINT
+-->     call count(*) FILTER (WHERE orders.total > 5) AS a2 : BIGINT
 -->     input orders, time event_time, used none
 
 -- first, last and any value

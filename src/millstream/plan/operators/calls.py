@@ -171,7 +171,9 @@ class Calls:
             # Rows with a NULL among several arguments do not count.
             known = " AND ".join(f"{text} IS NOT NULL" for text in texts)
             where = known if where is None else f"({where}) AND {known}"
-            texts = [f"struct({', '.join(texts)})" if distinct else "1"]
+            if not distinct:
+                return Call("count", None, "", "BIGINT", filter=where)
+            texts = [f"struct({', '.join(texts)})"]
         name = "count_distinct" if distinct else "count"
         return _of_some(Call(name, texts[0], "", "BIGINT"), where)
 
