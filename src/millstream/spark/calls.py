@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, LongType
 
 from millstream.plan.nodes import Call
 
 COLLECTING = ("collect_list", "collect_set")  # their result holds the argument's values in a list
+_COUNTS = ("count", "count_distinct", "approx_count_distinct")
 SKETCHED = ("approx_count_distinct", "approx_percentile")
 
 
@@ -34,5 +35,7 @@ def call_text(call: Call) -> str:
 
 def result_types(frame: DataFrame, calls: tuple[Call, ...]) -> list[DataType]:
     """The types that Spark gives the calls over this stream."""
+    if all(call.function in _COUNTS for call in calls):
+        return [LongType() for _ in calls]
     asked = [F.expr(call_text(call)).alias(call.name) for call in calls]
     return [field.dataType for field in frame.agg(*asked).schema] if asked else []

@@ -26,14 +26,18 @@ from millstream.temporal import Malformed, OutputMode
 class Query:
     """A compiled pipeline.
 
-    `stream` is what a streaming query must run; `reading` reads a micro-batch of it; `rows` is the
-    pipeline's result alone, for those who write it themselves. `operators` read late rows.
+    `stream` is what a streaming query must run; `reading` reads a micro-batch of it; `operators`
+    read late rows.
     """
 
     stream: DataFrame
     reading: Reading
-    rows: DataFrame
     operators: tuple[Operated, ...] = ()
+
+    @property
+    def rows(self) -> DataFrame:
+        """The pipeline's result alone, for those who write it themselves."""
+        return self.reading.rows(observed(self.stream) if self.operators else self.stream)
 
 
 def compile_pipeline(
@@ -60,7 +64,7 @@ def compile_pipeline(
     made = tuple(each for each in columnar.made if each is not None)
     sound, shown = in_mode(rows, pipeline.mode) if rows.changes else (rows.sound, rows.shown)
     reading = Reading(sound, shown, sided=True)
-    return Query(rows.frame, reading, reading.rows(observed(rows.frame)), made)
+    return Query(rows.frame, reading, made)
 
 
 def in_mode(rows: Flow, mode: OutputMode) -> tuple[Column | None, tuple[Column, ...]]:
@@ -91,7 +95,7 @@ def _native(
 
     rows = flow(root, sources, result).main()
     reading = Reading(None, tuple(F.col(f"`{name}`") for name in rows.columns))
-    return Query(rows, reading, rows)
+    return Query(rows, reading)
 
 
 def _stateless(root: Select, sources: Mapping[str, DataFrame], tables: TableSteps) -> Query:
@@ -102,4 +106,4 @@ def _stateless(root: Select, sources: Mapping[str, DataFrame], tables: TableStep
         sources = {name: refusing_malformed(source, sources[name], *said)}
     rows = flow(root, sources, lambda node: tables.below(node, sources))
     reading = Reading(rows.sound, rows.shown, sided=rows.sided, checked=rows.checked, source=name)
-    return Query(rows.frame, reading, rows.main())
+    return Query(rows.frame, reading)

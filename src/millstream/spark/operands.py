@@ -39,14 +39,18 @@ class Operand:
     def value(self, text: str) -> Column:
         return guarded(self.rows.sound, text)
 
-    def type_of(self, text: str) -> DataType:
-        return self.frame.select(F.expr(text).alias("it")).schema["it"].dataType
+    def types_of(self, texts: list[str]) -> list[DataType]:
+        """Asked for at once: every question makes Spark analyse the whole stream."""
+        if not texts:
+            return []
+        asked = (F.expr(text).alias(f"t{number}") for number, text in enumerate(texts))
+        return [field.dataType for field in self.frame.select(*asked).schema]
 
     def keys(self, texts: list[tuple[str, str]], what: str) -> tuple[Field, ...]:
         """Columns by which rows are told apart, with their names; NULL is a value like others."""
         fields = []
-        for name, text in texts:
-            kind = self.type_of(text)
+        kinds = self.types_of([text for _, text in texts])
+        for (name, text), kind in zip(texts, kinds, strict=True):
             common_type(self.spark, kind, kind, what)
             self.columns.append(comparable(self.value(text), kind, kind).alias(name))
             fields.append(Field(name, name, kind))
@@ -70,13 +74,15 @@ class Operand:
         """What kernels know of the calls, and the columns that they give."""
         specs, fields = [], []
         types = result_types(self.frame, calls)
+        asked = [text for call in calls for text in (call.argument, call.by) if text is not None]
+        known = dict(zip(asked, self.types_of(asked), strict=True))
         for number, (call, kind) in enumerate(zip(calls, types, strict=True)):
             argument = by = filtered = None
             if call.argument is not None:
-                argument = self._argument(f"x{number}", call)
+                argument = self._argument(f"x{number}", call, known[call.argument])
             if call.by is not None:
                 by = f"o{number}"
-                order = self.type_of(call.by)
+                order = known[call.by]
                 common_type(self.spark, order, order, f"The order of {call.function}")
                 self.columns.append(comparable(self.value(call.by), order, order).alias(by))
             if call.filter is not None:
@@ -95,14 +101,13 @@ class Operand:
             fields.append(Field(call.name, call.name, kind))
         return tuple(specs), tuple(fields)
 
-    def _argument(self, name: str, call: Call) -> str:
+    def _argument(self, name: str, call: Call, kind: DataType) -> str:
         """The column of a call's argument; calls of one argument share it."""
         assert call.argument is not None
         wired = call.function not in COLLECTING
         known = self._arguments.setdefault((call.argument, wired), name)
         if known == name:
             value = self.value(call.argument)
-            kind = self.type_of(call.argument)
             self.columns.append((to_wire(value, kind) if wired else value).alias(name))
         return known
 

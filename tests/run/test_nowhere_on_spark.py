@@ -1,0 +1,76 @@
+"""A sink that keeps nothing: Spark writes to it itself, and its reports are the account."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.run.trial import Trial
+
+SOURCES = """
+CREATE SOURCE orders (id BIGINT, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in/orders', 'format' = 'parquet');
+CREATE SOURCE shipments (id BIGINT, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in/shipments', 'format' = 'parquet');
+"""
+SOME = "CREATE SINK out WITH ('connector' = 'noop') AS SELECT id FROM orders WHERE id % 2 = 0;"
+JOIN = """
+CREATE SINK out WITH ('connector' = 'noop') AS
+SELECT o.id FROM orders o JOIN shipments s ON o.id = s.id
+  AND s.at BETWEEN o.at AND o.at + INTERVAL 1 MINUTE EMIT CHANGES;
+"""
+
+
+def add(trial: Trial, source: str, name: str, ids: range) -> None:
+    folder = trial.folder / "in" / source
+    folder.mkdir(parents=True, exist_ok=True)
+    times = pa.array([1_768_471_200 + number for number in ids], pa.timestamp("s", "UTC"))
+    table = pa.table({"id": pa.array(ids, pa.int64()), "at": times.cast(pa.timestamp("us", "UTC"))})
+    pq.write_table(table, folder / f".{name}")
+    (folder / f".{name}").rename(folder / name)
+
+
+def test_rows_that_go_nowhere_are_counted_over_restarts(spark, tmp_path):
+    trial = Trial(spark, tmp_path, SOURCES + SOME)
+    add(trial, "orders", "1.parquet", range(10))
+    run = trial.start()
+    try:
+        assert run.running[0].writer.direct
+        run.process_available()
+        add(trial, "orders", "2.parquet", range(10, 15))
+        run.process_available()
+    finally:
+        run.stop()
+    assert run.running[0].tally.account.rows_out == 8
+    add(trial, "orders", "3.parquet", range(15, 18))
+    account = trial.once()
+    [orders] = account.inputs
+    assert (orders["in"], orders["filtered"], account.rows_out) == (18, 9, 9)
+    assert account.errors == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["columnar", "native"])
+def test_a_join_that_goes_nowhere_says_what_it_held(spark, tmp_path, engine):
+    trial = Trial(spark, tmp_path, f"SET 'engine' = '{engine}';\n{SOURCES}{JOIN}")
+    add(trial, "orders", "1.parquet", range(10))
+    add(trial, "shipments", "1.parquet", range(5, 10))
+    run = trial.start()
+    try:
+        run.process_available()
+        add(trial, "shipments", "2.parquet", range(3))
+        run.process_available()
+    finally:
+        run.stop()
+    account = run.running[0].tally.account
+    assert account.total_in == 18
+    assert account.rows_out == 5  # those that came last are late
+    assert account.errors == []
+
+
+def test_records_that_are_malformed_are_still_set_aside(spark, tmp_path):
+    trial = Trial(spark, tmp_path, (SOURCES + SOME).replace("parquet", "csv"))
+    trial.add("orders", "1.csv", ["id,at", "1,2026-01-15T10:00:00Z", "x,2026-01-15T10:00:00Z"])
+    account = trial.once()
+    assert account.inputs[0]["malformed"] == 1
+    assert len(trial.read("checkpoint/out/dead-letter/orders")) == 1
