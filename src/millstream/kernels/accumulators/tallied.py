@@ -82,7 +82,6 @@ class DistinctCount(Distinct):
     def __init__(self, argument: Argument, call: CallSpec, weighted: bool, ansi: bool) -> None:
         super().__init__(call, weighted, ansi)
         self._argument = argument
-
         self._number = argument.numbers[argument.filters.index(call.filter)]
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:

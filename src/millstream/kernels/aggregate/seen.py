@@ -70,9 +70,7 @@ class Seen:
         time = pl.col(TIME) if self._windowed else pl.lit(BEGIN_OF_TIME).alias(TIME)
         groups = new.with_row_index(_AT)
         frames = []
-        for number, each in enumerate(self._arguments):
-            if each not in arguments:
-                continue
+        for number, each in enumerate(arguments):
             rows = (
                 groups.select(_AT, GROUP, time, each.values, each.bits)
                 .filter(pl.col(each.values).list.len() > 0)
