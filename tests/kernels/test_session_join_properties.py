@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels import strategies
-from tests.kernels.session_join_oracle import Bag, Join, Row, Stepwise, final_rows
-from tests.kernels.test_session_join import (
+from tests.kernels.session_join_host import (
     Hash,
     Host,
     colliding_hash,
@@ -20,6 +19,7 @@ from tests.kernels.test_session_join import (
     own_hash,
     spec_of,
 )
+from tests.kernels.session_join_oracle import Bag, Join, Row, Stepwise, final_rows
 
 from millstream.kernels.joins.session.kernel import SessionJoin
 from millstream.kernels.state.merging import LogSettings

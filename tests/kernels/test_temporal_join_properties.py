@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels import strategies
-from tests.kernels.temporal_oracle import Bag, Join, Row, Stepwise, final_rows
-from tests.kernels.test_temporal_join import (
+from tests.kernels.temporal_join_host import (
     Hash,
     Host,
     colliding_hash,
@@ -20,6 +19,7 @@ from tests.kernels.test_temporal_join import (
     own_hash,
     spec_of,
 )
+from tests.kernels.temporal_oracle import Bag, Join, Row, Stepwise, final_rows
 
 from millstream.kernels.joins.temporal.kernel import TemporalJoin
 from millstream.kernels.state.merging import LogSettings
