@@ -30,6 +30,7 @@ CALLS = (
     CallSpec("count_distinct", "x_c", "x", filter="c"),
     CallSpec("count_distinct", "s_c", "s", filter="c"),
     CallSpec("count_distinct", "p", "p"),  # a list: it has no hash
+    CallSpec("count_distinct", "xs", "xs", filter="b"),  # a struct
     CallSpec("count", "n"),
 )
 SPEC = AggregateSpec(("k",), CALLS, DAY, Emit.CHANGES)
@@ -49,7 +50,8 @@ def frame(rows: list[Row]) -> pl.DataFrame:
     flags = {"b": pl.Boolean, "c": pl.Boolean}
     made = pl.DataFrame(rows, {**kinds, **flags}, orient="row")
     pair = pl.when(pl.col("x").is_not_null()).then(pl.concat_list("x", pl.lit(1)))
-    return made.with_columns(pl.col("k").alias("_h"), pair.alias("p"))
+    both = pl.struct("x", "s").alias("xs")
+    return made.with_columns(pl.col("k").alias("_h"), pair.alias("p"), both)
 
 
 def expected(rows: list[Row], by: Any) -> dict[Any, tuple[int, ...]]:
@@ -63,6 +65,7 @@ def expected(rows: list[Row], by: Any) -> dict[Any, tuple[int, ...]]:
             len({x for _, _, x, _, _, c in own if c} - {None}),
             len({s for _, _, _, s, _, c in own if c} - {None}),
             len({x for _, _, x, *_ in own} - {None}),
+            len({(x, s) for _, _, x, s, b, _ in own if b}),
             len(own),
         )
         for group, own in groups.items()
@@ -100,14 +103,14 @@ def test_values_go_with_their_window() -> None:
     kernel, state = kernel_of(SPEC, {}), MemoryState()
     rows: list[Row] = [(1, 0, 1, "a", True, True), (1, 1, 2, "b", True, True)]
     held = kernel.step(state, {0: frame(rows)}, Clock(BEGIN_OF_TIME, 5))
-    assert held.counts["state_rows"] == 1 + 4  # a group, two values of x and two of s
+    assert held.counts["state_rows"] == 1 + 6  # a group, two values of x, of s and of both
     gone = kernel.step(state, {}, Clock(5, END_OF_TIME))
     assert gone.counts["state_rows"] == 0
 
 
 def test_known_values_are_not_written_again() -> None:
     kernel, state = kernel_of(SPEC, {}), MemoryState()
-    rows: list[Row] = [(1, 0, number, "a", False, False) for number in range(50)]
+    rows: list[Row] = [(1, 0, number, "a", False, False) for number in range(50)]  # of x
     clock = Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
     for _ in range(5):
         counts = kernel.step(state, {0: frame(rows)}, clock).counts

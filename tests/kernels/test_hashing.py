@@ -45,6 +45,9 @@ def test_different_numbers_have_different_hashes(numbers: list[int]) -> None:
         (pl.Series([Decimal("1.10"), Decimal("1.1"), Decimal("1.2")]), 2),
         (pl.Series([b"", b"\0", b"\0\0"]), 3),
         (pl.Series(["", "a", "aa", "ab", "ba"]), 5),
+        (pl.Series([{"a": 1, "b": "x"}, {"a": 1, "b": "x"}, {"a": None, "b": "x"}]), 2),
+        (pl.Series([{"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 0, "b": 1}]), 3),
+        (pl.Series([{"a": 0.0}, {"a": -0.0}]), 1),
     ],
 )
 def test_what_is_equal_in_spark_has_one_hash(values: pl.Series, number: int) -> None:
@@ -57,8 +60,8 @@ def test_hashes_are_the_same_for_ever() -> None:
     assert int(hashes(pl.Series(["ab"]))[0]) == 17154135737692234531
 
 
-def test_nested_values_have_none() -> None:
-    kinds: list[Any] = [pl.List(pl.Int64), pl.Struct({"a": pl.Int64})]
+def test_lists_have_none() -> None:
+    kinds: list[Any] = [pl.List(pl.Int64), pl.Struct({"a": pl.List(pl.Int64)})]
     assert not any(map(can_hash, kinds))
 
 

@@ -52,10 +52,11 @@ WITH ('connector' = 'file', 'path' = '*s', 'format' = 'json', 'max.files.per.bat
 CREATE STREAM shipped AS SELECT DISTINCT ON (id) id, carrier, t FROM shipments
   WITH ('state.ttl' = '1h');
 CREATE STREAM counted AS SELECT id % 7 AS k, _window_start AS since, _window_end AS until,
-  COUNT(*) AS n, SUM(id) AS ids, MAX(t) AS last FROM shipped
+  COUNT(*) AS n, SUM(id) AS ids, MAX(t) AS last, COUNT(DISTINCT id % 50) AS ones FROM shipped
   WINDOW TUMBLING(INTERVAL 5 SECONDS) GROUP BY id % 7 EMIT FINAL;
 CREATE SINK joined WITH ('connector' = 'file', 'path' = '${out}', 'format' = 'json') AS
-SELECT k, COUNT(*) AS windows, SUM(n) AS n, SUM(ids) AS ids FROM counted GROUP BY k EMIT CHANGES
+SELECT k, COUNT(*) AS windows, SUM(n) AS n, SUM(ids) AS ids, SUM(ones) AS ones
+FROM counted GROUP BY k EMIT CHANGES
   WITH ('state.ttl' = 'forever', 'output.mode' = 'retract');
 """
 

@@ -21,12 +21,17 @@ def plain_zero(value: pl.Expr) -> pl.Expr:
 
 
 def can_hash(kind: Any) -> bool:
+    """Not lists; structs, if they hold none."""
+    if isinstance(kind, pl.Struct):
+        return all(can_hash(field.dtype) for field in kind.fields)
     return not kind.is_nested()
 
 
 def hashes(values: pl.Series) -> Hashes:
     """Of values without NULLs."""
     kind = values.dtype
+    if isinstance(kind, pl.Struct):
+        return _of_fields(values, [field.name for field in kind.fields])
     if kind in {pl.String, pl.Binary}:
         return mixed(_of_bytes(values.cast(pl.Binary)))
     if kind.is_decimal():
@@ -43,6 +48,16 @@ def mixed(numbers: Hashes) -> Hashes:
     made = (made ^ (made >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     made = (made ^ (made >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return made ^ (made >> np.uint64(31))
+
+
+def _of_fields(values: pl.Series, names: list[str]) -> Hashes:
+    made = np.zeros(values.len(), np.uint64)
+    for name in names:
+        field = values.struct.field(name)
+        own = np.zeros(values.len(), np.uint64)
+        own[field.is_not_null().to_numpy()] = hashes(field.drop_nulls())
+        made = mixed(made) ^ own
+    return mixed(made)
 
 
 def _of_bytes(values: pl.Series) -> Hashes:
