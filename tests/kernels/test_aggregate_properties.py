@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 from decimal import Decimal
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.kernels.aggregate_oracle import (
     Out,
@@ -229,6 +229,10 @@ def test_however_rows_arrive_in_time_the_same_table_stands_at_the_end(
     data: st.DataObject, settings: LogSettings, trouble: random.Random | None, colliding: bool
 ) -> None:
     spec = replace(data.draw(specs()), ttl=None)
+    # A session all of whose rows are taken back is forgotten, in one batch only once it has grown:
+    # plans have no sessions over rows that change.
+    session = spec.window is not None and spec.window.kind is WindowKind.SESSION
+    assume(not (session and spec.over_changes))
     arrived = data.draw(batches(spec))
     everything = [row for batch in arrived for row in batch]
     run = host_of(spec, settings, 100, colliding, trouble)
