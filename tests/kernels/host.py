@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
+from tests.kernels.join_host import Hash, JoinHost
 from tests.kernels.oracle import Bag, Row
 
-from millstream.kernels.base import Clock, StepResult
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state import rows as cache
-from millstream.kernels.state.memory import MemoryState
-from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+from millstream.kernels.base import StepResult
+from millstream.kernels.joins.interval import IntervalJoinSpec
 
 LEFT_COLUMNS, RIGHT_COLUMNS = ("l_id",), ("r_id",)
 KEYS = (("l_k1", "l_k2"), ("r_k1", "r_k2"))
-Hash = Callable[[Row], int]
-
-
-def own_hash(row: Row) -> int:
-    return hash(row.key)
-
-
-def integer_key(row: Row) -> int:
-    return cast("int", row.key[1])
-
-
-def colliding_hash(row: Row) -> int:
-    return len(str(row.key)) % 2
 
 
 def frame_of(rows: Sequence[Row], side: int, hashing: Hash) -> pl.DataFrame:
@@ -56,53 +39,12 @@ def frame_of(rows: Sequence[Row], side: int, hashing: Hash) -> pl.DataFrame:
     )
 
 
-@dataclass
-class Host:
-    """Watermark: the least over the sides of the greatest time seen less the side's delay."""
+class Host(JoinHost):
+    def frame(self, rows: Sequence[Any], side: int) -> pl.DataFrame:
+        return frame_of(rows, side, self.hashing)
 
-    join: IntervalJoin
-    delays: tuple[int, int] = (0, 0)
-    hashing: Hash = own_hash
-    trouble: random.Random | None = None  # decides when caches are lost and batches are retried
-    state: MemoryState = field(default_factory=MemoryState)
-    tops: list[int] = field(default_factory=lambda: [BEGIN_OF_TIME, BEGIN_OF_TIME])
-    clock: Clock = field(default_factory=lambda: Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
-    last: StepResult = field(default_factory=StepResult)
-
-    def feed(self, lefts: Sequence[Row], rights: Sequence[Row], end: bool = False) -> Bag:
-        inputs = {}
-        for side, rows in enumerate((lefts, rights)):
-            self.tops[side] = max([self.tops[side], *(row.t for row in rows)])
-            if rows or self._sometimes():  # an empty frame and none must mean the same
-                inputs[side] = frame_of(rows, side, self.hashing)
-        marks = [
-            BEGIN_OF_TIME if top == BEGIN_OF_TIME else top - delay
-            for top, delay in zip(self.tops, self.delays, strict=True)
-        ]
-        after = END_OF_TIME if end else max(self.clock.after, min(marks))
-        self.clock = Clock(self.clock.after, after)
-        if self._sometimes():
-            self._failed_attempt(inputs)
-        if self._sometimes():
-            cache.forget_all()
-        self.last = self.join.step(self.state, inputs, self.clock)
-        check_account(self.last)
-        return bag(self.last, self.join.spec)
-
-    def finish(self) -> Bag:
-        return self.feed([], [], end=True)
-
-    def _failed_attempt(self, inputs: dict[int, pl.DataFrame]) -> None:
-        """The batch was run, perhaps in part and with other rows, and its writes were not kept."""
-        assert self.trouble
-        other = {
-            side: frame.sample(fraction=self.trouble.random(), seed=self.trouble.randrange(99))
-            for side, frame in inputs.items()
-        }
-        self.join.step(self.state.copy(), other, self.clock)
-
-    def _sometimes(self) -> bool:
-        return self.trouble is not None and self.trouble.random() < 0.3
+    def told(self, result: StepResult) -> Bag:
+        return bag(result, self.join.spec)
 
 
 def bag(result: StepResult, spec: IntervalJoinSpec) -> Bag:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels import host, strategies
 from tests.kernels.host import Host, frame_of
+from tests.kernels.join_host import Hash, colliding_hash, integer_key, own_hash
 from tests.kernels.oracle import Bag, Join, Row, Stepwise, final_rows
 from tests.kernels.strategies import Arrival
 
@@ -20,7 +21,7 @@ from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
 
 SIDES = st.tuples(strategies.rows(), strategies.rows())
 TROUBLE = st.one_of(st.none(), st.randoms(use_true_random=False))
-HASHES = st.sampled_from([host.own_hash, host.colliding_hash])
+HASHES = st.sampled_from([own_hash, colliding_hash])
 RETENTION = st.sampled_from([None, 0, 9, 40])
 
 
@@ -37,7 +38,7 @@ def spec_of(join: Join, across: Predicate | None = None, **more: object) -> Inte
 )  # fmt: skip
 def test_however_rows_arrive_in_time_the_same_rows_come_out(
     how: JoinType, bounds: tuple[int, int], sides: tuple[list[Row], list[Row]], data: st.DataObject,
-    settings: LogSettings, trouble: random.Random | None, hashing: host.Hash, retention: int | None,
+    settings: LogSettings, trouble: random.Random | None, hashing: Hash, retention: int | None,
 ) -> None:  # fmt: skip
     join = Join(how, *bounds, retention=retention)
     arrival = data.draw(strategies.in_time(sides))
@@ -90,7 +91,7 @@ def check_late_rows(rows: list[Row], side: int, run: Host) -> None:
 )  # fmt: skip
 def test_every_batch_lets_out_exactly_what_is_due(
     how: JoinType, bounds: tuple[int, int], sides: tuple[list[Row], list[Row]], data: st.DataObject,
-    settings: LogSettings, trouble: random.Random | None, hashing: host.Hash, retention: int | None,
+    settings: LogSettings, trouble: random.Random | None, hashing: Hash, retention: int | None,
 ) -> None:  # fmt: skip
     join = Join(how, *bounds, retention=retention)
     arrival = data.draw(st.one_of(strategies.any_order(sides), strategies.in_time(sides)))
@@ -102,7 +103,7 @@ def test_every_batch_lets_out_exactly_what_is_due(
 @given(strategies.hows, strategies.bounds, SIDES, st.data(), strategies.predicates, TROUBLE, HASHES)
 def test_a_predicate_across_the_sides_decides_matching_in_three_valued_logic(
     how: JoinType, bounds: tuple[int, int], sides: tuple[list[Row], list[Row]], data: st.DataObject,
-    across: Predicate, trouble: random.Random | None, hashing: host.Hash,
+    across: Predicate, trouble: random.Random | None, hashing: Hash,
 ) -> None:  # fmt: skip
     join = Join(
         how, *bounds, across=lambda left, right: strategies.holds(across, left, right) is True
@@ -124,7 +125,7 @@ def test_an_integer_key_may_stand_for_its_own_hash(
         how, *bounds, ("l_k2",), ("r_k2",), ("l_k2", "l_id"), ("r_id",), key_is_hash=True
     )
     kernel = IntervalJoin(spec, settings=settings)
-    run = Host(kernel, arrival.delays, host.integer_key, trouble)
+    run = Host(kernel, arrival.delays, integer_key, trouble)
     run_stepwise(join, arrival, run)
 
 

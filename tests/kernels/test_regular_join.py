@@ -9,17 +9,8 @@ from typing import cast
 
 import polars as pl
 import pytest
-from tests.kernels.regular_join_host import (
-    BOTH,
-    B,
-    Host,
-    host_of,
-    integer_key,
-    minus,
-    plus,
-    rows_of,
-    spec_of,
-)
+from tests.kernels.join_host import integer_key
+from tests.kernels.regular_join_host import BOTH, B, Host, host_of, minus, plus, rows_of, spec_of
 from tests.kernels.regular_join_oracle import Join
 
 from millstream.errors import StateError

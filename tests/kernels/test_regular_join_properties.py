@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels import oracle, strategies
-from tests.kernels.regular_join_host import (
-    Hash,
-    Host,
-    colliding_hash,
-    frame_of,
-    integer_key,
-    own_hash,
-    spec_of,
-)
+from tests.kernels.join_host import Hash, colliding_hash, integer_key, own_hash
+from tests.kernels.regular_join_host import Host, frame_of, spec_of
 from tests.kernels.regular_join_oracle import (
     Change,
     Join,

@@ -7,17 +7,8 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from tests.kernels.session_join_host import (
-    EITHER,
-    NO_KEY,
-    A,
-    B,
-    Host,
-    at,
-    frame_of,
-    host_of,
-    own_hash,
-)
+from tests.kernels.join_host import own_hash
+from tests.kernels.session_join_host import EITHER, NO_KEY, A, B, Host, at, frame_of, host_of
 from tests.kernels.session_join_oracle import Row
 
 from millstream.errors import StateError

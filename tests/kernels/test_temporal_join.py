@@ -7,17 +7,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.kernels.temporal_join_host import (
-    A,
-    B,
-    Host,
-    frame_of,
-    host_of,
-    integer_key,
-    own_hash,
-    spec_of,
-    versions,
-)
+from tests.kernels.join_host import integer_key, own_hash
+from tests.kernels.temporal_join_host import A, B, Host, frame_of, host_of, spec_of, versions
 from tests.kernels.temporal_oracle import Join, Row
 
 from millstream.errors import StateError

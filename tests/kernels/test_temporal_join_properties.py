@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels import strategies
-from tests.kernels.temporal_join_host import (
-    Hash,
-    Host,
-    colliding_hash,
-    frame_of,
-    integer_key,
-    own_hash,
-    spec_of,
-)
+from tests.kernels.join_host import Hash, colliding_hash, integer_key, own_hash
+from tests.kernels.temporal_join_host import Host, frame_of, spec_of
 from tests.kernels.temporal_oracle import Bag, Join, Row, Stepwise, final_rows
 
 from millstream.kernels.joins.temporal.kernel import TemporalJoin
