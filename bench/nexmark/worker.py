@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from bench.nexmark.raw_spark import FORMS, Form, Streams
 from bench.nexmark.suite import QUERIES, job_of
 from bench.nexmark.write import read
-from bench.worker import SESSION, PeakMemory, progress, size, spark_state_rows
+from bench.worker import SESSION, PeakMemory, counted, progress, size, spark_state_rows
 from millstream.plan.walk import operators_of
 from millstream.run.job import JobRun
 from millstream.spark.session import ROCKSDB, local_session, warm
@@ -50,7 +50,7 @@ def run(task: Task) -> dict[str, Any]:
         **extra,
     }
     spark.stop()
-    return _read_once(made, task)
+    return counted(made, _events(task))
 
 
 def _plain_session(task: Task) -> SparkSession:
@@ -117,12 +117,10 @@ def _keeping(form: Form, kept: list[Any]) -> Any:
     return write
 
 
-def _read_once(made: dict[str, Any], task: Task) -> dict[str, Any]:
-    """A plan that names a stream twice reads its files twice; here every event counts once."""
-    data = read(Path(task.folder))
-    rows = sum(data.counts()[kind] for kind in QUERIES[task.query].reads)
-    share = rows / made["rows"]
-    return made | {"rows": rows, "batch_rows": [round(each * share) for each in made["batch_rows"]]}
+def _events(task: Task) -> int:
+    """Every event once, also of a stream that a plan reads twice."""
+    counts = read(Path(task.folder)).counts()
+    return sum(counts[kind] for kind in QUERIES[task.query].reads)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ def _files(spark: SparkSession, source: Source, base: Path) -> DataFrame:
         )
     if limit := source.option("max.files.per.batch"):
         reader = reader.option("maxFilesPerTrigger", limit)
+    if source.option("reader", "auto") == "spark":
+        reader = reader.option("reader", "spark")  # which no packer knows how to obey
     _must_exist(source, path)
     rows = reader.schema(schema).load(path)
     return _read_whole(rows, source) if form in TEXT_FORMATS else rows

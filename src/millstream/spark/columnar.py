@@ -29,6 +29,7 @@ from millstream.plan.nodes import (
 from millstream.plan.walk import inputs_of
 from millstream.spark import operations
 from millstream.spark.control import control_packets
+from millstream.spark.files import FileStreams
 from millstream.spark.groups import labels
 from millstream.spark.host import INPUTS, PORTS, KernelHost, Stage
 from millstream.spark.inputs import host_input
@@ -40,6 +41,7 @@ from millstream.spark.joins.temporal import temporal_operation
 from millstream.spark.operated import Operated
 from millstream.spark.operation import Operation
 from millstream.spark.packets import PACKET, Packing, packer
+from millstream.spark.sent import Ready
 from millstream.spark.stateless import Flow, flow, source_of, spark_errors
 from millstream.spark.tables.join import TableSteps
 
@@ -57,6 +59,10 @@ class Columnar:
     made: list[Operated | None] = field(default_factory=list)  # by number
     _hosted: dict[int, _Hosted] = field(default_factory=dict)  # by number
     _carrying: list[Operator] = field(default_factory=list)  # whose results are joined by their key
+    _files: FileStreams = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._files = FileStreams(self.spark)
 
     def operate(self, node: Operator) -> Operated:
         number = len(self.made)
@@ -101,7 +107,7 @@ class Columnar:
         return made
 
     def flow(self, node: Source | Select) -> Flow:
-        return flow(node, self.sources, self._result)
+        return flow(node, self.sources, self._result, self._files.of)
 
     def _result(self, node: Operator | TableJoin) -> Flow:
         if isinstance(node, TableJoin):
@@ -123,8 +129,8 @@ class Columnar:
 
     def _host(self, hosted: _Hosted) -> DataFrame:
         stream: DataFrame | None = None
-        for frame, packing in hosted.inputs:
-            packets = frame.mapInArrow(packer(packing), PACKET)
+        for ready, packing in hosted.inputs:
+            packets = ready.frame.mapInArrow(packer(packing), PACKET)
             stream = packets if stream is None else stream.unionByName(packets)
         assert stream is not None
         read = [each for stage in hosted.stages for each in stage.inputs]
@@ -147,7 +153,7 @@ class _Hosted:
 
     operation: Operation
     stages: tuple[Stage, ...]
-    inputs: tuple[tuple[DataFrame, Packing], ...]
+    inputs: tuple[tuple[Ready, Packing], ...]
 
 
 def _after(
@@ -161,8 +167,8 @@ def _after(
     fed = last.feeding(shared.number, renamed(node, shared, sides, earlier))
     place = len(below.stages)
     others = tuple(
-        (frame, replace(packing, source=place * INPUTS + packing.source))
-        for frame, packing in own.inputs
+        (ready, replace(packing, source=place * INPUTS + packing.source))
+        for ready, packing in own.inputs
         if packing.source != shared.number
     )
     return _Hosted(own.operation, (*first, fed, *own.stages), (*below.inputs, *others))

@@ -14,6 +14,7 @@ if __name__ == "__main__":
     import pandas as pd  # noqa: F401
     import polars as pl  # noqa: F401
     import pyarrow as pa  # noqa: F401
+    import pyarrow.parquet as pq  # noqa: F401
     import pyspark.daemon
     import pyspark.sql.pandas.serializers
     import pyspark.sql.streaming.proto.StateMessage_pb2

@@ -10,10 +10,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
+
+from millstream.spark.hashes import murmur3_int
 
 SPREAD = 2**7 * 3 * 5 * 7
-_SPARK_SEED = 42
 _CANDIDATES = 1 << 20
 
 
@@ -33,22 +33,3 @@ def labels(groups: int) -> tuple[int, ...]:
                     break
         start += _CANDIDATES
     return tuple(found[group] for group in range(groups))
-
-
-def murmur3_int(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """Spark's `hash(int)`: Murmur3 x86 32-bit of the four bytes, seed 42."""
-    with np.errstate(over="ignore"):
-        k = values.astype(np.uint32) * np.uint32(0xCC9E2D51)
-        k = _rotate(k, 15) * np.uint32(0x1B873593)
-        h = _rotate(np.uint32(_SPARK_SEED) ^ k, 13) * np.uint32(5) + np.uint32(0xE6546B64)
-        h ^= np.uint32(4)
-        h ^= h >> np.uint32(16)
-        h *= np.uint32(0x85EBCA6B)
-        h ^= h >> np.uint32(13)
-        h *= np.uint32(0xC2B2AE35)
-        h ^= h >> np.uint32(16)
-    return h.view(np.int32)
-
-
-def _rotate(value: npt.NDArray[np.uint32], bits: int) -> npt.NDArray[np.uint32]:
-    return (value << np.uint32(bits)) | (value >> np.uint32(32 - bits))

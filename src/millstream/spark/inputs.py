@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, DataType
+from pyspark.sql.types import BooleanType, DataType, MapType, TimestampType
 
-from millstream.kernels.base import OP
+from millstream.kernels.base import OP, TIME
 from millstream.plan.nodes import Input
 from millstream.spark.clock import HostInput
 from millstream.spark.groups import labels
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, NOW, PORT, PROGRESS, Packing
+from millstream.spark.sent import Made, Ready, Sent
 from millstream.spark.stateless import Flow, source_of
 from millstream.spark.wire import from_wire, held, to_wire
 
@@ -32,9 +33,23 @@ class Field:
         return from_wire(self.wire, self.type).alias(self.name)
 
 
-def time_of(side: Input) -> Column:
+def time_column(side: Input) -> Column:
     """The time that counts: the row's own, or that of the batch that read it."""
     return F.current_timestamp() if side.time is None else F.col(f"`{side.time}`")
+
+
+def time_of(side: Input, sent: Sent) -> Made:
+    if side.time is None:
+        return Made(TIME, F.unix_micros(time_column(side)), constant=True)
+    return micros_of(sent, TIME, f"`{side.time}`", time_column(side))
+
+
+def micros_of(sent: Sent, name: str, text: str, value: Column) -> Made:
+    """A time, in microseconds."""
+    plain = sent.plain(text)
+    if plain is None or not isinstance(sent.types[plain], TimestampType):
+        return Made(name, F.unix_micros(value))
+    return Made(name, F.unix_micros(value), plain, wide=True)
 
 
 def fields_of(side: Input, rows: Flow, letter: str) -> tuple[Field, ...]:
@@ -47,13 +62,15 @@ def fields_of(side: Input, rows: Flow, letter: str) -> tuple[Field, ...]:
     return fields or (Field(f"{letter}0", NOTHING, BooleanType()),)
 
 
-def wired_as(field: Field) -> Column:
+def wired_as(field: Field) -> Made:
     if field.name == NOTHING:
-        return F.lit(None).cast(field.type).alias(field.wire)
-    return to_wire(F.col(f"`{field.name}`"), field.type).alias(field.wire)
+        return Made(field.wire, F.lit(None).cast(field.type), constant=True)
+    value = to_wire(F.col(f"`{field.name}`"), field.type)
+    plain = None if isinstance(field.type, MapType) else field.name
+    return Made(field.wire, value, plain, wide=isinstance(field.type, TimestampType))
 
 
-def beside(side: Input, rows: Flow, clocked: bool) -> list[Column]:
+def beside(side: Input, rows: Flow, clocked: bool, sent: Sent) -> list[Column]:
     """The columns that a packer reads and, but for OP, does not pack."""
     names = [KEEP] if rows.filtered else []
     names += [BAD] if rows.checked else []
@@ -61,7 +78,8 @@ def beside(side: Input, rows: Flow, clocked: bool) -> list[Column]:
     names += [OP] if rows.changes else []
     made = [F.unix_micros(F.current_timestamp()).alias(NOW)] if clocked else []
     if moves_apart(side, rows):
-        made.append(F.unix_micros(F.col(f"`{side.progress}`")).alias(PROGRESS))
+        moved = F.col(f"`{side.progress}`")
+        sent.made.append(micros_of(sent, PROGRESS, f"`{side.progress}`", moved))
     return [*(F.col(name) for name in names), *made]
 
 
@@ -71,7 +89,9 @@ def moves_apart(side: Input, rows: Flow) -> bool:
     return side.progress is not None and rows.upstream is None
 
 
-def packing_of(number: int, side: Input, rows: Flow, groups: int, clocked: bool) -> Packing:
+def packing_of(
+    number: int, side: Input, rows: Flow, groups: int, clocked: bool, ready: Ready
+) -> Packing:
     source = source_of(side.node)
     policies = (source.missing_time, source.malformed) if source else ()
     return Packing(
@@ -86,6 +106,8 @@ def packing_of(number: int, side: Input, rows: Flow, groups: int, clocked: bool)
         rows.upstream,
         rows.sided,
         1,
+        ready.form,
+        ready.scan,
         None,
         *policies,
     )

@@ -9,16 +9,24 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, MapType, TimestampType
 
-from millstream.kernels.base import HASH, TIME
 from millstream.kernels.specs import GIVEN_END, GIVEN_START, CallSpec
 from millstream.plan.nodes import Call, Input
 from millstream.spark.calls import COLLECTING, result_types
-from millstream.spark.inputs import Field, beside, fields_of, packing_of, time_of, wired_as
+from millstream.spark.inputs import (
+    Field,
+    beside,
+    fields_of,
+    micros_of,
+    packing_of,
+    time_of,
+    wired_as,
+)
 from millstream.spark.packets import Packing
+from millstream.spark.sent import Made, Ready, Sent
 from millstream.spark.stateless import Flow, guarded
-from millstream.spark.wire import common_type, comparable, to_wire
+from millstream.spark.wire import common_type, comparable, compared_as_it_is, to_wire
 
 
 @dataclass(slots=True)
@@ -28,9 +36,12 @@ class Operand:
     spark: SparkSession
     side: Input
     rows: Flow
-    columns: list[Column] = field(default_factory=list)
+    sent: Sent = field(init=False)
     _arguments: dict[tuple[str, bool], str] = field(default_factory=dict)  # by text and form
     _filters: dict[str, str] = field(default_factory=dict)  # by text
+
+    def __post_init__(self) -> None:
+        self.sent = Sent(self.rows, self.side.alias)
 
     @property
     def frame(self) -> DataFrame:
@@ -52,13 +63,18 @@ class Operand:
         kinds = self.types_of([text for _, text in texts])
         for (name, text), kind in zip(texts, kinds, strict=True):
             common_type(self.spark, kind, kind, what)
-            self.columns.append(comparable(self.value(text), kind, kind).alias(name))
+            self._compared(name, text, kind)
             fields.append(Field(name, name, kind))
         return tuple(fields)
 
+    def _compared(self, name: str, text: str, kind: DataType) -> None:
+        value = comparable(self.value(text), kind, kind)
+        plain = self.sent.plain(text) if compared_as_it_is(kind) else None
+        self.sent.made.append(Made(name, value, plain, wide=isinstance(kind, TimestampType)))
+
     def micros(self, name: str, text: str) -> str:
         """A time, in microseconds."""
-        self.columns.append(F.unix_micros(self.value(text)).alias(name))
+        self.sent.made.append(micros_of(self.sent, name, text, self.value(text)))
         return name
 
     def given_window(self, texts: tuple[str, str]) -> None:
@@ -67,7 +83,7 @@ class Operand:
 
     def held(self, letter: str = "c") -> tuple[Field, ...]:
         fields = fields_of(self.side, self.rows, letter)
-        self.columns += map(wired_as, fields)
+        self.sent.made += map(wired_as, fields)
         return fields
 
     def calls(self, calls: tuple[Call, ...]) -> tuple[tuple[CallSpec, ...], tuple[Field, ...]]:
@@ -84,7 +100,7 @@ class Operand:
                 by = f"o{number}"
                 order = known[call.by]
                 common_type(self.spark, order, order, f"The order of {call.function}")
-                self.columns.append(comparable(self.value(call.by), order, order).alias(by))
+                self._compared(by, call.by, order)
             if call.filter is not None:
                 filtered = self._filter(f"f{number}", call.filter)
             specs.append(
@@ -108,26 +124,22 @@ class Operand:
         known = self._arguments.setdefault((call.argument, wired), name)
         if known == name:
             value = self.value(call.argument)
-            self.columns.append((to_wire(value, kind) if wired else value).alias(name))
+            plain = None if isinstance(kind, MapType) else self.sent.plain(call.argument)
+            wide = wired and isinstance(kind, TimestampType)
+            self.sent.made.append(Made(name, to_wire(value, kind) if wired else value, plain, wide))
         return known
 
     def _filter(self, name: str, text: str) -> str:
         """The column of a condition; calls of one condition share it."""
         known = self._filters.setdefault(text, name)
         if known == name:
-            passed = F.coalesce(self.value(text), F.lit(False))
-            self.columns.append(passed.alias(name))
+            self.sent.made.append(Made(name, F.coalesce(self.value(text), F.lit(False))))
         return known
 
     def packed(
         self, keys: tuple[str, ...], number: int, groups: int, clocked: bool
-    ) -> tuple[DataFrame, Packing]:
-        """The frame to pack, with the hash of the columns named `keys`, and how to pack it."""
-        frame = self.frame.select(
-            F.unix_micros(time_of(self.side)).alias(TIME),
-            *self.columns,
-            *beside(self.side, self.rows, clocked),
-        )
-        hashed = F.xxhash64(*keys) if keys else F.lit(0).cast("bigint")
-        frame = frame.select(hashed.alias(HASH), "*")
-        return frame, packing_of(number, self.side, self.rows, groups, clocked)
+    ) -> tuple[Ready, Packing]:
+        """What to pack, with the hash of the columns named `keys`, and how to pack it."""
+        self.sent.made.insert(0, time_of(self.side, self.sent))
+        ready = self.sent.ready(beside(self.side, self.rows, clocked, self.sent), hashed=keys)
+        return ready, packing_of(number, self.side, self.rows, groups, clocked, ready)

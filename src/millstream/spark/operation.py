@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import polars as pl
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
@@ -24,6 +24,7 @@ from millstream.spark.inputs import Field
 from millstream.spark.joins.sides import Sides
 from millstream.spark.operated import LateInput
 from millstream.spark.packets import Packing
+from millstream.spark.sent import Ready
 from millstream.temporal import StateLimit
 
 
@@ -33,7 +34,7 @@ class Operation:
     what the state that is kept depends on."""
 
     kernel: Kernel
-    inputs: tuple[tuple[DataFrame, Packing], ...]
+    inputs: tuple[tuple[Ready, Packing], ...]
     schema: StructType
     shown: tuple[Column, ...]
     signature: Mapping[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import IntegerType, TimestampType
 
 from millstream.kernels.aggregate.fold import tallied
@@ -35,6 +35,7 @@ from millstream.spark.operands import Operand
 from millstream.spark.operated import LateInput
 from millstream.spark.operation import Operation, polars_types, shared, wire_schema
 from millstream.spark.packets import Packing
+from millstream.spark.sent import Ready
 from millstream.spark.stateless import Flow
 from millstream.temporal import LateAction, format_span
 
@@ -64,7 +65,7 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int, clocked: bool) ->
     keeps = node.late.action is LateAction.SIDE_OUTPUT
     late = operand.held() if keeps else ()
     names = tuple(each.wire for each in keys)
-    frame, packing = operand.packed(names, 0, groups, clocked)
+    ready, packing = operand.packed(names, 0, groups, clocked)
     spec = AggregateSpec(
         keys=names,
         calls=calls,
@@ -91,11 +92,11 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int, clocked: bool) ->
         "ttl": "none" if node.ttl is None else format_span(node.ttl),
         **{f"column {number}": text for number, text in enumerate(map(str, calls))},
         **({"distinct values": "apart"} if tallied(spec) else {}),
-        **_types("of", frame, names),
+        **_types("of", ready, names),
     }
     return Operation(
         kernel,
-        ((frame, packing),),
+        ((ready, packing),),
         schema,
         tuple(each.shown for each in fields),
         signature,
@@ -112,17 +113,17 @@ def _deduplicate(operand: Operand, node: Deduplicate, groups: int, clocked: bool
     fields = operand.held()
     names = tuple(each.wire for each in keys)
     columns = tuple(each.wire for each in fields)
-    frame, packing = operand.packed(names, 0, groups, clocked)
+    ready, packing = operand.packed(names, 0, groups, clocked)
     spec = DeduplicateSpec(names, columns, node.within, node.late, shared(node.limit, groups))
     schema = wire_schema(fields)
     signature = {
         "distinct": ", ".join(node.keys),
         "within": "for ever" if node.within is None else format_span(node.within),
-        **_types("key", frame, names),
+        **_types("key", ready, names),
     }
     return Operation(
         DeduplicateKernel(spec, polars_types(schema)),
-        ((frame, packing),),
+        ((ready, packing),),
         schema,
         _shown(fields),
         signature,
@@ -137,7 +138,7 @@ def _top_n(operand: Operand, node: TopN, groups: int, clocked: bool) -> Operatio
     due = None if node.due is None else operand.micros("_due", node.due)
     names = tuple(each.wire for each in keys)
     columns = tuple(each.wire for each in fields)
-    frame, packing = operand.packed(names, 0, groups, clocked)
+    ready, packing = operand.packed(names, 0, groups, clocked)
     spec = TopNSpec(
         partition=names,
         order=tuple(
@@ -164,11 +165,11 @@ def _top_n(operand: Operand, node: TopN, groups: int, clocked: bool) -> Operatio
         "order": ", ".join(map(str, node.order)),
         "emit": str(node.emit),
         "ttl": "none" if node.ttl is None else format_span(node.ttl),
-        **_types("column", frame, (*names, *columns)),
+        **_types("column", ready, (*names, *columns)),
     }
     return Operation(
         TopNKernel(spec, polars_types(schema)),
-        ((frame, packing),),
+        ((ready, packing),),
         schema,
         (*_shown(fields), *(each.shown for each in rank)),
         signature,
@@ -183,7 +184,7 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int, clocked: bool) -> 
     calls, results = operand.calls(node.calls)
     names = tuple(each.wire for each in keys)
     columns = tuple(each.wire for each in fields)
-    frame, packing = operand.packed(names, 0, groups, clocked)
+    ready, packing = operand.packed(names, 0, groups, clocked)
     spec = RowsOverSpec(
         partition=names,
         columns=columns,
@@ -200,11 +201,11 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int, clocked: bool) -> 
         "preceding": "all" if node.preceding is None else str(node.preceding),
         "ttl": "none" if node.ttl is None else format_span(node.ttl),
         **{f"call {number}": text for number, text in enumerate(map(str, calls))},
-        **_types("column", frame, (*names, *columns)),
+        **_types("column", ready, (*names, *columns)),
     }
     return Operation(
         RowsOverKernel(spec, polars_types(schema)),
-        ((frame, packing),),
+        ((ready, packing),),
         schema,
         (*_shown(fields), *(each.shown for each in results)),
         signature,
@@ -228,6 +229,6 @@ def _late(
     return (LateInput(packing.name, fields),)
 
 
-def _types(what: str, frame: DataFrame, names: tuple[str, ...]) -> dict[str, str]:
-    kinds = [frame.schema[name].dataType.simpleString() for name in names]
+def _types(what: str, ready: Ready, names: tuple[str, ...]) -> dict[str, str]:
+    kinds = [ready.schema[name].dataType.simpleString() for name in names]
     return {f"{what} types": ", ".join(kinds) or "none"}

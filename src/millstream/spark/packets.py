@@ -22,10 +22,11 @@ from millstream.connectors.sources import BAD
 from millstream.errors import RunError
 from millstream.kernels.base import HASH, TIME
 from millstream.spark.clock import slowest
+from millstream.spark.form import GROUP, Form
 from millstream.spark.host import INPUTS, MAIN, STATS
+from millstream.spark.scan import Scan
 from millstream.temporal import BEGIN_OF_TIME, Malformed, MissingTime
 
-GROUP = "_g"
 KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
 NOW = "_now"  # the batch's wall-clock time, in microseconds, as the offset log keeps it
@@ -85,6 +86,8 @@ class Packing:
     upstream: int | None = None  # the operator whose results these rows are
     sided: bool = False  # are there PORT, FROM and BLOB columns?
     copies: int = 1  # a row goes to so many groups, from its own on
+    form: Form | None = None  # None: columns come as they are packed
+    scan: Scan | None = None  # what comes are names of files
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done before the exchange
     missing_time: MissingTime = MissingTime.ERROR
     malformed: Malformed = Malformed.DEAD_LETTER
@@ -94,7 +97,7 @@ def packer(packing: Packing) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
     """The function that `mapInArrow` runs before the exchange."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for chunk in chunks(batches):
+        for chunk in chunks(packing.scan.rows(batches) if packing.scan else batches):
             yield pack_chunk(packing, chunk)
 
     return pack
@@ -116,6 +119,8 @@ def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def pack_chunk(packing: Packing, chunk: pa.Table) -> pa.RecordBatch:
+    if packing.form is not None:
+        chunk = packing.form.made(chunk, len(packing.labels))
     told = Told(chunk.slice(0, 0), NO_TIME, False)
     if packing.sided:
         chunk, told = split_told(packing.upstream, chunk)

@@ -7,8 +7,8 @@ passes, the watermark would crawl. So until rows are packed, a WHERE is a column
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from pyspark.errors import AnalysisException, ParseException
@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from millstream.errors import PlanError
 from millstream.kernels.base import OP
 from millstream.plan.nodes import Node, Operator, Select, Source, TableJoin
+from millstream.spark.files import Files
 from millstream.spark.host import MAIN
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
 from millstream.temporal import MissingTime
@@ -33,7 +34,8 @@ class Flow:
 
     `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are. `sided`:
     PORT, FROM and BLOB, of what is said beside rows and stands among them. `changes`: OP, for rows
-    that may be taken back.
+    that may be taken back. `files`: all that the stream is, with the columns of theirs that are in
+    `plain` under its own names.
     """
 
     frame: DataFrame
@@ -42,6 +44,8 @@ class Flow:
     upstream: int | None = None
     sided: bool = False
     changes: bool = False
+    files: Files | None = None
+    plain: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sound(self) -> Column | None:
@@ -81,13 +85,25 @@ class Flow:
 Result = Callable[[Operator | TableJoin], Flow]
 
 
-def flow(node: Source | Select, sources: Mapping[str, DataFrame], result: Result) -> Flow:
-    """A stream up to the next operator or table; `result` gives what they make of it."""
+def flow(
+    node: Source | Select,
+    sources: Mapping[str, DataFrame],
+    result: Result,
+    files: Callable[[DataFrame], Files | None] | None = None,
+) -> Flow:
+    """A stream up to the next operator or table; `result` gives what they make of it, `files` what
+    a stream is read from, if that is to be known."""
     if isinstance(node, Source):
         frame = sources[node.name]
-        return Flow(frame, checked=BAD in frame.columns)
+        columns = frame.columns
+        read = files(frame) if files else None
+        plain = {name: name for name in columns}
+        return Flow(frame, checked=BAD in columns, files=read, plain=plain)
     below = node.input
-    inner = flow(below, sources, result) if isinstance(below, Source | Select) else result(below)
+    if isinstance(below, Source | Select):
+        inner = flow(below, sources, result, files)
+    else:
+        inner = result(below)
     sound = inner.sound
     with spark_errors(node):
         frame = _called(inner.frame, node.alias)
@@ -104,7 +120,13 @@ def flow(node: Source | Select, sources: Mapping[str, DataFrame], result: Result
         filtered = node.where is not None or inner.filtered
         keep = [F.col(_KEPT if node.where is not None else KEEP).alias(KEEP)] if filtered else []
         selected = frame.select(*outputs, *keep, *inner.carried)
-    return replace(inner, frame=selected, filtered=filtered)
+    plain = {}
+    for output in node.outputs:
+        name = named(output.sql, node.alias, inner.plain)
+        if name is not None:
+            plain[output.name] = inner.plain[name]
+    read = None if filtered else inner.files
+    return replace(inner, frame=selected, filtered=filtered, files=read, plain=plain)
 
 
 def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
@@ -117,6 +139,25 @@ def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
         several = F.when(sound, F.expr(called[2])).otherwise(F.array(F.lit(None)))
         return (F.explode_outer if called[1] else F.explode)(several)
     return F.when(sound, F.expr(text))
+
+
+def named(text: str, alias: str | None, columns: Iterable[str]) -> str | None:
+    """The column that a text names, if it does no more."""
+    found = _COLUMN.fullmatch(text)
+    if found is None or text.lower() in _WORDS:
+        return None
+    owner, name = (each and each.strip("`").lower() for each in found.groups())
+    if owner is not None and owner != (alias or "").lower():
+        return None
+    same = [each for each in columns if each.lower() == name]
+    return same[0] if len(same) == 1 else None
+
+
+_COLUMN = re.compile(r"(?:(`[^`]+`|[A-Za-z_]\w*)\.)?(`[^`]+`|[A-Za-z_]\w*)")
+# What Spark does not read as the name of a column, even if there is one of that name.
+_WORDS = frozenset({"true", "false", "null", "user", "current_user", "session_user"}) | frozenset(
+    {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
+)
 
 
 def with_wall_clock(source: Source, frame: DataFrame) -> DataFrame:

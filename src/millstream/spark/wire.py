@@ -79,6 +79,11 @@ def comparable(column: Column, kind: DataType, common: DataType) -> Column:
     return to_wire(cast, common)
 
 
+def compared_as_it_is(kind: DataType) -> bool:
+    """Is a value of this type compared as it travels, with nothing to be done to it?"""
+    return not isinstance(kind, FloatType | DoubleType | MapType)
+
+
 def common_type(spark: SparkSession, left: DataType, right: DataType, what: str) -> DataType:
     """The type in which Spark compares two; refused where that would not be exact or not plain."""
     for kind in (left, right):

@@ -98,6 +98,7 @@ _SOURCE = {
     "max.rows.per.batch": COUNT,
     "max.files.per.batch": COUNT,
     "rows.per.second": COUNT,
+    "reader": one_of("auto", "spark"),
 }
 PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
     Where.SOURCE: _SOURCE,

@@ -21,12 +21,12 @@ def schema_of(sides: Sequence[Side]) -> StructType:
     schema = StructType()
     for side in sides:
         for field in side.fields:
-            schema.add(side.frame.schema[field.wire])
+            schema.add(side.ready.schema[field.wire])
     return schema
 
 
 def types_of(sides: Sides) -> dict[str, pl.DataType]:
-    return {**polars_types(sides.left.frame.schema), **polars_types(sides.right.frame.schema)}
+    return {**polars_types(sides.left.ready.schema), **polars_types(sides.right.ready.schema)}
 
 
 def struct_of(fields: tuple[Field, ...]) -> Column:
@@ -43,7 +43,7 @@ def side_texts(sides: Sides, wheres: tuple[str | None, str | None]) -> dict[str,
 
 
 def key_texts(keys: tuple[Key, ...], sides: Sides) -> dict[str, str]:
-    wired = [field for field in sides.left.frame.schema if field.name in sides.left.keys]
+    wired = [field for field in sides.left.ready.schema if field.name in sides.left.keys]
     types = ", ".join(field.dataType.simpleString() for field in wired) or "bigint"
     return {"key": " AND ".join(f"{key.left} = {key.right}" for key in keys), "key type": types}
 

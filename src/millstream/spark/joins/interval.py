@@ -34,7 +34,7 @@ def interval_operation(
     count = 1 if node.how.left_only else 2
     return Operation(
         IntervalJoinKernel(_spec(node, sides, groups), types_of(sides)),
-        tuple((side.frame, side.packing) for side in both),
+        tuple((side.ready, side.packing) for side in both),
         schema_of(both[:count]),
         shown_as(node, sides),
         _signature(node, sides),
@@ -48,7 +48,7 @@ def interval_operation(
 
 
 def _spec(node: IntervalJoin, sides: Sides, groups: int) -> IntervalJoinSpec:
-    carried = (CARRIED,) if CARRIED in sides.left.frame.columns else ()
+    carried = (CARRIED,) if CARRIED in sides.left.ready.schema.names else ()
     return IntervalJoinSpec(
         how=node.how,
         lower=node.bounds.lower,

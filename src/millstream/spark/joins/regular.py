@@ -46,7 +46,7 @@ def regular_operation(
     )
     return Operation(
         RegularJoinKernel(spec, types_of(sides)),
-        tuple((side.frame, side.packing) for side in both),
+        tuple((side.ready, side.packing) for side in both),
         schema_of(both[:count]),
         shown_as(node, sides),
         _signature(node, sides),

@@ -59,7 +59,7 @@ def session_operation(
     count = 1 if node.how.left_only else 2
     return Operation(
         SessionJoinKernel(spec, types_of(sides)),
-        tuple((side.frame, side.packing) for side in both),
+        tuple((side.ready, side.packing) for side in both),
         StructType([*schema_of(both[:count]), *wire_schema(_WINDOW)]),
         (*shown_as(node, sides), *_window()),
         signature,

@@ -41,6 +41,6 @@ def renamed(
     hashed = below.left.hash_from or CARRIED
     if side.hash_from is None:
         found.append((HASH, hashed))
-    if CARRIED in side.frame.columns:
+    if CARRIED in side.ready.schema.names:
         found.append((CARRIED, hashed))
     return tuple(found)

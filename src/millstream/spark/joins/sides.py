@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, TimestampType
 
@@ -21,10 +21,25 @@ from millstream.plan.nodes import (
     RegularJoin,
     TemporalJoin,
 )
-from millstream.spark.inputs import Field, beside, fields_of, packing_of, time_of, wired_as
-from millstream.spark.packets import GROUP, HASH, TIME, Packing
+from millstream.spark.inputs import (
+    Field,
+    beside,
+    fields_of,
+    packing_of,
+    time_column,
+    time_of,
+    wired_as,
+)
+from millstream.spark.packets import GROUP, HASH, Packing
+from millstream.spark.sent import Made, Ready, Sent
 from millstream.spark.stateless import Flow, guarded
-from millstream.spark.wire import as_hash, common_type, comparable, hashes_to_itself
+from millstream.spark.wire import (
+    as_hash,
+    common_type,
+    comparable,
+    compared_as_it_is,
+    hashes_to_itself,
+)
 from millstream.temporal import LateAction
 
 FLAG = "_flag"  # of a version: it ends its key's
@@ -35,7 +50,7 @@ CARRIED = "_carried"  # the key's hash, that goes with the result to the next jo
 class Side:
     """One side, ready to be packed."""
 
-    frame: DataFrame
+    ready: Ready
     packing: Packing
     fields: tuple[Field, ...]
     keys: tuple[str, ...]
@@ -163,53 +178,64 @@ def _side(
     carrying: bool,
 ) -> Side:
     letter = "lr"[number]
-    frame = rows.frame.alias(side.alias)
-    event_time = time_of(side)
-    wired = [comparable(guarded(rows.sound, text), kind, common) for text, kind, common in keys]
-    matchable = reduce(Column.__and__, [key.isNotNull() for key in wired])
+    sent = Sent(rows, side.alias)
+    wired = [_compared(sent, rows, f"{letter}k{i}", key) for i, key in enumerate(keys)]
+    matchable = reduce(Column.__and__, [key.column.isNotNull() for key in wired])
     if where is not None:
         matchable = matchable & F.coalesce(guarded(rows.sound, where), F.lit(False))
-    hashed = F.xxhash64(*wired)
-    key_hash = as_hash(wired[0]) if key_is_hash else hashed
-    # Rows that match nothing are spread by time: were they one group, NULL keys would make it hot.
-    group = F.pmod(F.when(matchable, hashed).otherwise(F.xxhash64(event_time)), F.lit(groups))
     fields = fields_of(side, rows, letter)
-    if salt.spread > 1:
-        content = F.xxhash64(F.unix_micros(event_time), *(_hashable(each) for each in fields))
-        group = F.pmod(group + F.pmod(content, F.lit(salt.spread)), F.lit(groups))
-
-    columns = [
-        group.cast("int").alias(GROUP),
-        F.unix_micros(event_time).alias(TIME),
-        *map(wired_as, fields),
-        *(
-            comparable(guarded(rows.sound, text), kind, common).alias(f"{letter}x{i}")
-            for i, (text, kind, common) in enumerate(compared)
-        ),
-    ]
+    sent.made += [time_of(side, sent), *map(wired_as, fields)]
+    sent.made += [_compared(sent, rows, f"{letter}x{i}", each) for i, each in enumerate(compared)]
     if flag is not None:
-        columns.append(F.coalesce(guarded(rows.sound, flag), F.lit(False)).alias(FLAG))
+        sent.made.append(Made(FLAG, F.coalesce(guarded(rows.sound, flag), F.lit(False))))
     held_as = _held_as(keys[0], side.alias, fields) if key_is_hash else None
     hash_from = held_as if where is None else None
-    if hash_from is None:
-        columns.append(F.when(matchable, key_hash).alias(HASH))
-        if carrying:
-            columns.append(F.when(matchable, key_hash).alias(CARRIED))
+    key_hash = F.xxhash64(*(key.column for key in wired))
+    here = sent.hashable([key.plain for key in wired]) if where is None else None
     if key_is_hash:
         key_names: tuple[str, ...] = (held_as or HASH,)
     else:
-        key_names = tuple(f"{letter}k{i}" for i in range(len(wired)))
-        columns += [key.alias(name) for key, name in zip(wired, key_names, strict=True)]
+        key_names = tuple(key.name for key in wired)
+        sent.made += wired
+    hashed = None
+    if hash_from is None and here is not None and not key_is_hash and not carrying:
+        hashed = key_names
+    elif hash_from is None:
+        value = F.when(matchable, as_hash(wired[0].column) if key_is_hash else key_hash)
+        plain = wired[0].plain if key_is_hash and where is None else None
+        names = (HASH, CARRIED) if carrying else (HASH,)
+        sent.made += [Made(name, value, plain, wide=plain is not None) for name in names]
+    if here is None or salt.spread > 1:
+        # Rows that match nothing are spread by time: were they one group, NULL keys would make it
+        # hot.
+        event_time = time_column(side)
+        group = F.pmod(F.when(matchable, key_hash).otherwise(F.xxhash64(event_time)), F.lit(groups))
+        if salt.spread > 1:
+            content = F.xxhash64(F.unix_micros(event_time), *map(_hashable, fields))
+            group = F.pmod(group + F.pmod(content, F.lit(salt.spread)), F.lit(groups))
+        sent.made.append(Made(GROUP, group.cast("int")))
+        here = None
+    others = beside(side, rows, clocked, sent)
+    ready = sent.ready(others, hashed=hashed, some=True, grouped=here)
     packing = replace(
-        packing_of(number, side, rows, groups, clocked), copies=salt.copies, keeps_progress=aside
+        packing_of(number, side, rows, groups, clocked, ready),
+        copies=salt.copies,
+        keeps_progress=aside,
     )
-    columns += beside(side, rows, clocked)
-    return Side(frame.select(*columns), packing, fields, key_names, hash_from)
+    return Side(ready, packing, fields, key_names, hash_from)
+
+
+def _compared(sent: Sent, rows: Flow, name: str, key: tuple[str, DataType, DataType]) -> Made:
+    text, kind, common = key
+    same = kind == common and compared_as_it_is(kind)
+    value = comparable(guarded(rows.sound, text), kind, common)
+    plain = sent.plain(text) if same else None
+    return Made(name, value, plain, wide=isinstance(kind, TimestampType))
 
 
 def _hashable(field: Field) -> Column:
     """Spark hashes no maps; as they travel they are lists."""
-    return F.hash(wired_as(field))
+    return F.hash(wired_as(field).column)
 
 
 def _held_as(

@@ -52,7 +52,7 @@ def temporal_operation(
     }
     return Operation(
         TemporalJoinKernel(spec, types_of(sides)),
-        tuple((side.frame, side.packing) for side in both),
+        tuple((side.ready, side.packing) for side in both),
         schema_of(both),
         shown_as(node, sides),
         signature,

@@ -1,0 +1,74 @@
+"""What a packer makes of the columns that it is sent.
+
+A column of the stream comes once, under a name of its own, however many columns of packets it is.
+What follows from it without an expression of Spark's is made here: times as microseconds, hashes
+and groups of keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.kernels.base import HASH, TIME
+from millstream.spark.hashes import xxhash64
+
+GROUP = "_g"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A column of packets: the one that was sent as `sent`, as a 64-bit integer if `wide`."""
+
+    name: str
+    sent: str
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The columns of packets, in order. `hashed`: the columns sent whose hash is HASH; with `some`,
+    a row that lacks one has none. `grouped`: those whose hash decides the group; a row that lacks
+    one goes by its time."""
+
+    cuts: tuple[Cut, ...]
+    hashed: tuple[str, ...] | None = None
+    some: bool = False
+    grouped: tuple[str, ...] | None = None
+
+    def made(self, chunk: pa.Table, groups: int) -> pa.Table:
+        columns: dict[str, pa.ChunkedArray | pa.Array] = {}
+        if self.hashed is not None:
+            missing = _lacking(chunk, self.hashed) if self.some else None
+            columns[HASH] = pa.array(_hashes(chunk, self.hashed), mask=missing)
+        for cut in self.cuts:
+            column = chunk[cut.sent]
+            columns[cut.name] = column.cast(pa.int64()) if cut.wide else column
+        if self.grouped is not None:
+            columns[GROUP] = pa.array(self._groups(chunk, columns[TIME], groups))
+        return pa.table(columns)
+
+    def _groups(self, chunk: pa.Table, time: pa.ChunkedArray, groups: int) -> npt.NDArray[np.int32]:
+        assert self.grouped
+        hashes = _hashes(chunk, self.grouped)
+        missing = _lacking(chunk, self.grouped)
+        if missing is not None:
+            # Rows that match nothing are spread by time: were they one group, it would be hot.
+            hashes = np.where(missing, xxhash64([time]), hashes)
+        return (hashes % groups).astype(np.int32)
+
+
+def _hashes(chunk: pa.Table, names: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    if not names:
+        return np.zeros(chunk.num_rows, np.int64)
+    return xxhash64([chunk[name] for name in names])
+
+
+def _lacking(chunk: pa.Table, names: tuple[str, ...]) -> npt.NDArray[np.bool_] | None:
+    """The rows that lack a key; None: none does."""
+    missing = [pc.is_null(chunk[name]).to_numpy() for name in names if chunk[name].null_count]
+    return np.logical_or.reduce(missing) if missing else None

@@ -1,0 +1,148 @@
+"""What Spark sends to a packer: each column of the stream once, and what only Spark can compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    IntegerType,
+    IntegralType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from millstream.kernels.base import HASH
+from millstream.spark.files import read_type
+from millstream.spark.form import GROUP, Cut, Form
+from millstream.spark.scan import PATH, Scan, Scanned
+from millstream.spark.stateless import Flow, named
+
+_HASHED_HERE = (IntegralType, BooleanType, DateType, TimestampType)
+_HASHED_SLOWER = (StringType, BinaryType)  # than Spark does, but reading files here pays for it
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A column of packets, as Spark computes it. If that is no more than the stream's column
+    `plain`, or that one as a 64-bit integer (`wide`), a packer can make it."""
+
+    name: str
+    column: Column
+    plain: str | None = None
+    wide: bool = False
+    constant: bool = False  # the same for all rows of a micro-batch
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An input: the frame that Spark sends, what becomes of it, and the columns of its packets.
+    With `scan`, Spark sends names of files."""
+
+    frame: DataFrame
+    form: Form
+    schema: StructType
+    scan: Scan | None = None
+
+
+@dataclass(slots=True)
+class Sent:
+    """Gathers the columns of one input's packets."""
+
+    rows: Flow
+    alias: str
+    made: list[Made] = field(default_factory=list)
+    types: dict[str, DataType] = field(init=False)  # of the stream's columns
+
+    def __post_init__(self) -> None:
+        self.types = {each.name: each.dataType for each in self.rows.frame.schema}
+
+    def plain(self, text: str) -> str | None:
+        """The stream's column that a text names, if it does no more."""
+        return named(text, self.alias, self.types)
+
+    def hashable(self, plains: Sequence[str | None]) -> tuple[str, ...] | None:
+        """The columns, if a packer can hash them as Spark does."""
+        known = tuple(plain for plain in plains if plain is not None)
+        kinds = _HASHED_HERE if self.rows.files is None else (*_HASHED_HERE, *_HASHED_SLOWER)
+        here = all(isinstance(kind, kinds) for kind in (self.types[plain] for plain in known))
+        return known if here and len(known) == len(plains) else None
+
+    def ready(
+        self,
+        beside: Sequence[Column],
+        *,
+        hashed: Sequence[str] | None = None,
+        some: bool = False,
+        grouped: Sequence[str] | None = None,
+    ) -> Ready:
+        """`hashed`: the packets' columns whose hash is HASH; with `some`, NULL if one of them is.
+        `grouped`: the stream's by whose hash rows are grouped."""
+        sent: dict[str, str] = {}  # by the stream's name
+        cuts = []
+        for each in self.made:
+            name = each.name
+            if each.plain is not None:
+                name = sent.setdefault(each.plain, f"s{len(sent)}")
+            cuts.append(Cut(each.name, name, each.wide))
+        here: tuple[str, ...] | None = None
+        if hashed is not None:
+            plains = {each.name: each.plain for each in self.made}
+            here = self.hashable([plains[name] for name in hashed])
+        by_spark = hashed is not None and here is None
+        scan = None if by_spark else self._scan(sent)
+        spark_makes = [each.column.alias(each.name) for each in self.made if each.plain is None]
+        if scan is not None:
+            assert self.rows.files is not None
+            frame = self.rows.files.names.select(PATH, *spark_makes, *beside)
+        else:
+            columns = [F.col(f"`{plain}`").alias(name) for plain, name in sent.items()]
+            frame = self.rows.frame.alias(self.alias).select(*columns, *spark_makes, *beside)
+        known = {cut.name: cut.sent for cut in cuts}
+        beside_it = set(frame.columns) - {PATH, *known.values()}
+        cuts += [Cut(name, name) for name in frame.columns if name in beside_it]
+        if by_spark:
+            # Of columns that are there: an expression may give another value the next time.
+            value = F.xxhash64(*(F.col(known[name]) for name in hashed or ()))
+            frame = frame.select(value.alias(HASH), "*")
+            cuts.insert(0, Cut(HASH, HASH))
+        form = Form(
+            tuple(cuts),
+            None if here is None else tuple(sent[plain] for plain in here),
+            some,
+            None if grouped is None else tuple(sent[plain] for plain in grouped),
+        )
+        types = {each.name: each.dataType for each in frame.schema}
+        types |= {name: self.types[plain] for plain, name in sent.items()}
+        return Ready(frame, form, _packets(types, form), scan)
+
+    def _scan(self, sent: Mapping[str, str]) -> Scan | None:
+        """How a packer reads all of this by itself, if it can."""
+        files, plain = self.rows.files, self.rows.plain
+        if files is None or not all(each.plain or each.constant for each in self.made):
+            return None
+        columns = []
+        for own, name in sent.items():
+            kind = read_type(self.types[own])
+            if kind is None or own not in plain:
+                return None
+            columns.append(Scanned(name, plain[own], kind))
+        return Scan(self.alias, files.base, tuple(columns))
+
+
+def _packets(types: Mapping[str, DataType], form: Form) -> StructType:
+    made = [StructField(cut.name, LongType() if cut.wide else types[cut.sent]) for cut in form.cuts]
+    if form.hashed is not None:
+        made.insert(0, StructField(HASH, LongType()))
+    if form.grouped is not None:
+        made.append(StructField(GROUP, IntegerType()))
+    return StructType(made)
