@@ -19,7 +19,8 @@ from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 class HostInput:
     """One input of an operator: its name in accounts and how its watermark follows its rows.
 
-    `hash_from` names a column of its packets that is the key's hash as it stands, if one is.
+    `hash_from` names a column of its packets that is the key's hash as it stands, if one is;
+    `copies` are columns that its packets lack, with the ones that they are the same as.
     """
 
     name: str
@@ -30,6 +31,7 @@ class HostInput:
     derived: bool = False  # results of another operator, which tells its watermark itself
     wall_clock: bool = False  # its rows' time is when they are read, so the clock itself moves it
     keys: tuple[str, ...] = ()  # columns of its packets that its heaviest keys are told by
+    copies: tuple[tuple[str, str], ...] = ()
     last_window: int = 0  # of a window join: a row's time in its last window is so far from its own
 
 

@@ -79,11 +79,12 @@ class Columnar:
         with spark_errors():
             operation = self._operation(node, flows, clocked)
         hosted = tuple(
-            host_input(name, side, rows, hash_from, keys)
-            for name, side, rows, hash_from, keys in zip(
+            host_input(name, side, rows, packing, hash_from, keys)
+            for name, side, rows, (_, packing), hash_from, keys in zip(
                 self.names[number],
                 inputs,
                 flows,
+                operation.inputs,
                 operation.hash_from,
                 operation.keys,
                 strict=True,

@@ -33,12 +33,14 @@ class Cut:
 class Form:
     """The columns of packets, in order. `hashed`: the columns sent whose hash is HASH; with `some`,
     a row that lacks one has none. `grouped`: those whose hash decides the group; a row that lacks
-    one goes by its time."""
+    one goes by its time. `copies`: columns that are the same as one of `cuts`, by its name; they
+    need not be packed."""
 
     cuts: tuple[Cut, ...]
     hashed: tuple[str, ...] | None = None
     some: bool = False
     grouped: tuple[str, ...] | None = None
+    copies: tuple[tuple[str, str], ...] = ()
 
     def made(self, chunk: pa.Table, groups: int) -> pa.Table:
         columns: dict[str, pa.ChunkedArray | pa.Array] = {}

@@ -117,6 +117,7 @@ def host_input(
     name: str,
     side: Input,
     rows: Flow,
+    packing: Packing,
     hash_from: str | None = None,
     keys: tuple[str, ...] = (),
 ) -> HostInput:
@@ -131,4 +132,5 @@ def host_input(
         derived=rows.upstream is not None,
         wall_clock=side.time is None and rows.upstream is None,
         keys=keys,
+        copies=packing.form.copies if packing.form and packing.fold is None else (),
     )

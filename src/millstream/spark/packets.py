@@ -252,6 +252,8 @@ def _group_packets(
 ) -> Iterator[tuple[int, bytes | None, str | None]]:
     """One packet for each group, the tally in the first; no blob for a group that has no rows."""
     if packing.fold is not None and chunk.num_rows:
+        for name, same in packing.form.copies if packing.form else ():
+            chunk = chunk.append_column(name, chunk[same])
         chunk = packing.fold(cast("pl.DataFrame", pl.from_arrow(chunk))).to_arrow()
     if GROUP in chunk.column_names:
         groups = chunk[GROUP]

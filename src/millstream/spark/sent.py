@@ -21,12 +21,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from millstream.kernels.base import HASH
+from millstream.kernels.base import HASH, TIME
 from millstream.spark.files import read_type
 from millstream.spark.form import GROUP, Cut, Form
+from millstream.spark.packets import PROGRESS
 from millstream.spark.scan import PATH, Scan, Scanned
 from millstream.spark.stateless import Flow, named
 
+_READ_BY_PACKERS = (TIME, PROGRESS)
 _HASHED_HERE = (IntegralType, BooleanType, DateType, TimestampType)
 _HASHED_SLOWER = (StringType, BinaryType)  # than Spark does, but reading files here pays for it
 
@@ -88,12 +90,17 @@ class Sent:
         """`hashed`: the packets' columns whose hash is HASH; with `some`, NULL if one of them is.
         `grouped`: the stream's by whose hash rows are grouped."""
         sent: dict[str, str] = {}  # by the stream's name
-        cuts = []
+        cuts, copies = [], []
+        first: dict[tuple[str, bool], str] = {}
         for each in self.made:
             name = each.name
             if each.plain is not None:
                 name = sent.setdefault(each.plain, f"s{len(sent)}")
-            cuts.append(Cut(each.name, name, each.wide))
+            same = first.setdefault((name, each.wide), each.name)
+            if same == each.name or each.name in _READ_BY_PACKERS:
+                cuts.append(Cut(each.name, name, each.wide))
+            else:
+                copies.append((each.name, same))
         here: tuple[str, ...] | None = None
         if hashed is not None:
             plains = {each.name: each.plain for each in self.made}
@@ -108,6 +115,7 @@ class Sent:
             columns = [F.col(f"`{plain}`").alias(name) for plain, name in sent.items()]
             frame = self.rows.frame.alias(self.alias).select(*columns, *spark_makes, *beside)
         known = {cut.name: cut.sent for cut in cuts}
+        known |= {name: known[same] for name, same in copies}
         beside_it = set(frame.columns) - {PATH, *known.values()}
         cuts += [Cut(name, name) for name in frame.columns if name in beside_it]
         if by_spark:
@@ -120,6 +128,7 @@ class Sent:
             None if here is None else tuple(sent[plain] for plain in here),
             some,
             None if grouped is None else tuple(sent[plain] for plain in grouped),
+            tuple(copies),
         )
         types = {each.name: each.dataType for each in frame.schema}
         types |= {name: self.types[plain] for plain, name in sent.items()}
@@ -141,6 +150,8 @@ class Sent:
 
 def _packets(types: Mapping[str, DataType], form: Form) -> StructType:
     made = [StructField(cut.name, LongType() if cut.wide else types[cut.sent]) for cut in form.cuts]
+    kinds = {each.name: each.dataType for each in made}
+    made += [StructField(name, kinds[same]) for name, same in form.copies]
     if form.hashed is not None:
         made.insert(0, StructField(HASH, LongType()))
     if form.grouped is not None:

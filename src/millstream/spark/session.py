@@ -33,8 +33,8 @@ ENGINE = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     # A micro-batch writes what it changed, not a copy of all state.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # A packet is cut from an Arrow batch: large ones mean few packets.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "500000",
+    # Packers gather what they pack; larger batches are slower to write, and start readers later.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.daemon.module": "millstream.spark.daemon",
     "spark.python.worker.reuse": "true",
     # Times in SQL texts and files without an offset are UTC on every machine.

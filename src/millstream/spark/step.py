@@ -89,9 +89,12 @@ class _Step:
         self.progress.count(into, json.dumps({"in": read}))
 
     def _add(self, source: int, frame: pl.DataFrame) -> None:
-        hash_from = self.stage.inputs[source].hash_from
-        if hash_from is not None:
-            frame = frame.with_columns(pl.col(hash_from).alias(HASH))
+        known = self.stage.inputs[source]
+        copies = [pl.col(same).alias(name) for name, same in known.copies]
+        if known.hash_from is not None:
+            copies.append(pl.col(known.hash_from).alias(HASH))
+        if copies:
+            frame = frame.with_columns(copies)
         self.arrived.setdefault(source, []).append(frame)
 
     def run(self, ended: bool) -> StepResult:
