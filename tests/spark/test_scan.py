@@ -129,6 +129,13 @@ def test_another_type_is_refused(tmp_path, declared, table, said) -> None:
     assert "'reader' = 'spark'" in str(refused.value)
 
 
+def test_a_file_that_is_not_parquet_is_named(tmp_path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_text("x\n1\n")
+    with pytest.raises(RunError, match=r"a\.parquet cannot be read"):
+        scanned("x bigint", path)
+
+
 def test_dates_by_the_old_calendar_are_refused(tmp_path) -> None:
     path = tmp_path / "a.parquet"
     table = pa.table({"x": [date(1500, 1, 1)], "y": [1]})
@@ -171,6 +178,28 @@ def test_which_streams_packers_read(spark, tmp_path) -> None:
         spark.conf.unset("spark.sql.caseSensitive")
 
 
+def test_rows_are_counted_where_no_column_is_read(spark, tmp_path) -> None:
+    pq.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / "a.parquet")
+    rows = spark.readStream.schema("x bigint").parquet(str(tmp_path))
+    counted = ms.sql(
+        "SELECT COUNT(*) AS n FROM s EMIT CHANGES WITH ('state.ttl' = 'forever')", s=rows
+    )
+    query = counted.writeStream.format("memory").queryName("counted_rows")
+    assert query.trigger(availableNow=True).start().awaitTermination(120)
+    assert [row.n for row in spark.sql("SELECT n FROM counted_rows").collect()] == [3]
+
+
+def test_an_expression_that_makes_rows_makes_them_unread(spark, tmp_path) -> None:
+    pq.write_table(pa.table({"k": [1, 2], "xs": [[1, 2, 3], [4]]}), tmp_path / "a.parquet")
+    rows = spark.readStream.schema("k bigint, xs array<bigint>").parquet(str(tmp_path))
+    text = "SELECT k, COUNT(*) AS n FROM (SELECT k, explode(xs) AS x FROM s) GROUP BY k"
+    counted = ms.sql(f"{text} EMIT CHANGES WITH ('state.ttl' = 'forever')", s=rows)
+    query = counted.writeStream.format("memory").queryName("exploded_rows")
+    assert query.trigger(availableNow=True).start().awaitTermination(120)
+    found = spark.sql("SELECT k, n FROM exploded_rows ORDER BY k").collect()
+    assert [tuple(row) for row in found] == [(1, 3), (2, 1)]
+
+
 def test_a_stream_that_is_read_twice_is_one_source(spark, tmp_path) -> None:
     streams = FileStreams(spark)
     frame = spark.readStream.schema("x bigint").parquet(str(tmp_path))
@@ -203,7 +232,7 @@ def _counted(spark: SparkSession, folder: Path, readers: tuple[str, ...]) -> Cou
         times = [datetime(2026, 1, 1, 0, 0, i % 60, tzinfo=UTC) for i in ids]
         keys = pa.array([None if i % 7 == 0 else i % 5 for i in ids], pa.int32())
         table = pa.table({"k": keys, "t": times})
-        pq.write_table(table, folder / "in" / f"{number}.parquet")
+        pq.write_table(table, folder / "in" / f"{number} é%20=.parquet")
         rows = spark.readStream.schema("k int, t timestamp")
         rows = rows.option("reader", "spark") if reader == "spark" else rows
         stream = ms.stream(rows.parquet(str(folder / "in")), time="t", delay="60s")

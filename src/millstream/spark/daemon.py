@@ -22,7 +22,15 @@ if __name__ == "__main__":
     import pyspark.sql.streaming.stateful_processor_util
     import pyspark.worker
 
+    import millstream.kernels.aggregate.windowed
+    import millstream.kernels.deduplicate
     import millstream.kernels.joins.interval
+    import millstream.kernels.joins.regular.kernel
+    import millstream.kernels.joins.session.kernel
+    import millstream.kernels.joins.temporal.kernel
+    import millstream.kernels.rows_over.kernel
+    import millstream.kernels.top_n.fold
+    import millstream.kernels.top_n.kernel
     import millstream.spark.step  # noqa: F401
 
     pyspark.daemon.manager()

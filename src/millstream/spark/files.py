@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from millstream.spark.scan import PATH
+from millstream.spark.scan import PATH, local
 
 _FILE = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _READ_HERE = (NumericType, BooleanType, BinaryType, DateType, TimestampType)
@@ -42,10 +43,12 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The names of a stream's files, as a stream, and the folder that they are in."""
+    """The names of a stream's files, as a stream; the folder that they are in, and the types of
+    their columns."""
 
     names: DataFrame
     base: str
+    types: Mapping[str, DataType]
 
 
 @dataclass(slots=True)
@@ -65,17 +68,18 @@ class FileStreams:
         options = _parquet_options(frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None
-        base = options.pop("path", "")
+        path = options.pop("path", "")
+        base = Path(local(path)) if path.startswith("file:") else Path(path).absolute()
         if not self._is_here(base):
             return None
         reader = self.spark.readStream.format("binaryFile").schema(_FILE).options(**options)
-        return Files(reader.load(base).select(PATH), base.removeprefix("file:"))
+        types = {each.name: each.dataType for each in frame.schema}
+        return Files(reader.load(path).select(PATH), str(base), types)
 
-    def _is_here(self, path: str) -> bool:
+    def _is_here(self, base: Path) -> bool:
         """Workers see the files of this machine, no folder of which is the value of a column."""
         if not (self.spark.sparkContext.master or "").startswith("local"):
             return False
-        base = Path(path.removeprefix("file:"))
         if not base.is_dir() or any("=" in each.name for each in base.iterdir()):
             return False
         return not any(self.spark.conf.get(name) == "true" for name in _SETTINGS)

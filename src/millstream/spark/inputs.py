@@ -70,17 +70,19 @@ def wired_as(field: Field) -> Made:
     return Made(field.wire, value, plain, wide=isinstance(field.type, TimestampType))
 
 
-def beside(side: Input, rows: Flow, clocked: bool, sent: Sent) -> list[Column]:
+def beside(side: Input, rows: Flow, clocked: bool, sent: Sent) -> list[Made]:
     """The columns that a packer reads and, but for OP, does not pack."""
     names = [KEEP] if rows.filtered else []
     names += [BAD] if rows.checked else []
     names += [PORT, FROM, BLOB] if rows.sided else []
     names += [OP] if rows.changes else []
-    made = [F.unix_micros(F.current_timestamp()).alias(NOW)] if clocked else []
+    made = [Made(name, F.col(name)) for name in names]
+    if clocked:
+        made.append(Made(NOW, F.unix_micros(F.current_timestamp()), constant=True))
     if moves_apart(side, rows):
         moved = F.col(f"`{side.progress}`")
         sent.made.append(micros_of(sent, PROGRESS, f"`{side.progress}`", moved))
-    return [*(F.col(name) for name in names), *made]
+    return made
 
 
 def moves_apart(side: Input, rows: Flow) -> bool:

@@ -24,10 +24,8 @@ from millstream.kernels.base import HASH, TIME
 from millstream.spark.clock import slowest
 from millstream.spark.form import GROUP, Form
 from millstream.spark.host import INPUTS, MAIN, STATS
-from millstream.spark.scan import Scan
+from millstream.spark.scan import KEEP, Scan
 from millstream.temporal import BEGIN_OF_TIME, Malformed, MissingTime
-
-KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
 NOW = "_now"  # the batch's wall-clock time, in microseconds, as the offset log keeps it
 OWN = "_own"  # of rows that go to several groups: is this one theirs?

@@ -15,11 +15,14 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from millstream.errors import RunError
+from millstream.spark.conditions import Both, Condition
 
 PATH = "path"
+KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 _BATCH_ROWS = 250_000
 # How Spark marks files whose dates it wrote by the calendar of its version 2.
 _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -37,11 +40,13 @@ class Scanned:
 @dataclass(frozen=True, slots=True)
 class Scan:
     """How a packer reads the files whose names it is sent. Other columns that are sent with a name
-    are the same for all its rows."""
+    are the same for all its rows. `kept`, if there are any: conditions over the names of the files'
+    columns, that make a column KEEP."""
 
     source: str
     base: str
     columns: tuple[Scanned, ...]
+    kept: tuple[Condition, ...] = ()
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -52,16 +57,31 @@ class Scan:
                     yield _with(read, sent, types)
 
     def _file(self, path: str) -> Iterator[pa.RecordBatch]:
-        local = _local(path)
-        self._refuse_folders(local)
-        with pq.ParquetFile(local, coerce_int96_timestamp_unit="us", memory_map=True) as file:
+        self._refuse_folders(local(path))
+        with self._opened(path) as file:
             found = self._found(file, path)
             names = list(dict.fromkeys(name for name in found.values() if name is not None))
             for batch in file.iter_batches(_BATCH_ROWS, columns=names):
                 columns = [
                     self._column(each, batch, found[each.name], path) for each in self.columns
                 ]
-                yield pa.RecordBatch.from_arrays(columns, [each.sent for each in self.columns])
+                read = pa.RecordBatch.from_arrays(columns, [each.sent for each in self.columns])
+                yield self._judged(read) if self.kept else read
+
+    def _judged(self, read: pa.RecordBatch) -> pa.RecordBatch:
+        columns = {each.name: read.column(each.sent) for each in self.columns}
+        decided = Both("and_kleene", self.kept).decided(columns)
+        return read.append_column(KEEP, pc.fill_null(decided, False))
+
+    def _opened(self, path: str) -> pq.ParquetFile:
+        try:
+            return pq.ParquetFile(local(path), coerce_int96_timestamp_unit="us", memory_map=True)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise RunError(
+                "MS-RUN-PARQUET",
+                f"source {self.source}: {path} cannot be read: {error}",
+                fix="Mend the file, or take it out of the folder.",
+            ) from None
 
     def _found(self, file: pq.ParquetFile, path: str) -> dict[str, str | None]:
         """The file's own name of each column: letter case does not matter. None: it has none."""
@@ -143,6 +163,6 @@ def _with(
     return read
 
 
-def _local(path: str) -> str:
+def local(path: str) -> str:
     """`file:/a` or `file:///a` as a path."""
     return "/" + path.removeprefix("file:").lstrip("/")

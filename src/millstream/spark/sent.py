@@ -22,10 +22,11 @@ from pyspark.sql.types import (
 )
 
 from millstream.kernels.base import HASH, TIME
+from millstream.spark.conditions import columns_in
 from millstream.spark.files import read_type
 from millstream.spark.form import GROUP, Cut, Form
 from millstream.spark.packets import PROGRESS
-from millstream.spark.scan import PATH, Scan, Scanned
+from millstream.spark.scan import KEEP, PATH, Scan, Scanned
 from millstream.spark.stateless import Flow, named
 
 _READ_BY_PACKERS = (TIME, PROGRESS)
@@ -81,7 +82,7 @@ class Sent:
 
     def ready(
         self,
-        beside: Sequence[Column],
+        beside: Sequence[Made],
         *,
         hashed: Sequence[str] | None = None,
         some: bool = False,
@@ -107,17 +108,18 @@ class Sent:
             here = self.hashable([plains[name] for name in hashed])
         by_spark = hashed is not None and here is None
         scan = None if by_spark else self._scan(sent)
-        spark_makes = [each.column.alias(each.name) for each in self.made if each.plain is None]
+        by_it = [each for each in (*self.made, *beside) if each.plain is None]
         if scan is not None:
             assert self.rows.files is not None
-            frame = self.rows.files.names.select(PATH, *spark_makes, *beside)
+            constant = [each.column.alias(each.name) for each in by_it if each.constant]
+            frame = self.rows.files.names.select(PATH, *constant)
         else:
             columns = [F.col(f"`{plain}`").alias(name) for plain, name in sent.items()]
-            frame = self.rows.frame.alias(self.alias).select(*columns, *spark_makes, *beside)
+            columns += [each.column.alias(each.name) for each in by_it]
+            frame = self.rows.frame.alias(self.alias).select(*columns)
         known = {cut.name: cut.sent for cut in cuts}
         known |= {name: known[same] for name, same in copies}
-        beside_it = set(frame.columns) - {PATH, *known.values()}
-        cuts += [Cut(name, name) for name in frame.columns if name in beside_it]
+        cuts += [Cut(each.name, each.name) for each in beside]
         if by_spark:
             # Of columns that are there: an expression may give another value the next time.
             value = F.xxhash64(*(F.col(known[name]) for name in hashed or ()))
@@ -130,7 +132,7 @@ class Sent:
             None if grouped is None else tuple(sent[plain] for plain in grouped),
             tuple(copies),
         )
-        types = {each.name: each.dataType for each in frame.schema}
+        types = {KEEP: BooleanType(), **{each.name: each.dataType for each in frame.schema}}
         types |= {name: self.types[plain] for plain, name in sent.items()}
         return Ready(frame, form, _packets(types, form), scan)
 
@@ -145,7 +147,13 @@ class Sent:
             if kind is None or own not in plain:
                 return None
             columns.append(Scanned(name, plain[own], kind))
-        return Scan(self.alias, files.base, tuple(columns))
+        read = {each.name for each in columns}
+        for own in sorted(set().union(*map(columns_in, self.rows.kept)) - read):
+            kind = read_type(files.types[own])
+            assert kind is not None
+            columns.append(Scanned(f"w{len(columns)}", own, kind))
+        # Without a column there would be no telling how many rows there are.
+        return Scan(self.alias, files.base, tuple(columns), self.rows.kept) if columns else None
 
 
 def _packets(types: Mapping[str, DataType], form: Form) -> StructType:

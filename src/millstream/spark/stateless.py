@@ -18,7 +18,8 @@ from pyspark.sql import functions as F
 from millstream.errors import PlanError
 from millstream.kernels.base import OP
 from millstream.plan.nodes import Node, Operator, Select, Source, TableJoin
-from millstream.spark.files import Files
+from millstream.spark.conditions import Condition, condition
+from millstream.spark.files import Files, read_type
 from millstream.spark.host import MAIN
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
 from millstream.temporal import MissingTime
@@ -35,7 +36,7 @@ class Flow:
     `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are. `sided`:
     PORT, FROM and BLOB, of what is said beside rows and stands among them. `changes`: OP, for rows
     that may be taken back. `files`: all that the stream is, with the columns of theirs that are in
-    `plain` under its own names.
+    `plain` under its own names, and KEEP where `kept` is true of them.
     """
 
     frame: DataFrame
@@ -46,6 +47,7 @@ class Flow:
     changes: bool = False
     files: Files | None = None
     plain: Mapping[str, str] = field(default_factory=dict)
+    kept: tuple[Condition, ...] = ()
 
     @property
     def sound(self) -> Column | None:
@@ -125,8 +127,26 @@ def flow(
         name = named(output.sql, node.alias, inner.plain)
         if name is not None:
             plain[output.name] = inner.plain[name]
-    read = None if filtered else inner.files
-    return replace(inner, frame=selected, filtered=filtered, files=read, plain=plain)
+    # An expression may make several rows of one, whether anyone reads it or not.
+    read = inner.files if len(plain) == len(node.outputs) else None
+    asked = inner.kept
+    if read is not None and node.where is not None:
+        own = _condition(node.where, node.alias, inner)
+        read, asked = (None, ()) if own is None else (read, (*asked, own))
+    return replace(inner, frame=selected, filtered=filtered, files=read, plain=plain, kept=asked)
+
+
+def _condition(where: str, alias: str | None, rows: Flow) -> Condition | None:
+    """A WHERE over the columns of files, if it is plain."""
+    assert rows.files is not None
+    types = rows.files.types
+
+    def column_of(text: str) -> str | None:
+        name = named(text, alias, rows.plain)
+        own = None if name is None else rows.plain[name]
+        return own if own is not None and read_type(types[own]) is not None else None
+
+    return condition(where, column_of, types)
 
 
 def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
