@@ -135,11 +135,14 @@ def outs(spec: AggregateSpec, frame: pl.DataFrame) -> list[Out]:
 
 
 def plain(value: Any) -> Any:
-    """Comparable: NaN equals NaN, lists in one order, nine digits of a double."""
+    """Comparable: NaN equals NaN, lists in one order, nine digits of a double. A variance from
+    which values were taken back may be off by a last bit of theirs, also where it is nothing."""
     if isinstance(value, list):
         return sorted((plain(one) for one in value), key=str)
     if isinstance(value, float):
-        return "NaN" if math.isnan(value) else float(f"{value:.9g}") + 0.0
+        if math.isnan(value):
+            return "NaN"
+        return 0.0 if abs(value) < 1e-12 else float(f"{value:.9g}")
     if isinstance(value, Decimal):
         return value.normalize() + 0
     return value

@@ -4,7 +4,7 @@ A host (Spark's, or a test's) owns packets, stores and watermarks. It calls `ste
 key group and micro-batch. Kernels speak of a row's fixed columns by these names:
 
     _t   Int64   event time in microseconds, never NULL
-    _h   Int64   xxhash64 of the key, made by Spark; NULL: the row can match nothing
+    _h   Int64   Spark's xxhash64 of the key; NULL: the row can match nothing
 
     _op  Int8    of rows that may be taken back: INSERT, BEFORE, AFTER or DELETE
 
