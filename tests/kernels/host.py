@@ -54,12 +54,3 @@ def bag(result: StepResult, spec: IntervalJoinSpec) -> Bag:
         assert frame.columns == list(spec.outputs)
         out.update(frame.select(ids).rows())
     return out
-
-
-def check_account(result: StepResult) -> None:
-    counts = result.counts
-    for side in ("left", "right"):
-        gone = counts[f"{side}.expired"] + counts[f"{side}.evicted"]
-        assert counts[f"{side}.accepted"] == counts[f"{side}.held"] + gone
-    assert counts["state_rows"] == counts["left.held"] + counts["right.held"]
-    assert counts["peak_rows"] >= counts["state_rows"]
