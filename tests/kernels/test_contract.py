@@ -17,15 +17,10 @@ SPEC = IntervalJoinSpec(
 )
 
 
-def test_an_interval_join_is_a_kernel() -> None:
-    kernel: Kernel = IntervalJoin(SPEC)
-    assert kernel.stores == (("meta", "value"), ("segments", "map"))
-
-
 def test_a_kernel_travels_to_workers() -> None:
     frame = pl.DataFrame({"_t": [1], "_h": [1], "l_k": ["a"], "l_y": [1]})
     end = Clock(BEGIN_OF_TIME, END_OF_TIME)
-    kernel = IntervalJoin(SPEC, {"r_x": pl.Float64})
+    kernel: Kernel = IntervalJoin(SPEC, {"r_x": pl.Float64})
     kernel.step(MemoryState(), {0: frame}, end)
     twin = pickle.loads(pickle.dumps(kernel))
     assert twin.spec == SPEC

@@ -172,7 +172,6 @@ def test_a_session_that_grows_is_not_read_again() -> None:
 
 def test_a_kernel_travels_to_workers_and_takes_frames_as_they_come() -> None:
     kernel = pickle.loads(pickle.dumps(host_of(JoinType.LEFT).join))
-    assert kernel.stores == (("meta", "value"), ("segments", "map"))
     part = frame_of(at(0, 1), 0, own_hash).with_columns(pl.lit(1).alias("other"))
     left = pl.concat([part, part], rechunk=False).select(reversed(part.columns))
     copy = left.clone()

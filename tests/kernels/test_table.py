@@ -247,7 +247,6 @@ def test_kernels_on_tables_travel_to_workers() -> None:
         end = Clock(BEGIN_OF_TIME, END_OF_TIME)
         one, two = (each.step(MemoryState(), {0: frame}, end) for each in (kernel, twin))
         assert one.main[0].equals(two.main[0])
-        assert kernel.stores == (("meta", "value"), ("segments", "map"))
 
 
 def test_marks_that_become_a_bitmap_are_read_first_if_they_are_not_in_memory() -> None:

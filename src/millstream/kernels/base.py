@@ -94,8 +94,6 @@ class StepResult:
 
 
 class Kernel(Protocol):
-    stores: tuple[tuple[str, str], ...]  # (name, "value" | "list" | "map"): what the host opens
-
     def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult: ...
 
 

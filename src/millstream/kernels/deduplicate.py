@@ -21,7 +21,7 @@ from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
 from millstream.kernels.specs import DeduplicateSpec
 from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.rows import take
-from millstream.kernels.state.table import STORES, Keyed, Table, Tables, hashed, index_by_key, judge
+from millstream.kernels.state.table import Keyed, Table, Tables, hashed, index_by_key, judge
 from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "Deduplicate", "DeduplicateSpec"]
@@ -31,8 +31,6 @@ COUNTS = (*(f"input.{name}" for name in _OF_INPUT), "rows_out", "retractions")
 
 
 class Deduplicate:
-    stores: tuple[tuple[str, str], ...] = STORES
-
     def __init__(
         self,
         spec: DeduplicateSpec,

@@ -24,6 +24,7 @@ _RAISED = re.compile(
 _SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$")
 _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
 _SPARK_CLASS = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
+_OTHER_FORM = "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]"
 # A cause ends where a sentence, outside of quotes, is followed by one that tells what to do.
 _QUOTED = r"""(?<!\w)'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
 _DO = "Add|CAST|Cast|Check|Compare|Give|Leave|Make|Mend|Raise|Remove|Set|Start|Take|Try|Use|Write"
@@ -48,6 +49,12 @@ def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
         code, family, told = raised[-1]
         cause, fix = _split(_SQLSTATE.sub("", told).strip())
         return (StateError if family == "STATE" else RunError)(code, cause, fix=fix)
+    if _OTHER_FORM in text:
+        return StateError(
+            "MS-STATE-FORMAT",
+            "the checkpoint keeps its state in a form that this version does not read.",
+            fix="Run the job with the version that wrote its checkpoint, or start a new one.",
+        )
     whole = f"The whole of Spark's report is in {log}." if log else ""
     return RunError("MS-RUN-FAILED", f"the streaming query failed: {_innermost(text)}", fix=whole)
 

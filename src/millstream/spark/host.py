@@ -1,6 +1,6 @@
 """The state host: one Spark stateful processor that runs any kernel.
 
-Spark starts a Python process on the driver, only to ask the processor which stores it has. So this
+Spark starts a Python process on the driver, only to ask the processor what state it has. So this
 module imports little: what a step needs comes in with the first step.
 """
 
@@ -17,7 +17,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from millstream.spark.clock import HostInput
-from millstream.spark.state import SparkState
+from millstream.spark.state import SparkState, opened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,6 @@ class Stage:
         self.signature = signature  # what the state that is kept depends on
         self.into = into
         self.renamed = renamed
-        self.stores = (("clock", "value"), *kernel.stores)
         self._pickled = pickle.dumps(kernel)  # its module is imported when it is first used
         self._kernel: Kernel | None = None
 
@@ -73,9 +72,10 @@ class KernelHost(StatefulProcessor):
         self.columns = columns
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        held = opened(handle)
         self.states = [
-            SparkState(handle, stage.stores, prefix=f"s{place}_" if place else "")
-            for place, stage in enumerate(self.stages)
+            SparkState(held, prefix=f"s{place}_" if place else "")
+            for place in range(len(self.stages))
         ]
 
     def handleInputRows(

@@ -14,15 +14,13 @@ from millstream.kernels.aggregate.step import COUNTS, Step, Times
 from millstream.kernels.base import Clock, State, StepResult
 from millstream.kernels.specs import AggregateSpec
 from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.table import STORES, Keyed, Tables
+from millstream.kernels.state.table import Keyed, Tables
 from millstream.kernels.windows import reach_of, some_window_ends
 from millstream.temporal import BEGIN_OF_TIME, Emit
 
 
 class AggregateKernel:
     """`types` are the Polars types of the columns that calls give."""
-
-    stores = STORES
 
     def __init__(
         self,

@@ -40,8 +40,6 @@ COUNTS = (
 
 
 class IntervalJoin:
-    stores: tuple[tuple[str, str], ...] = (("meta", "value"), ("segments", "map"))
-
     def __init__(
         self,
         spec: IntervalJoinSpec,

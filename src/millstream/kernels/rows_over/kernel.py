@@ -23,7 +23,7 @@ from millstream.kernels.rows_over.kept import LastRows, Running
 from millstream.kernels.specs import RowsOverSpec
 from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.rows import take
-from millstream.kernels.state.table import STORES, Keyed, Table, Tables, hashed, judge
+from millstream.kernels.state.table import Keyed, Table, Tables, hashed, judge
 from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "RowsOver", "RowsOverSpec"]
@@ -33,8 +33,6 @@ COUNTS = (*(f"input.{name}" for name in _OF_INPUT), "rows_out", "retractions")
 
 
 class RowsOver:
-    stores: tuple[tuple[str, str], ...] = STORES
-
     def __init__(
         self,
         spec: RowsOverSpec,

@@ -55,7 +55,6 @@ from millstream.temporal import (
     StateLimit,
 )
 
-STORES: tuple[tuple[str, str], ...] = (("meta", "value"), ("segments", "map"))
 STATE_COUNTS = ("state_rows", "state_bytes", "peak_rows", "segments")
 
 

@@ -22,7 +22,7 @@ from millstream.kernels.index import Bools, Ints
 from millstream.kernels.specs import TopNSpec
 from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.rows import take
-from millstream.kernels.state.table import STORES, Found, Keyed, Table, Tables, group, hashed
+from millstream.kernels.state.table import Found, Keyed, Table, Tables, group, hashed
 from millstream.kernels.top_n import changes
 from millstream.kernels.top_n.ranking import in_order, places
 from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction
@@ -35,8 +35,6 @@ ARRIVED = "_a"  # rows of a partition in the order they came, batch by batch
 
 
 class TopN:
-    stores: tuple[tuple[str, str], ...] = STORES
-
     def __init__(
         self,
         spec: TopNSpec,

@@ -28,7 +28,6 @@ from millstream.kernels.joins.regular.step import Step
 from millstream.kernels.specs import RegularJoinSpec
 from millstream.kernels.state.manifest import Manifest
 from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.table import STORES
 from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "RegularJoin", "RegularJoinSpec"]
@@ -38,8 +37,6 @@ COUNTS = (*interval_join.COUNTS, "left.ignored", "right.ignored", "retractions")
 
 
 class RegularJoin:
-    stores: tuple[tuple[str, str], ...] = STORES
-
     def __init__(
         self,
         spec: RegularJoinSpec,

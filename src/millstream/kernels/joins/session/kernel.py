@@ -33,7 +33,6 @@ from millstream.kernels.joins.session.side import Side
 from millstream.kernels.joins.session.state import Kept
 from millstream.kernels.specs import SessionJoinSpec
 from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.table import STORES
 from millstream.plan.nodes import JoinType
 from millstream.temporal import END_OF_TIME, Emit, LateAction
 
@@ -43,8 +42,6 @@ _SIDES = ("left", "right")
 
 
 class SessionJoin:
-    stores: tuple[tuple[str, str], ...] = STORES
-
     def __init__(
         self,
         spec: SessionJoinSpec,

@@ -24,7 +24,7 @@ from millstream.kernels.joins.temporal.out import Out
 from millstream.kernels.joins.temporal.versions import Versions
 from millstream.kernels.specs import TemporalJoinSpec
 from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.table import STORES, Keyed, Tables, judge
+from millstream.kernels.state.table import Keyed, Tables, judge
 from millstream.plan.nodes import Direction, JoinType
 from millstream.temporal import LateAction
 
@@ -34,8 +34,6 @@ _SIDES = ("left", "right")
 
 
 class TemporalJoin:
-    stores: tuple[tuple[str, str], ...] = STORES
-
     def __init__(
         self,
         spec: TemporalJoinSpec,
