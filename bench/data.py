@@ -25,6 +25,8 @@ QUOTES = "symbol long, price double, event_time timestamp"
 _EVENTS_PER_SECOND = 20_000
 _USERS = 20_000  # at one time; every ten seconds others come
 _STAY = 10
+MANY_USERS = 1_000_000  # who are there all the time: an event of each in 50 seconds
+LONG_STAY = 86_400
 _AGAIN = 0.2
 _JITTER = 2_000_000
 
@@ -81,9 +83,12 @@ def write_users(folder: Path, users: int, files: int) -> Written:
     return Written(folder, each * files)
 
 
-def write_events(folder: Path, events: int, files: int) -> Written:
+def write_events(
+    folder: Path, events: int, files: int, users: int = _USERS, stay: int = _STAY
+) -> Written:
     """`events` events of users who come and go, out of order within two seconds, one in five
-    delivered twice, over `files` micro-batches, by a fixed seed."""
+    delivered twice, over `files` micro-batches, by a fixed seed. `users`: so many at one time,
+    for `stay` seconds."""
     rng = np.random.default_rng(2)
     (folder / "events").mkdir(parents=True)
     each = events // files
@@ -96,8 +101,7 @@ def write_events(folder: Path, events: int, files: int) -> Written:
         micros = places * (1_000_000 // _EVENTS_PER_SECOND) + rng.integers(0, _JITTER, each)
         made = {
             "message_id": ids,
-            "user_id": places // (_EVENTS_PER_SECOND * _STAY) * _USERS
-            + rng.integers(0, _USERS, each),
+            "user_id": places // (_EVENTS_PER_SECOND * stay) * users + rng.integers(0, users, each),
             "amount": rng.integers(0, 10_000, each) / 100,
             "event_time": _BEGIN + micros.astype("timedelta64[us]"),
         }

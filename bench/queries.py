@@ -204,6 +204,12 @@ QUERIES: dict[str, Callable[[SparkSession, Task], DataFrame]] = {
         spark,
         task,
     ),
+    "long-session": lambda spark, task: windowed(
+        "SESSION(GAP INTERVAL '60' SECONDS)",
+        lambda: F.session_window("event_time", "60 seconds"),
+        spark,
+        task,
+    ),
     "tumbling-open": lambda spark, task: windowed(
         "TUMBLING(INTERVAL '1' DAY)", lambda: F.window("event_time", "1 day"), spark, task
     ),

@@ -16,7 +16,7 @@ from bench import data
 from bench.runs import Say, compared, measure
 from bench.worker import Task
 
-KINDS = ("tumbling", "sliding", "session", "dedup")
+KINDS = ("tumbling", "sliding", "session", "long-session", "dedup")
 ENGINES = ("columnar", "native-rocksdb")
 PARTS = ("throughput", "open", "behind")
 _FILES = 8
@@ -47,14 +47,20 @@ def run(
 def _throughput(
     rows: int, kinds: tuple[str, ...], engines: tuple[str, ...], say: Say
 ) -> list[dict[str, Any]]:
+    """Users who come and go: their sessions begin and end within a micro-batch. Long sessions are
+    those of a million users who stay: most outlive the micro-batch, and wait in the state."""
+    table = []
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as folder:
-        written = data.write_events(Path(folder), rows, _FILES)
+        short, long = Path(folder) / "short", Path(folder) / "long"
+        written = data.write_events(short, rows, _FILES)
+        if "long-session" in kinds:
+            data.write_events(long, rows, _FILES, data.MANY_USERS, data.LONG_STAY)
         say(f"{written.rows:,} events in {_FILES} files")
-        table = []
         for kind in kinds:
-            measured = {engine: measure(Task(engine, kind, folder), say) for engine in engines}
+            read = str(long if kind == "long-session" else short)
+            measured = {engine: measure(Task(engine, kind, read), say) for engine in engines}
             table += compared(kind, measured)
-        return table
+    return table
 
 
 def _open(kind: str, say: Say) -> dict[str, Any]:

@@ -18,10 +18,11 @@ from pyspark.sql import functions as F
 from millstream.errors import PlanError
 from millstream.kernels.base import OP
 from millstream.plan.nodes import Node, Operator, Select, Source, TableJoin
-from millstream.spark.conditions import Condition, condition
+from millstream.spark.conditions import Condition
 from millstream.spark.files import Files, read_type
 from millstream.spark.host import MAIN
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
+from millstream.spark.where import condition
 from millstream.temporal import MissingTime
 
 _KEPT = "_ms_kept"
