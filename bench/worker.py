@@ -13,15 +13,16 @@ from typing import Any
 
 import psutil
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
 from bench import data
+from millstream.spark.session import HDFS_BACKED, ROCKSDB, local_session, warm
 
 # What all runs that are measured have in common.
 SESSION = {
     "spark.driver.memory": "6g",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
 }
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,11 @@ class PeakMemory(threading.Thread):
 
 def run(task: Task) -> dict[str, Any]:
     from bench.queries import QUERIES
-    from millstream.spark.session import HDFS_BACKED, ROCKSDB, local_session, warm
 
-    provider = HDFS_BACKED if task.engine == "native-hdfs" else ROCKSDB
-    spark = local_session(task.cores, log=None, **SESSION, **{_PROVIDER: provider})
+    if task.engine == "columnar":
+        spark = local_session(task.cores, log=None, **SESSION)
+    else:
+        spark = plain_session(task.cores, HDFS_BACKED if task.engine == "native-hdfs" else ROCKSDB)
     memory = PeakMemory()
     memory.start()
     began = time.monotonic()
@@ -94,6 +96,25 @@ def run(task: Task) -> dict[str, Any]:
     }
     spark.stop()
     return counted(made, _rows_of(Path(task.folder)))
+
+
+def plain_session(cores: int, provider: str = ROCKSDB) -> SparkSession:
+    """Spark as it comes, told what everyone tells it: no more partitions than cores, and where
+    state is kept."""
+    builder = SparkSession.builder
+    for name, value in {
+        "spark.master": f"local[{cores}]",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.stateStore.providerClass": provider,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        **SESSION,
+    }.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 def counted(made: dict[str, Any], rows: int) -> dict[str, Any]:

@@ -14,10 +14,18 @@ from pyspark.sql import DataFrame, SparkSession
 from bench.nexmark.raw_spark import FORMS, Form, Streams
 from bench.nexmark.suite import QUERIES, job_of
 from bench.nexmark.write import read
-from bench.worker import SESSION, PeakMemory, counted, progress, size, spark_state_rows
+from bench.worker import (
+    SESSION,
+    PeakMemory,
+    counted,
+    plain_session,
+    progress,
+    size,
+    spark_state_rows,
+)
 from millstream.plan.walk import operators_of
 from millstream.run.job import JobRun
-from millstream.spark.session import ROCKSDB, local_session, warm
+from millstream.spark.session import local_session, warm
 
 _ONCE: dict[str, Any] = {"availableNow": True}
 
@@ -34,7 +42,7 @@ class Task:
 
 def run(task: Task) -> dict[str, Any]:
     raw = task.engine == "spark"
-    spark = _plain_session(task) if raw else local_session(task.cores, log=None, **SESSION)
+    spark = plain_session(task.cores) if raw else local_session(task.cores, log=None, **SESSION)
     memory = PeakMemory()
     memory.start()
     began = time.monotonic()
@@ -51,24 +59,6 @@ def run(task: Task) -> dict[str, Any]:
     }
     spark.stop()
     return counted(made, _events(task))
-
-
-def _plain_session(task: Task) -> SparkSession:
-    """Spark as it comes, told what everyone tells it: no more partitions than cores, RocksDB."""
-    builder = SparkSession.builder
-    for name, value in {
-        "spark.master": f"local[{task.cores}]",
-        "spark.sql.shuffle.partitions": str(task.cores),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        **SESSION,
-    }.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
 
 
 def _ours(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:

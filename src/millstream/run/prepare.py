@@ -12,7 +12,7 @@ from millstream.plan.build import build_job
 from millstream.plan.facts.check import check_job
 from millstream.run.job import JobRun
 from millstream.spark.archive import making
-from millstream.spark.session import JVM, end, local_session, warm
+from millstream.spark.session import end, java_options, local_session, warm
 
 _JOB = """
 CREATE SOURCE a (k BIGINT, name STRING, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 SECONDS)
@@ -51,7 +51,7 @@ def make(path: Path) -> None:
 
 
 def _run(made: Path, folder: Path) -> None:
-    options = {"spark.driver.extraJavaOptions": JVM + making(made)}
+    options = {"spark.driver.extraJavaOptions": java_options() + making(made)}
     spark = local_session(2, log=folder / "spark.log", **options)
     warm(spark)
     stamps = spark.range(4000).selectExpr(
