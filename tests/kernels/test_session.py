@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.aggregate_oracle import Row, final_table
@@ -141,3 +142,22 @@ def test_in_whatever_order_rows_come_the_sessions_are_those_of_their_times(
                 chain = []
             chain.append(t)
     assert final_table(out) == expected
+
+
+@pytest.mark.parametrize("emit", list(Emit))
+def test_many_fragments_among_many_sessions_take_each_in_once(
+    emit: Emit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few pairs are made at a time, and with sessions between that none of them touches."""
+    monkeypatch.setattr("millstream.kernels.index.MAX_PAIRS", 7)
+    run = host(replace(FINAL, emit=emit), delay=10**6)
+    out = run.feed([row(20 * n) for n in range(40)])
+    out += run.feed([row(20 * n + shift) for n in range(1, 30, 3) for shift in (-4, 4)])
+    out += run.feed([], end=True)
+    touched = set(range(1, 30, 3))
+    assert final_table(out) == {
+        (("a",), (20 * n - 4, 20 * n + 9) if n in touched else (20 * n, 20 * n + 5)): (
+            (3, 3) if n in touched else (1, 1)
+        )
+        for n in range(40)
+    }

@@ -12,7 +12,8 @@ from millstream.kernels.base import HASH, TIME
 from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
 from millstream.kernels.specs import GIVEN_START
 from millstream.kernels.state.rows import take
-from millstream.kernels.state.table import Found, Table
+from millstream.kernels.state.table import Found, Table, group
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 CHAIN = "_chain"
 
@@ -102,17 +103,18 @@ class Components:
 
     @classmethod
     def of(cls, groups: Table, fragments: pl.DataFrame, keys: Sequence[str]) -> Components:
-        found = groups.probe(fragments.with_columns(pl.col(GIVEN_START).alias(TIME)), 0, None)
         names = [HASH, *keys, GIVEN_START, TIME]
-        held = fragments.select(names).clear()
-        if len(found):
-            starts = found.rows([GIVEN_START])[GIVEN_START].to_numpy()
-            found = found.only(starts <= fragments[TIME].to_numpy()[found.new])
-            found = found.only(_once(found))
+        held, found = fragments.select(names).clear(), _near(groups, fragments, keys)
         if len(found):
             held = found.rows(names)
-        both = held.vstack(fragments.select(names))
-        return cls(fragments, held, found, chain_intervals(both, keys))
+        chains = chain_intervals(held.vstack(fragments.select(names)), keys)
+        met = np.zeros(int(chains.max(initial=-1)) + 1, np.bool_)
+        met[chains[held.height :]] = True
+        if not met.all():  # sessions that lie between fragments and touch none
+            mine = met[chains[: held.height]]
+            chains = (np.cumsum(met) - 1)[chains[np.append(mine, np.ones(fragments.height, bool))]]
+            held, found = held.filter(mine), found.only(mine)
+        return cls(fragments, held, found, chains)
 
     def closed_by(self, time: int) -> pl.Series:
         """Which fragments are of chains that no held session is in and that ended before `time`."""
@@ -124,10 +126,17 @@ class Components:
         return pl.Series(~open_[mine])
 
 
-def _once(found: Found) -> Bools:
-    """Of pairs with the same held row, the first."""
-    places = [part.held + (number << 40) for number, part in enumerate(found.parts)]
-    first = np.zeros(len(found), np.bool_)
-    if places:
-        first[np.unique(np.concatenate(places), return_index=True)[1]] = True
-    return first
+def _near(groups: Table, fragments: pl.DataFrame, keys: Sequence[str]) -> Found:
+    """Held sessions, each once, that end after their key's first fragment begins and begin before
+    its last one ends. A key is looked up once: pairs of all its fragments with all its sessions
+    would be many."""
+    codes, first = group(fragments, keys)
+    begin, end = np.full(first.size, END_OF_TIME), np.full(first.size, BEGIN_OF_TIME)
+    np.minimum.at(begin, codes, fragments[GIVEN_START].to_numpy())
+    np.maximum.at(end, codes, fragments[TIME].to_numpy())
+    asked = take(fragments.select(HASH, *keys), first).with_columns(pl.Series(TIME, begin))
+    found = groups.probe(asked, 0, None)
+    if not len(found):
+        return found
+    begun = found.rows([GIVEN_START])[GIVEN_START].to_numpy()
+    return found.only(begun <= end[found.new])
