@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from decimal import Decimal
 from typing import Any
@@ -151,3 +152,35 @@ def test_the_least_of_lists_is_refused() -> None:
     frame = pl.DataFrame({"_t": [1], "x": [[1]]})
     with pytest.raises(PlanError, match="MS-PLAN-AGGREGATE"):
         result(CallSpec("min", "a0", "x"), frame, pl.List(pl.Int64))
+
+
+AVERAGE = CallSpec("avg", "a0", "x")
+
+
+def long_decimals(*values: str) -> pl.DataFrame:
+    found = pl.Series([Decimal(each) for each in values], dtype=pl.Decimal(38, 18))
+    return pl.DataFrame({"_t": range(len(values)), "x": found})
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_an_average_of_more_digits_than_a_decimal_has_is_told(sign: str) -> None:
+    kind = pl.Decimal(38, 22)
+    fits = long_decimals(f"{sign}9999999999999999.5", f"{sign}9999999999999998.5")
+    assert result(AVERAGE, fits, kind) == Decimal(f"{sign}9999999999999999")
+    frame = long_decimals(*[f"{sign}33333333333333333.5"] * 2)
+    with pytest.raises(RunError, match="MS-RUN-OVERFLOW: the average of x has more than 38 digits"):
+        result(AVERAGE, frame, kind)
+    assert result(AVERAGE, frame, kind, ansi=False) is None
+
+
+@pytest.mark.parametrize("cuts", [1, 3])
+@pytest.mark.parametrize("count", [10, 3000])
+def test_nan_is_the_greatest_of_a_percentile(count: int, cuts: int) -> None:
+    call = CallSpec("approx_percentile", "a0", "x", parameters=(0.25, 0.75))
+    values = [float(n) if n % 2 else float("nan") for n in range(count)]
+    frame = pl.DataFrame({"_t": range(count), "x": values})
+    low, high = result(call, frame, pl.List(pl.Float64), cuts)
+    assert abs(low - count / 2) <= max(1, count * 0.01)
+    assert math.isnan(high)
+    only = pl.DataFrame({"_t": range(count), "x": [float("nan")] * count})
+    assert all(map(math.isnan, result(call, only, pl.List(pl.Float64), cuts)))

@@ -172,8 +172,10 @@ class Average(_OfValues):
 
     def finish(self, partials: pl.DataFrame, kind: Any) -> pl.Expr:
         if self._exact(partials):
-            scale = partials.schema[self.column("sum")].scale  # type: ignore[attr-defined]
-            total = decimal_quotient(pl.col(self.column("sum")), self.count, scale, kind)
+            argument, ansi = str(self.call.argument), self.ansi
+            total = decimal_quotient(
+                partials, self.column("sum"), self.count, kind, ansi=ansi, argument=argument
+            )
         else:
             total = _Floats(self.call, self.weighted, self.ansi).total() / self.count
         return pl.when(self.count > 0).then(total)

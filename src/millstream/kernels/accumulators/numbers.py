@@ -62,11 +62,7 @@ def within_type(partials: pl.DataFrame, name: str, argument: str) -> pl.DataFram
         limit = 10**_DIGITS
         too_large = (digits >= limit) | (digits <= -limit)
         if (too_large | (rough.abs() > 1.3 * 10.0 ** (_DIGITS - scale))).any():
-            raise RunError(
-                "MS-RUN-OVERFLOW",
-                f"the sum of {argument} has more than {_DIGITS} digits.",
-                fix="Round the argument to fewer digits, or sum it as a DOUBLE.",
-            )
+            raise _too_many_digits("sum", argument)
         return partials.drop(name + _ROUGH)
     if partials.schema.get(name) != pl.Int128:
         return partials
@@ -80,13 +76,28 @@ def within_type(partials: pl.DataFrame, name: str, argument: str) -> pl.DataFram
     return partials.with_columns(pl.col(name).cast(pl.Int64))
 
 
-def decimal_quotient(total: pl.Expr, count: pl.Expr, scale: int, kind: Any) -> pl.Expr:
-    """total / count, rounded half up to the scale asked for."""
+def decimal_quotient(
+    partials: pl.DataFrame, name: str, count: pl.Expr, kind: Any, *, ansi: bool, argument: str
+) -> pl.Expr:
+    """Sums by counts, rounded half up to the scale asked for."""
+    scale: int = partials.schema[name].scale  # type: ignore[attr-defined]
     wanted = kind.scale if isinstance(kind, pl.Decimal) else scale + 4
-    digits, number = total.to_physical(), count.cast(pl.Int128)
+    digits, number = pl.col(name).to_physical(), count.cast(pl.Int128)
     size = digits.abs()
     more = pl.lit(10 ** (wanted - scale), pl.Int128)
     whole, rest = size // number, size % number
+    # What 128 bits wrap to is not looked at.
+    fits = whole < pl.lit(10 ** (_DIGITS - wanted + scale), pl.Int128)
+    if ansi and not partials.select(fits.all()).item():
+        raise _too_many_digits("average", argument)
     rounded = whole * more + (rest * more * 2 + number) // (number * 2)
-    signed = pl.when(digits < 0).then(0 - rounded).otherwise(rounded)
+    signed = pl.when(fits).then(pl.when(digits < 0).then(0 - rounded).otherwise(rounded))
     return signed.cast(pl.Decimal(_DIGITS, 0)) * pl.lit(Decimal(1).scaleb(-wanted))
+
+
+def _too_many_digits(what: str, argument: str) -> RunError:
+    return RunError(
+        "MS-RUN-OVERFLOW",
+        f"the {what} of {argument} has more than {_DIGITS} digits.",
+        fix="Round the argument to fewer digits, or take it as a DOUBLE.",
+    )

@@ -7,6 +7,7 @@ a sketch is made only once a list has grown long.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ import polars as pl
 
 from millstream.kernels.accumulators.part import Accumulator
 from millstream.kernels.hashing import plain_zero
+
+_NANS = struct.Struct("<q")
 
 
 class _Sketch(Accumulator):
@@ -150,12 +153,13 @@ class QuantileSketch(_Sketch):
         return [self.value.cast(pl.Float64).alias(self._names[0])]
 
     def _sketched(self, sketches: list[bytes], values: pl.Series) -> bytes:
-        whole = datasketches.kll_doubles_sketch(self._k)
+        whole, nans = datasketches.kll_doubles_sketch(self._k), int(values.is_nan().sum())
         for blob in sketches:
-            whole.merge(datasketches.kll_doubles_sketch.deserialize(blob))
+            part, more = _quantiles(blob)
+            whole.merge(part)
+            nans += more
         whole.update(values.to_numpy(writable=True))
-        made: bytes = whole.serialize()
-        return made
+        return _NANS.pack(nans) + bytes(whole.serialize())
 
     def finish(self, partials: pl.DataFrame, kind: Any) -> pl.Expr:
         values = pl.col(self._names[0]).list.sort()
@@ -168,8 +172,24 @@ class QuantileSketch(_Sketch):
         exact = pl.when(count > 0).then(pl.concat_list(picks)) if many else picks[0]
 
         def of(blob: bytes) -> Any:
-            sketch = datasketches.kll_doubles_sketch.deserialize(blob)
-            found = [sketch.get_quantile(part, True) for part in self._fractions]
+            sketch, nans = _quantiles(blob)
+            found = [_quantile(sketch, nans, part) for part in self._fractions]
             return found if many else found[0]
 
         return self._with_sketches(partials, exact, of)
+
+
+def _quantiles(blob: bytes) -> tuple[Any, int]:
+    """A sketch, and how many NaNs there were, which it would pass over."""
+    (nans,) = _NANS.unpack_from(blob)
+    return datasketches.kll_doubles_sketch.deserialize(blob[_NANS.size :]), nans
+
+
+def _quantile(sketch: Any, nans: int, part: float) -> float:
+    """NaN is greater than all other numbers, as in Spark."""
+    if nans:
+        rank = math.ceil(part * (sketch.n + nans))
+        if rank > sketch.n:
+            return math.nan
+        part = rank / sketch.n
+    return float(sketch.get_quantile(part, True))
