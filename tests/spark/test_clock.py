@@ -169,3 +169,15 @@ def test_an_operator_all_of_whose_inputs_are_silent_is_itself():
     now.hear(0, 70, 0, idle=True)
     now.hear(1, 100, 1)
     assert now.advance() == 100
+
+
+def test_an_operator_that_speaks_is_waited_for_though_its_watermark_is_not_known():
+    now = progress(HostInput("results", 0, derived=True), HostInput("b", 0))
+    now.hear(0, None, 0, idle=True)
+    now.hear(1, 50, 1)
+    assert now.advance() == 50
+    now = again(now)
+    now.hear(0, None, 0, idle=False)
+    now.hear(0, None, 10)  # a chunk in which it says nothing
+    now.hear(1, 90, 1)
+    assert now.advance() == 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +17,7 @@ from pyspark.sql.types import StructType
 
 import millstream as ms
 from millstream.errors import RunError
+from millstream.spark.columnar import Columnar
 from millstream.spark.files import FileStreams, read_type
 from millstream.spark.scan import Scan, Scanned
 
@@ -95,6 +97,39 @@ def test_a_file_may_hold_a_narrower_type(spark, tmp_path, declared, column) -> N
     path = tmp_path / "a b=c%20d.parquet"
     pq.write_table(pa.table({"X": column, "y": ["other", "column"]}), path)
     assert scanned(declared, path) == by_spark(spark, declared, path)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+@pytest.mark.parametrize("group", [1, 4, 10, 100])
+def test_the_parts_of_a_file_are_all_of_it_in_order(tmp_path, parts, group) -> None:
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": list(range(10))}), path, row_group_size=group)
+    names = pa.table({"path": [f"file:{path}"]}).to_batches()
+    whole = scan_of("a bigint", tmp_path)
+    read = [
+        [row["a"] for batch in scan.rows(names) for row in batch.to_pylist()]
+        for scan in (replace(whole, part=part, parts=parts) for part in range(parts))
+    ]
+    assert [a for rows in read for a in rows] == list(range(10))
+    assert max(map(len, read)) < 10 or parts == 1
+    assert whole.size_of(str(path)) > 0
+    assert whole.size_of(str(tmp_path / "none")) == whole.size_of(None) == 0
+
+
+def test_files_are_cut_where_that_pays(spark, tmp_path, monkeypatch) -> None:
+    """The result is the same, whatever reads them."""
+    monkeypatch.setattr("millstream.spark.columnar._LEAST_PART", 1)
+    read: list[int] = []
+    cut = Columnar._cut
+
+    def counted(self: Columnar, inputs: Any) -> Any:
+        made = list(cut(self, inputs))
+        read.append(len(made))
+        return made
+
+    monkeypatch.setattr(Columnar, "_cut", counted)
+    assert sum(count for *_, count in _counted(spark, tmp_path, ("auto", "auto"))) == 200
+    assert read == [2, 2]
 
 
 def test_a_column_that_a_file_lacks_is_null(tmp_path) -> None:

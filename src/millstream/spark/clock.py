@@ -92,8 +92,9 @@ class Progress:
             each.name for each, known in zip(self.inputs, self.heard, strict=True) if known.idle
         )
 
-    def hear(self, number: int, top: int | None, rows: int, *, idle: bool = False) -> None:
-        """A chunk of an input: the greatest time among its rows, or its operator's watermark."""
+    def hear(self, number: int, top: int | None, rows: int, *, idle: bool | None = None) -> None:
+        """A chunk of an input: the greatest time among its rows, or its operator's watermark and
+        whether that one is silent, if the chunk tells."""
         source, known = self.inputs[number], self.heard[number]
         self._spoke.add(number)
         if source.derived:
@@ -101,8 +102,8 @@ class Progress:
                 if top < known.top:
                     raise _backwards(source.name, known.top, top)
                 known.top = top
-            # Of an operator none of whose inputs has ever spoken, all that is heard is its silence.
-            known.idle = idle if top is not None else known.idle or idle
+            if idle is not None:
+                known.idle = idle
             return
         known.idle = False
         if top is not None:
@@ -178,9 +179,10 @@ def refuse_change(old: dict[str, str], new: dict[str, str]) -> None:
         )
 
 
-def slowest(marks: Iterable[dict[str, Any]]) -> tuple[int | None, bool]:
-    """The watermark that an operator's groups tell, and whether all its inputs are silent."""
+def slowest(marks: Iterable[dict[str, Any]]) -> tuple[int | None, bool | None]:
+    """The watermark that an operator's groups tell, and whether all its inputs are silent; None
+    where they tell nothing."""
     told = list(marks)
     if not told:
-        return None, False
+        return None, None
     return min(mark["after"] for mark in told), all(mark["silent"] for mark in told)

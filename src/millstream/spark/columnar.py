@@ -5,7 +5,7 @@ result of an operator ──▶ SELECTs ──▶ packets ──▶ exchange ─
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -44,6 +44,9 @@ from millstream.spark.packets import PACKET, Packing, packer
 from millstream.spark.sent import Ready
 from millstream.spark.stateless import Flow, flow, source_of, spark_errors
 from millstream.spark.tables.join import TableSteps
+
+_MOST_PARTS = 8  # of a file
+_LEAST_PART = 16 << 20  # bytes: a task of less is not worth its start
 
 
 @dataclass(slots=True)
@@ -130,8 +133,8 @@ class Columnar:
 
     def _host(self, hosted: _Hosted) -> DataFrame:
         stream: DataFrame | None = None
-        for ready, packing in hosted.inputs:
-            packets = ready.frame.mapInArrow(packer(packing), PACKET)
+        for frame, packing in self._cut(hosted.inputs):
+            packets = frame.mapInArrow(packer(packing), PACKET)
             stream = packets if stream is None else stream.unionByName(packets)
         assert stream is not None
         read = [each for stage in hosted.stages for each in stage.inputs]
@@ -146,6 +149,21 @@ class Columnar:
             schema.add(port)
         host = KernelHost(hosted.stages, columns)
         return stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
+
+    def _cut(self, inputs: Sequence[tuple[Ready, Packing]]) -> Iterator[tuple[DataFrame, Packing]]:
+        """Inputs, those that are files in as many parts as keep all cores busy: a task of Spark's
+        reads a file's name, and so all of a file or one of its parts."""
+        cores = self.spark.sparkContext.defaultParallelism
+        weight = sum(ready.file_bytes for ready, _ in inputs)
+        for ready, packing in inputs:
+            parts = round(cores * ready.file_bytes / weight) if weight else 1
+            parts = min(parts, _MOST_PARTS, ready.file_bytes // _LEAST_PART)
+            if packing.scan is None or parts < 2:
+                yield ready.frame, packing
+                continue
+            for part in range(parts):
+                scan = replace(packing.scan, part=part, parts=parts)
+                yield ready.frame, replace(packing, scan=scan)
 
 
 @dataclass(frozen=True, slots=True)

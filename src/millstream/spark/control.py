@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.spark.packets import END_OF_INPUT, NO_TIME, TICK
+from millstream.spark.packets import END_OF_INPUT, NO_TIME, TICK, UNSAID
 
 END_FILE = "end-of-input.json"
 _SAID = "say string, now bigint"
@@ -27,10 +27,11 @@ def control_packets(spark: SparkSession, folder: str, labels: tuple[int, ...]) -
         F.explode(F.array(*map(F.lit, labels))).alias("label"),
         F.when(F.col("say") == _END, END_OF_INPUT).otherwise(TICK).alias("kind"),
         F.lit(0).alias("source"),
+        F.lit(0).cast("bigint").alias("place"),
         F.lit(NO_TIME).cast("bigint").alias("top"),
         F.coalesce("now", F.lit(NO_TIME).cast("bigint")).alias("now"),
         F.lit(0).cast("bigint").alias("rows"),
-        F.lit(False).alias("silent"),
+        F.lit(UNSAID).cast("tinyint").alias("silent"),
         F.lit(None).cast("binary").alias("blob"),
         F.lit(None).cast("string").alias("tally"),
     )

@@ -43,12 +43,13 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The names of a stream's files, as a stream; the folder that they are in, and the types of
-    their columns."""
+    """The names of a stream's files, as a stream; the folder that they are in, the types of their
+    columns, and one of those that are there now."""
 
     names: DataFrame
     base: str
     types: Mapping[str, DataType]
+    sample: str | None
 
 
 @dataclass(slots=True)
@@ -74,15 +75,22 @@ class FileStreams:
             return None
         reader = self.spark.readStream.format("binaryFile").schema(_FILE).options(**options)
         types = {each.name: each.dataType for each in frame.schema}
-        return Files(reader.load(path).select(PATH), str(base), types)
+        return Files(reader.load(path).select(PATH), str(base), types, _first(base))
 
     def _is_here(self, base: Path) -> bool:
         """Workers see the files of this machine, no folder of which is the value of a column."""
         if not (self.spark.sparkContext.master or "").startswith("local"):
             return False
-        if not base.is_dir() or any("=" in each.name for each in base.iterdir()):
+        if not base.is_dir() or any("=" in each.name for each in base.iterdir() if each.is_dir()):
             return False
         return not any(self.spark.conf.get(name) == "true" for name in _SETTINGS)
+
+
+def _first(base: Path) -> str | None:
+    for each in base.rglob("*"):
+        if not each.name.startswith(("_", ".")) and each.is_file():
+            return str(each)
+    return None
 
 
 def read_type(kind: DataType) -> pa.DataType | None:

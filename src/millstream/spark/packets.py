@@ -17,6 +17,7 @@ from typing import cast
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 
 from millstream.connectors.sources import BAD
 from millstream.errors import RunError
@@ -33,23 +34,26 @@ PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
 PORT, FROM, BLOB = "_port", "_from", "_blob"  # rows of an operator that are not its result
 
 PACKET = (
-    "label int, kind int, source int, top bigint, now bigint, rows bigint, silent boolean, "
-    "blob binary, tally string"
+    "label int, kind int, source int, place bigint, top bigint, now bigint, rows bigint, "
+    "silent tinyint, blob binary, tally string"
 )
 PACKET_SCHEMA = pa.schema(
     [
         ("label", pa.int32()),
         ("kind", pa.int32()),
         ("source", pa.int32()),
+        ("place", pa.int64()),  # in the order of tasks and their chunks: a retry has the same
         ("top", pa.int64()),
         ("now", pa.int64()),
         ("rows", pa.int64()),
-        ("silent", pa.bool_()),
+        ("silent", pa.int8()),
         ("blob", pa.binary()),
         ("tally", pa.string()),
     ]
 )
 ROWS, END_OF_INPUT, REJECTED, TICK = 0, 1, 2, 3
+UNSAID = -1  # whether an operator is silent
+_TASK_BITS = 32
 PASSED = 16  # and the port: what an operator before this one has put out beside its result
 NO_TIME = BEGIN_OF_TIME  # a column without NULLs stays one of integers in pandas
 
@@ -95,8 +99,11 @@ def packer(packing: Packing) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
     """The function that `mapInArrow` runs before the exchange."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for chunk in chunks(packing.scan.rows(batches) if packing.scan else batches):
-            yield pack_chunk(packing, chunk)
+        task = TaskContext.get()
+        first = (task.partitionId() if task else 0) << _TASK_BITS
+        read = packing.scan.rows(batches) if packing.scan else batches
+        for number, chunk in enumerate(chunks(read)):
+            yield pack_chunk(packing, chunk, first + number)
 
     return pack
 
@@ -116,10 +123,10 @@ def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def pack_chunk(packing: Packing, chunk: pa.Table) -> pa.RecordBatch:
+def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBatch:
     if packing.form is not None:
         chunk = packing.form.made(chunk, len(packing.labels))
-    told = Told(chunk.slice(0, 0), NO_TIME, False)
+    told = Told(chunk.slice(0, 0), NO_TIME, None)
     if packing.sided:
         chunk, told = split_told(packing.upstream, chunk)
     now = NO_TIME
@@ -159,10 +166,11 @@ def pack_chunk(packing: Packing, chunk: pa.Table) -> pa.RecordBatch:
             pa.array(labels, pa.int32()),
             pa.array(kinds, pa.int32()),
             pa.array(sources, pa.int32()),
+            pa.array([place] * count, pa.int64()),
             pa.array(tops, pa.int64()),
             pa.array([now] * count, pa.int64()),
             pa.array([rows] * count, pa.int64()),
-            pa.array([told.silent] * count, pa.bool_()),
+            pa.array([UNSAID if told.silent is None else int(told.silent)] * count, pa.int8()),
             pa.array(blobs, pa.binary()),
             pa.array(texts, pa.string()),
         ],
@@ -176,7 +184,7 @@ class Told:
 
     others: pa.Table
     watermark: int
-    silent: bool
+    silent: bool | None
 
     def rows(self) -> Iterator[tuple[int, int, bytes]]:
         for row in self.others.to_pylist():
@@ -190,7 +198,7 @@ def split_told(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, Told]:
     others = chunk.filter(pc.invert(is_main)).select([PORT, FROM, BLOB])
     marks = [
         json.loads(blob)
-        for port, origin, blob in Told(others, NO_TIME, False).rows()
+        for port, origin, blob in Told(others, NO_TIME, None).rows()
         if port == STATS and origin // INPUTS == operator
     ]
     watermark, silent = slowest(marks)

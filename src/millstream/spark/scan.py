@@ -41,12 +41,29 @@ class Scanned:
 class Scan:
     """How a packer reads the files whose names it is sent. Other columns that are sent with a name
     are the same for all its rows. `kept`, if there are any: conditions over the names of the files'
-    columns, that make a column KEEP."""
+    columns, that make a column KEEP. Of each file it reads one of `parts`."""
 
     source: str
     base: str
     columns: tuple[Scanned, ...]
     kept: tuple[Condition, ...] = ()
+    part: int = 0
+    parts: int = 1
+
+    def size_of(self, path: str | None) -> int:
+        """Bytes of the columns that are read of a file, unpacked; 0 if it cannot be read."""
+        names = {each.name.lower() for each in self.columns}
+        try:
+            found = None if path is None else pq.read_metadata(path)
+        except (pa.ArrowInvalid, OSError):  # those who read it will say so
+            found = None
+        if found is None:
+            return 0
+        parts = (found.row_group(number) for number in range(found.num_row_groups))
+        columns = (part.column(number) for part in parts for number in range(part.num_columns))
+        return sum(
+            each.total_uncompressed_size for each in columns if each.path_in_schema.lower() in names
+        )
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -61,12 +78,30 @@ class Scan:
         with self._opened(path) as file:
             found = self._found(file, path)
             names = list(dict.fromkeys(name for name in found.values() if name is not None))
-            for batch in file.iter_batches(_BATCH_ROWS, columns=names):
+            for batch in self._own_part(file, names):
                 columns = [
                     self._column(each, batch, found[each.name], path) for each in self.columns
                 ]
                 read = pa.RecordBatch.from_arrays(columns, [each.sent for each in self.columns])
                 yield self._judged(read) if self.kept else read
+
+    def _own_part(self, file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Whole row groups if there are enough of them, else rows."""
+        groups, rows = self._share(file.num_row_groups), self._share(file.metadata.num_rows)
+        if file.num_row_groups >= self.parts:
+            yield from file.iter_batches(_BATCH_ROWS, row_groups=list(groups), columns=names)
+            return
+        start = 0
+        for batch in file.iter_batches(_BATCH_ROWS, columns=names):
+            first, last = max(rows.start - start, 0), min(rows.stop - start, batch.num_rows)
+            start += batch.num_rows
+            if first < last:
+                yield batch.slice(first, last - first)
+            if start >= rows.stop:
+                return
+
+    def _share(self, count: int) -> range:
+        return range(count * self.part // self.parts, count * (self.part + 1) // self.parts)
 
     def _judged(self, read: pa.RecordBatch) -> pa.RecordBatch:
         columns = {each.name: read.column(each.sent) for each in self.columns}

@@ -49,12 +49,13 @@ class Made:
 @dataclass(frozen=True, slots=True)
 class Ready:
     """An input: the frame that Spark sends, what becomes of it, and the columns of its packets.
-    With `scan`, Spark sends names of files."""
+    With `scan`, Spark sends names of files, of each of which about `file_bytes` are read."""
 
     frame: DataFrame
     form: Form
     schema: StructType
     scan: Scan | None = None
+    file_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -107,12 +108,13 @@ class Sent:
             plains = {each.name: each.plain for each in self.made}
             here = self.hashable([plains[name] for name in hashed])
         by_spark = hashed is not None and here is None
-        scan = None if by_spark else self._scan(sent)
+        scan, file_bytes = None if by_spark else self._scan(sent), 0
         by_it = [each for each in (*self.made, *beside) if each.plain is None]
         if scan is not None:
             assert self.rows.files is not None
             constant = [each.column.alias(each.name) for each in by_it if each.constant]
             frame = self.rows.files.names.select(PATH, *constant)
+            file_bytes = scan.size_of(self.rows.files.sample)
         else:
             columns = [F.col(f"`{plain}`").alias(name) for plain, name in sent.items()]
             columns += [each.column.alias(each.name) for each in by_it]
@@ -134,7 +136,7 @@ class Sent:
         )
         types = {KEEP: BooleanType(), **{each.name: each.dataType for each in frame.schema}}
         types |= {name: self.types[plain] for plain, name in sent.items()}
-        return Ready(frame, form, _packets(types, form), scan)
+        return Ready(frame, form, _packets(types, form), scan, file_bytes)
 
     def _scan(self, sent: Mapping[str, str]) -> Scan | None:
         """How a packer reads all of this by itself, if it can."""

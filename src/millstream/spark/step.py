@@ -26,7 +26,7 @@ from millstream.spark.state import SparkState
 def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     stages = [_Step.begin(*each) for each in zip(host.stages, host.states, strict=True)]
     ended = False
-    for packet in _packets(rows):
+    for packet in sorted(_packets(rows), key=lambda packet: packet.place):
         for each in stages:
             each.progress.tick(packet.now)
         if packet.kind >= packets.PASSED:
@@ -148,27 +148,29 @@ class _Step:
 class _Packet:
     kind: int
     source: int
+    place: int
     top: int | None
     now: int | None
     rows: int
-    silent: bool
+    silent: bool | None
     blob: bytes | None
     tally: str | None
 
 
 def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
-    names = ("kind", "source", "top", "now", "rows", "silent", "blob", "tally")
+    names = ("kind", "source", "place", "top", "now", "rows", "silent", "blob", "tally")
     for frame in rows:
-        for kind, source, top, now, count, silent, blob, tally in zip(
+        for kind, source, place, top, now, count, silent, blob, tally in zip(
             *(frame[name] for name in names), strict=True
         ):
             yield _Packet(
                 int(kind),
                 int(source),
+                int(place),
                 None if top == packets.NO_TIME else int(top),
                 None if now == packets.NO_TIME else int(now),
                 int(count),
-                bool(silent),
+                None if silent == packets.UNSAID else bool(silent),
                 blob,
                 tally,
             )
