@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.cli.fail import print_json, reported
-from millstream.cli.load import load_job
+from millstream.cli.load import load_job, placed_in
 from millstream.cli.options import AsJson, EngineOption, JobFile, Variables
 
 EPILOG = """
@@ -22,14 +22,17 @@ def explain(
 ) -> None:
     """Show the plan: engine, bounds, how long rows are kept and why, what is late.
 
-    Nothing is started. A job that could not run, or whose state would grow for ever, is refused
-    here as `run` would refuse it.
+    Nothing is started. A job whose state would grow for ever, or whose text or settings are
+    wrong, is refused here as `run` would refuse it; sources and sinks may still lack a connector.
     """
     with reported(as_json):
         from millstream.plan.explain.text import explain as as_text
         from millstream.plan.explain.text import explain_json
+        from millstream.run.settings import settings_of
 
         loaded = load_job(job, variables, engine)
+        with placed_in(job):
+            settings_of(loaded, job)
         if as_json:
             print_json(explain_json(loaded))
         else:

@@ -23,7 +23,8 @@ def preview(
     """A table of the first rows of the batches from `first_batch` on; None if there are none."""
     if to.path is None or to.format not in ("csv", "json", "parquet"):
         return None
-    rows = list(islice(_rows(to.path, to.format, names, first_batch, header=header), SHOWN + 1))
+    files = batch_files(to.path, to.partitions, first_batch)
+    rows = list(islice(_rows(to.path, files, to.format, names, header=header), SHOWN + 1))
     if not rows:
         return None
     more = f"the first {SHOWN} rows" if len(rows) > SHOWN else None
@@ -36,10 +37,10 @@ def preview(
 
 
 def _rows(
-    path: str, form: str, names: Sequence[str], first_batch: int, *, header: bool
+    path: str, files: Sequence[str], form: str, names: Sequence[str], *, header: bool
 ) -> Iterator[list[str]]:
     system, _ = filesystem(path)
-    for file in batch_files(path, first_batch):
+    for file in files:
         with system.open_input_file(file) as opened:
             if form == "parquet":
                 import pyarrow.parquet as pq

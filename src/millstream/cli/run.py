@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from millstream.cli.fail import CommandError, reported
-from millstream.cli.load import load_job
+from millstream.cli.load import load_job, placed_in
 from millstream.cli.options import AsJson, EngineOption, JobFile, Variables
 
 EPILOG = """
@@ -76,9 +76,10 @@ def run(
         from millstream.cli.execute import Request, execute
         from millstream.run.settings import settings_of
 
-        settings = settings_of(
-            loaded, job, checkpoint=checkpoint, once=once, flush=flush, every=every
-        )
+        with placed_in(job):
+            settings = settings_of(
+                loaded, job, checkpoint=checkpoint, once=once, flush=flush, every=every
+            )
         if flush and not settings.once:
             raise CommandError(
                 "MS-CLI-TRIGGER",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pyarrow import fs
+if TYPE_CHECKING:
+    from pyarrow import fs
 
 
 def resolve(path: str, base: Path) -> str:
@@ -15,6 +17,8 @@ def resolve(path: str, base: Path) -> str:
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
     """The file system that a path lies on, and the path there."""
+    from pyarrow import fs  # not by those who only want to know where a path leads
+
     if "://" in path or path.startswith("file:"):
         return fs.FileSystem.from_uri(path)  # type: ignore[no-any-return]
     return fs.LocalFileSystem(), path

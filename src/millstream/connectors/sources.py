@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from millstream.connectors.paths import resolve
@@ -55,16 +56,12 @@ def _files(spark: SparkSession, source: Source, base: Path) -> DataFrame:
 def _read_whole(rows: DataFrame, source: Source) -> DataFrame:
     """Spark parses only columns that are read, and so sees no bad value in another.
 
-    The hash reads them all; which branch it chooses makes no difference.
+    The question reads them all; what its answer is makes no difference.
     """
-    columns = []
-    for column in source.columns:
-        value = F.col(f"`{column.name}`")
-        kind = rows.schema[column.name].dataType.simpleString()
-        hashable = "map<" not in kind and "variant" not in kind
-        columns.append(value if hashable else F.to_json(F.struct(value)))
-    read = F.xxhash64(*columns) == F.lit(0)
-    bad = F.when(read, F.concat(F.col(BAD), F.lit(""))).otherwise(F.col(BAD))
+    absent = (F.col(f"`{column.name}`").isNull() for column in source.columns)
+    bad = F.when(reduce(Column.__and__, absent), F.concat(F.col(BAD), F.lit(""))).otherwise(
+        F.col(BAD)
+    )
     return rows.withColumn(BAD, bad)
 
 

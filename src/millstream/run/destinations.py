@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyarrow import fs
@@ -12,6 +12,8 @@ from pyarrow import fs
 from millstream.connectors.paths import filesystem, resolve
 from millstream.errors import StateError
 from millstream.observe.account import Account, SparkAccount, input_names
+from millstream.plan.declare import partition_columns
+from millstream.plan.explain.secrets import masked
 from millstream.plan.nodes import Job, Pipeline, Reference, SinkDef
 from millstream.plan.walk import operators_of, references_of, sources_of
 from millstream.run.checkpoint import Checkpoint
@@ -32,6 +34,7 @@ class Destination:
     connector: str
     path: str | None = None
     format: str = "json"
+    partitions: tuple[str, ...] = ()  # columns whose values are folders of that path
 
 
 def destinations(
@@ -83,19 +86,34 @@ def _not_asked(table: Reference) -> str:
 def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> Destination:
     path = sink.option("path")
     where = resolve(path, settings.base) if sink.connector == "file" and path else None
-    return Destination(what, rows, sink.connector, where, sink.option("format", "json").lower())
+    form, partitions = sink.option("format", "json").lower(), partition_columns(sink)
+    return Destination(what, rows, sink.connector, where, form, partitions)
 
 
-def batch_files(path: str, first_batch: int = 0) -> list[str]:
-    """The files that the file sink wrote to a folder, by batch, from a batch on."""
+def batch_files(path: str, partitions: Sequence[str] = (), first_batch: int = 0) -> list[str]:
+    """The files that the file sink wrote to a folder, by batch, from a batch on. Other folders in
+    it are none of the sink's."""
     system, root = filesystem(path)
+    folders = [root]
+    for name in partitions:
+        folders = [
+            info.path
+            for folder in folders
+            for info in _in(system, folder)
+            if not info.is_file and info.base_name.lower().startswith(f"{name.lower()}=")
+        ]
     found = []
-    if system.get_file_info(root).type is fs.FileType.Directory:
-        for info in system.get_file_info(fs.FileSelector(root, recursive=True)):
-            named = _BATCH_FILE.fullmatch(info.base_name)
-            if named and int(named[1]) >= first_batch:
-                found.append(info.path)
+    for info in (info for folder in folders for info in _in(system, folder)):
+        named = _BATCH_FILE.fullmatch(info.base_name) if info.is_file else None
+        if named and int(named[1]) >= first_batch:
+            found.append(info.path)
     return sorted(found)
+
+
+def _in(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+    if system.get_file_info(folder).type is not fs.FileType.Directory:
+        return []
+    return list(system.get_file_info(fs.FileSelector(folder)))
 
 
 def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
@@ -105,11 +123,12 @@ def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
             continue
         for sink in _file_sinks(job, pipeline):
             path = resolve(sink.option("path"), settings.base)
-            if batch_files(path):
+            if batch_files(path, partition_columns(sink)):
+                shown = masked("path", path)
                 raise StateError(
                     "MS-STATE-SINK",
-                    f"{path} holds files of another run, and a new checkpoint would write its "
-                    f"batches over them.",
+                    f"{shown} holds files of another run, and a new checkpoint would write its "
+                    "batches over them.",
                     fix="Go on from that run's --checkpoint, give the sink another path, or add "
                     "--fresh to remove those files and start anew.",
                     place=sink.place,
@@ -126,7 +145,7 @@ def forget(job: Job, settings: RunSettings) -> None:
         for sink in _file_sinks(job, pipeline):
             path = resolve(sink.option("path"), settings.base)
             system, _ = filesystem(path)
-            for file in batch_files(path):
+            for file in batch_files(path, partition_columns(sink)):
                 system.delete_file(file)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Job, Pipeline
 from millstream.plan.walk import operators_of, references_of, sources_of
@@ -51,7 +51,7 @@ def settings_of(
     if not once and every is None and said:
         once, every = said == "once", None if said == "once" else said
     groups = job.setting("key_groups")
-    _refuse_what_cannot_be_used(job)
+    _refuse_what_cannot_be_used(job, base)
     return RunSettings(
         base=base,
         checkpoint=checkpoint or base / (job.setting("checkpoint") or f"{FOLDER}/{file.stem}"),
@@ -76,14 +76,14 @@ def _span(every: str) -> int:
 _TRIGGER = "A trigger is a duration such as 500ms, 10s or 5m, or 'once' in SET 'trigger'."
 
 
-def _refuse_what_cannot_be_used(job: Job) -> None:
+def _refuse_what_cannot_be_used(job: Job, base: Path) -> None:
     if job.setting("batch.target"):
         raise PlanError(
             "MS-PLAN-NOT-YET",
             "'batch.target' cannot be used yet.",
             fix="Take it out; 'max.files.per.batch' of a source limits a batch.",
         )
-    _refuse_shared_folders(job)
+    _refuse_shared_folders(job, base)
     users: dict[str, tuple[str, str]] = {}
     for pipeline in job.pipelines:
         for sink, user in _side_sinks(pipeline):
@@ -96,25 +96,43 @@ def _refuse_what_cannot_be_used(job: Job) -> None:
                 )
 
 
-def _refuse_shared_folders(job: Job) -> None:
-    """File sinks name their files by batch: two in one folder would replace each other's."""
+def _refuse_shared_folders(job: Job, base: Path) -> None:
+    """File sinks name their files by batch: two in one folder would replace each other's. And a
+    source that reads what the job writes would never come to an end."""
     used = {pipeline.sink.name: pipeline.sink for pipeline in job.pipelines}
     for pipeline in job.pipelines:
         for name, _ in _side_sinks(pipeline):
             if sink := job.sink(name):
                 used[sink.name] = sink
+    read = {source.name: source for each in job.pipelines for source in sources_of(each.root)}
     folders: dict[str, str] = {}
     for sink in used.values():
-        if sink.connector == "file":
-            folder = posixpath.normpath(sink.option("path"))
-            if folders.setdefault(folder, sink.name) != sink.name:
+        if sink.connector != "file":
+            continue
+        path, folder = sink.option("path"), resolve(sink.option("path"), base).rstrip("/")
+        if folders.setdefault(folder, sink.name) != sink.name:
+            raise PlanError(
+                "MS-PLAN-SHARED-SINK",
+                f"the sinks {folders[folder]} and {sink.name} both write to {path}, and "
+                "would replace each other's files batch by batch.",
+                fix="Give each a 'path' of its own.",
+                place=sink.place,
+            )
+        for source in read.values():
+            if source.connector == "file" and _is_in(folder, source.option("path"), base):
                 raise PlanError(
                     "MS-PLAN-SHARED-SINK",
-                    f"the sinks {folders[folder]} and {sink.name} both write to {folder}, and "
-                    "would replace each other's files batch by batch.",
-                    fix="Give each a 'path' of its own.",
+                    f"the sink {sink.name} writes to {path}, where the source {source.name} "
+                    "would read its files again.",
+                    fix="Give the sink a 'path' outside of what is read.",
                     place=sink.place,
                 )
+
+
+def _is_in(folder: str, path: str, base: Path) -> bool:
+    """Does a sink's folder lie in what a source reads?"""
+    read = resolve(path, base).rstrip("/")
+    return folder == read or folder.startswith(f"{read}/")
 
 
 def _side_sinks(pipeline: Pipeline) -> Iterator[tuple[str, tuple[str, str]]]:
