@@ -11,6 +11,7 @@ MillstreamError
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -58,6 +59,10 @@ class MillstreamError(Exception):
         if self.place is None or self.place.file:
             return self
         return type(self)(self.code, self.cause, fix=self.fix, place=replace(self.place, file=file))
+
+    def reworded(self, word: Callable[[str], str]) -> Self:
+        """The same error, with what `word` makes of its cause and its fix."""
+        return type(self)(self.code, word(self.cause), fix=word(self.fix), place=self.place)
 
 
 def _rebuild(

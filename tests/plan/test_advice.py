@@ -8,7 +8,7 @@ import pytest
 from tests.plan.plans import SOURCES, TABLES, error_of, plan
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_query
+from millstream.plan.build import build_job
 from millstream.plan.nodes import Aggregate, JoinType, SessionJoin, TableJoin, TopN
 from millstream.plan.walk import operators_of, table_joins_of
 
@@ -66,7 +66,12 @@ def test_a_value_that_was_filled_in_is_not_shown() -> None:
     )
     for text in (sql, table, within):
         with pytest.raises(MillstreamError) as raised:
-            build_query(text, SOURCES, variables={"carrier": "hidden"}, tables=TABLES)
+            build_job(
+                f"CREATE SINK out AS {text}",
+                variables={"carrier": "hidden"},
+                sources=SOURCES,
+                tables=TABLES,
+            )
         assert "hidden" not in str(raised.value)
 
 

@@ -11,6 +11,7 @@ from tests.golden.cases import HERE
 from tests.plan.plans import job
 
 from millstream.plan.build import build_job
+from millstream.plan.explain.secrets import masked
 from millstream.plan.explain.text import explain, explain_json
 
 FILES = sorted((HERE / "explain").glob("*.sql"))
@@ -44,6 +45,20 @@ def test_explain_json_carries_the_same_facts_as_data() -> None:
     assert join["late"] == {"action": "side_output", "sink": "late"}
     assert join["limit"] == {"max_rows": 1_000_000, "max_bytes": None, "on_limit": "evict"}
     assert join["sides"][1]["node"]["dead_letter"] == "bad"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:p/w@h/db", "postgresql://***@h/db"),
+        ("postgresql://u:p@w@h/db?sslpassword=x&a=b", "postgresql://***@h/db?sslpassword=***&a=b"),
+        ("host=h password=pw dbname=d", "host=h password=*** dbname=d"),
+        ("password = 'p w' host=h", "password = *** host=h"),
+        ("jdbc:postgresql://h/db", "jdbc:postgresql://h/db"),
+    ],
+)
+def test_logins_in_urls_are_masked(url: str, shown: str) -> None:
+    assert masked("url", url) == shown
 
 
 def test_no_secret_is_explained() -> None:

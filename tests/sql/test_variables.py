@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.errors import SqlError
+from millstream.errors import MillstreamError, SqlError
+from millstream.plan.build import build_job
 from millstream.sql.parse import parse
 from millstream.sql.statements import SetProperty
 from millstream.sql.text import fill
@@ -78,3 +79,20 @@ def test_places_after_a_filling_speak_of_what_was_written() -> None:
     assert str(error) == 'MS-SQL-PARSE at line 1, column 25: "b" stands here and does not fit.'
     assert error.place
     assert error.place.text == "SELECT '${secret}' AS a b c FROM t"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE SOURCE a (id INT) WITH ('password' = ${password});",
+        "CREATE SOURCE a (id INT) WITH ('connector' = '${password}');",
+        "CREATE SOURCE a (id INT) WITH ('${password}' = 'x');",
+        "CREATE SOURCE a (id INT); CREATE SINK s AS SELECT id FROM a WHERE id = ${password};",
+        "CREATE SOURCE a (id INT); CREATE SINK s AS SELECT ${password}(id) FROM ${password};",
+    ],
+)
+def test_no_error_shows_a_value_that_was_filled_in(text: str) -> None:
+    with pytest.raises(MillstreamError) as caught:
+        build_job(text, variables={"password": "hunter2"})
+    assert "hunter2" not in str(caught.value)
+    assert "${password}" in str(caught.value)

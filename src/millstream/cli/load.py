@@ -17,10 +17,11 @@ def load_job(file: Path, given: Iterable[str] | None, engine: EngineChoice | Non
     """The job of a file, checked. An error's place names the file."""
     from millstream.plan.build import build_job
     from millstream.plan.facts.check import check_job
+    from millstream.sql.text import unfilled
 
     variables = variables_of(given)
     text = _text(file)
-    with placed_in(file):
+    with placed_in(file), unfilled(variables):
         job = build_job(text, variables=variables)
         if engine is not None:
             asked = Engine(engine.value)

@@ -14,6 +14,7 @@ from millstream.cli.preview import preview
 from millstream.cli.words import shown
 from millstream.errors import MillstreamError
 from millstream.observe.account_text import account_text
+from millstream.plan.explain.secrets import masked
 from millstream.run.destinations import Destination, destinations
 from millstream.run.running import Running
 from millstream.temporal import OutputMode
@@ -64,8 +65,8 @@ def as_data(
                 "first_batch": each.first_batch,
                 "last_batch": each.tally.batch if each.tally.batch >= 0 else None,
                 "account": account.as_data(),
-                "sink": {"name": each.pipeline.sink.name, **asdict(sink)},
-                "side_outputs": [asdict(other) for other in others],
+                "sink": {"name": each.pipeline.sink.name, **_as_data(sink)},
+                "side_outputs": [_as_data(other) for other in others],
             }
         )
     return {
@@ -74,3 +75,7 @@ def as_data(
         "pipelines": pipelines,
         "error": fail.as_data(failed) if failed else None,
     }
+
+
+def _as_data(to: Destination) -> dict[str, Any]:
+    return asdict(to) | {"path": None if to.path is None else masked("path", to.path)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from millstream.plan.explain.secrets import masked
 from millstream.temporal import MICROS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,9 +38,9 @@ def size(count: float) -> str:
 
 
 def shown(path: str | Path) -> str:
-    """A path as short as it can be from here."""
+    """A path as short as it can be from here, without a login."""
     if "://" in str(path):
-        return str(path)
+        return masked("path", str(path))
     here = Path.cwd()
     whole = Path(path).absolute()
     return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)

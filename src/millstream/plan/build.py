@@ -24,6 +24,7 @@ from millstream.sql.statements import (
     SetProperty,
     Statement,
 )
+from millstream.sql.text import unfilled
 
 
 def build_job(
@@ -34,8 +35,11 @@ def build_job(
     tables: Mapping[str, Reference] | None = None,
 ) -> Job:
     """The job that a text describes. `sources` and `tables` are those that it need not declare."""
-    statements = parse(text, variables)
-    catalog = _catalog(sources or {}, tables or {})
+    with unfilled(variables or {}):
+        return _job(parse(text, variables), _catalog(sources or {}, tables or {}))
+
+
+def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
     for statement in statements:
         catalog.declare(statement)
     catalog.resolve_dead_letters()
@@ -66,11 +70,10 @@ def build_query(
     select_text: str,
     sources: Mapping[str, Source],
     *,
-    variables: Mapping[str, str] | None = None,
     tables: Mapping[str, Reference] | None = None,
 ) -> Pipeline:
     """One SELECT over the given sources; its rows go back to Python as a data frame."""
-    statements = parse(select_text, variables)
+    statements = parse(select_text)
     if len(statements) != 1 or not isinstance(statements[0], SelectStatement):
         raise SqlError(
             "MS-SQL-STATEMENT",

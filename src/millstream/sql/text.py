@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
-from millstream.errors import Place, SqlError
+from millstream.errors import MillstreamError, Place, SqlError
 
 _VARIABLE = re.compile(r"\$\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/ -]*")
+_TELLING = 4  # a shorter value is no secret, and may stand anywhere by chance
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 _PIECE = re.compile(
     r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
@@ -73,6 +76,23 @@ def fill(written: str, variables: Mapping[str, str]) -> SourceText:
         last = match.end()
     parsed.append(written[last:])
     return SourceText(written, "".join(parsed), tuple(fillings), plain.line_starts)
+
+
+@contextmanager
+def unfilled(variables: Mapping[str, str]) -> Iterator[None]:
+    """Errors that come out of this show `${name}` where its value stood."""
+    try:
+        yield
+    except MillstreamError as error:
+        raise error.reworded(partial(_unfilled, variables)) from None
+
+
+def _unfilled(variables: Mapping[str, str], text: str) -> str:
+    for name, value in sorted(variables.items(), key=lambda each: -len(each[1])):
+        if len(value) >= _TELLING:
+            shown = f"${{{name}}}"
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", shown, text)
+    return text
 
 
 def _line_starts(text: str) -> tuple[int, ...]:

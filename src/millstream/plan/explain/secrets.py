@@ -7,9 +7,12 @@ from collections.abc import Iterable
 
 _SECRET = re.compile(r"passw|secret|token|credential|jaas|key", re.IGNORECASE)
 _NOT_SECRET = ("key_groups",)
-_LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+# Up to the last @: what stands before it is often not escaped as it should be.
+_LOGIN_IN_URL = re.compile(r"(?<=://)\S+(?=@)")
+# In a URL, or in PostgreSQL's other form of one: host=db password=…
 _SECRET_IN_URL = re.compile(
-    r"([?&;][^=&;\s]*(?:passw|secret|token)[^=&;\s]*=)[^&;\s]+", re.IGNORECASE
+    r"((?:^|[?&;\s])[^=&;\s]*(?:passw|secret|token)[^=&;\s]*\s*=\s*)('[^']*'|[^&;\s]+)",
+    re.IGNORECASE,
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream.plan.explain.secrets import masked
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.facts.described import operator_described, source_described, stream_described
 from millstream.plan.nodes import Pipeline
@@ -27,7 +28,7 @@ def fingerprint(pipeline: Pipeline) -> dict[str, Any]:
         "sink": {
             "name": pipeline.sink.name,
             "connector": pipeline.sink.connector,
-            "path": pipeline.sink.option("path"),
+            "path": masked("path", pipeline.sink.option("path")),
             "format": pipeline.sink.option("format"),
             **({} if pipeline.mode is OutputMode.APPEND else {"mode": str(pipeline.mode)}),
         },
