@@ -30,7 +30,9 @@ _MICROS_BY_NAME = {
     for unit, names in _UNITS.items()
     for name in names
 }
-_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)")
+_SIGN = re.compile(r"\s*([+-]?)")
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)")
+_SIGNED_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)")
 
 BEGIN_OF_TIME = -(2**62)
 END_OF_TIME = 2**62
@@ -41,10 +43,17 @@ def unit_micros(unit: str) -> int | None:
     return _MICROS_BY_NAME.get(unit.lower())
 
 
-def parse_span(text: str) -> int:
-    """Microseconds of a text such as "5s", "24h", "1h 30m" or "-5 minutes"."""
-    at, total, found = 0, 0, False
-    while match := _PART.match(text, at):
+def parse_span(text: str, *, signed_parts: bool = False) -> int:
+    """Microseconds of a text such as "5s", "24h", "1h 30m" or "-5 minutes".
+
+    A sign is that of the whole, as `format_span` writes it: "-1h 30m" is less than "-1h". Where
+    parts have signs of their own, as in SQL's intervals, "-1h 30m" is half an hour less.
+    """
+    sign, at, part = 1, 0, _SIGNED_PART
+    if not signed_parts and (lead := _SIGN.match(text)):
+        sign, at, part = (-1 if lead[1] == "-" else 1), lead.end(), _PART
+    total, found = 0, False
+    while match := part.match(text, at):
         micros = unit_micros(match[2])
         if micros is None:
             break
@@ -57,7 +66,7 @@ def parse_span(text: str) -> int:
             f"{text!r} is not a duration.",
             fix="Write a number and a unit: 500ms, 5s, 10m, 24h, 7d.",
         )
-    return total
+    return sign * total
 
 
 def format_span(micros: int) -> str:

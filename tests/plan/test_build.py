@@ -294,6 +294,45 @@ def test_a_query_alone_goes_back_to_python() -> None:
             "its versions, write JOIN x FOR SYSTEM_TIME AS OF o.event_time ON …",
         ),
         (
+            "CREATE SINK a AS WITH v AS (SELECT order_id FROM orders), V AS (SELECT carrier FROM "
+            "shipments) SELECT * FROM v",
+            "MS-PLAN-DUPLICATE-NAME at line 1, column 59: V stands in WITH twice.",
+        ),
+        (
+            "CREATE SINK a AS (SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) "
+            "EMIT FINAL) EMIT CHANGES",
+            "MS-PLAN-EMIT at line 1, column 97: EMIT FINAL and EMIT CHANGES stand on one query. "
+            "Leave one out.",
+        ),
+        (
+            "CREATE SINK a AS SELECT sum(total) AS s FROM orders GROUP BY customer_id "
+            "EMIT CHANGES WITH ('output.mode' = 'upsert', 'state.ttl' = '1d')",
+            "MS-PLAN-RETRACT at line 1, column 93: the result does not show orders.customer_id, by "
+            "which a sink would know which row an upsert replaces. Select orders.customer_id too, "
+            "or write 'retract'.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING) WITH ('path' = 'a', 'PATH' = 'b'); "
+            "CREATE SINK a AS SELECT k FROM x",
+            "MS-SQL-PARSE at line 1, column 48: 'path' is given twice, first at line 1, column 34.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING) WITH ('Dead_Letter.Sink' = 'nowhere'); "
+            "CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-UNKNOWN-SINK at line 1, column 55: nowhere is not a sink of this job. "
+            "Known: a.",
+        ),
+        (
+            "CREATE SOURCE x (k INT8); CREATE SINK a AS SELECT k FROM x",
+            "MS-SQL-TYPE at line 1, column 20: INT8 has 8 bytes in some databases and 8 bits in "
+            "others. Write BIGINT or TINYINT.",
+        ),
+        (
+            "CREATE SOURCE x (k ARRAY<JSON>); CREATE SINK a AS SELECT k FROM x",
+            "MS-SQL-TYPE at line 1, column 20: a column cannot have the type JSON. Write STRING, "
+            "or VARIANT.",
+        ),
+        (
             "CREATE SOURCE x (k STRING) WITH ('dead_letter.sink' = 'bad'); "
             "CREATE SINK a AS SELECT k FROM x",
             "MS-PLAN-UNKNOWN-SINK at line 1, column 55: bad is not a sink of this job. Known: a.",

@@ -11,7 +11,7 @@ from tests.spark.joins import moment, writer
 
 import millstream as ms
 from millstream.connectors.memory import MemorySink, MemoryStream
-from millstream.errors import MillstreamError, PlanError
+from millstream.errors import MillstreamError, PlanError, PropertyError
 
 ORDERS = (
     "id string, amount decimal(10,2), tags array<string>, labels map<string,int>, "
@@ -109,6 +109,8 @@ def test_mistakes_are_told_before_anything_runs(spark) -> None:
     right = ms.stream(shipments(spark).frame(), time="event_time")
     with pytest.raises(PlanError, match="MS-PLAN-UNKNOWN-COLUMN: the stream has no column 'tme'"):
         ms.stream(orders(spark).frame(), time="tme")
+    with pytest.raises(PropertyError, match="MS-PROP-VALUE: 'complete' is no way"):
+        left.window_join(right, ms.tumbling("1h"), on="id", emit="complete")
     with pytest.raises(PlanError, match="MS-PLAN-EMPTY-BOUND"):
         left.interval_join(right, on="id", lower="1m", upper="0s")
     with pytest.raises(PlanError, match="MS-PLAN-JOIN-TYPE: 'sideways' is no type of join"):
@@ -117,6 +119,22 @@ def test_mistakes_are_told_before_anything_runs(spark) -> None:
         left.interval_join(right, on="id", lower="soon", upper="1m")
     with pytest.raises(PlanError, match="MS-PLAN-KEY-TYPE: The join's key compares string with"):
         left.interval_join(right, on={"id": "event_time"}, lower="0s", upper="1m")
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"time": "id"}, "MS-PLAN-TIME-TYPE"),
+        ({"delay": "-5s"}, "MS-PROP-DURATION"),
+        ({"delay": 5}, "MS-PROP-DURATION"),
+        ({"idle": "-5s"}, "MS-PROP-DURATION"),
+        ({"every": 0}, "MS-PROP-VALUE"),
+    ],
+)
+def test_a_stream_s_time_is_checked_as_in_sql(spark, given, code) -> None:
+    with pytest.raises(MillstreamError) as caught:
+        ms.stream(orders(spark).frame(), **{"time": "event_time", **given})
+    assert caught.value.code == code
 
 
 def test_the_public_names_are_these() -> None:

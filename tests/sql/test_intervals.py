@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlglot import parse_one
 
+from millstream.errors import PropertyError
 from millstream.sql.intervals import interval_micros
-from millstream.temporal import parse_span
+from millstream.temporal import format_span, parse_span
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,7 @@ from millstream.temporal import parse_span
         ("INTERVAL 1 HOUR + INTERVAL 30 MINUTES - INTERVAL 1 MINUTE", "89m"),
         ("2 * (INTERVAL 1 HOUR)", "2h"),
         ("INTERVAL 1 HOUR * 3", "3h"),
+        ("INTERVAL '-1 hour 30 minutes'", "-30m"),  # to Spark, each number has its own sign
     ],
 )
 def test_interval_of_fixed_length(text: str, span: str) -> None:
@@ -52,3 +56,14 @@ def test_interval_of_fixed_length(text: str, span: str) -> None:
 )
 def test_interval_of_no_fixed_length_is_none(text: str) -> None:
     assert interval_micros(parse_one(text, read="spark")) is None
+
+
+@given(st.integers(-(10**15), 10**15))
+def test_a_span_is_read_as_it_is_written(micros: int) -> None:
+    assert parse_span(format_span(micros)) == micros
+
+
+@pytest.mark.parametrize("text", ["1h -30m", "-1h -30m", "--1h", "- ", "1h 30", "1 fortnight"])
+def test_what_is_not_a_span(text: str) -> None:
+    with pytest.raises(PropertyError):
+        parse_span(text)

@@ -31,3 +31,15 @@ def test_a_watermark_without_a_schema_is_refused():
         HarnessError, match="the input o of 'a' says how its time goes, but has no schema"
     ):
         given_sources(Case("a", "", Path("a"), inputs={"o": Input((), None, MARK)}))
+
+
+@pytest.mark.parametrize(
+    ("types", "found"),
+    [
+        ({"id": "string"}, "the schema has no such column"),
+        ({"t": "string"}, "the schema has it as string"),
+    ],
+)
+def test_a_watermark_is_that_of_a_timestamp(types, found):
+    with pytest.raises(HarnessError, match=found):
+        given_sources(Case("a", "", Path("a"), inputs={"o": Input((), types, MARK)}))

@@ -94,3 +94,18 @@ def test_a_key_given_twice_is_an_error():
         "MS-TEST-DOUBLE at f.yaml, line 3, column 5: the key 'out' stands here for the second "
         "time. Remove one."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("2026-02-30", "2026-02-30 is no time: day is out of range for month."),
+        ("[{{id}: A}]", "a key is a word, and here stands more."),
+    ],
+)
+def test_what_looks_like_a_value_and_is_none_has_a_place(text, cause):
+    with pytest.raises(HarnessError) as caught:
+        value(text)
+    assert caught.value.cause == cause
+    assert caught.value.place is not None
+    assert caught.value.place.line == 1

@@ -9,11 +9,12 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from millstream.api.query import KEY_GROUPS, Outputs, outputs_of, rows_of
+from millstream.api.values import emit_of
 from millstream.errors import PlanError
 from millstream.plan.build import build_query
 from millstream.plan.names.names import quote
 from millstream.plan.nodes import Aggregate, Pipeline, Source
-from millstream.temporal import Emit, LateAction, LatePolicy, Window, WindowKind, format_span
+from millstream.temporal import LateAction, LatePolicy, Window, WindowKind, format_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class _Windows:
         if self.lateness:
             properties["window.lateness"] = format_span(self.lateness)
         names = [*listed(by), "_window_start", "_window_end"]
-        clause = f"EMIT {Emit(emit.lower()).upper()}"
+        clause = f"EMIT {emit_of(emit).upper()}"
         relation = f"{self.relation} {window_text(self.over)}"
         text = aggregate_text(relation, names, calls, having, clause, properties)
         return _with_policy(build_query(text, self.sources), self.late)

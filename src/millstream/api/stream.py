@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import overload
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import TimestampNTZType, TimestampType
 
 from millstream.api.aggregates import (
     SplitWindowed,
@@ -28,7 +29,7 @@ from millstream.api.joins import LEFT, RIGHT, join_text, join_type, outputs_of_j
 from millstream.api.query import KEY_GROUPS, engine_of, rows_of
 from millstream.api.tables import Table
 from millstream.api.tables import table as as_table
-from millstream.api.values import SideOutput, span_text
+from millstream.api.values import SideOutput, emit_of, span_of, span_text
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.build import build_query
 from millstream.plan.facts.holds import lag_of
@@ -46,13 +47,11 @@ from millstream.plan.nodes import (
 )
 from millstream.temporal import (
     Bounds,
-    Emit,
     LatePolicy,
     MissingTime,
     StateLimit,
     Watermark,
     Window,
-    parse_span,
 )
 
 
@@ -89,7 +88,7 @@ class Stream:
         once. `control` is a folder in which `end_of_input` can say that all rows have come.
         """
         pairs = pairs_of(on)
-        bounds = Bounds(parse_span(lower), parse_span(upper))
+        bounds = Bounds(span_of(lower, signed=True), span_of(upper, signed=True))
         if bounds.empty:
             raise PlanError(
                 "MS-PLAN-EMPTY-BOUND",
@@ -133,8 +132,8 @@ class Stream:
         `emit` is "changes" (a pair as soon as both rows are there) or "final" (when the window
         closes). `on`, `suffix` and `control` are as in `interval_join`.
         """
-        properties = {"window.lateness": span_text(lateness)} if parse_span(lateness) else {}
-        tail = f"{window_text(window)} EMIT {Emit(emit.lower()).upper()}{with_text(properties)}"
+        properties = {"window.lateness": span_text(lateness)} if span_of(lateness) else {}
+        tail = f"{window_text(window)} EMIT {emit_of(emit).upper()}{with_text(properties)}"
         sides = (self.relation(LEFT), other.relation(RIGHT))
         return self._joined(other, sides, on, how, tail, suffix, control, key_groups)
 
@@ -271,7 +270,7 @@ class Stream:
         relation, sources = self.relation("stream"), self._sources()
         made = SplitWindowed if isinstance(late, SideOutput) else Windowed
         policy = late.policy if isinstance(late, SideOutput) else late or LatePolicy()
-        return made(self.frame, sources, relation, window, parse_span(lateness), policy)
+        return made(self.frame, sources, relation, window, span_of(lateness), policy)
 
     def aggregate(
         self,
@@ -341,14 +340,21 @@ def stream(
     others back.
     """
     _must_have(frame, time)
+    _must_be_time(frame, time)
     if missing not in list(MissingTime):
         raise PropertyError(
             "MS-PROP-VALUE",
             f"{missing!r} is no way to treat a missing time.",
             fix=f"Use one of {', '.join(MissingTime)}.",
         )
-    waits = None if idle is None else parse_span(idle)
-    return Stream(frame, time, parse_span(delay), MissingTime(missing), every, waits)
+    if every < 1:
+        raise PropertyError(
+            "MS-PROP-VALUE",
+            f"a watermark cannot advance at every {every!r} rows.",
+            fix="Give a whole number, 1 or more.",
+        )
+    waits = None if idle is None else span_of(idle)
+    return Stream(frame, time, span_of(delay), MissingTime(missing), every, waits)
 
 
 def _must_have(frame: DataFrame, column: str) -> None:
@@ -357,4 +363,14 @@ def _must_have(frame: DataFrame, column: str) -> None:
             "MS-PLAN-UNKNOWN-COLUMN",
             f"the stream has no column {column!r}.",
             fix=f"It has {', '.join(frame.columns)}.",
+        )
+
+
+def _must_be_time(frame: DataFrame, column: str) -> None:
+    kind = frame.schema[column].dataType
+    if not isinstance(kind, TimestampType | TimestampNTZType):
+        raise PlanError(
+            "MS-PLAN-TIME-TYPE",
+            f"the time {column!r} is {kind.simpleString()}, not a timestamp.",
+            fix=f'Make it one: df.withColumn("{column}", F.to_timestamp("{column}")).',
         )

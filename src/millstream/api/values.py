@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.errors import PropertyError
 from millstream.temporal import (
+    Emit,
     LateAction,
     LatePolicy,
     Window,
@@ -16,18 +18,18 @@ from millstream.temporal import (
 
 def tumbling(size: str, *, offset: str = "0s") -> Window:
     """Windows of one size, one after the other, that begin at `offset` from the epoch."""
-    span = parse_span(size)
-    return Window(WindowKind.TUMBLING, span, span, parse_span(offset))
+    span = span_of(size)
+    return Window(WindowKind.TUMBLING, span, span, span_of(offset, signed=True))
 
 
 def sliding(size: str, slide: str, *, offset: str = "0s") -> Window:
     """Windows of `size` that begin every `slide`; a row is in size / slide of them."""
-    return Window(WindowKind.SLIDING, parse_span(size), parse_span(slide), parse_span(offset))
+    return Window(WindowKind.SLIDING, span_of(size), span_of(slide), span_of(offset, signed=True))
 
 
 def session(gap: str) -> Window:
     """Windows that end once no row has come for `gap` after their last."""
-    return Window(WindowKind.SESSION, parse_span(gap))
+    return Window(WindowKind.SESSION, span_of(gap))
 
 
 def drop() -> LatePolicy:
@@ -38,7 +40,7 @@ def drop() -> LatePolicy:
 def reassign(budget: str) -> LatePolicy:
     """A row no later than `budget` counts as if it had come at the watermark; others are left
     out."""
-    return LatePolicy(LateAction.REASSIGN, parse_span(budget))
+    return LatePolicy(LateAction.REASSIGN, span_of(budget))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,35 @@ def side_output(name: str = "late") -> SideOutput:
     return SideOutput(name)
 
 
+def span_of(given: object, *, signed: bool = False) -> int:
+    """Microseconds of a duration that a caller gave."""
+    if not isinstance(given, str):
+        raise PropertyError(
+            "MS-PROP-DURATION",
+            f"{given!r} is not a duration.",
+            fix='Write it as a text with a unit: "500ms", "5s", "10m", "24h".',
+        )
+    span = parse_span(given)
+    if span < 0 and not signed:
+        raise PropertyError(
+            "MS-PROP-DURATION",
+            f"{given!r} is less than nothing, and time goes forward.",
+            fix="Leave out the sign.",
+        )
+    return span
+
+
 def span_text(span: str) -> str:
     """A duration as properties take it."""
-    return format_span(parse_span(span))
+    return format_span(span_of(span))
+
+
+def emit_of(given: str) -> Emit:
+    try:
+        return Emit(given.lower())
+    except (AttributeError, ValueError):
+        raise PropertyError(
+            "MS-PROP-VALUE",
+            f"{given!r} is no way to emit.",
+            fix=f"Use one of {', '.join(Emit)}.",
+        ) from None

@@ -17,9 +17,10 @@ from millstream.plan.names.outputs import Item, expanded, is_star
 from millstream.plan.names.scope import Reference, Relation, Scope
 from millstream.plan.names.system import with_hidden
 from millstream.plan.names.times import THE_JOIN
-from millstream.plan.nodes import Column, Input, Output, Select, Source
-from millstream.plan.walk import retracts
+from millstream.plan.nodes import Aggregate, Column, Input, Output, Select, SessionJoin, Source
+from millstream.plan.walk import operators_of, retracts
 from millstream.sql.text import SourceText
+from millstream.temporal import WindowKind
 
 JOINED = "joined"
 _CLAUSES = ("group", "having", "qualify", "distinct", "windows")
@@ -167,3 +168,11 @@ def _read_by(tree: exp.Select, scope: Scope, every: bool) -> Iterator[Reference]
                 if not isinstance(column.this, exp.Star):
                     with suppress(PlanError):
                         yield scope.resolve(column)
+
+
+def of_sessions(base: Base) -> bool:
+    """Are the rows' windows sessions, which a start alone does not tell apart?"""
+    operators = operators_of(base.node)
+    windows = [node.window for node in operators if isinstance(node, Aggregate)]
+    joined = any(isinstance(node, SessionJoin) for node in operators)
+    return joined or any(window and window.kind is WindowKind.SESSION for window in windows)

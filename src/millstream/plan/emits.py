@@ -8,6 +8,8 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.nodes import (
+    WINDOW_END,
+    WINDOW_START,
     Aggregate,
     RegularJoin,
     RowsOver,
@@ -77,6 +79,20 @@ def _staying(root: Select) -> str:
     return "EMIT FINAL with a WINDOW and no 'window.lateness'"
 
 
+def _unshown_key(root: Select) -> str | None:
+    """What tells one group from another, and is not in the result."""
+    groups = root.input
+    if not isinstance(groups, Aggregate):
+        return None
+    shown = {output.sql.lower() for output in root.outputs}
+    for key in groups.keys:
+        if key.name.lower() not in shown:
+            return key.sql
+    if groups.window and not shown & {WINDOW_START.lower(), WINDOW_END.lower()}:
+        return WINDOW_START
+    return None
+
+
 def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
     """How the pipeline's rows are written: as asked, else by whether they can be taken back."""
     changes = retracts(root)
@@ -97,6 +113,14 @@ def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
             "the rows of a join without a time bound have no key by which a sink could replace "
             "them, so 'output.mode' = 'upsert' would lose rows that come back.",
             fix=f"Write 'retract', or {_staying(root)}.",
+            place=place,
+        )
+    if mode is OutputMode.UPSERT and (unshown := _unshown_key(root)):
+        raise PlanError(
+            "MS-PLAN-RETRACT",
+            f"the result does not show {unshown}, by which a sink would know which row "
+            "an upsert replaces.",
+            fix=f"Select {unshown} too, or write 'retract'.",
             place=place,
         )
     if mode is None:

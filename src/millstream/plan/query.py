@@ -96,7 +96,7 @@ class Planner:
         return planned.select
 
     def _plan(self, tree: exp.Expr, emit: exp.Expr | None, options: Sequence[exp.Expr]) -> Planned:
-        emit = tree.args.get("emit") or emit
+        emit = self._one_emit(tree.args.get("emit"), emit)
         options = [*(tree.args.get("options") or []), *options]
         place = place_of(tree, self.text)
         if isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
@@ -116,6 +116,17 @@ class Planner:
             properties.get("output.mode"),
         )
 
+    def _one_emit(self, inner: exp.Expr | None, outer: exp.Expr | None) -> exp.Expr | None:
+        """What stands in brackets and what stands after them are about the same query."""
+        if inner is not None and outer is not None and inner.name.lower() != outer.name.lower():
+            raise PlanError(
+                "MS-PLAN-EMIT",
+                f"EMIT {inner.name.upper()} and EMIT {outer.name.upper()} stand on one query.",
+                fix="Leave one out.",
+                place=place_of(outer, self.text),
+            )
+        return inner or outer
+
     def _emit(self, clause: exp.Expr | None, select: Select) -> Emit | None:
         if isinstance(select.input, Aggregate | TopN | SessionJoin):
             return select.input.emit
@@ -128,8 +139,15 @@ class Planner:
             return self
         if with_.args.get("recursive"):
             raise not_yet("WITH RECURSIVE", place_of(with_, self.text))
-        planner = self
+        planner, names = self, set()
         for cte in with_.expressions:
+            name = cte.alias.lower()
+            if name in names:
+                place = place_of(cte, self.text)
+                raise PlanError(
+                    "MS-PLAN-DUPLICATE-NAME", f"{cte.alias} stands in WITH twice.", place=place
+                )
+            names.add(name)
             if cte.args["alias"].args.get("columns"):
                 raise not_yet("a list of columns after a name in WITH", place_of(cte, self.text))
             planner = replace(

@@ -17,7 +17,8 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.sql import clauses
-from millstream.sql.spans import SpannedParser, mark
+from millstream.sql.spans import PlacedError, SpannedParser, mark
+from millstream.sql.types import unfit
 
 WINDOW_KINDS = ("TUMBLING", "SLIDING", "SESSION")
 CREATED = ("SOURCE", "TABLE", "STREAM", "SINK")
@@ -123,10 +124,13 @@ class StreamParser(SpannedParser):
         if self._match(TokenType.PRIMARY_KEY):
             return clauses.PrimaryKeyClause(expressions=self._parse_wrapped_id_vars())
         name = self._parse_name("a column")
-        type_token = self._curr
+        type_token, start = self._curr, self._index
         data_type = self._parse_types(allow_identifiers=False)
         if not isinstance(data_type, exp.DataType):
             self.raise_error(f"Expecting a type for the column {name.name}", type_token)
+        if found := unfit(data_type, self._tokens[start : self._index]):
+            word, why, fix = found
+            raise PlacedError("MS-SQL-TYPE", why, word.start, word.text, fix)
         primary = bool(self._match(TokenType.PRIMARY_KEY))
         return clauses.SourceColumn(this=name, kind=data_type, primary=primary)
 

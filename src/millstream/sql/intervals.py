@@ -49,7 +49,7 @@ def _literal_micros(interval: exp.Interval) -> int | None:
         return _clock_micros(number.name, unit.this.name, unit.expression.name)
     if unit is None:
         try:
-            return parse_span(number.name)
+            return parse_span(number.name, signed_parts=True)
         except PropertyError:
             return None
     micros = unit_micros(unit.name)

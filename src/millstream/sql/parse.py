@@ -11,6 +11,7 @@ from millstream.errors import Place, SqlError
 from millstream.sql import clauses
 from millstream.sql.dialect import Millstream
 from millstream.sql.intervals import interval_micros
+from millstream.sql.properties import named
 from millstream.sql.spans import PlacedError, span_of
 from millstream.sql.statements import (
     ColumnDef,
@@ -45,7 +46,7 @@ def properties_of(options: list[exp.Expr], text: SourceText) -> tuple[Property, 
     for option in options:
         start, _ = option.meta["span"]
         value_start, _ = option.meta["value_span"]
-        name = option.args["this"]
+        name = named(option.args["this"])
         item = Property(name, option.args["expression"], text.place(start), text.place(value_start))
         if name in found:
             raise SqlError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from millstream.errors import PropertyError
@@ -24,10 +24,12 @@ class Where(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value: how it is said in an error, and a test that a value must pass."""
+    """A kind of value: how it is said in an error, a test that a value must pass, and whether its
+    letter case matters."""
 
     says: str
     accepts: Callable[[str], bool]
+    cased: bool = True
 
 
 def _is_span(value: str) -> bool:
@@ -47,7 +49,7 @@ def _is_signed_span(value: str) -> bool:
 
 def one_of(*values: str) -> Kind:
     """A value out of a list; letter case does not matter."""
-    return Kind("one of " + ", ".join(values), lambda value: value.lower() in values)
+    return Kind("one of " + ", ".join(values), lambda value: value.lower() in values, cased=False)
 
 
 TEXT = Kind("a text", lambda value: value != "")
@@ -152,7 +154,7 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "engine": ENGINE,
     },
 }
-# Names below these prefixes go to Spark or Kafka as they are.
+# Names below these prefixes go to Spark or Kafka as they are; the case of others does not matter.
 PREFIXES: Mapping[Where, tuple[str, ...]] = {
     Where.SOURCE: ("kafka.",),
     Where.TABLE: ("kafka.",),
@@ -162,30 +164,36 @@ PREFIXES: Mapping[Where, tuple[str, ...]] = {
 }
 
 
+def named(written: str) -> str:
+    """The name of a property, however it is written."""
+    given = {prefix for prefixes in PREFIXES.values() for prefix in prefixes}
+    return written if written.startswith(tuple(given)) else written.lower()
+
+
 def check(where: Where, properties: Iterable[Property]) -> dict[str, Property]:
     """The properties by name, each known and with a value it can take."""
     known = PROPERTIES[where]
     checked: dict[str, Property] = {}
     for item in properties:
-        if item.name.startswith(PREFIXES[where]):
-            checked[item.name] = item
+        name = item.name
+        if name.startswith(PREFIXES[where]):
+            checked[name] = item
             continue
-        name = item.name.lower()
         if name not in known:
             raise PropertyError(
                 "MS-PROP-UNKNOWN",
-                f"a {where} has no property '{item.name}'.",
+                f"a {where} has no property '{name}'.",
                 fix=_nearest(where, name),
                 place=item.place,
             )
         if not known[name].accepts(item.value):
             raise PropertyError(
                 "MS-PROP-VALUE",
-                f"'{item.name}' cannot be '{item.value}'.",
+                f"'{name}' cannot be '{item.value}'.",
                 fix=f"It takes {known[name].says}.",
                 place=item.value_place,
             )
-        checked[name] = item
+        checked[name] = item if known[name].cased else replace(item, value=item.value.lower())
     return checked
 
 

@@ -46,7 +46,9 @@ def _exactly_one(model: BaseModel, *names: str) -> None:
         raise ValueError(f"needs exactly one of {wanted}; it has {found}")
 
 
-def _span(value: str, reason: str) -> str:
+def _span(value: str | None, reason: str) -> str | None:
+    if value is None:
+        return None
     try:
         span = parse_span(value)
     except PropertyError as error:
@@ -63,7 +65,7 @@ class WatermarkSpec(_Written):
 
     @field_validator("delay")
     @classmethod
-    def _is_a_duration(cls, value: str) -> str:
+    def _is_a_duration(cls, value: str) -> str | None:
         return _span(value, "a watermark follows its rows")
 
 
@@ -79,7 +81,7 @@ class InputSpec(_Written):
 
     @field_validator("idle")
     @classmethod
-    def _is_a_duration(cls, value: str) -> str:
+    def _is_a_duration(cls, value: str | None) -> str | None:
         return _span(value, "time goes forward")
 
     @model_validator(mode="after")
@@ -118,7 +120,7 @@ class CaseFile(_Written):
 
     @field_validator("silence")
     @classmethod
-    def _is_a_duration(cls, value: str) -> str:
+    def _is_a_duration(cls, value: str | None) -> str | None:
         return _span(value, "time goes forward")
 
     @model_validator(mode="after")

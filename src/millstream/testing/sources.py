@@ -16,6 +16,7 @@ def given_sources(case: Case) -> dict[str, Source]:
     sources = {}
     for name, given in case.inputs.items():
         if given.types is not None:
+            _refuse_no_time(name, given, case)
             columns = tuple(Column(column, type_) for column, type_ in given.types.items())
             sources[name] = Source(
                 name, columns, given.watermark, connector="memory", idle=given.idle
@@ -27,6 +28,20 @@ def given_sources(case: Case) -> dict[str, Source]:
                 fix="Give both, or declare the source and its watermark in the SQL.",
             )
     return sources
+
+
+def _refuse_no_time(name: str, given: Input, case: Case) -> None:
+    if given.types is None or given.watermark is None:
+        return
+    kind = given.types.get(given.watermark.column)
+    if kind is None or not kind.upper().startswith("TIMESTAMP"):
+        found = "has no such column" if kind is None else f"has it as {kind}"
+        raise HarnessError(
+            "MS-TEST-VALUE",
+            f"the watermark of {name} of {case.name!r} is that of {given.watermark.column}, and "
+            f"the schema {found}.",
+            fix="Name a column of type timestamp.",
+        )
 
 
 def given_input(case: Case, source: Source | Reference) -> Input:

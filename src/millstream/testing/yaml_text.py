@@ -14,7 +14,9 @@ import yaml
 
 from millstream.errors import HarnessError, Place
 
-_BOOL, _INT, _FLOAT = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float"))
+_BOOL, _INT, _FLOAT, _TIME = (
+    f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float", "timestamp")
+)
 
 
 class _Loader(yaml.SafeLoader):
@@ -96,7 +98,34 @@ def _documents(loader: _Loader, file: str) -> Iterator[Document]:
         if root is None:
             continue
         _refuse_doubles(root, file)
+        _refuse_no_dates(loader, root, file)
         yield Document(loader.construct_document(root), root, file)
+
+
+def _refuse_no_dates(loader: _Loader, node: yaml.Node, file: str) -> None:
+    """What looks like a date and is none: 2026-02-30."""
+    if isinstance(node, yaml.ScalarNode) and node.tag == _TIME:
+        try:
+            loader.construct_yaml_timestamp(node)
+        except ValueError as error:
+            raise HarnessError(
+                "MS-TEST-VALUE",
+                f"{node.value} is no time: {error}.",
+                fix="Mend it, or put it in quotes if it is a text.",
+                place=_place(node, file),
+            ) from None
+    if isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            _refuse_no_dates(loader, child, file)
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            _refuse_no_dates(loader, key, file)
+            _refuse_no_dates(loader, value, file)
+
+
+def _place(node: yaml.Node, file: str) -> Place:
+    mark = node.start_mark
+    return Place(mark.line + 1, mark.column + 1, file=file)
 
 
 def _refuse_doubles(node: yaml.Node, file: str) -> None:
@@ -107,13 +136,19 @@ def _refuse_doubles(node: yaml.Node, file: str) -> None:
     if isinstance(node, yaml.MappingNode):
         seen: set[object] = set()
         for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise HarnessError(
+                    "MS-TEST-YAML",
+                    "a key is a word, and here stands more.",
+                    fix="Put it in quotes if braces or brackets are part of it.",
+                    place=_place(key, file),
+                )
             if key.value in seen:
-                mark = key.start_mark
                 raise HarnessError(
                     "MS-TEST-DOUBLE",
                     f"the key {key.value!r} stands here for the second time.",
                     fix="Remove one.",
-                    place=Place(mark.line + 1, mark.column + 1, file=file),
+                    place=_place(key, file),
                 )
             seen.add(key.value)
             _refuse_doubles(value, file)

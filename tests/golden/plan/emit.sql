@@ -10,10 +10,11 @@ SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) G
 -->     input orders, time event_time, used none
 
 -- upsert
-SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES WITH ('output.mode' = 'upsert')
+SELECT customer_id, _window_start, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES WITH ('output.mode' = 'upsert')
 --> mode upsert
 --> select
 -->   k0 AS customer_id : STRING
+-->   _window_start AS _window_start : TIMESTAMP
 -->   a0 AS n : BIGINT
 -->   aggregate, tumbling windows of 1h, emit changes
 -->     key orders.customer_id AS k0 : STRING

@@ -309,3 +309,7 @@ SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (ORDER BY total) <= 5
 -->     partition none
 -->     order orders.total ASC
 -->     input orders, time event_time, used order_id
+
+-- by the start of sessions, which does not tell their end
+SELECT * FROM (SELECT customer_id, n, _window_start, _window_end, ROW_NUMBER() OVER (PARTITION BY _window_start ORDER BY n DESC) AS rn FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) GROUP BY customer_id)) WHERE rn <= 1
+--> MS-PLAN-WINDOW at line 1, column 141: sessions that start together need not end together, and PARTITION BY has their start alone. Partition by their end, or by both.

@@ -136,7 +136,7 @@ def _written(item: Item, scope: Scope) -> str:
     origin = item.bare.origin if item.bare else None
     if origin and 0 <= origin[0] < len(scope.relations):
         return scope.relations[origin[0]].shown(origin[1])
-    return item.output.sql
+    return "…" if item.bare else item.output.sql
 
 
 def _new_name(item: Item, scope: Scope) -> str:

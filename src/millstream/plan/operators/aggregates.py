@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.asked import Asked
-from millstream.plan.base import Base
+from millstream.plan.base import Base, of_sessions
 from millstream.plan.emits import emit_of
 from millstream.plan.joins.predicates import conjuncts_of, filter_texts
 from millstream.plan.names.expressions import Expressions, all_of
@@ -30,7 +30,6 @@ from millstream.plan.nodes import (
     Aggregate,
     Column,
     Select,
-    SessionJoin,
 )
 from millstream.plan.operators.calls import GROWING, RETRACTABLE, Calls
 from millstream.plan.operators.group_by import keys_of
@@ -46,7 +45,6 @@ from millstream.plan.policies import (
     ttl_of,
 )
 from millstream.plan.refuse import place_of
-from millstream.plan.walk import operators_of
 from millstream.temporal import LateAction, Window, WindowKind
 
 
@@ -186,7 +184,7 @@ def _given(keys: list[exp.Expr], base: Base) -> tuple[str, str] | None:
     asked = {bare.reads[0][1] for key in keys if (bare := _bare(key, base))} & set(base.window)
     if not asked:
         return None
-    if len(asked) == 1 and _of_sessions(base):
+    if len(asked) == 1 and of_sessions(base):
         raise PlanError(
             "MS-PLAN-WINDOW",
             "a session is known by its start and its end, and GROUP BY has one of them.",
@@ -201,10 +199,3 @@ def _bare(key: exp.Expr, base: Base) -> Reference | None:
     with suppress(PlanError):
         return base.below.bare(key)
     return None
-
-
-def _of_sessions(base: Base) -> bool:
-    operators = operators_of(base.node)
-    windows = [node.window for node in operators if isinstance(node, Aggregate)]
-    joined = any(isinstance(node, SessionJoin) for node in operators)
-    return joined or any(window and window.kind is WindowKind.SESSION for window in windows)

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.asked import Asked
-from millstream.plan.base import Base
+from millstream.plan.base import Base, of_sessions
 from millstream.plan.emits import emit_of
 from millstream.plan.joins.predicates import conjuncts_of, filter_texts
 from millstream.plan.names.aliases import with_aliases
@@ -156,7 +156,16 @@ def _due(frame: Frame, base: Base) -> str | None:
         return None
     (relation,) = base.below.scope.relations
     texts = [relation.text(name) for name in base.window]
-    return texts[1] if set(texts) & set(frame.partition) else None
+    asked = set(texts) & set(frame.partition)
+    if asked and texts[1] not in asked and of_sessions(base):
+        raise PlanError(
+            "MS-PLAN-WINDOW",
+            "sessions that start together need not end together, and PARTITION BY has their start "
+            "alone.",
+            fix="Partition by their end, or by both.",
+            place=base.place,
+        )
+    return texts[1] if asked else None
 
 
 def _of_window(base: Base) -> bool:
