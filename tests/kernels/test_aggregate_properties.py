@@ -6,6 +6,7 @@ import math
 import random
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -240,4 +241,15 @@ def test_however_rows_arrive_in_time_the_same_table_stands_at_the_end(
     once = host_of(spec, LogSettings(), 100, False, None)
     at_once = once.feed(everything) + once.feed([], end=True)
     assert run.last.counts["input.late"] == 0
-    assert final_table(out) == final_table(at_once)
+    assert rounded(final_table(out)) == rounded(final_table(at_once))
+
+
+def rounded(table: dict[Any, tuple[object, ...]]) -> dict[Any, tuple[object, ...]]:
+    """The last digits of a double depend on what came and went before: of a spread that is 0, a
+    rest of its squares' rounding may stay."""
+    return {
+        place: tuple(
+            str(round(each, 6) + 0.0) if isinstance(each, float) else each for each in values
+        )
+        for place, values in table.items()
+    }
