@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ class Task(Protocol):
 def measure(task: Task, say: Say, worker: str = "bench.worker") -> dict[str, Any]:
     """Run a worker's module in a process of its own and read what it measured."""
     say(f"  {task.engine:15} {task.query:9} …")
+    os.sync()  # what a run before this one left to be written is no part of it
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as scratch:
         result, log = Path(scratch) / "result.json", Path(scratch) / "log"
         argument = json.dumps(asdict(task) | {"checkpoint": f"{scratch}/checkpoint"})
