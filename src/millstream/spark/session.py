@@ -16,12 +16,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psutil
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from millstream.errors import RunError
+from millstream.kernels.state.rows import CACHE_SETTING
 from millstream.observe.sparklog import decisive_line, opened, since
 from millstream.spark import archive
 
@@ -77,6 +79,7 @@ LOCAL = {
 
 def local_session(cores: int = 2, *, log: Path | None = None, **conf: str) -> SparkSession:
     """A Spark on this machine; `conf` overrides any setting. Spark's own output goes to `log`."""
+    os.environ.setdefault(CACHE_SETTING, str(_cache_bytes(cores)))
     settings = {
         **ENGINE,
         **LOCAL,
@@ -88,6 +91,11 @@ def local_session(cores: int = 2, *, log: Path | None = None, **conf: str) -> Sp
         **conf,
     }
     return _start(settings, log)
+
+
+def _cache_bytes(cores: int) -> int:
+    """For each of as many workers: together a quarter of the machine's memory."""
+    return max(psutil.virtual_memory().total // (4 * cores), 1 << 30)
 
 
 def java_options() -> str:

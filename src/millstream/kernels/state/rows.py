@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from cachetools import LRUCache
+from cachetools import RRCache
 
 from millstream.kernels.base import HASH, TIME
 from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
@@ -89,8 +89,12 @@ def stack(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return reduce(pl.DataFrame.vstack, frames)
 
 
-CACHE_BYTES = int(os.environ.get("MILLSTREAM_SEGMENT_CACHE_BYTES", str(1 << 30)))
-_cache: LRUCache[int, tuple[int, Any]] = LRUCache(CACHE_BYTES, getsizeof=lambda item: item[0])
+CACHE_SETTING = "MILLSTREAM_SEGMENT_CACHE_BYTES"
+CACHE_BYTES = int(os.environ.get(CACHE_SETTING, str(1 << 30)))
+# What goes is drawn by lot. Steps look into segments in turn: were it the one that was not used for
+# the longest time, it would always be the next that is needed, and a little too much state would
+# make the whole cache useless.
+_cache: RRCache[int, tuple[int, Any]] = RRCache(CACHE_BYTES, getsizeof=lambda item: item[0])
 
 
 def remember(uid: int, thing: Any, nbytes: int) -> None:
