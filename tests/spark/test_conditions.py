@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import millstream as ms
-from millstream.spark.stateless import named
+from millstream.spark.texts import named
 from millstream.spark.where import condition
 
 SCHEMA = "a bigint, i int, d tinyint, s string, b boolean, g double"

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField
 
+from millstream.connectors.declared import schema_of
 from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Source
@@ -25,10 +27,10 @@ def read_stream(spark: SparkSession, source: Source, base: Path) -> DataFrame:
 def _files(spark: SparkSession, source: Source, base: Path) -> DataFrame:
     form = source.option("format", "json").lower()
     path = resolve(source.option("path"), base)
-    schema = ", ".join(f"`{column.name}` {column.type}" for column in source.columns)
+    schema = schema_of(spark, source.columns)
     reader = spark.readStream.format(form)
     if form in TEXT_FORMATS:
-        schema += f", `{BAD}` STRING"
+        schema.add(StructField(BAD, StringType()))
         reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD)
         if source.option("timestamp.format"):
             reader = reader.option("timestampFormat", source.option("timestamp.format"))

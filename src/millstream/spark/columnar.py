@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ByteType, StructField, StructType
@@ -145,7 +144,7 @@ class Columnar:
         if hosted.operation.changes:
             schema.add(StructField(OP, ByteType()))
         columns = tuple(schema.names)
-        for port in cast("StructType", StructType.fromDDL(PORTS)):
+        for port in PORTS:
             schema.add(port)
         host = KernelHost(hosted.stages, columns)
         return stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")

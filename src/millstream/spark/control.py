@@ -11,11 +11,19 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    ByteType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from millstream.spark.packets import END_OF_INPUT, NO_TIME, TICK, UNSAID
 
 END_FILE = "end-of-input.json"
-_SAID = "say string, now bigint"
+_SAID = StructType([StructField("say", StringType()), StructField("now", LongType())])
 _END, _TICK = "end-of-input", "tick"
 _TICKS_KEPT = 1000  # older ones were read long ago
 
@@ -23,17 +31,18 @@ _TICKS_KEPT = 1000  # older ones were read long ago
 def control_packets(spark: SparkSession, folder: str, labels: tuple[int, ...]) -> DataFrame:
     """A packet for every key group of each thing that somebody has said."""
     said = spark.readStream.schema(_SAID).json(folder).where(F.col("say").isin(_END, _TICK))
+    none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
     return said.select(
         F.explode(F.array(*map(F.lit, labels))).alias("label"),
         F.when(F.col("say") == _END, END_OF_INPUT).otherwise(TICK).alias("kind"),
         F.lit(0).alias("source"),
-        F.lit(0).cast("bigint").alias("place"),
-        F.lit(NO_TIME).cast("bigint").alias("top"),
-        F.coalesce("now", F.lit(NO_TIME).cast("bigint")).alias("now"),
-        F.lit(0).cast("bigint").alias("rows"),
-        F.lit(UNSAID).cast("tinyint").alias("silent"),
-        F.lit(None).cast("binary").alias("blob"),
-        F.lit(None).cast("string").alias("tally"),
+        none.alias("place"),
+        never.alias("top"),
+        F.coalesce("now", never).alias("now"),
+        none.alias("rows"),
+        F.lit(UNSAID).cast(ByteType()).alias("silent"),
+        F.lit(None).cast(BinaryType()).alias("blob"),
+        F.lit(None).cast(StringType()).alias("tally"),
     )
 
 

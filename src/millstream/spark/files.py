@@ -15,14 +15,24 @@ from pyspark.sql.types import (
     BooleanType,
     DataType,
     DateType,
+    LongType,
     NumericType,
     StringType,
+    StructField,
+    StructType,
     TimestampType,
 )
 
 from millstream.spark.scan import PATH, local
 
-_FILE = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+_FILE = StructType(
+    [
+        StructField("path", StringType()),
+        StructField("modificationTime", TimestampType()),
+        StructField("length", LongType()),
+        StructField("content", BinaryType()),
+    ]
+)
 _READ_HERE = (NumericType, BooleanType, BinaryType, DateType, TimestampType)
 # Those of Spark's that say which files are read when, not how.
 _OPTIONS = {

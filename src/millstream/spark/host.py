@@ -15,6 +15,7 @@ from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessor,
     StatefulProcessorHandle,
 )
+from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField
 
 from millstream.spark.clock import HostInput
 from millstream.spark.state import SparkState, opened
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
     from millstream.kernels.base import Kernel
 
 MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3
-PORTS = "_port tinyint, _from int, _blob binary"
+PORTS = (
+    StructField("_port", ByteType()),
+    StructField("_from", IntegerType()),
+    StructField("_blob", BinaryType()),
+)
 INPUTS = 16  # `_from` is the operator's number times this, and the input's number
 
 

@@ -26,6 +26,7 @@ from millstream.spark.inputs import (
 from millstream.spark.packets import Packing
 from millstream.spark.sent import Made, Ready, Sent
 from millstream.spark.stateless import Flow, guarded
+from millstream.spark.texts import types_of
 from millstream.spark.wire import common_type, comparable, compared_as_it_is, to_wire
 
 
@@ -51,11 +52,7 @@ class Operand:
         return guarded(self.rows.sound, text)
 
     def types_of(self, texts: list[str]) -> list[DataType]:
-        """Asked for at once: every question makes Spark analyse the whole stream."""
-        if not texts:
-            return []
-        asked = (F.expr(text).alias(f"t{number}") for number, text in enumerate(texts))
-        return [field.dataType for field in self.frame.select(*asked).schema]
+        return types_of(self.rows.frame, self.side.alias, self.sent.types, texts)
 
     def keys(self, texts: list[tuple[str, str]], what: str) -> tuple[Field, ...]:
         """Columns by which rows are told apart, with their names; NULL is a value like others."""

@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from millstream.connectors.sources import BAD
 from millstream.errors import RunError
@@ -33,10 +34,6 @@ OWN = "_own"  # of rows that go to several groups: is this one theirs?
 PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
 PORT, FROM, BLOB = "_port", "_from", "_blob"  # rows of an operator that are not its result
 
-PACKET = (
-    "label int, kind int, source int, place bigint, top bigint, now bigint, rows bigint, "
-    "silent tinyint, blob binary, tally string"
-)
 PACKET_SCHEMA = pa.schema(
     [
         ("label", pa.int32()),
@@ -51,6 +48,7 @@ PACKET_SCHEMA = pa.schema(
         ("tally", pa.string()),
     ]
 )
+PACKET = from_arrow_schema(PACKET_SCHEMA)
 ROWS, END_OF_INPUT, REJECTED, TICK = 0, 1, 2, 3
 UNSAID = -1  # whether an operator is silent
 _TASK_BITS = 32

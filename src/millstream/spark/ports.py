@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 
 from millstream.spark import host
 from millstream.spark.packets import BAD, BLOB, FROM, PORT, dead_letters, decode
@@ -57,7 +58,7 @@ def observed(stream: DataFrame) -> DataFrame:
 
 def _statistics() -> Column:
     """What operators and tables say, as texts: a query's progress is one."""
-    return F.collect_list(F.when(F.col(PORT) == host.STATS, F.col(BLOB).cast("string")))
+    return F.collect_list(F.when(F.col(PORT) == host.STATS, F.col(BLOB).cast(StringType())))
 
 
 def observed_stats(texts: list[str]) -> list[dict[str, Any]]:

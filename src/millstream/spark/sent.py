@@ -27,7 +27,8 @@ from millstream.spark.files import read_type
 from millstream.spark.form import GROUP, Cut, Form
 from millstream.spark.packets import PROGRESS
 from millstream.spark.scan import KEEP, PATH, Scan, Scanned
-from millstream.spark.stateless import Flow, named
+from millstream.spark.stateless import Flow
+from millstream.spark.texts import named
 
 _READ_BY_PACKERS = (TIME, PROGRESS)
 _HASHED_HERE = (IntegralType, BooleanType, DateType, TimestampType)

@@ -7,7 +7,7 @@ passes, the watermark would crawl. So until rows are packed, a WHERE is a column
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -22,6 +22,7 @@ from millstream.spark.conditions import Condition
 from millstream.spark.files import Files, read_type
 from millstream.spark.host import MAIN
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
+from millstream.spark.texts import expression, named
 from millstream.spark.where import condition
 from millstream.temporal import MissingTime
 
@@ -111,7 +112,7 @@ def flow(
     with spark_errors(node):
         frame = _called(inner.frame, node.alias)
         if node.where is not None:
-            where = F.coalesce(F.expr(node.where), F.lit(False))
+            where = F.coalesce(expression(node.where), F.lit(False))
             kept = where if sound is None else F.when(sound, where).otherwise(F.lit(False))
             # Made once: a random condition must be the same for the row and for its columns.
             frame = _called(frame.select("*", kept.alias(_KEPT)), node.alias)
@@ -155,30 +156,11 @@ def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
     # One row becomes several in the select list alone, not inside another expression; one that is
     # filtered out, or is none, stays one.
     if sound is None or bare or _NAME.fullmatch(text):
-        return F.expr(text)
+        return expression(text)
     if called := _EXPLODED.fullmatch(text):
-        several = F.when(sound, F.expr(called[2])).otherwise(F.array(F.lit(None)))
+        several = F.when(sound, expression(called[2])).otherwise(F.array(F.lit(None)))
         return (F.explode_outer if called[1] else F.explode)(several)
-    return F.when(sound, F.expr(text))
-
-
-def named(text: str, alias: str | None, columns: Iterable[str]) -> str | None:
-    """The column that a text names, if it does no more."""
-    found = _COLUMN.fullmatch(text)
-    if found is None or text.lower() in _WORDS:
-        return None
-    owner, name = (each and each.strip("`").lower() for each in found.groups())
-    if owner is not None and owner != (alias or "").lower():
-        return None
-    same = [each for each in columns if each.lower() == name]
-    return same[0] if len(same) == 1 else None
-
-
-_COLUMN = re.compile(r"(?:(`[^`]+`|[A-Za-z_]\w*)\.)?(`[^`]+`|[A-Za-z_]\w*)")
-# What Spark does not read as the name of a column, even if there is one of that name.
-_WORDS = frozenset({"true", "false", "null", "user", "current_user", "session_user"}) | frozenset(
-    {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
-)
+    return F.when(sound, expression(text))
 
 
 def with_wall_clock(source: Source, frame: DataFrame) -> DataFrame:

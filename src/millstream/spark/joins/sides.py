@@ -8,7 +8,7 @@ from functools import reduce
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, LongType, TimestampType
+from pyspark.sql.types import DataType, IntegerType, LongType, TimestampType
 
 from millstream.plan.nodes import (
     Compare,
@@ -33,6 +33,7 @@ from millstream.spark.inputs import (
 from millstream.spark.packets import GROUP, HASH, Packing
 from millstream.spark.sent import Made, Ready, Sent
 from millstream.spark.stateless import Flow, guarded
+from millstream.spark.texts import types_of
 from millstream.spark.wire import (
     as_hash,
     common_type,
@@ -152,9 +153,9 @@ def _common_types(
     """For each pair of texts: the type of either, and the one they are compared in."""
     types = []
     for number, side in enumerate((node.left, node.right)):
-        frame = flows[number].frame.alias(side.alias)
-        chosen = [F.expr(pair[number]).alias(f"c{i}") for i, pair in enumerate(pairs)]
-        types.append([field.dataType for field in frame.select(*chosen).schema])
+        frame = flows[number].frame
+        known = {field.name: field.dataType for field in frame.schema}
+        types.append(types_of(frame, side.alias, known, [pair[number] for pair in pairs]))
     return [
         (left, right, common_type(spark, left, right, what))
         for left, right in zip(types[0], types[1], strict=True)
@@ -213,7 +214,7 @@ def _side(
         if salt.spread > 1:
             content = F.xxhash64(F.unix_micros(event_time), *map(_hashable, fields))
             group = F.pmod(group + F.pmod(content, F.lit(salt.spread)), F.lit(groups))
-        sent.made.append(Made(GROUP, group.cast("int")))
+        sent.made.append(Made(GROUP, group.cast(IntegerType())))
         here = None
     others = beside(side, rows, clocked, sent)
     ready = sent.ready(others, hashed=hashed, some=True, grouped=here)

@@ -36,6 +36,7 @@ from millstream.spark.inputs import NOTHING
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, NOW, PORT
 from millstream.spark.stateless import Flow, flow, guarded, spark_errors
 from millstream.spark.tables.stage import FAILED, FOUND, Asking, asked, held, stage
+from millstream.spark.texts import expression
 from millstream.spark.wire import common_type, comparable
 
 SINCE, UNTIL = "_ms_since", "_ms_until"
@@ -110,9 +111,9 @@ def _keys(
     made = []
     for key in node.keys:
         kind: DataType = types[key.right].dataType
-        given = frame.select(F.expr(key.left).alias("it")).schema["it"].dataType
+        given = frame.select(expression(key.left).alias("it")).schema["it"].dataType
         common = common_type(spark, given, kind, "The key of a table join")
-        value = F.expr(key.left)
+        value = expression(key.left)
         if given != kind:
             exact = value.try_cast(kind)
             same = comparable(exact, kind, common) == comparable(value, given, common)
@@ -155,7 +156,7 @@ def _by_workers(
     if aside:
         schema.add(StructField(FAILED, BooleanType()))
     if not rows.sided:
-        for field in cast("StructType", StructType.fromDDL(PORTS)):
+        for field in PORTS:
             schema.add(field)
     key_columns = tuple(key.right for key in node.keys)
     asking = Asking(

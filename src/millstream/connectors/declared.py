@@ -1,0 +1,57 @@
+"""Declared columns as a schema of Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from millstream.plan.nodes import Column
+
+# Spark's parser, of which a cold JVM has nothing ready, is left to others.
+_PLAIN: dict[str, DataType] = {
+    "BIGINT": LongType(),
+    "BINARY": BinaryType(),
+    "BOOLEAN": BooleanType(),
+    "DATE": DateType(),
+    "DOUBLE": DoubleType(),
+    "FLOAT": FloatType(),
+    "INT": IntegerType(),
+    "SMALLINT": ShortType(),
+    "STRING": StringType(),
+    "TINYINT": ByteType(),
+}
+
+
+def schema_of(spark: SparkSession, columns: Iterable[Column]) -> StructType:
+    known = dict(_PLAIN)
+    if spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_LTZ":
+        known["TIMESTAMP"] = TimestampType()
+    return StructType(
+        [
+            StructField(each.name, known.get((each.type or "").upper()) or _parsed(each))
+            for each in columns
+        ]
+    )
+
+
+def _parsed(column: Column) -> DataType:
+    schema = cast("StructType", StructType.fromDDL(f"it {column.type}"))
+    return schema["it"].dataType
