@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from millstream.connectors.sources import BAD
+from millstream.connectors.malformed import BAD
 from millstream.errors import RunError
 from millstream.kernels.base import HASH, TIME
 from millstream.spark.clock import slowest
