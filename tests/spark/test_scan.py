@@ -16,9 +16,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 import millstream as ms
+from millstream.connectors.file_names import PART, read_type
 from millstream.errors import RunError
 from millstream.spark.columnar import Columnar
-from millstream.spark.files import FileStreams, read_type
+from millstream.spark.files import FileStreams
+from millstream.spark.parquet import ParquetFiles
 from millstream.spark.scan import Scan, Scanned
 
 SCHEMA = (
@@ -49,7 +51,7 @@ def scan_of(schema: str, base: Path) -> Scan:
         kind = read_type(field.dataType)
         assert kind is not None
         columns.append(Scanned(field.name, field.name, kind))
-    return Scan("s", str(base), tuple(columns))
+    return Scan(ParquetFiles("s", str(base)), tuple(columns))
 
 
 def scanned(schema: str, path: Path, **same: int) -> list[dict[str, Any]]:
@@ -104,11 +106,12 @@ def test_a_file_may_hold_a_narrower_type(spark, tmp_path, declared, column) -> N
 def test_the_parts_of_a_file_are_all_of_it_in_order(tmp_path, parts, group) -> None:
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"a": list(range(10))}), path, row_group_size=group)
-    names = pa.table({"path": [f"file:{path}"]}).to_batches()
     whole = scan_of("a bigint", tmp_path)
+    scan = replace(whole, parts=parts)
+    names = [pa.table({"path": [f"file:{path}"], PART: [part]}) for part in range(parts)]
     read = [
-        [row["a"] for batch in scan.rows(names) for row in batch.to_pylist()]
-        for scan in (replace(whole, part=part, parts=parts) for part in range(parts))
+        [row["a"] for batch in scan.rows(part.to_batches()) for row in batch.to_pylist()]
+        for part in names
     ]
     assert [a for rows in read for a in rows] == list(range(10))
     assert max(map(len, read)) < 10 or parts == 1
@@ -118,13 +121,13 @@ def test_the_parts_of_a_file_are_all_of_it_in_order(tmp_path, parts, group) -> N
 
 def test_files_are_cut_where_that_pays(spark, tmp_path, monkeypatch) -> None:
     """The result is the same, whatever reads them."""
-    monkeypatch.setattr("millstream.spark.columnar._LEAST_PART", 1)
+    monkeypatch.setattr(ParquetFiles, "least_part", 1)
     read: list[int] = []
     cut = Columnar._cut
 
     def counted(self: Columnar, inputs: Any) -> Any:
         made = list(cut(self, inputs))
-        read.append(len(made))
+        read.extend(packing.scan.parts for _, packing in made if packing.scan)
         return made
 
     monkeypatch.setattr(Columnar, "_cut", counted)
@@ -192,7 +195,7 @@ def test_a_folder_that_is_a_value_is_refused(tmp_path) -> None:
 
 def test_which_streams_packers_read(spark, tmp_path) -> None:
     def known(frame: Any) -> bool:
-        return FileStreams(spark).of(frame) is not None
+        return FileStreams(spark).of("s", frame) is not None
 
     plain, apart = tmp_path / "plain", tmp_path / "apart"
     plain.mkdir()
@@ -238,11 +241,13 @@ def test_an_expression_that_makes_rows_makes_them_unread(spark, tmp_path) -> Non
 def test_a_stream_that_is_read_twice_is_one_source(spark, tmp_path) -> None:
     streams = FileStreams(spark)
     frame = spark.readStream.schema("x bigint").parquet(str(tmp_path))
-    assert streams.of(frame) is streams.of(frame)
+    assert streams.of("s", frame) is streams.of("s", frame)
 
 
-def test_a_job_may_change_its_reader(spark, tmp_path) -> None:
-    """Both keep the same log of what was read, and hash and group keys alike."""
+@pytest.mark.parametrize("least", [1, ParquetFiles.least_part])
+def test_a_job_may_change_its_reader(spark, tmp_path, monkeypatch, least) -> None:
+    """Both keep the same log of what was read, and hash and group keys alike, also of parts."""
+    monkeypatch.setattr(ParquetFiles, "least_part", least)
     whole, changed = (
         _counted(spark, tmp_path / name, readers)
         for name, readers in (

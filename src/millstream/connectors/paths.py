@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,3 +23,18 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
     if "://" in path or path.startswith("file:"):
         return fs.FileSystem.from_uri(path)  # type: ignore[no-any-return]
     return fs.LocalFileSystem(), path
+
+
+def local(path: str) -> str:
+    """`file:/a` or `file:///a`, as Spark names files, as a path."""
+    return "/" + path.removeprefix("file:").lstrip("/")
+
+
+def value_folder(path: str, base: str, columns: Iterable[str]) -> str | None:
+    """The folder `column=value` below `base` from which Spark would read the value of a column."""
+    names = {name.lower() for name in columns}
+    for folder in PurePosixPath(path.removeprefix(base)).parent.parts:
+        name, equals, _ = folder.partition("=")
+        if equals and name.lower() in names:
+            return folder
+    return None

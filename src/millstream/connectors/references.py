@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from millstream.connectors.malformed import BAD
 from millstream.connectors.paths import filesystem, resolve
-from millstream.connectors.sources import BAD, TEXT_FORMATS
+from millstream.connectors.sources import TEXT_FORMATS
 from millstream.errors import PlanError, RunError
 from millstream.kernels.joins.table import HeldTable
 from millstream.plan.nodes import Broadcast, Reference

@@ -10,12 +10,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField
 
+from millstream.connectors.csv_stream import read_csv
 from millstream.connectors.declared import schema_of
+from millstream.connectors.malformed import BAD
 from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Source
 
-BAD = "_ms_bad"  # the column in which Spark puts a record that does not fit the schema
 TEXT_FORMATS = ("csv", "json")
 
 
@@ -27,6 +28,24 @@ def read_stream(spark: SparkSession, source: Source, base: Path) -> DataFrame:
 def _files(spark: SparkSession, source: Source, base: Path) -> DataFrame:
     form = source.option("format", "json").lower()
     path = resolve(source.option("path"), base)
+    by = source.option("reader", "auto")
+    if source.option("max.rows.per.batch"):
+        raise PropertyError(
+            "MS-PROP-CONNECTOR",
+            f"source {source.name} reads files, which cannot be cut by rows.",
+            fix="Use 'max.files.per.batch'.",
+            place=source.place,
+        )
+    if by == "arrow" and form not in ("csv", "parquet"):
+        raise PropertyError(
+            "MS-PROP-READER",
+            f"the reader 'arrow' of source {source.name} reads CSV and Parquet, not {form}.",
+            fix="Leave 'reader' out: Spark reads the files then.",
+            place=source.place,
+        )
+    _must_exist(source, path)
+    if by == "arrow" and form == "csv":
+        return read_csv(spark, source, path)
     schema = schema_of(spark, source.columns)
     reader = spark.readStream.format(form)
     if form in TEXT_FORMATS:
@@ -39,18 +58,10 @@ def _files(spark: SparkSession, source: Source, base: Path) -> DataFrame:
         # Were columns pruned, a bad value in one that nobody reads would pass unseen.
         reader = reader.options(header=header, enforceSchema="false", columnPruning="false")
         reader = reader.option("sep", source.option("delimiter", ","))
-    if source.option("max.rows.per.batch"):
-        raise PropertyError(
-            "MS-PROP-CONNECTOR",
-            f"source {source.name} reads files, which cannot be cut by rows.",
-            fix="Use 'max.files.per.batch'.",
-            place=source.place,
-        )
     if limit := source.option("max.files.per.batch"):
         reader = reader.option("maxFilesPerTrigger", limit)
-    if source.option("reader", "auto") == "spark":
+    if by == "spark":
         reader = reader.option("reader", "spark")  # which no packer knows how to obey
-    _must_exist(source, path)
     rows = reader.schema(schema).load(path)
     return _read_whole(rows, source) if form in TEXT_FORMATS else rows
 

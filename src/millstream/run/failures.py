@@ -27,7 +27,10 @@ _SPARK_CLASS = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
 _OTHER_FORM = "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]"
 # A cause ends where a sentence, outside of quotes, is followed by one that tells what to do.
 _QUOTED = r"""(?<!\w)'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
-_DO = "Add|CAST|Cast|Check|Compare|Give|Leave|Make|Mend|Raise|Remove|Set|Start|Take|Try|Use|Write"
+_DO = (
+    "Add|CAST|Cast|Check|Compare|Declare|Give|Have|Leave|Make|Mend|Raise|Remove|Set|Start|Take|Try|"
+    "Use|Write"
+)
 _SENTENCE = re.compile(rf"(?:{_QUOTED}|.)+?[.](?= (?:{_DO})\b)")
 
 

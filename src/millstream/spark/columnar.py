@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ByteType, StructField, StructType
 
+from millstream.connectors.file_names import MOST_PARTS, in_parts
 from millstream.kernels.base import OP
 from millstream.observe.account import InputNames
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange
@@ -43,9 +44,6 @@ from millstream.spark.packets import PACKET, Packing, packer
 from millstream.spark.sent import Ready
 from millstream.spark.stateless import Flow, flow, source_of, spark_errors
 from millstream.spark.tables.join import TableSteps
-
-_MOST_PARTS = 8  # of a file
-_LEAST_PART = 16 << 20  # bytes: a task of less is not worth its start
 
 
 @dataclass(slots=True)
@@ -150,19 +148,20 @@ class Columnar:
         return stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
 
     def _cut(self, inputs: Sequence[tuple[Ready, Packing]]) -> Iterator[tuple[DataFrame, Packing]]:
-        """Inputs, those that are files in as many parts as keep all cores busy: a task of Spark's
-        reads a file's name, and so all of a file or one of its parts."""
+        """Inputs, those that are files in as many parts as keep all cores busy."""
         cores = self.spark.sparkContext.defaultParallelism
         weight = sum(ready.file_bytes for ready, _ in inputs)
         for ready, packing in inputs:
             parts = round(cores * ready.file_bytes / weight) if weight else 1
-            parts = min(parts, _MOST_PARTS, ready.file_bytes // _LEAST_PART)
+            least = packing.scan.reader.least_part if packing.scan else 1
+            parts = min(parts, MOST_PARTS, ready.file_bytes // least)
             if packing.scan is None or parts < 2:
                 yield ready.frame, packing
-                continue
-            for part in range(parts):
-                scan = replace(packing.scan, part=part, parts=parts)
-                yield ready.frame, replace(packing, scan=scan)
+            else:
+                yield (
+                    in_parts(ready.frame, parts),
+                    replace(packing, scan=replace(packing.scan, parts=parts)),
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ if __name__ == "__main__":
     import pyspark.sql.streaming.stateful_processor_util
     import pyspark.worker
 
+    import millstream.connectors.csv_stream
     import millstream.kernels.aggregate.windowed
     import millstream.kernels.deduplicate
     import millstream.kernels.joins.interval

@@ -1,4 +1,4 @@
-"""Which streams are plain Parquet files on this machine, so that a packer can read them itself."""
+"""Which streams are plain files that a packer can read itself."""
 
 from __future__ import annotations
 
@@ -7,33 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import (
-    BinaryType,
-    BooleanType,
-    DataType,
-    DateType,
-    LongType,
-    NumericType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import DataType
 
-from millstream.spark.scan import PATH, local
+from millstream.connectors.csv_stream import csv_stream
+from millstream.connectors.file_names import file_names, first_file
+from millstream.connectors.paths import local
+from millstream.spark.parquet import ParquetFiles
+from millstream.spark.scan import Reader
 
-_FILE = StructType(
-    [
-        StructField("path", StringType()),
-        StructField("modificationTime", TimestampType()),
-        StructField("length", LongType()),
-        StructField("content", BinaryType()),
-    ]
-)
-_READ_HERE = (NumericType, BooleanType, BinaryType, DateType, TimestampType)
 # Those of Spark's that say which files are read when, not how.
 _OPTIONS = {
     "path",
@@ -53,11 +35,11 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The names of a stream's files, as a stream; the folder that they are in, the types of their
-    columns, and one of those that are there now."""
+    """The names of a stream's files, as a stream; who reads them, the types of their columns, and
+    one of those that are there now."""
 
     names: DataFrame
-    base: str
+    reader: Reader
     types: Mapping[str, DataType]
     sample: str | None
 
@@ -69,13 +51,16 @@ class FileStreams:
     spark: SparkSession
     _known: dict[int, tuple[DataFrame, Files | None]] = field(default_factory=dict)
 
-    def of(self, frame: DataFrame) -> Files | None:
-        """The files that are all there is to a stream; None: only Spark can read it."""
+    def of(self, source: str, frame: DataFrame) -> Files | None:
+        """The files that are all there is to a source's stream; None: only Spark can read it."""
         if id(frame) not in self._known:
-            self._known[id(frame)] = frame, self._files(frame)
+            self._known[id(frame)] = frame, self._files(source, frame)
         return self._known[id(frame)][1]
 
-    def _files(self, frame: DataFrame) -> Files | None:
+    def _files(self, source: str, frame: DataFrame) -> Files | None:
+        types = {each.name: each.dataType for each in frame.schema}
+        if stream := csv_stream(frame):
+            return Files(stream.names, stream.files, types, stream.sample)
         options = _parquet_options(frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None
@@ -83,9 +68,8 @@ class FileStreams:
         base = Path(local(path)) if path.startswith("file:") else Path(path).absolute()
         if not self._is_here(base):
             return None
-        reader = self.spark.readStream.format("binaryFile").schema(_FILE).options(**options)
-        types = {each.name: each.dataType for each in frame.schema}
-        return Files(reader.load(path).select(PATH), str(base), types, _first(base))
+        names = file_names(self.spark, path, options)
+        return Files(names, ParquetFiles(source, str(base)), types, first_file(base))
 
     def _is_here(self, base: Path) -> bool:
         """Workers see the files of this machine, no folder of which is the value of a column."""
@@ -94,19 +78,6 @@ class FileStreams:
         if not base.is_dir() or any("=" in each.name for each in base.iterdir() if each.is_dir()):
             return False
         return not any(self.spark.conf.get(name) == "true" for name in _SETTINGS)
-
-
-def _first(base: Path) -> str | None:
-    for each in base.rglob("*"):
-        if not each.name.startswith(("_", ".")) and each.is_file():
-            return str(each)
-    return None
-
-
-def read_type(kind: DataType) -> pa.DataType | None:
-    """The type in which a packer reads a column; None: only Spark can."""
-    plain = isinstance(kind, _READ_HERE) or kind == StringType()
-    return to_arrow_type(kind, timezone="UTC") if plain else None
 
 
 def _parquet_options(frame: DataFrame) -> dict[str, str] | None:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from millstream.connectors.sources import BAD
+from millstream.connectors.malformed import BAD
 from millstream.errors import RunError
 from millstream.kernels.base import HASH, TIME
 from millstream.spark.clock import slowest

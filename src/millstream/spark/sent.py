@@ -21,12 +21,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from millstream.connectors.file_names import PATH, read_type
+from millstream.connectors.malformed import BAD
 from millstream.kernels.base import HASH, TIME
 from millstream.spark.conditions import columns_in
-from millstream.spark.files import read_type
 from millstream.spark.form import GROUP, Cut, Form
 from millstream.spark.packets import PROGRESS
-from millstream.spark.scan import KEEP, PATH, Scan, Scanned
+from millstream.spark.scan import KEEP, Scan, Scanned
 from millstream.spark.stateless import Flow
 from millstream.spark.texts import named
 
@@ -135,7 +136,8 @@ class Sent:
             None if grouped is None else tuple(sent[plain] for plain in grouped),
             tuple(copies),
         )
-        types = {KEEP: BooleanType(), **{each.name: each.dataType for each in frame.schema}}
+        types: dict[str, DataType] = {KEEP: BooleanType(), BAD: StringType()}
+        types |= {each.name: each.dataType for each in frame.schema}
         types |= {name: self.types[plain] for plain, name in sent.items()}
         return Ready(frame, form, _packets(types, form), scan, file_bytes)
 
@@ -156,7 +158,7 @@ class Sent:
             assert kind is not None
             columns.append(Scanned(f"w{len(columns)}", own, kind))
         # Without a column there would be no telling how many rows there are.
-        return Scan(self.alias, files.base, tuple(columns), self.rows.kept) if columns else None
+        return Scan(files.reader, tuple(columns), self.rows.kept) if columns else None
 
 
 def _packets(types: Mapping[str, DataType], form: Form) -> StructType:

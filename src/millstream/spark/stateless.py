@@ -15,11 +15,12 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from millstream.connectors.file_names import read_type
 from millstream.errors import PlanError
 from millstream.kernels.base import OP
 from millstream.plan.nodes import Node, Operator, Select, Source, TableJoin
 from millstream.spark.conditions import Condition
-from millstream.spark.files import Files, read_type
+from millstream.spark.files import Files
 from millstream.spark.host import MAIN
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
 from millstream.spark.texts import expression, named
@@ -93,15 +94,15 @@ def flow(
     node: Source | Select,
     sources: Mapping[str, DataFrame],
     result: Result,
-    files: Callable[[DataFrame], Files | None] | None = None,
+    files: Callable[[str, DataFrame], Files | None] | None = None,
 ) -> Flow:
     """A stream up to the next operator or table; `result` gives what they make of it, `files` what
     a stream is read from, if that is to be known."""
     if isinstance(node, Source):
         frame = sources[node.name]
         columns = frame.columns
-        read = files(frame) if files else None
-        plain = {name: name for name in columns}
+        read = files(node.name, frame) if files else None
+        plain = {name: name for name in columns if name != BAD}
         return Flow(frame, checked=BAD in columns, files=read, plain=plain)
     below = node.input
     if isinstance(below, Source | Select):

@@ -100,7 +100,7 @@ _SOURCE = {
     "max.rows.per.batch": COUNT,
     "max.files.per.batch": COUNT,
     "rows.per.second": COUNT,
-    "reader": one_of("auto", "spark"),
+    "reader": one_of("auto", "spark", "arrow"),
 }
 PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
     Where.SOURCE: _SOURCE,
@@ -120,6 +120,7 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "broadcast.max_rows": COUNT,
         "broadcast.max_bytes": COUNT,
         "changelog.op": TEXT,
+        "reader": one_of("auto", "spark"),  # a table is read once, and whole
     },
     Where.SINK: {
         **_EXTERNAL,
