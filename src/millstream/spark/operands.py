@@ -130,7 +130,8 @@ class Operand:
         """The column of a condition; calls of one condition share it."""
         known = self._filters.setdefault(text, name)
         if known == name:
-            self.sent.made.append(Made(name, F.coalesce(self.value(text), F.lit(False))))
+            value = F.coalesce(self.value(text), F.lit(False))
+            self.sent.made.append(Made(name, value, asked=self.sent.asked(text)))
         return known
 
     def packed(

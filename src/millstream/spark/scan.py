@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.connectors.file_names import PART, PATH
-from millstream.spark.conditions import Both, Condition
+from millstream.spark.conditions import Condition
+from millstream.spark.moments import Moment
 
 KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
@@ -49,12 +50,14 @@ class Scanned:
 @dataclass(frozen=True, slots=True)
 class Scan:
     """How a packer reads the files whose names it is sent. Other columns that are sent with a name
-    are the same for all its rows. `kept`, if there are any: conditions over the names of the files'
-    columns, that make a column KEEP. With `parts`, a name comes with the one that is to be read."""
+    are the same for all its rows. `flags` are conditions over the names of the files' columns, by
+    the names of the columns that they make; so are `moments`. With `parts`, a name comes with the
+    one that is to be read."""
 
     reader: Reader
     columns: tuple[Scanned, ...]
-    kept: tuple[Condition, ...] = ()
+    flags: tuple[tuple[str, Condition], ...] = ()
+    moments: tuple[tuple[str, Moment], ...] = ()
     parts: int = 1
 
     @property
@@ -76,10 +79,11 @@ class Scan:
         columns = {each.sent: read.column(each.name) for each in self.columns}
         own = read.schema.names[len(self.asked) :]
         columns |= {name: read.column(name) for name in own}
-        if self.kept:
-            found = dict(zip(read.schema.names, read.columns, strict=True))
-            decided = Both("and_kleene", self.kept).decided(found)
-            columns[KEEP] = pc.fill_null(decided, False)
+        found = dict(zip(read.schema.names, read.columns, strict=True))
+        for name, condition in self.flags:
+            columns[name] = pc.fill_null(condition.decided(found), False)
+        for name, moment in self.moments:
+            columns[name] = moment.made(found[moment.column])
         return pa.RecordBatch.from_pydict(columns)
 
 

@@ -24,11 +24,12 @@ from pyspark.sql.types import (
 from millstream.connectors.file_names import PATH, read_type
 from millstream.connectors.malformed import BAD
 from millstream.kernels.base import HASH, TIME
-from millstream.spark.conditions import columns_in
+from millstream.spark.conditions import Both, Condition, columns_in
 from millstream.spark.form import GROUP, Cut, Form
+from millstream.spark.moments import Moment
 from millstream.spark.packets import PROGRESS
 from millstream.spark.scan import KEEP, Scan, Scanned
-from millstream.spark.stateless import Flow
+from millstream.spark.stateless import Flow, plain_condition
 from millstream.spark.texts import named
 
 _READ_BY_PACKERS = (TIME, PROGRESS)
@@ -39,13 +40,15 @@ _HASHED_SLOWER = (StringType, BinaryType)  # than Spark does, but reading files 
 @dataclass(frozen=True, slots=True)
 class Made:
     """A column of packets, as Spark computes it. If that is no more than the stream's column
-    `plain`, or that one as a 64-bit integer (`wide`), a packer can make it."""
+    `plain`, or that one as a 64-bit integer (`wide`), a packer can make it; so it can if it is what
+    is `asked` of files that it reads."""
 
     name: str
     column: Column
     plain: str | None = None
     wide: bool = False
     constant: bool = False  # the same for all rows of a micro-batch
+    asked: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,10 @@ class Sent:
         """The stream's column that a text names, if it does no more."""
         return named(text, self.alias, self.types)
 
+    def asked(self, text: str) -> Condition | None:
+        """A condition that a packer can decide of files, if it is one."""
+        return plain_condition(text, self.alias, self.rows)
+
     def hashable(self, plains: Sequence[str | None]) -> tuple[str, ...] | None:
         """The columns, if a packer can hash them as Spark does."""
         known = tuple(plain for plain in plains if plain is not None)
@@ -90,9 +97,11 @@ class Sent:
         hashed: Sequence[str] | None = None,
         some: bool = False,
         grouped: Sequence[str] | None = None,
+        matched: Made | None = None,
     ) -> Ready:
         """`hashed`: the packets' columns whose hash is HASH; with `some`, NULL if one of them is.
-        `grouped`: the stream's by whose hash rows are grouped."""
+        `grouped`: the stream's by whose hash rows are grouped. `matched`: true of rows that may
+        have a HASH."""
         sent: dict[str, str] = {}  # by the stream's name
         cuts, copies = [], []
         first: dict[tuple[str, bool], str] = {}
@@ -101,7 +110,8 @@ class Sent:
             if each.plain is not None:
                 name = sent.setdefault(each.plain, f"s{len(sent)}")
             same = first.setdefault((name, each.wide), each.name)
-            if same == each.name or each.name in _READ_BY_PACKERS:
+            own = each.name in _READ_BY_PACKERS or (each.name == HASH and matched is not None)
+            if same == each.name or own:
                 cuts.append(Cut(each.name, name, each.wide))
             else:
                 copies.append((each.name, same))
@@ -110,8 +120,9 @@ class Sent:
             plains = {each.name: each.plain for each in self.made}
             here = self.hashable([plains[name] for name in hashed])
         by_spark = hashed is not None and here is None
-        scan, file_bytes = None if by_spark else self._scan(sent), 0
-        by_it = [each for each in (*self.made, *beside) if each.plain is None]
+        told = (*self.made, *((matched,) if matched else ()))
+        scan, file_bytes = None if by_spark else self._scan(sent, told), 0
+        by_it = [each for each in (*told, *beside) if each.plain is None]
         if scan is not None:
             assert self.rows.files is not None
             constant = [each.column.alias(each.name) for each in by_it if each.constant]
@@ -135,30 +146,39 @@ class Sent:
             some,
             None if grouped is None else tuple(sent[plain] for plain in grouped),
             tuple(copies),
+            None if matched is None else matched.name,
         )
         types: dict[str, DataType] = {KEEP: BooleanType(), BAD: StringType()}
+        types |= {each.name: BooleanType() for each in told if each.asked is not None}
         types |= {each.name: each.dataType for each in frame.schema}
         types |= {name: self.types[plain] for plain, name in sent.items()}
         return Ready(frame, form, _packets(types, form), scan, file_bytes)
 
-    def _scan(self, sent: Mapping[str, str]) -> Scan | None:
+    def _scan(self, sent: Mapping[str, str], told: Sequence[Made]) -> Scan | None:
         """How a packer reads all of this by itself, if it can."""
         files, plain = self.rows.files, self.rows.plain
-        if files is None or not all(each.plain or each.constant for each in self.made):
+        if files is None or not all(each.plain or each.constant or each.asked for each in told):
             return None
-        columns = []
+        columns, moments = [], []
         for own, name in sent.items():
-            kind = read_type(self.types[own])
-            if kind is None or own not in plain:
+            kind, origin = read_type(self.types[own]), plain.get(own)
+            if kind is None or origin is None:
                 return None
-            columns.append(Scanned(name, plain[own], kind))
-        read = {each.name for each in columns}
-        for own in sorted(set().union(*map(columns_in, self.rows.kept)) - read):
+            if isinstance(origin, Moment):
+                moments.append((name, origin))
+            else:
+                columns.append(Scanned(name, origin, kind))
+        flags = [(each.name, each.asked) for each in told if each.asked is not None]
+        if self.rows.kept:
+            flags.append((KEEP, Both("and_kleene", self.rows.kept)))
+        needed = set().union(*(columns_in(asked) for _, asked in flags))
+        needed |= {moment.column for _, moment in moments}
+        for own in sorted(needed - {each.name for each in columns}):
             kind = read_type(files.types[own])
             assert kind is not None
             columns.append(Scanned(f"w{len(columns)}", own, kind))
         # Without a column there would be no telling how many rows there are.
-        return Scan(files.reader, tuple(columns), self.rows.kept) if columns else None
+        return Scan(files.reader, tuple(columns), tuple(flags), tuple(moments)) if columns else None
 
 
 def _packets(types: Mapping[str, DataType], form: Form) -> StructType:

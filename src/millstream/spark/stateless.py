@@ -14,14 +14,16 @@ from functools import reduce
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from millstream.connectors.file_names import read_type
 from millstream.errors import PlanError
 from millstream.kernels.base import OP
-from millstream.plan.nodes import Node, Operator, Select, Source, TableJoin
+from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin
 from millstream.spark.conditions import Condition
 from millstream.spark.files import Files
 from millstream.spark.host import MAIN
+from millstream.spark.moments import Moment
 from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
 from millstream.spark.texts import expression, named
 from millstream.spark.where import condition
@@ -38,8 +40,8 @@ class Flow:
 
     `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are. `sided`:
     PORT, FROM and BLOB, of what is said beside rows and stands among them. `changes`: OP, for rows
-    that may be taken back. `files`: all that the stream is, with the columns of theirs that are in
-    `plain` under its own names, and KEEP where `kept` is true of them.
+    that may be taken back. `files`: all that the stream is, with what `plain` says of their columns
+    under its own names, and KEEP where `kept` is true of them.
     """
 
     frame: DataFrame
@@ -49,7 +51,7 @@ class Flow:
     sided: bool = False
     changes: bool = False
     files: Files | None = None
-    plain: Mapping[str, str] = field(default_factory=dict)
+    plain: Mapping[str, str | Moment] = field(default_factory=dict)
     kept: tuple[Condition, ...] = ()
 
     @property
@@ -102,8 +104,8 @@ def flow(
         frame = sources[node.name]
         columns = frame.columns
         read = files(node.name, frame) if files else None
-        plain = {name: name for name in columns if name != BAD}
-        return Flow(frame, checked=BAD in columns, files=read, plain=plain)
+        own = {name: name for name in columns if name != BAD}
+        return Flow(frame, checked=BAD in columns, files=read, plain=own)
     below = node.input
     if isinstance(below, Source | Select):
         inner = flow(below, sources, result, files)
@@ -127,29 +129,43 @@ def flow(
         selected = frame.select(*outputs, *keep, *inner.carried)
     plain = {}
     for output in node.outputs:
-        name = named(output.sql, node.alias, inner.plain)
-        if name is not None:
-            plain[output.name] = inner.plain[name]
+        if (origin := _origin(output, node.alias, inner)) is not None:
+            plain[output.name] = origin
     # An expression may make several rows of one, whether anyone reads it or not.
     read = inner.files if len(plain) == len(node.outputs) else None
     asked = inner.kept
     if read is not None and node.where is not None:
-        own = _condition(node.where, node.alias, inner)
-        read, asked = (None, ()) if own is None else (read, (*asked, own))
+        said = plain_condition(node.where, node.alias, inner)
+        read, asked = (None, ()) if said is None else (read, (*asked, said))
     return replace(inner, frame=selected, filtered=filtered, files=read, plain=plain, kept=asked)
 
 
-def _condition(where: str, alias: str | None, rows: Flow) -> Condition | None:
-    """A WHERE over the columns of files, if it is plain."""
-    assert rows.files is not None
+def _origin(output: Output, alias: str | None, rows: Flow) -> str | Moment | None:
+    """What a column is of those of files; None: only Spark can say."""
+    name = named(output.sql, alias, rows.plain)
+    if name is not None:
+        return rows.plain[name]
+    if output.pane is None or rows.files is None:
+        return None
+    time = named(output.pane.time, alias, rows.plain)
+    own = None if time is None else rows.plain[time]
+    if not isinstance(own, str) or not isinstance(rows.files.types[own], TimestampType):
+        return None
+    return Moment(own, output.pane)
+
+
+def plain_condition(text: str, alias: str | None, rows: Flow) -> Condition | None:
+    """A condition over the columns of files, if that is all it is."""
+    if rows.files is None:
+        return None
     types = rows.files.types
 
-    def column_of(text: str) -> str | None:
-        name = named(text, alias, rows.plain)
-        own = None if name is None else rows.plain[name]
-        return own if own is not None and read_type(types[own]) is not None else None
+    def column_of(name: str) -> str | None:
+        known = named(name, alias, rows.plain)
+        own = None if known is None else rows.plain[known]
+        return own if isinstance(own, str) and read_type(types[own]) is not None else None
 
-    return condition(where, column_of, types)
+    return condition(text, column_of, types)
 
 
 def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:

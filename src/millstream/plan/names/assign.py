@@ -12,7 +12,7 @@ from millstream.errors import Place, PlanError
 from millstream.plan.names.scope import Relation
 from millstream.plan.names.system import with_hidden
 from millstream.plan.names.times import needs_time
-from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output, Select
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output, Pane, Select
 from millstream.temporal import Window, WindowKind
 
 _STARTS = "_window_starts"
@@ -46,12 +46,19 @@ def assigned(
     since = f"{micros} - {window.offset}" if window.offset else micros
     last = f"{micros} - pmod({since}, {window.slide})"
     if window.kind is WindowKind.TUMBLING:
-        start, end = f"timestamp_micros({last})", f"timestamp_micros({last} + {window.size})"
-        later = (
-            _moment(f"timestamp_micros({last} + {window.size + span})", name)
-            for name, span in after.items()
+        pane = Pane(relation.text(time), window.slide, window.offset)
+        spans = {WINDOW_START: 0, WINDOW_END: window.size}
+        spans |= {name: window.size + span for name, span in after.items()}
+        made = tuple(
+            Output(
+                f"timestamp_micros({last} + {span})" if span else f"timestamp_micros({last})",
+                name,
+                "TIMESTAMP",
+                replace(pane, after=span),
+            )
+            for name, span in spans.items()
         )
-        outputs = (*columns, _moment(start, WINDOW_START), _moment(end, WINDOW_END), *later)
+        outputs = (*columns, *made)
         below = Select(node, outputs, alias=relation.alias, time=time, place=place)
     else:
         count = window.size // window.slide

@@ -60,6 +60,7 @@ from millstream.plan.nodes.values import (
     Logic,
     Order,
     Output,
+    Pane,
     Predicate,
 )
 
@@ -95,6 +96,7 @@ __all__ = [
     "Operator",
     "Order",
     "Output",
+    "Pane",
     "Pipeline",
     "Predicate",
     "Reference",

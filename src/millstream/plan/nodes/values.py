@@ -54,12 +54,25 @@ class Engine(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Pane:
+    """A moment of the pane that a time is in, `after` microseconds after the pane's begin. Panes
+    are `slide` microseconds long; one begins at `offset`."""
+
+    time: str  # the text that names the time's column
+    slide: int
+    offset: int = 0
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
-    """One column of a SELECT: its Spark SQL text and the name it gets."""
+    """One column of a SELECT: its Spark SQL text and the name it gets. `pane` says the same as the
+    text, for those who need not ask Spark."""
 
     sql: str
     name: str
     type: str | None = None
+    pane: Pane | None = None
 
 
 @dataclass(frozen=True, slots=True)

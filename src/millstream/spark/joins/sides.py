@@ -43,6 +43,7 @@ from millstream.spark.wire import (
 )
 from millstream.temporal import LateAction
 
+MATCHED = "_matched"  # false: the row meets no other, as if it lacked its key
 FLAG = "_flag"  # of a version: it ends its key's
 CARRIED = "_carried"  # the key's hash, that goes with the result to the next join by this key
 
@@ -192,7 +193,10 @@ def _side(
     held_as = _held_as(keys[0], side.alias, fields) if key_is_hash else None
     hash_from = held_as if where is None else None
     key_hash = F.xxhash64(*(key.column for key in wired))
-    here = sent.hashable([key.plain for key in wired]) if where is None else None
+    matched = None if where is None or carrying or salt.spread > 1 else _matched(sent, rows, where)
+    told = where is None or matched is not None  # to a packer: which rows have a hash
+    here = sent.hashable([key.plain for key in wired]) if told else None
+    matched = None if here is None else matched
     if key_is_hash:
         key_names: tuple[str, ...] = (held_as or HASH,)
     else:
@@ -203,7 +207,7 @@ def _side(
         hashed = key_names
     elif hash_from is None:
         value = F.when(matchable, as_hash(wired[0].column) if key_is_hash else key_hash)
-        plain = wired[0].plain if key_is_hash and where is None else None
+        plain = wired[0].plain if key_is_hash and told else None
         names = (HASH, CARRIED) if carrying else (HASH,)
         sent.made += [Made(name, value, plain, wide=plain is not None) for name in names]
     if here is None or salt.spread > 1:
@@ -217,13 +221,21 @@ def _side(
         sent.made.append(Made(GROUP, group.cast(IntegerType())))
         here = None
     others = beside(side, rows, clocked, sent)
-    ready = sent.ready(others, hashed=hashed, some=True, grouped=here)
+    ready = sent.ready(others, hashed=hashed, some=True, grouped=here, matched=matched)
     packing = replace(
         packing_of(number, side, rows, groups, clocked, ready),
         copies=salt.copies,
         keeps_progress=aside,
     )
     return Side(ready, packing, fields, key_names, hash_from)
+
+
+def _matched(sent: Sent, rows: Flow, where: str) -> Made | None:
+    """What a packer asks of rows, if it can."""
+    asked = sent.asked(where)
+    if asked is None:
+        return None
+    return Made(MATCHED, F.coalesce(guarded(rows.sound, where), F.lit(False)), asked=asked)
 
 
 def _compared(sent: Sent, rows: Flow, name: str, key: tuple[str, DataType, DataType]) -> Made:
