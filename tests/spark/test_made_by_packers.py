@@ -99,7 +99,7 @@ def _result(spark: SparkSession, folder: Path, reader: str, text: str) -> Counte
         rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
         rows = rows.option("reader", "spark") if reader == "spark" else rows
         streams[side] = ms.stream(rows.parquet(str(folder / side)), time="t", delay="10s")
-    used = {side: stream for side, stream in streams.items() if f" {side} " in f"{text} "}
+    used: dict[str, Any] = {name: each for name, each in streams.items() if f" {name} " in text}
     query = (
         ms.sql(text, **used)
         .select(F.struct("*").cast("string"))

@@ -5,6 +5,7 @@ first micro-batch would otherwise pay seconds for it. Imports only: a thread sta
 is lost.
 """
 
+import gc
 import os
 
 if __name__ == "__main__":
@@ -34,4 +35,7 @@ if __name__ == "__main__":
     import millstream.kernels.top_n.kernel
     import millstream.spark.step  # noqa: F401
 
+    # Spark's workers collect garbage after every task. What is imported is none: to look through it
+    # takes 40 ms, before which the next task cannot begin.
+    gc.freeze()
     pyspark.daemon.manager()

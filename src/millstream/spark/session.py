@@ -36,10 +36,7 @@ ENGINE = {
     # A micro-batch writes what it changed, not a copy of all state.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Packers gather what they pack; larger batches are slower to write, and start readers later.
-    # With so few rows no batch comes near what Arrow can hold; a limit in bytes is asked after at
-    # every row, by adding up all columns: a third of the time that rows take to Python.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.daemon.module": "millstream.spark.daemon",
     "spark.python.worker.reuse": "true",
     # Times in SQL texts and files without an offset are UTC on every machine.
