@@ -68,6 +68,8 @@ def test_known_property_with_a_good_value_passes(where: Where, name: str, value:
         (Where.QUERY, "join.retention", "-1h", "It takes a duration such as 500ms, 5s or 24h."),
         (Where.JOB, "engine", "fast", "It takes one of auto, columnar, native."),
         (Where.JOB, "checkpoint", "", "It takes a text."),
+        (Where.SOURCE, "reader", "polars", "It takes one of auto, spark, arrow."),
+        (Where.TABLE, "reader", "arrow", "It takes one of auto, spark."),
     ],
 )
 def test_bad_value_is_refused_at_the_value(where: Where, name: str, value: str, fix: str) -> None:
