@@ -49,8 +49,8 @@ def _page(result: dict[str, Any], command: str, drawn: list[str]) -> Iterable[st
     yield (
         f"`{command}`: {options['events']:,} events, {options['rate']:,} a second of event time, "
         f"seed {options['seed']}, out of order by up to {options['disorder'] / 1e6:g} s; "
-        f"{settings['files']} files of each kind ({settings['format']}), one of each a "
-        f"micro-batch; {settings['cores']} cores."
+        f"{settings['files']} files of each kind ({settings['format']}), "
+        f"{settings['files_per_batch']} of each a micro-batch; {settings['cores']} cores."
     )
     yield ""
     yield ", ".join(f"{name} {value}" for name, value in machine.items()) + "."

@@ -33,9 +33,11 @@ def run(
     *,
     batches: int = 10,
     data: Path | None = None,
+    files: int = 1,
     raw: bool = True,
 ) -> dict[str, Any]:
-    """All figures as data. `data` is a folder with events; without one they are generated."""
+    """All figures as data. `data` is a folder with events; without one they are generated. A
+    micro-batch takes so many `files` of each kind."""
     with ExitStack() as held:
         if data is None:
             folder = Path(
@@ -47,12 +49,18 @@ def run(
             made = read(data.resolve())
         table, missing = [], []
         for query in queries:
-            measured, not_run = _measured(query, (*engines, *((RAW,) if raw else ())), made, say)
+            wanted = (*engines, *((RAW,) if raw else ()))
+            measured, not_run = _measured(query, wanted, made, files, say)
             table += _compared(query, measured)
             missing += not_run
     return {
         "benchmark": "nexmark",
-        "settings": {**manifest(made), "delay_us": DELAY, "cores": Task("", "", "").cores},
+        "settings": {
+            **manifest(made),
+            "files_per_batch": files,
+            "delay_us": DELAY,
+            "cores": Task("", "", "").cores,
+        },
         "machine": _machine(),
         "throughput": table,
         "not_run": missing,
@@ -61,7 +69,7 @@ def run(
 
 
 def _measured(
-    query: Query, engines: Sequence[str], data: Data, say: Say
+    query: Query, engines: Sequence[str], data: Data, files: int, say: Say
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, str]]]:
     """Figures by engine, and reasons of those that cannot."""
     measured, missing = {}, []
@@ -71,7 +79,8 @@ def _measured(
             missing.append({"query": query.name, "engine": engine, "reason": reason})
             continue
         try:
-            measured[engine] = measure(Task(engine, query.name, str(data.folder)), say, _WORKER)
+            task = Task(engine, query.name, str(data.folder), files=files)
+            measured[engine] = measure(task, say, _WORKER)
         except RuntimeError as error:
             say(str(error))
             missing.append({"query": query.name, "engine": engine, "reason": "it failed"})

@@ -32,7 +32,7 @@ def test_a_report_has_a_row_an_engine_the_means_and_what_was_not_run(tmp_path):
         row("q6", "columnar", 9),
     ]
     result = {
-        "settings": {**manifest(data), "cores": 2},
+        "settings": {**manifest(data), "files_per_batch": 1, "cores": 2},
         "machine": {"cpus": 2},
         "throughput": table,
         "not_run": [{"query": "q6", "engine": "spark", "reason": "no OVER"}],

@@ -151,6 +151,9 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Events of `generate`, and not new ones."),
     ] = None,
+    files: Annotated[
+        int, typer.Option(min=1, help="Files of each kind that a micro-batch takes.")
+    ] = 1,
     report: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write nexmark.md and its plots there.")
     ] = None,
@@ -185,6 +188,7 @@ def run(
             say,
             batches=batches,
             data=data,
+            files=files,
             raw=spark,
         )
         result["command"] = " ".join(["millstream", *sys.argv[1:]])
