@@ -1,0 +1,52 @@
+"""Texts that need no parser give what Spark's parser would."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql.types import LongType, StringType, StructType, TimestampNTZType
+
+from millstream.connectors.declared import schema_of
+from millstream.plan.nodes import Column
+from millstream.spark.texts import expression, types_of
+
+TYPES = (
+    *("BIGINT", "int", "SMALLINT", "TINYINT", "BOOLEAN", "FLOAT", "DOUBLE", "STRING", "BINARY"),
+    *("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "DECIMAL(10, 2)", "ARRAY<BIGINT>", "STRUCT<a: INT>"),
+)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_declared_types_are_those_of_spark(spark, kind) -> None:
+    assert schema_of(spark, [Column("a b", kind)]) == StructType.fromDDL(f"`a b` {kind}")
+
+
+def test_timestamps_are_those_that_a_session_asks_for(spark) -> None:
+    spark.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    try:
+        (field,) = schema_of(spark, [Column("t", "TIMESTAMP")])
+    finally:
+        spark.conf.unset("spark.sql.timestampType")
+    assert field.dataType == TimestampNTZType()
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "A", "s.a", "`a`", "`x y`", "s.`x y`", "st.f", "s.st.f", "1", "true", "a + 1"]
+)
+def test_an_expression_is_what_spark_reads(spark, text) -> None:
+    rows = spark.sql("SELECT 7L AS a, 'é' AS `x y`, named_struct('f', 3) AS st").alias("s")
+    (made,) = rows.select(expression(text).alias("it")).collect()
+    (told,) = rows.selectExpr(f"{text} AS it").collect()
+    assert made == told
+
+
+def test_a_word_of_sql_is_no_column(spark) -> None:
+    rows = spark.sql("SELECT 1 AS `true`")
+    assert rows.select(expression("true").alias("it")).first().it is True
+    assert rows.select(expression("`true`").alias("it")).first().it == 1
+
+
+def test_types_of_plain_columns_and_of_expressions(spark) -> None:
+    rows = spark.sql("SELECT 7L AS a, 'é' AS b")
+    known = {field.name: field.dataType for field in rows.schema}
+    texts = ["s.a", "upper(s.b)", "b", "length(b) + a"]
+    assert types_of(rows, "s", known, texts) == [LongType(), StringType(), StringType(), LongType()]
