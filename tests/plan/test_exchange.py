@@ -1,4 +1,4 @@
-"""Which joins read the results of another without an exchange."""
+"""Which operators read the results of a join without an exchange."""
 
 from __future__ import annotations
 
@@ -113,3 +113,58 @@ def test_columns_that_were_joined_by_are_one_key() -> None:
     assert last is not None
     assert middle is not None
     assert first is None
+
+
+WINDOW = "WINDOW TUMBLING(INTERVAL 5 SECONDS)"
+LASTING = "EMIT CHANGES WITH ('state.ttl' = '1 hour')"
+FIRST = "QUALIFY ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {}) <= 1"
+
+
+def _over(select: str, then: str, key: str = "a.k = b.k", how: str = "JOIN") -> str:
+    """A query over results of a join."""
+    return (
+        f"SELECT {select} FROM (SELECT a.k, a.n, b.m, b.f, a.t, a.k || 'x' AS longer FROM a "
+        f"{how} b ON {key} AND {NEAR.format('a', 'b')}) j {then}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "whole"),
+    [
+        (_over("k, COUNT(*) AS c, SUM(f) AS s", f"{WINDOW} GROUP BY k"), True),
+        (_over("k, MAX(m) AS c", f"{WINDOW} GROUP BY m, k"), False),
+        (_over("k, n, COUNT(*) AS c", f"{WINDOW} GROUP BY k, n", "a.k = b.k AND a.n = b.n"), True),
+        (_over("k, MAX_BY(n, t) AS c", f"GROUP BY k {LASTING}"), True),
+        (_over("k, n, t", f"{FIRST.format('k', 'm DESC, t')} {LASTING}"), True),
+        (_over("DISTINCT ON (k, n) k, n, t", "WITH ('state.ttl' = '1 hour')"), False),
+    ],
+)
+def test_operators_by_the_key_of_a_join_share_its_exchange(query: str, whole: bool) -> None:
+    last, below = _shared(query)
+    assert last is not None
+    assert last.whole is whole
+    assert last.hashable
+    assert below is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        _over("n, COUNT(*) AS c", f"{WINDOW} GROUP BY n"),
+        _over("COUNT(*) AS c", WINDOW),
+        _over("k, COUNT(*) AS c", f"{WINDOW} GROUP BY k", "a.k = b.k AND a.n = b.n"),
+        _over("upper(k) AS u, COUNT(*) AS c", f"{WINDOW} GROUP BY upper(k)"),
+        _over("k, COUNT(*) AS c", f"{WINDOW} GROUP BY k", how="LEFT JOIN"),
+        _over("k, COUNT(*) AS c", f"WHERE n > 1 {WINDOW} GROUP BY k"),
+        _over("k, SUM(m + 1) AS c", f"{WINDOW} GROUP BY k"),
+        _over("k, MAX(longer) AS c", f"{WINDOW} GROUP BY k"),
+        _over("k, COUNT(*) FILTER (WHERE n = 1) AS c", f"{WINDOW} GROUP BY k"),
+        _over("k, f, COUNT(*) AS c", f"{WINDOW} GROUP BY k, f"),
+        _over("k, MAX_BY(n, f) AS c", f"{WINDOW} GROUP BY k"),
+        _over("k, COLLECT_LIST(t) AS c", f"{WINDOW} GROUP BY k"),
+        _over("k, n, t", f"{FIRST.format('k', 'f')} {LASTING}"),
+        _over("m, COUNT(*) AS c", f"{WINDOW} GROUP BY m", "a.n = b.m"),
+    ],
+)
+def test_results_are_spread_anew_for_other_operators(query: str) -> None:
+    assert all(each is None for each in _shared(query))

@@ -7,6 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.run.trial import Trial
 
+from millstream.errors import RunError
+
 SOURCES = """
 CREATE SOURCE orders (id BIGINT, at TIMESTAMP, WATERMARK FOR at AS at)
   WITH ('connector' = 'file', 'path' = 'in/orders', 'format' = 'parquet');
@@ -74,3 +76,31 @@ def test_records_that_are_malformed_are_still_set_aside(spark, tmp_path):
     account = trial.once()
     assert account.inputs[0]["malformed"] == 1
     assert len(trial.read("checkpoint/out/dead-letter/orders")) == 1
+
+
+COUNTS = """
+CREATE SINK out WITH ('connector' = 'noop') AS
+SELECT id, COUNT(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 MINUTE) GROUP BY id;
+"""
+
+
+@pytest.mark.parametrize("reader", ["spark", "arrow"])
+@pytest.mark.parametrize("query", [SOME, COUNTS])
+def test_records_that_may_not_be_malformed_leave_nothing_to_set_aside(
+    spark, tmp_path, query, reader
+):
+    text = SOURCES.replace("parquet'", f"csv', 'malformed' = 'fail', 'reader' = '{reader}'")
+    trial = Trial(spark, tmp_path, text + query)
+    trial.add("orders", "1.csv", ["id,at", "1,2026-01-15T10:00:00Z", "2,2026-01-15T10:00:00Z"])
+    run = trial.start()
+    try:
+        assert run.running[0].writer.direct
+        run.process_available()
+        trial.add("orders", "2.csv", ["id,at", "x,2026-01-15T10:00:00Z"])
+        with pytest.raises(RunError) as refused:
+            run.process_available()
+    finally:
+        run.stop()
+    assert refused.value.code == "MS-RUN-MALFORMED"
+    account = run.running[0].tally.account
+    assert (account.total_in, account.errors) == (2, [])

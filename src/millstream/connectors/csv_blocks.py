@@ -45,7 +45,8 @@ class Blocks:
         """The rows of a block, with the text of malformed ones in the column BAD."""
         if b"\r" in block:
             block = b"\n".join(block.splitlines())
-        block = block.strip(b"\n") + b"\n"  # without which Arrow may take NULL for an empty text
+        if not _of_lines(block):
+            block = block.strip(b"\n") + b"\n"
         if block == b"\n":
             return None
         try:
@@ -62,10 +63,8 @@ class Blocks:
         if not self._fits(block[block.rfind(b"\n", 0, -1) + 1 : -1]):
             return None
         read = self._parsed(block, self._forms)
-        lines = block.count(b"\n")
-        if b"\n\n" in block:
-            lines = sum(map(bool, block.split(b"\n")))
-        if read.num_rows != lines:
+        # There are as many rows as line ends, unless lines are empty or were taken in.
+        if read.num_rows != block.count(b"\n") and read.num_rows != _filled(block):
             return None
         return [
             self._as_declared(name, column.combine_chunks())
@@ -132,3 +131,14 @@ class Blocks:
 
     def _batch(self, columns: list[pa.Array], bad: pa.Array) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([*columns, bad], [*self.columns, BAD])
+
+
+def _of_lines(block: bytes) -> bool:
+    """Does it begin with a line and end with a line's end, without which Arrow may take NULL for
+    an empty text?"""
+    return block.endswith(b"\n") and not block.endswith(b"\n\n") and not block.startswith(b"\n")
+
+
+def _filled(block: bytes) -> int:
+    """How many lines are not empty."""
+    return sum(map(bool, block.split(b"\n")))

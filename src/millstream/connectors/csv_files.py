@@ -55,13 +55,12 @@ class CsvFiles:
                     _line_from(file, first, first + (last - first) * each // parts)
                     for each in (part, part + 1)
                 )
-                file.seek(start)
                 while start < stop:
-                    block = file.read(min(_BLOCK, stop - start))
-                    block += b"" if block.endswith(b"\n") else file.readline()
-                    start += len(block)
-                    if (rows := blocks.read(block)) is not None:
+                    end = min(_line_from(file, first, start + _BLOCK), stop)
+                    file.seek(start)
+                    if (rows := blocks.read(file.read(end - start))) is not None:
                         yield rows
+                    start = end
         except OSError as error:
             raise self._refused(
                 path, f"cannot be read: {error}", "Mend the file, or take it out of the folder."

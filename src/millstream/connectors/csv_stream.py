@@ -59,31 +59,21 @@ class CsvStream:
 _MADE: WeakKeyDictionary[DataFrame, CsvStream] = WeakKeyDictionary()
 
 
-def read_csv(spark: SparkSession, source: Source, path: str) -> DataFrame:
-    """The source's rows, with the column BAD."""
+def read_csv(spark: SparkSession, source: Source, path: str, columns: Collection[str]) -> DataFrame:
+    """Some columns of the source's rows, and the column BAD."""
     schema = schema_of(spark, source.columns)
     files = _files(source, path, schema)
     limit = source.option("max.files.per.batch")
     names = file_names(spark, path, {"maxFilesPerTrigger": limit} if limit else {})
     stream = CsvStream(names, files, schema, first_file(Path(files.base)))
-    return _made(stream, schema.names)
-
-
-def pruned(frame: DataFrame, columns: Collection[str]) -> DataFrame:
-    """A frame that `read_csv` made, with no more than some of its columns; others as they are."""
-    stream = csv_stream(frame)
-    return frame if stream is None else _made(stream, columns)
+    frame = stream.frame(columns)
+    _MADE[frame] = stream
+    return frame
 
 
 def csv_stream(frame: DataFrame) -> CsvStream | None:
     """What a frame is read from, if `read_csv` made it and nothing was done to it since."""
     return _MADE.get(frame)
-
-
-def _made(stream: CsvStream, columns: Collection[str]) -> DataFrame:
-    frame = stream.frame(columns)
-    _MADE[frame] = stream
-    return frame
 
 
 def _files(source: Source, path: str, schema: StructType) -> CsvFiles:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
@@ -20,14 +21,25 @@ from millstream.plan.nodes import Source
 TEXT_FORMATS = ("csv", "json")
 
 
-def read_stream(spark: SparkSession, source: Source, base: Path) -> DataFrame:
-    """The source's stream; relative paths are relative to `base`."""
-    return _READERS[source.connector](spark, source, base)
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Relative paths are relative to `base`; columns that are not `mentioned` may be left out."""
+
+    base: Path
+    mentioned: Collection[str]
 
 
-def _files(spark: SparkSession, source: Source, base: Path) -> DataFrame:
+def read_stream(
+    spark: SparkSession, source: Source, base: Path, mentioned: Collection[str] | None = None
+) -> DataFrame:
+    """The source's stream."""
+    names = [column.name for column in source.columns] if mentioned is None else mentioned
+    return _READERS[source.connector](spark, source, Reading(base, names))
+
+
+def _files(spark: SparkSession, source: Source, reading: Reading) -> DataFrame:
     form = source.option("format", "json").lower()
-    path = resolve(source.option("path"), base)
+    path = resolve(source.option("path"), reading.base)
     by = source.option("reader", "auto")
     if source.option("max.rows.per.batch"):
         raise PropertyError(
@@ -45,7 +57,7 @@ def _files(spark: SparkSession, source: Source, base: Path) -> DataFrame:
         )
     _must_exist(source, path)
     if by == "arrow" and form == "csv":
-        return read_csv(spark, source, path)
+        return read_csv(spark, source, path, reading.mentioned)
     schema = schema_of(spark, source.columns)
     reader = spark.readStream.format(form)
     if form in TEXT_FORMATS:
@@ -88,7 +100,7 @@ def _must_exist(source: Source, path: str) -> None:
         )
 
 
-def _rate(spark: SparkSession, source: Source, base: Path) -> DataFrame:  # noqa: ARG001
+def _rate(spark: SparkSession, source: Source, reading: Reading) -> DataFrame:  # noqa: ARG001
     """Rows that make themselves: a running number and the time, under the names declared."""
     rows = spark.readStream.format("rate").option(
         "rowsPerSecond", source.option("rows.per.second", "10")
@@ -102,7 +114,7 @@ def _rate(spark: SparkSession, source: Source, base: Path) -> DataFrame:  # noqa
     return made.select(*columns)
 
 
-_READERS: dict[str, Callable[[SparkSession, Source, Path], DataFrame]] = {
+_READERS: dict[str, Callable[[SparkSession, Source, Reading], DataFrame]] = {
     "file": _files,
     "rate": _rate,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from millstream.connectors.sinks import Sink, open_sink
 from millstream.connectors.sources import read_stream
 from millstream.errors import PlanError
 from millstream.plan.facts.check import choose_engine
+from millstream.plan.facts.mentioned import mentioned
 from millstream.plan.nodes import (
     Aggregate,
     Engine,
@@ -106,7 +107,10 @@ class JobRun:
         wanted = self.groups or GROUPS_PER_PARTITION * partitions(spark)
         groups = folder.open(pipeline, wanted)
         first = folder.next_batch
-        sources = {source.name: self._frame(spark, source) for source in sources_of(pipeline.root)}
+        sources = {
+            source.name: self._frame(spark, source, mentioned(pipeline.root, source))
+            for source in sources_of(pipeline.root)
+        }
         query = compile_pipeline(
             spark,
             pipeline,
@@ -122,11 +126,11 @@ class JobRun:
         started = writer.start(trigger, folder.spark)
         return Running(pipeline, engine, started, tally, folder, writer, first)
 
-    def _frame(self, spark: SparkSession, source: Source) -> DataFrame:
+    def _frame(self, spark: SparkSession, source: Source, columns: Collection[str]) -> DataFrame:
         if self.sources:
             return self.sources(spark, source)
         try:
-            return read_stream(spark, source, self.base)
+            return read_stream(spark, source, self.base, columns)
         except KeyError:
             raise PlanError(
                 "MS-PLAN-NOT-YET",

@@ -23,7 +23,7 @@ from millstream.spark.compile import Query
 from millstream.spark.packets import BAD
 from millstream.spark.ports import CAUGHT, SideRows
 from millstream.spark.stateless import source_of
-from millstream.temporal import LateAction
+from millstream.temporal import LateAction, Malformed
 
 
 class Opener(Protocol):
@@ -53,7 +53,10 @@ class Writer:
 
     def open(self, sources: Mapping[str, DataFrame]) -> None:
         """Open all sinks, so that one which cannot be is told of before anything runs."""
-        self._rejecting = any(BAD in frame.columns for frame in sources.values())
+        self._rejecting = any(
+            BAD in sources[source.name].columns and source.malformed is Malformed.DEAD_LETTER
+            for source in sources_of(self.pipeline.root)
+        )
         self._main = self.run.open_sink(self.pipeline.sink)
         for number, operator in enumerate(operators_of(self.pipeline.root)):
             if operator.late.action is LateAction.SIDE_OUTPUT:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ByteType, StructField, StructType
 
@@ -36,12 +37,12 @@ from millstream.spark.inputs import host_input
 from millstream.spark.joins.interval import interval_operation
 from millstream.spark.joins.regular import regular_operation
 from millstream.spark.joins.session import session_operation
-from millstream.spark.joins.shared import renamed
 from millstream.spark.joins.temporal import temporal_operation
 from millstream.spark.operated import Operated
 from millstream.spark.operation import Operation
 from millstream.spark.packets import PACKET, Packing, packer
 from millstream.spark.sent import Ready
+from millstream.spark.shared import feed
 from millstream.spark.stateless import Flow, flow, source_of, spark_errors
 from millstream.spark.tables.join import TableSteps
 
@@ -58,7 +59,7 @@ class Columnar:
     tables: TableSteps
     made: list[Operated | None] = field(default_factory=list)  # by number
     _hosted: dict[int, _Hosted] = field(default_factory=dict)  # by number
-    _carrying: list[Operator] = field(default_factory=list)  # whose results are joined by their key
+    _feeding: list[SharedExchange] = field(default_factory=list)  # to whom others are stages
     _files: FileStreams = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +71,7 @@ class Columnar:
         inputs = inputs_of(node)
         shared = shared_exchange(node)
         if shared is not None:
-            self._carrying.append(shared.below)
+            self._feeding.append(shared)
         flows, firsts = [], []
         for side in inputs:
             firsts.append(len(self.made))  # the number of the operator that it reads, if it is one
@@ -97,10 +98,11 @@ class Columnar:
         signature = {**operation.signature, "key groups": str(self.groups)}
         own = Stage(number, operation.kernel, hosted, signature)
         host = _Hosted(operation, (own,), operation.inputs)
-        if shared is not None and isinstance(node, IntervalJoin | TemporalJoin):
-            host = _after(node, shared, self._hosted[firsts[shared.number]], host)
+        if shared is not None:
+            host = _after(shared, self._hosted[firsts[shared.number]], host)
         self._hosted[number] = host
-        raw = self._host(host)
+        fed = any(node is each.below for each in self._feeding)
+        raw = _outline(operation) if fed else self._host(host)
         made = Operated(
             number, raw, operation.shown, operation.changes, operation.where, operation.late
         )
@@ -117,7 +119,7 @@ class Columnar:
 
     def _operation(self, node: Operator, flows: list[Flow], clocked: bool) -> Operation:
         if isinstance(node, IntervalJoin):
-            carrying = any(node is each for each in self._carrying)
+            carrying = any(node is each.below and not each.hashable for each in self._feeding)
             both = flows[0], flows[1]
             return interval_operation(self.spark, node, both, self.groups, clocked, carrying)
         if isinstance(node, TemporalJoin):
@@ -138,12 +140,8 @@ class Columnar:
         if self.control is not None and not all(each.derived for each in read):
             said = control_packets(self.spark, self.control, labels(self.groups))
             stream = stream.unionByName(said)
-        schema = StructType(list(hosted.operation.schema))
-        if hosted.operation.changes:
-            schema.add(StructField(OP, ByteType()))
-        columns = tuple(schema.names)
-        for port in PORTS:
-            schema.add(port)
+        schema = _given(hosted.operation)
+        columns = tuple(schema.names[: -len(PORTS)])
         host = KernelHost(hosted.stages, columns)
         return stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
 
@@ -173,15 +171,31 @@ class _Hosted:
     inputs: tuple[tuple[Ready, Packing], ...]
 
 
-def _after(
-    node: IntervalJoin | TemporalJoin, shared: SharedExchange, below: _Hosted, own: _Hosted
-) -> _Hosted:
+def _given(operation: Operation) -> StructType:
+    schema = StructType(list(operation.schema))
+    if operation.changes:
+        schema.add(StructField(OP, ByteType()))
+    for port in PORTS:
+        schema.add(port)
+    return schema
+
+
+def _outline(operation: Operation) -> DataFrame:
+    """What comes out of an operator whose results are read in its own host. Spark never runs it:
+    it is asked for types alone."""
+
+    def unread(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return batches
+
+    ready, _ = operation.inputs[0]
+    return ready.frame.mapInArrow(unread, _given(operation))
+
+
+def _after(shared: SharedExchange, below: _Hosted, own: _Hosted) -> _Hosted:
     """An operator in the host of the one whose results it reads."""
-    sides, earlier = own.operation.sides, below.operation.sides
-    assert sides is not None
-    assert earlier is not None
+    assert below.operation.sides is not None
     *first, last = below.stages
-    fed = last.feeding(shared.number, renamed(node, shared, sides, earlier))
+    fed = last.feeding(feed(shared, own.operation, below.operation.sides))
     place = len(below.stages)
     others = tuple(
         (ready, replace(packing, source=place * INPUTS + packing.source))

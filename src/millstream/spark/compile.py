@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.connectors.csv_stream import pruned
 from millstream.kernels.base import BEFORE, OP
 from millstream.observe.account import input_names
-from millstream.plan.facts.mentioned import mentioned
 from millstream.plan.nodes import Engine, Operator, Pipeline, Select, TableJoin
 from millstream.plan.walk import operators_of, sources_of
 from millstream.spark import native
@@ -54,9 +52,7 @@ def compile_pipeline(
 ) -> Query:
     steps = TableSteps(spark, tables)
     sources = {
-        source.name: with_wall_clock(
-            source, pruned(sources[source.name], mentioned(pipeline.root, source))
-        )
+        source.name: with_wall_clock(source, sources[source.name])
         for source in sources_of(pipeline.root)
     }
     if not operators_of(pipeline.root):

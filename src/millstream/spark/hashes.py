@@ -16,6 +16,11 @@ _P3 = np.uint64(0x165667B19E3779F9)
 _P4 = np.uint64(0x85EBCA77C2B2AE63)
 _P5 = np.uint64(0x27D4EB2F165667C5)
 
+_TEXTS = (
+    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
+)
+
 Hashes = npt.NDArray[np.uint64]
 
 
@@ -51,7 +56,7 @@ def _hashed(column: pa.ChunkedArray, seeds: Hashes) -> Hashes:
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_int64(kind):
         return _of_longs(_numbers(column.cast(pa.int64())).view(np.uint64), seeds)
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+    if any(is_text(kind) for is_text in _TEXTS):
         return _of_texts(column.cast(pa.large_binary()), seeds)
     if pa.types.is_boolean(kind) or pa.types.is_date32(kind):
         column = column.cast(pa.int8() if pa.types.is_boolean(kind) else pa.int32())

@@ -7,9 +7,8 @@ module imports little: what a step needs comes in with the first step.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from copy import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessor,
@@ -22,6 +21,7 @@ from millstream.spark.state import SparkState, opened
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
     from millstream.kernels.base import Kernel
 
@@ -34,9 +34,18 @@ PORTS = (
 INPUTS = 16  # `_from` is the operator's number times this, and the input's number
 
 
+class Feed(NamedTuple):
+    """How the result of a stage is read by the next: as its input `into`, with the columns that
+    `renamed` gives, new names to old, and the hash of those in `hashed`; then folded."""
+
+    into: int
+    renamed: tuple[tuple[str, str], ...]
+    hashed: tuple[str, ...]
+    fold: Callable[[pl.DataFrame], pl.DataFrame] | None
+
+
 class Stage:
-    """One operator in the host. Its result comes out or, if there is `into`, is what the next stage
-    reads: as its input `into`, with the columns that `renamed` gives, new names to old."""
+    """One operator in the host. Its result comes out or, with a feed, goes to the next one."""
 
     def __init__(
         self,
@@ -44,28 +53,33 @@ class Stage:
         kernel: Kernel,
         inputs: tuple[HostInput, ...],
         signature: dict[str, str],
-        into: int | None = None,
-        renamed: tuple[tuple[str, str], ...] = (),
+        feed: Feed | None = None,
     ) -> None:
         self.number = number  # of the operator in its pipeline, from the sink's side
         self.inputs = inputs
         self.signature = signature  # what the state that is kept depends on
-        self.into = into
-        self.renamed = renamed
-        self._pickled = pickle.dumps(kernel)  # its module is imported when it is first used
-        self._kernel: Kernel | None = None
+        self.feeds = feed is not None
+        # Their modules are imported when they are first used.
+        self._pickled = pickle.dumps((kernel, feed))
+        self._made: tuple[Kernel, Feed | None] | None = None
 
-    def feeding(self, into: int, renamed: tuple[tuple[str, str], ...]) -> Stage:
+    def feeding(self, feed: Feed) -> Stage:
         """The same stage, its result read by another."""
-        fed = copy(self)
-        fed.into, fed.renamed = into, renamed
-        return fed
+        return Stage(self.number, self.kernel, self.inputs, self.signature, feed)
 
     @property
     def kernel(self) -> Kernel:
-        if self._kernel is None:
-            self._kernel = pickle.loads(self._pickled)  # noqa: S301 -- our own, made above
-        return self._kernel
+        return self._parts[0]
+
+    @property
+    def feed(self) -> Feed | None:
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[Kernel, Feed | None]:
+        if self._made is None:
+            self._made = pickle.loads(self._pickled)  # noqa: S301 -- our own, made above
+        return self._made
 
 
 class KernelHost(StatefulProcessor):

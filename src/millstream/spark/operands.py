@@ -86,9 +86,9 @@ class Operand:
     def calls(self, calls: tuple[Call, ...]) -> tuple[tuple[CallSpec, ...], tuple[Field, ...]]:
         """What kernels know of the calls, and the columns that they give."""
         specs, fields = [], []
-        types = result_types(self.frame, calls)
         asked = [text for call in calls for text in (call.argument, call.by) if text is not None]
         known = dict(zip(asked, self.types_of(asked), strict=True))
+        types = result_types(self.frame, calls, known)
         for number, (call, kind) in enumerate(zip(calls, types, strict=True)):
             argument = by = filtered = None
             if call.argument is not None:

@@ -53,12 +53,16 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """An input: the frame that Spark sends, what becomes of it, and the columns of its packets.
+    """An input: the frame that Spark sends, what becomes of it, and the columns of its packets;
+    `plains` are those that are no more than a column of the stream, and which one; `hashed` those
+    whose hash is HASH, where it is not a column already.
     With `scan`, Spark sends names of files, of each of which about `file_bytes` are read."""
 
     frame: DataFrame
     form: Form
     schema: StructType
+    plains: Mapping[str, str]
+    hashed: tuple[str, ...] = ()
     scan: Scan | None = None
     file_bytes: int = 0
 
@@ -152,7 +156,9 @@ class Sent:
         types |= {each.name: BooleanType() for each in told if each.asked is not None}
         types |= {each.name: each.dataType for each in frame.schema}
         types |= {name: self.types[plain] for plain, name in sent.items()}
-        return Ready(frame, form, _packets(types, form), scan, file_bytes)
+        read = {each.name: each.plain for each in self.made if each.plain is not None}
+        packets = _packets(types, form)
+        return Ready(frame, form, packets, read, tuple(hashed or ()), scan, file_bytes)
 
     def _scan(self, sent: Mapping[str, str], told: Sequence[Made]) -> Scan | None:
         """How a packer reads all of this by itself, if it can."""

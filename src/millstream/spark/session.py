@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -215,19 +215,20 @@ def _worker_python() -> str:
 
 
 def warm(spark: SparkSession) -> None:
-    """Have the Python workers started while the plan is still being made."""
+    """Have the Python workers started, and what keeps state loaded, while the plan is made."""
     workers = partitions(spark)
     threading.Thread(target=_start_workers, args=(spark, workers), daemon=True).start()
 
 
 def _start_workers(spark: SparkSession, count: int) -> None:
-    def unchanged(batches: Iterator[Any]) -> Iterator[Any]:  # sent as it is: nothing to import
-        return batches
+    def nothing(_: Iterable[int]) -> None:  # sent as it is: nothing to import
+        pass
 
     # Whatever goes wrong here will be told by the job itself, which needs the same workers.
     with contextlib.suppress(Exception):
-        rows = spark.range(0, count, 1, count)
-        rows.mapInArrow(unchanged, rows.schema).write.format("noop").mode("overwrite").save()
+        spark.sparkContext.parallelize(range(count), count).foreachPartition(nothing)
+        jvm: Any = spark.sparkContext._jvm
+        jvm.org.rocksdb.RocksDB.loadLibrary()
 
 
 def partitions(spark: SparkSession) -> int:

@@ -19,6 +19,7 @@ from millstream.kernels.heavy import HeavyKeys
 from millstream.spark import packets
 from millstream.spark.arrow_frame import ArrowFrame
 from millstream.spark.clock import HostInput, Progress
+from millstream.spark.hashes import xxhash64
 from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, KernelHost, Stage
 from millstream.spark.state import SparkState
 
@@ -43,11 +44,11 @@ def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator
                 stages[place].take(source, packet)
     for place, each in enumerate(stages):
         result = each.run(ended)
-        if each.stage.into is None:
+        if each.stage.feeds:
+            stages[place + 1].read(each, frames(result))
+        else:
             for frame in frames(result):
                 yield _main_rows(host.columns, frame)
-        else:
-            stages[place + 1].read(each, frames(result))
         for port, origin, blob in each.said(group, result):
             yield _packet_row(host.columns, port, origin, blob)
 
@@ -77,16 +78,20 @@ class _Step:
 
     def read(self, upstream: _Step, results: Iterable[pl.DataFrame]) -> None:
         """What the stage before this one gives is one of this one's inputs."""
-        into, told = upstream.stage.into, upstream.progress
-        assert into is not None
-        columns = [pl.col(old).alias(new) for new, old in upstream.stage.renamed]
+        feed, told = upstream.stage.feed, upstream.progress
+        assert feed is not None
+        columns = [pl.col(old).alias(new) for new, old in feed.renamed]
         read = 0
         for result in results:
-            self._add(into, result.select(columns))
             read += result.height
+            rows = result.select(columns)
+            if feed.hashed:
+                hashes = xxhash64(rows.select(feed.hashed).to_arrow().columns)
+                rows = rows.with_columns(pl.Series(HASH, hashes))
+            self._add(feed.into, rows if feed.fold is None else feed.fold(rows))
         top = None if told.watermark == packets.NO_TIME else told.watermark
-        self.progress.hear(into, top, read, idle=upstream.silent)
-        self.progress.count(into, json.dumps({"in": read}))
+        self.progress.hear(feed.into, top, read, idle=upstream.silent)
+        self.progress.count(feed.into, json.dumps({"in": read}))
 
     def _add(self, source: int, frame: pl.DataFrame) -> None:
         known = self.stage.inputs[source]

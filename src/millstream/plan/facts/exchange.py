@@ -1,110 +1,108 @@
-"""Joins of results by the key that they were joined by: such rows lie where they are needed."""
+"""Operators over results of a join, by the key that these were joined by: such rows lie where they
+are needed."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from millstream.plan.facts.traced import by_key_alone, column_of, equal, traced, type_of
 from millstream.plan.nodes import (
+    Aggregate,
+    Call,
     Compare,
+    Deduplicate,
     Input,
     IntervalJoin,
-    JoinType,
+    Key,
     Logic,
-    Node,
     Operator,
     Predicate,
-    Select,
-    Source,
+    RowsOver,
     TemporalJoin,
+    TopN,
 )
+from millstream.temporal import LateAction
 
-_COLUMN = re.compile(r"(?:(`[^`]+`|\w+)\.)?(`[^`]+`|\w+)")
 _INEXACT = ("FLOAT", "DOUBLE", "REAL")  # with two zeros, which are one when they are compared
+_HASHED_BY_HOSTS = (
+    *("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "LONG", "BOOLEAN"),
+    *("DATE", "TIMESTAMP", "STRING", "BINARY"),
+)
+_COLLECTING = ("collect_list", "collect_set")
 
 
 @dataclass(frozen=True, slots=True)
 class SharedExchange:
-    """Input `number` of a join are the results of `below`, joined by the same key. `columns` says
-    of each of its columns which side of `below` it is of, and its name there."""
+    """Input `number` of an operator are the results of `below`, joined by the same key or, if not
+    `whole`, by a part of it. `columns` says of each of its columns which side of `below` it is of,
+    and its name there. `hashable`: a host can hash the operator's key, else it must be told what
+    the join was by."""
 
     number: int
     below: IntervalJoin
     columns: Mapping[str, tuple[int, str]]
+    whole: bool = True
+    hashable: bool = False
+
+    @property
+    def inputs(self) -> tuple[Input, Input]:
+        return self.below.left, self.below.right
 
 
 def shared_exchange(operator: Operator) -> SharedExchange | None:
     """What an operator can read without an exchange; None if all its rows must be spread."""
-    if not isinstance(operator, IntervalJoin | TemporalJoin) or not _plain(operator):
+    match operator:
+        case IntervalJoin() if by_key_alone(operator):
+            return _of_join(operator, 0) or _of_join(operator, 1)
+        case TemporalJoin() if operator.salt == 1:
+            return _of_join(operator, 0)
+        case Aggregate() | Deduplicate() | TopN() | RowsOver():
+            return _of_one(operator)
+        case _:
+            return None
+
+
+def _of_join(join: IntervalJoin | TemporalJoin, number: int) -> SharedExchange | None:
+    found = traced((join.left, join.right)[number].node)
+    if found is None:
         return None
-    numbers = (0,) if isinstance(operator, TemporalJoin) else (0, 1)
-    return next(filter(None, (_shared(operator, number) for number in numbers)), None)
-
-
-def _plain(join: IntervalJoin | TemporalJoin) -> bool:
-    """Is a row in one group alone, by its key alone?"""
-    return join.salt == 1 and not (isinstance(join, IntervalJoin) and join.windows)
-
-
-def _shared(join: IntervalJoin | TemporalJoin, number: int) -> SharedExchange | None:
-    traced = _traced((join.left, join.right)[number].node)
-    if traced is None:
-        return None
-    shared = SharedExchange(number, *traced)
+    shared = SharedExchange(number, *found)
     return shared if _by_its_key(join, shared) and _readable(join, shared) else None
 
 
 def _by_its_key(join: IntervalJoin | TemporalJoin, shared: SharedExchange) -> bool:
     """Are both joins by the same columns, in one order and of one type on all sides?"""
     side, other = (join.left, join.right)[:: 1 if shared.number == 0 else -1]
-    inputs = (shared.below.left, shared.below.right)
     if len(join.keys) != len(shared.below.keys):
         return False
     for key, earlier in zip(join.keys, shared.below.keys, strict=True):
         mine, theirs = (key.left, key.right)[:: 1 if shared.number == 0 else -1]
-        at = shared.columns.get(column_of(mine, side.alias) or "")
-        was = [
-            column_of(text, each.alias)
-            for text, each in zip((earlier.left, earlier.right), inputs, strict=True)
-        ]
-        if at is None or at[1] not in _equal(inputs[at[0]], was[at[0]]):
-            return False
-        compared = (*zip(inputs, was, strict=True), (other, column_of(theirs, other.alias)))
-        kinds = {_type(each, name) for each, name in (*compared, (inputs[at[0]], at[1]))}
-        if len(kinds) != 1 or not _held_as_is(kinds.pop()):
+        kind = _type_as_joined(shared, column_of(mine, side.alias), earlier)
+        if kind is None or kind != type_of(other, column_of(theirs, other.alias)):
             return False
     return True
 
 
-def _equal(side: Input, name: str | None) -> set[str | None]:
-    """The columns of an input whose values are those of one of it, since they were joined so."""
-    traced = _traced(side.node)
-    if traced is None or name not in traced[1]:
-        return {name}
-    below, columns = traced
-    inputs = (below.left, below.right)
-    same = {columns[name]}
-    for key in below.keys:
-        alike = {
-            (number, each)
-            for number, text in enumerate((key.left, key.right))
-            for each in _equal(inputs[number], column_of(text, inputs[number].alias))
-            if each is not None
-        }
-        if same & alike:
-            same |= alike
-    return {each for each, at in columns.items() if at in same}
+def _type_as_joined(shared: SharedExchange, name: str | None, key: Key) -> str | None:
+    """The type of a column that the results were joined by, if this is one, as it is held."""
+    at = shared.columns.get(name or "")
+    was = [
+        column_of(text, each.alias)
+        for text, each in zip((key.left, key.right), shared.inputs, strict=True)
+    ]
+    if at is None or at[1] not in equal(shared.inputs[at[0]], was[at[0]]):
+        return None
+    compared = (*zip(shared.inputs, was, strict=True), (shared.inputs[at[0]], at[1]))
+    kinds = {type_of(each, column) for each, column in compared}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if _held_as_is(kind) else None
 
 
 def _readable(join: IntervalJoin | TemporalJoin, shared: SharedExchange) -> bool:
     """Is all that the join reads of the results a column of theirs, as it is held?"""
     side = (join.left, join.right)[shared.number]
-    at = shared.columns.get(side.time or "")
-    if at is None or not side.used or any(name not in shared.columns for name in side.used):
-        return False
-    held = (shared.below.left, shared.below.right)[at[0]]
-    if (_type(held, at[1]) or "").upper() != "TIMESTAMP":
+    if not side.used or not _timed(side, shared):
         return False
     if isinstance(join, TemporalJoin):
         return True
@@ -112,66 +110,91 @@ def _readable(join: IntervalJoin | TemporalJoin, shared: SharedExchange) -> bool
     return wheres[shared.number] is None and (join.only_spark or _exact(join, shared.number))
 
 
+def _timed(side: Input, shared: SharedExchange) -> bool:
+    """Are the columns that are held those of the results, and the time one of them?"""
+    at = shared.columns.get(side.time or "")
+    if at is None or any(name not in shared.columns for name in side.used):
+        return False
+    return type_of(shared.inputs[at[0]], at[1]) == "TIMESTAMP"
+
+
 def _exact(join: IntervalJoin, number: int) -> bool:
     """Are all values that the predicate compares columns as they are held?"""
     side, other = (join.left, join.right) if number == 0 else (join.right, join.left)
-    for compare in compares_of(join.across):
+    for compare in _compares_of(join.across):
         mine, theirs = (compare.left, compare.right)[:: 1 if number == 0 else -1]
-        kind = _type(side, column_of(mine, side.alias))
-        if not _held_as_is(kind) or kind != _type(other, column_of(theirs, other.alias)):
+        kind = type_of(side, column_of(mine, side.alias))
+        if not _held_as_is(kind) or kind != type_of(other, column_of(theirs, other.alias)):
             return False
     return True
 
 
-def _held_as_is(kind: str | None) -> bool:
-    return kind is not None and kind.upper() not in _INEXACT
-
-
-def compares_of(predicate: Predicate | None) -> list[Compare]:
+def _compares_of(predicate: Predicate | None) -> list[Compare]:
     if predicate is None:
         return []
     if isinstance(predicate, Logic):
-        return [each for term in predicate.terms for each in compares_of(term)]
+        return [each for term in predicate.terms for each in _compares_of(term)]
     return [predicate]
 
 
-def _traced(node: Source | Select) -> tuple[IntervalJoin, dict[str, tuple[int, str]]] | None:
-    """The inner join below SELECTs that only choose and rename, and where each column is from."""
-    if not isinstance(node, Select) or node.where is not None:
+def _of_one(operator: Aggregate | Deduplicate | TopN | RowsOver) -> SharedExchange | None:
+    side = operator.input
+    found = traced(side.node)
+    holds = not isinstance(operator, Aggregate) or operator.late.action is LateAction.SIDE_OUTPUT
+    if found is None or (holds and not side.used):
         return None
-    below: Node = node.input
-    if isinstance(below, IntervalJoin):
-        if below.how is not JoinType.INNER or below.only_spark or not _plain(below):
+    below, columns = found
+    names = [column_of(text, side.alias) for text in _keys(operator)]
+    whole = len(set(names)) == len(below.keys)
+    hashable = all(type_of(side, name) in _HASHED_BY_HOSTS for name in names)
+    shared = SharedExchange(0, below, columns, whole, hashable)
+    for key in below.keys:
+        if not any(_type_as_joined(shared, name, key) for name in names):
             return None
-        sides = (below.left, below.right)
-        found = {
-            output.name: (number, name)
-            for output in node.outputs
-            for number, side in enumerate(sides)
-            if (name := column_of(output.sql, side.alias, qualified=True)) in side.used
-        }
-        return below, found
-    if not isinstance(below, Select):
+    exact = [*names, *(column_of(text, side.alias) for text in _compared(operator))]
+    if not all(name in columns and _held_as_is(type_of(side, name)) for name in exact):
         return None
-    traced = _traced(below)
-    if traced is None:
-        return None
-    join, columns = traced
-    names = {output.name: column_of(output.sql, node.alias) for output in node.outputs}
-    return join, {name: columns[inner] for name, inner in names.items() if inner in columns}
+    read = all(_reads_as_held(side, shared, call) for call in _calls(operator))
+    return shared if read and (whole or hashable) and _timed(side, shared) else None
 
 
-def column_of(text: str, alias: str | None, *, qualified: bool = False) -> str | None:
-    """The column that a text is, of the input that goes by `alias`; None if it is more."""
-    found = _COLUMN.fullmatch(text)
-    if found is None:
-        return None
-    of, name = (part.strip("`") if part else None for part in found.groups())
-    if of is None:
-        return None if qualified else name
-    return name if of == alias else None
+def _keys(operator: Aggregate | Deduplicate | TopN | RowsOver) -> tuple[str, ...]:
+    match operator:
+        case Aggregate():
+            return tuple(key.sql for key in operator.keys)
+        case Deduplicate():
+            return operator.keys
+        case TopN() | RowsOver():
+            return operator.partition
 
 
-def _type(side: Input, name: str | None) -> str | None:
-    """The type of a column of an input, where it is declared."""
-    return next((column.type for column in side.node.columns if column.name == name), None)
+def _compared(operator: Aggregate | Deduplicate | TopN | RowsOver) -> Iterator[str]:
+    """What an operator compares beside its keys."""
+    if isinstance(operator, TopN):
+        yield from (term.sql for term in operator.order)
+        if operator.due is not None:
+            yield operator.due
+    if isinstance(operator, Aggregate) and operator.given is not None:
+        yield from operator.given
+    yield from (call.by for call in _calls(operator) if call.by is not None)
+
+
+def _calls(operator: Aggregate | Deduplicate | TopN | RowsOver) -> tuple[Call, ...]:
+    return operator.calls if isinstance(operator, Aggregate | RowsOver) else ()
+
+
+def _reads_as_held(side: Input, shared: SharedExchange, call: Call) -> bool:
+    """Is what a call reads a column of the results, as it is held?"""
+    if call.filter is not None:
+        return False
+    if call.argument is None:
+        return True
+    name = column_of(call.argument, side.alias)
+    kind = type_of(side, name)
+    if kind is None or name not in shared.columns or kind.startswith("MAP"):
+        return False
+    return not (call.function in _COLLECTING and kind == "TIMESTAMP")
+
+
+def _held_as_is(kind: str | None) -> bool:
+    return kind is not None and kind not in _INEXACT and not kind.startswith("MAP")

@@ -1,0 +1,80 @@
+"""Where the columns of a stream come from: results of an inner join that were only renamed."""
+
+from __future__ import annotations
+
+import re
+
+from millstream.plan.nodes import Input, IntervalJoin, JoinType, Node, Select, Source
+
+_COLUMN = re.compile(r"(?:(`[^`]+`|\w+)\.)?(`[^`]+`|\w+)")
+
+Columns = dict[str, tuple[int, str]]  # to the side that a column is of, and its name there
+
+
+def traced(node: Source | Select) -> tuple[IntervalJoin, Columns] | None:
+    """The inner join below SELECTs that only choose and rename, and where each column is from."""
+    if not isinstance(node, Select) or node.where is not None:
+        return None
+    below: Node = node.input
+    if isinstance(below, IntervalJoin):
+        if below.how is not JoinType.INNER or below.only_spark or not by_key_alone(below):
+            return None
+        sides = (below.left, below.right)
+        found = {
+            output.name: (number, name)
+            for output in node.outputs
+            for number, side in enumerate(sides)
+            if (name := column_of(output.sql, side.alias, qualified=True)) in side.used
+        }
+        return below, found
+    if not isinstance(below, Select):
+        return None
+    inner = traced(below)
+    if inner is None:
+        return None
+    join, columns = inner
+    names = {output.name: column_of(output.sql, node.alias) for output in node.outputs}
+    return join, {name: columns[old] for name, old in names.items() if old in columns}
+
+
+def by_key_alone(join: IntervalJoin) -> bool:
+    """Is a row in one group alone, by its key alone?"""
+    return join.salt == 1 and not join.windows
+
+
+def equal(side: Input, name: str | None) -> set[str | None]:
+    """The columns of an input whose values are those of one of it, since they were joined so."""
+    found = traced(side.node)
+    if found is None or name not in found[1]:
+        return {name}
+    below, columns = found
+    inputs = (below.left, below.right)
+    same = {columns[name]}
+    for key in below.keys:
+        alike = {
+            (number, each)
+            for number, text in enumerate((key.left, key.right))
+            for each in equal(inputs[number], column_of(text, inputs[number].alias))
+            if each is not None
+        }
+        if same & alike:
+            same |= alike
+    return {each for each, at in columns.items() if at in same}
+
+
+def column_of(text: str, alias: str | None, *, qualified: bool = False) -> str | None:
+    """The column that a text is, of the input that goes by `alias`; None if it is more."""
+    found = _COLUMN.fullmatch(text)
+    if found is None:
+        return None
+    of, name = (part.strip("`") if part else None for part in found.groups())
+    if of is None:
+        return None if qualified else name
+    return name if of == alias else None
+
+
+def type_of(side: Input, name: str | None) -> str | None:
+    """The type of a column of an input, where it is declared, in capitals."""
+    kinds = (column.type for column in side.node.columns if column.name == name)
+    kind = next(kinds, None)
+    return None if kind is None else kind.upper()

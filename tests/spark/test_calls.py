@@ -1,0 +1,47 @@
+"""Types of results that are known without Spark are those that Spark gives."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql.types import LongType
+
+from millstream.plan.nodes import Call
+from millstream.spark import calls
+from millstream.spark.texts import types_of
+
+COLUMNS = (
+    "b TINYINT, h SMALLINT, i INT, l BIGINT, f FLOAT, d DOUBLE, m DECIMAL(10, 2), s STRING, "
+    "o BOOLEAN, y DATE, t TIMESTAMP, n TIMESTAMP_NTZ"
+)
+NAMES = [each.split()[0] for each in COLUMNS.replace("(10, 2)", "").split(", ")]
+
+
+@pytest.mark.parametrize("function", ["min", "max", "sum", "avg", "count", "stddev_samp", "last"])
+def test_types_are_those_that_spark_gives(spark, monkeypatch, function) -> None:
+    frame = spark.createDataFrame([], COLUMNS)
+    numbers = [name for name in NAMES if name in "bhilfdm"]
+    names = numbers if function in ("sum", "avg", "stddev_samp") else NAMES
+    asked = tuple(Call(function, name, f"a{at}") for at, name in enumerate(names))
+    known = {name: frame.schema[name].dataType for name in names}
+    mine = calls.result_types(frame, asked, known)
+    monkeypatch.setattr(calls, "_plain_type", lambda *_: None)
+    assert mine == calls.result_types(frame, asked, known)
+
+
+def test_spark_is_asked_only_for_what_is_not_plain(spark, monkeypatch) -> None:
+    frame = spark.createDataFrame([], COLUMNS)
+    texts = ["i", "i + 1", "m"]
+    known = dict(zip(texts, types_of(frame, "frame", {}, texts), strict=True))
+    spoken: list[str | None] = []
+    text = calls.call_text
+
+    def told(call: Call) -> str:
+        spoken.append(call.argument)
+        return text(call)
+
+    monkeypatch.setattr(calls, "call_text", told)
+    asked = tuple(Call("sum", each, f"a{at}") for at, each in enumerate(texts))
+    types = calls.result_types(frame, asked, known)
+    assert spoken == ["m"]
+    assert types[:2] == [LongType(), LongType()]
+    assert types[2].simpleString() == "decimal(20,2)"
