@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,10 @@ _ROW_BITS = 32
 
 
 class KeyIndex:
-    """Rows by hash. `times` are in row order and rise; `keys[i]` belongs to row `order[i]`."""
+    """Rows by hash. `times` are in row order and, unless each row has a hash of its own, rise;
+    `keys[i]` belongs to row `order[i]`."""
+
+    bytes_a_row: ClassVar[int] = 32  # with what is made of it on demand
 
     def __init__(self, keys: Keys, order: Ints, times: Ints) -> None:
         self.keys = keys
@@ -47,10 +50,6 @@ class KeyIndex:
 
     def __len__(self) -> int:
         return len(self.keys)
-
-    @property
-    def nbytes(self) -> int:
-        return 4 * self.keys.nbytes  # with what is made of it on demand
 
     @cached_property
     def unique(self) -> bool:

@@ -20,16 +20,24 @@ class Rows:
     """A frame in time order, its index and, where an operator keeps them, its rows' marks.
 
     Marks are the one thing that changes; `marks` names the state they are in, so that a batch which
-    is tried again sees that marks made by its first try are not those of the store.
+    is tried again sees that marks made by its first try are not those of the store. The index is
+    made when it is asked for: rows that are held may next be read by another worker.
     """
 
-    __slots__ = ("_content", "frame", "index", "marks", "matched")
+    __slots__ = ("_content", "_index", "frame", "marks", "matched", "times")
 
-    def __init__(self, frame: pl.DataFrame, index: KeyIndex, matched: Bools | None) -> None:
+    def __init__(
+        self,
+        frame: pl.DataFrame,
+        times: Ints,
+        matched: Bools | None,
+        index: KeyIndex | None = None,
+    ) -> None:
         self.frame = frame
-        self.index = index
+        self.times = times
         self.matched = matched
         self.marks = 0
+        self._index = index
         self._content: pl.DataFrame | None = None
 
     @classmethod
@@ -40,7 +48,7 @@ class Rows:
         if order is not None:
             frame, times = take(frame, order), times[order]
             matched = None if matched is None else matched[order]
-        return cls(frame, KeyIndex.of(frame[HASH].to_numpy(), times), matched)
+        return cls(frame, times, matched)
 
     def __len__(self) -> int:
         return self.frame.height
@@ -54,8 +62,10 @@ class Rows:
         return self._content
 
     @property
-    def times(self) -> Ints:
-        return self.index.times
+    def index(self) -> KeyIndex:
+        if self._index is None:
+            self._index = KeyIndex.of(self.frame[HASH].to_numpy(), self.times)
+        return self._index
 
     def rows_before(self, time: int) -> int:
         """How many rows are older than `time`."""
@@ -68,12 +78,14 @@ class Rows:
         keep = np.ones(len(self), np.bool_) if without is None else ~without
         keep[:start] = False
         matched = None if self.matched is None else self.matched[keep]
-        return Rows(take(self.frame, np.flatnonzero(keep)), self.index.only(keep), matched)
+        index = None if self._index is None else self._index.only(keep)
+        return Rows(take(self.frame, np.flatnonzero(keep)), self.times[keep], matched, index)
 
     @property
     def nbytes(self) -> int:
         marks = 0 if self.matched is None else self.matched.nbytes
-        return int(self.frame.estimated_size()) + self.index.nbytes + marks
+        index = KeyIndex.bytes_a_row * len(self)  # it will be asked for
+        return int(self.frame.estimated_size()) + index + marks
 
 
 def take(frame: pl.DataFrame, rows: Ints) -> pl.DataFrame:

@@ -217,17 +217,15 @@ class Table:
         if not frame.height or not self.segments:
             return Found(parts)
         hashes, order = frame[HASH].to_numpy(), None
-        if lower is None and upper is None:
-            times = np.zeros(frame.height, np.int64)
-        else:
-            times = frame[TIME].to_numpy()
-            order = time_order(times)
-            if order is not None:
-                hashes, times = hashes[order], times[order]
+        timed = lower is not None or upper is not None
+        times = frame[TIME].to_numpy() if timed else np.zeros(frame.height, np.int64)
         low = BEGIN_OF_TIME if lower is None else lower
         high = END_OF_TIME if upper is None else upper
         index = KeyIndex.of(hashes, times)
-        reached = self._log.reaching(self._side, int(times[0]) + low, int(times[-1]) + high)
+        if not index.unique and (order := time_order(times)) is not None:
+            index = KeyIndex.of(hashes[order], times[order])
+        first, last = int(times.min()), int(times.max())
+        reached = self._log.reaching(self._side, first + low, last + high)
         for segment, rows in reached:
             for new, held in index.pairs(rows.index, low, high, skip=segment.skip):
                 numbers = new if order is None else order[new]

@@ -110,7 +110,7 @@ def _content_index(segment: Segment, rows: Rows, content: list[str]) -> KeyIndex
     found = cast("KeyIndex | None", cache.recall(_of_content(segment.uid)))
     if found is None:
         found = KeyIndex.of(content_hash(rows.frame[:, content]), rows.times)
-        cache.remember(_of_content(segment.uid), found, found.nbytes)
+        cache.remember(_of_content(segment.uid), found, found.bytes_a_row * len(found))
     return found
 
 

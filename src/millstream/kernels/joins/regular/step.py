@@ -141,7 +141,7 @@ class Step:
         if side.counted:
             number = partners if side.exact else np.minimum(partners, 1)
             frame = rows.frame.with_columns(pl.Series(PARTNERS, number))
-            return Rows(frame, rows.index, rows.matched)
+            return Rows(frame, rows.times, rows.matched, rows.index)
         if side.layout.once:
             return rows.only(0, met)
-        return Rows(rows.frame, rows.index, met)
+        return Rows(rows.frame, rows.times, met, rows.index)
