@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -215,19 +215,26 @@ def _worker_python() -> str:
 
 
 def warm(spark: SparkSession) -> None:
-    """Have the Python workers started, and what keeps state loaded, while the plan is made."""
-    workers = partitions(spark)
-    threading.Thread(target=_start_workers, args=(spark, workers), daemon=True).start()
+    """Have the Python workers started, and what every job needs of Spark loaded, while the plan is
+    still being made."""
+    threading.Thread(target=_start_workers, args=(spark,), daemon=True).start()
 
 
-def _start_workers(spark: SparkSession, count: int) -> None:
+def _start_workers(spark: SparkSession) -> None:
     def nothing(_: Iterable[int]) -> None:  # sent as it is: nothing to import
         pass
 
+    def unchanged(batches: Iterator[Any]) -> Iterator[Any]:
+        return batches
+
     # Whatever goes wrong here will be told by the job itself, which needs the same workers.
     with contextlib.suppress(Exception):
-        spark.sparkContext.parallelize(range(count), count).foreachPartition(nothing)
-        jvm: Any = spark.sparkContext._jvm
+        context, count = spark.sparkContext, partitions(spark)
+        # Without a query to be planned, workers start half a second earlier.
+        context.parallelize(range(count), count).foreachPartition(nothing)
+        rows = spark.range(0, count, 1, count)
+        rows.mapInArrow(unchanged, rows.schema).write.format("noop").mode("overwrite").save()
+        jvm: Any = context._jvm
         jvm.org.rocksdb.RocksDB.loadLibrary()
 
 
