@@ -198,13 +198,13 @@ QUERIES: dict[str, Callable[[SparkSession, Task], DataFrame]] = {
         spark,
         task,
     ),
-    "session": lambda spark, task: windowed(
+    "short-session": lambda spark, task: windowed(
         "SESSION(GAP INTERVAL '5' SECONDS)",
         lambda: F.session_window("event_time", "5 seconds"),
         spark,
         task,
     ),
-    "long-session": lambda spark, task: windowed(
+    "session": lambda spark, task: windowed(
         "SESSION(GAP INTERVAL '60' SECONDS)",
         lambda: F.session_window("event_time", "60 seconds"),
         spark,

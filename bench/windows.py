@@ -16,7 +16,7 @@ from bench import data
 from bench.runs import Say, compared, measure
 from bench.worker import Task
 
-KINDS = ("tumbling", "sliding", "session", "long-session", "dedup")
+KINDS = ("tumbling", "sliding", "session", "short-session", "dedup")
 ENGINES = ("columnar", "native-rocksdb")
 PARTS = ("throughput", "open", "behind")
 _FILES = 8
@@ -47,17 +47,17 @@ def run(
 def _throughput(
     rows: int, kinds: tuple[str, ...], engines: tuple[str, ...], say: Say
 ) -> list[dict[str, Any]]:
-    """Users who come and go: their sessions begin and end within a micro-batch. Long sessions are
-    those of a million users who stay: most outlive the micro-batch, and wait in the state."""
+    """Sessions are those of a million users who stay: most outlive the micro-batch, and wait in the
+    state. All else is of users who come and go: short sessions end within a micro-batch."""
     table = []
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as folder:
-        short, long = Path(folder) / "short", Path(folder) / "long"
-        written = data.write_events(short, rows, _FILES)
-        if "long-session" in kinds:
-            data.write_events(long, rows, _FILES, data.MANY_USERS, data.LONG_STAY)
+        going, staying = Path(folder) / "going", Path(folder) / "staying"
+        written = data.write_events(going, rows, _FILES)
+        if "session" in kinds:
+            data.write_events(staying, rows, _FILES, data.MANY_USERS, data.LONG_STAY)
         say(f"{written.rows:,} events in {_FILES} files")
         for kind in kinds:
-            read = str(long if kind == "long-session" else short)
+            read = str(staying if kind == "session" else going)
             measured = {engine: measure(Task(engine, kind, read), say) for engine in engines}
             table += compared(kind, measured)
     return table

@@ -51,7 +51,7 @@ def interval_join(
             load("bench.show").show(result)
 
 
-_KINDS = "tumbling,sliding,session,long-session,dedup"
+_KINDS = "tumbling,sliding,session,short-session,dedup"
 _WINDOW_ENGINES = "columnar,native-rocksdb,native-hdfs"
 _WINDOW_PARTS = "throughput,open,behind"
 
