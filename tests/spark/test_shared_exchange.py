@@ -20,12 +20,12 @@ import millstream as ms
 from millstream.plan.facts.exchange import shared_exchange
 from millstream.spark import columnar
 
-SCHEMA = "k bigint, i int, s string, d decimal(10,2), c int, t timestamp"
+SCHEMA = "k bigint, i int, s string, d decimal(10,2), c int, m map<string, int>, t timestamp"
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 BOUND = "AND r.t BETWEEN l.t - INTERVAL 5 SECONDS AND l.t + INTERVAL 5 SECONDS"
 
 
-def _joined(key: str, columns: str = "l.k, l.i, l.s, l.d, l.c, r.c AS other, r.t") -> str:
+def _joined(key: str, columns: str = "l.k, l.i, l.s, l.d, l.c, l.m, r.c AS other, r.t") -> str:
     return f"(SELECT {columns} FROM l JOIN r ON l.{key} = r.{key} {BOUND}) j"
 
 
@@ -48,11 +48,16 @@ QUERIES = {
     f"SORT_ARRAY(COLLECT_LIST(s)) AS texts FROM {_joined('k')} {WINDOW} GROUP BY k",
     "rows before": "SELECT k, t, SUM(other) OVER (PARTITION BY k ORDER BY t ROWS BETWEEN "
     f"2 PRECEDING AND CURRENT ROW) AS last_three FROM {_joined('k')} {LASTING}",
+    "a join with a map": f"SELECT j.k, j.m, r.c FROM {_joined('k')} JOIN r ON j.k = r.k "
+    "AND r.t BETWEEN j.t AND j.t + INTERVAL 1 SECONDS",
     "each once": f"SELECT DISTINCT ON (k, c) k, c FROM {_joined('k')} {LASTING}",
 }
 CHANGING = {
     "top rows": "SELECT k, c, other, t FROM "
     f"{_joined('k')} QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY c DESC, t) <= 2 "
+    f"EMIT CHANGES {LASTING}",
+    "top rows with a map": "SELECT k, c, m, t FROM "
+    f"{_joined('k')} QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY t, c) <= 3 "
     f"EMIT CHANGES {LASTING}",
     "running totals": f"SELECT s, k, {CALLS} FROM {_joined('s')} GROUP BY s, k "
     f"EMIT CHANGES {LASTING}",
@@ -82,7 +87,8 @@ def test_the_result_is_that_of_an_exchange(spark, tmp_path, monkeypatch, about) 
 def _write(folder: Path, random: Random) -> None:
     folder.mkdir()
     types = [("k", pa.int64()), ("i", pa.int32()), ("s", pa.string()), ("d", pa.decimal128(10, 2))]
-    schema = pa.schema([*types, ("c", pa.int32()), ("t", pa.timestamp("us", "UTC"))])
+    types += [("c", pa.int32()), ("m", pa.map_(pa.string(), pa.int32()))]
+    schema = pa.schema([*types, ("t", pa.timestamp("us", "UTC"))])
     for number in range(4):
         rows = [
             {
@@ -91,6 +97,7 @@ def _write(folder: Path, random: Random) -> None:
                 "s": random.choice([None, "", "a", "a longer text of more than thirty-two bytes"]),
                 "d": random.choice([None, 1, 2]),
                 "c": random.choice([None, 0, 1, 2]),
+                "m": random.choice([None, [], [("a", 1), ("b", None)]]),
                 "t": BEGIN + timedelta(seconds=number * 10 + random.random() * 10),
             }
             for _ in range(20)

@@ -67,7 +67,8 @@ def wired_as(field: Field) -> Made:
         return Made(field.wire, F.lit(None).cast(field.type), constant=True)
     value = to_wire(F.col(f"`{field.name}`"), field.type)
     plain = None if isinstance(field.type, MapType) else field.name
-    return Made(field.wire, value, plain, wide=isinstance(field.type, TimestampType))
+    wide = isinstance(field.type, TimestampType)
+    return Made(field.wire, value, plain, wide, held=field.name)
 
 
 def beside(side: Input, rows: Flow, clocked: bool, sent: Sent) -> list[Made]:

@@ -49,13 +49,14 @@ class Made:
     wide: bool = False
     constant: bool = False  # the same for all rows of a micro-batch
     asked: Condition | None = None
+    held: str | None = None  # the stream's column that it is, in the form in which packets hold it
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
     """An input: the frame that Spark sends, what becomes of it, and the columns of its packets;
-    `plains` are those that are no more than a column of the stream, and which one; `hashed` those
-    whose hash is HASH, where it is not a column already.
+    `plains` are those that are no more than a column of the stream, as it is held, and which one;
+    `hashed` those whose hash is HASH, where it is not a column already.
     With `scan`, Spark sends names of files, of each of which about `file_bytes` are read."""
 
     frame: DataFrame
@@ -156,7 +157,7 @@ class Sent:
         types |= {each.name: BooleanType() for each in told if each.asked is not None}
         types |= {each.name: each.dataType for each in frame.schema}
         types |= {name: self.types[plain] for plain, name in sent.items()}
-        read = {each.name: each.plain for each in self.made if each.plain is not None}
+        read = {each.name: of for each in self.made if (of := each.plain or each.held)}
         packets = _packets(types, form)
         return Ready(frame, form, packets, read, tuple(hashed or ()), scan, file_bytes)
 
