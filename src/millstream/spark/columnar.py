@@ -59,7 +59,7 @@ class Columnar:
     tables: TableSteps
     made: list[Operated | None] = field(default_factory=list)  # by number
     _hosted: dict[int, _Hosted] = field(default_factory=dict)  # by number
-    _feeding: list[SharedExchange] = field(default_factory=list)  # to whom others are stages
+    _reader: SharedExchange | None = None  # what the next operator's results are read by
     _files: FileStreams = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,15 +70,17 @@ class Columnar:
         self.made.append(None)  # numbered before those it reads, as `operators_of` has them
         inputs = inputs_of(node)
         shared = shared_exchange(node)
-        if shared is not None:
-            self._feeding.append(shared)
+        reader, self._reader = self._reader, None
         flows, firsts = [], []
-        for side in inputs:
+        for place, side in enumerate(inputs):
+            # Between the two are SELECTs alone. Others may read the same results by another way.
+            self._reader = shared if shared is not None and shared.number == place else None
             firsts.append(len(self.made))  # the number of the operator that it reads, if it is one
             flows.append(self.flow(side.node))
         clocked = any(_watches_the_clock(side) for side in inputs)
         with spark_errors():
-            operation = self._operation(node, flows, clocked)
+            carrying = reader is not None and not reader.hashable
+            operation = self._operation(node, flows, clocked, carrying)
         hosted = tuple(
             host_input(name, side, rows, packing, hash_from, keys)
             for name, side, rows, (_, packing), hash_from, keys in zip(
@@ -101,8 +103,7 @@ class Columnar:
         if shared is not None:
             host = _after(shared, self._hosted[firsts[shared.number]], host)
         self._hosted[number] = host
-        fed = any(node is each.below for each in self._feeding)
-        raw = _outline(operation) if fed else self._host(host)
+        raw = self._host(host) if reader is None else _outline(operation)
         made = Operated(
             number, raw, operation.shown, operation.changes, operation.where, operation.late
         )
@@ -117,9 +118,10 @@ class Columnar:
             return self.tables.step(node, self.flow(node.left.node))
         return self.operate(node).flow()
 
-    def _operation(self, node: Operator, flows: list[Flow], clocked: bool) -> Operation:
+    def _operation(
+        self, node: Operator, flows: list[Flow], clocked: bool, carrying: bool
+    ) -> Operation:
         if isinstance(node, IntervalJoin):
-            carrying = any(node is each.below and not each.hashable for each in self._feeding)
             both = flows[0], flows[1]
             return interval_operation(self.spark, node, both, self.groups, clocked, carrying)
         if isinstance(node, TemporalJoin):
