@@ -67,7 +67,7 @@ def run(task: Task) -> dict[str, Any]:
     from bench.queries import QUERIES
 
     if task.engine == "columnar":
-        spark = local_session(task.cores, log=None, **SESSION)
+        spark = local_session(task.cores, log=None, ends=True, **SESSION)
     else:
         spark = plain_session(task.cores, HDFS_BACKED if task.engine == "native-hdfs" else ROCKSDB)
     memory = PeakMemory()

@@ -42,7 +42,11 @@ class Task:
 
 def run(task: Task) -> dict[str, Any]:
     raw = task.engine == "spark"
-    spark = plain_session(task.cores) if raw else local_session(task.cores, log=None, **SESSION)
+    spark = (
+        plain_session(task.cores)
+        if raw
+        else local_session(task.cores, log=None, ends=True, **SESSION)
+    )
     memory = PeakMemory()
     memory.start()
     began = time.monotonic()

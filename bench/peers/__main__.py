@@ -123,6 +123,7 @@ def _measured(python: Path, name: str, data: Data, dealt: Path) -> dict[str, Any
         "query": name,
         "rows_per_second": round(rows / measured["seconds"]),
         "seconds": measured["seconds"],
+        "prepare_seconds": measured["prepare_seconds"],
         "peak_memory_mb": round(measured["peak_memory_bytes"] / 2**20),
     }
 

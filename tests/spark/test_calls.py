@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.types import LongType
 
+from millstream.connectors.rows import Rows
 from millstream.plan.nodes import Call
 from millstream.spark import calls
 from millstream.spark.texts import types_of
@@ -23,15 +24,15 @@ def test_types_are_those_that_spark_gives(spark, monkeypatch, function) -> None:
     names = numbers if function in ("sum", "avg", "stddev_samp") else NAMES
     asked = tuple(Call(function, name, f"a{at}") for at, name in enumerate(names))
     known = {name: frame.schema[name].dataType for name in names}
-    mine = calls.result_types(frame, asked, known)
+    mine = calls.result_types(Rows.of(frame), "t", asked, known)
     monkeypatch.setattr(calls, "_plain_type", lambda *_: None)
-    assert mine == calls.result_types(frame, asked, known)
+    assert mine == calls.result_types(Rows.of(frame), "t", asked, known)
 
 
 def test_spark_is_asked_only_for_what_is_not_plain(spark, monkeypatch) -> None:
     frame = spark.createDataFrame([], COLUMNS)
     texts = ["i", "i + 1", "m"]
-    known = dict(zip(texts, types_of(frame, "frame", {}, texts), strict=True))
+    known = dict(zip(texts, types_of(Rows.of(frame), "frame", texts), strict=True))
     spoken: list[str | None] = []
     text = calls.call_text
 
@@ -41,7 +42,7 @@ def test_spark_is_asked_only_for_what_is_not_plain(spark, monkeypatch) -> None:
 
     monkeypatch.setattr(calls, "call_text", told)
     asked = tuple(Call("sum", each, f"a{at}") for at, each in enumerate(texts))
-    types = calls.result_types(frame, asked, known)
+    types = calls.result_types(Rows.of(frame), "t", asked, known)
     assert spoken == ["m"]
     assert types[:2] == [LongType(), LongType()]
     assert types[2].simpleString() == "decimal(20,2)"

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 import millstream as ms
 from millstream.connectors.file_names import PART, read_type
+from millstream.connectors.rows import Rows
 from millstream.errors import RunError
 from millstream.spark.columnar import Columnar
 from millstream.spark.files import FileStreams
@@ -195,7 +196,7 @@ def test_a_folder_that_is_a_value_is_refused(tmp_path) -> None:
 
 def test_which_streams_packers_read(spark, tmp_path) -> None:
     def known(frame: Any) -> bool:
-        return FileStreams(spark).of("s", frame) is not None
+        return FileStreams(spark).of("s", Rows.of(frame)) is not None
 
     plain, apart = tmp_path / "plain", tmp_path / "apart"
     plain.mkdir()
@@ -240,8 +241,8 @@ def test_an_expression_that_makes_rows_makes_them_unread(spark, tmp_path) -> Non
 
 def test_a_stream_that_is_read_twice_is_one_source(spark, tmp_path) -> None:
     streams = FileStreams(spark)
-    frame = spark.readStream.schema("x bigint").parquet(str(tmp_path))
-    assert streams.of("s", frame) is streams.of("s", frame)
+    rows = Rows.of(spark.readStream.schema("x bigint").parquet(str(tmp_path)))
+    assert streams.of("s", rows) is streams.of("s", rows)
 
 
 @pytest.mark.parametrize("least", [1, ParquetFiles.least_part])

@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql.types import LongType, StringType, StructType, TimestampNTZType
 
 from millstream.connectors.declared import schema_of
+from millstream.connectors.rows import Rows
 from millstream.plan.nodes import Column
 from millstream.spark.texts import expression, types_of
 
@@ -46,7 +47,6 @@ def test_a_word_of_sql_is_no_column(spark) -> None:
 
 
 def test_types_of_plain_columns_and_of_expressions(spark) -> None:
-    rows = spark.sql("SELECT 7L AS a, 'é' AS b")
-    known = {field.name: field.dataType for field in rows.schema}
+    rows = Rows.of(spark.sql("SELECT 7L AS a, 'é' AS b"))
     texts = ["s.a", "upper(s.b)", "b", "length(b) + a"]
-    assert types_of(rows, "s", known, texts) == [LongType(), StringType(), StringType(), LongType()]
+    assert types_of(rows, "s", texts) == [LongType(), StringType(), StringType(), LongType()]

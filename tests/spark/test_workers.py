@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
+
+from millstream.spark import session
 
 
 def test_workers_pass_over_what_spark_puts_on_their_path_and_what_is_imported(spark) -> None:
@@ -15,10 +20,26 @@ def test_workers_pass_over_what_spark_puts_on_their_path_and_what_is_imported(sp
         for _ in batches:
             found = [each for each in sys.path if each.endswith(("src.zip", "pyspark.zip", ".jar"))]
             yield pa.RecordBatch.from_pydict(
-                {"archives": [", ".join(found)], "aside": [gc.get_freeze_count()]}
+                {
+                    "archives": [", ".join(found)],
+                    "aside": [gc.get_freeze_count()],
+                    "collects": [gc.isenabled()],
+                }
             )
 
-    rows = spark.range(1).coalesce(1).mapInArrow(told, "archives string, aside bigint")
-    ((archives, aside),) = rows.collect()
+    schema = "archives string, aside bigint, collects boolean"
+    rows = spark.range(1).coalesce(1).mapInArrow(told, schema)
+    ((archives, aside, collects),) = rows.collect()
     assert archives == ""
     assert aside > 10_000
+    assert collects
+
+
+def test_sockets_of_a_run_that_ends_are_in_a_folder_of_its_own(monkeypatch, tmp_path) -> None:
+    settings = session._sockets()
+    folder = Path(settings["spark.python.unix.domain.socket.dir"])
+    assert settings["spark.python.unix.domain.socket.enabled"] == "true"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert len(f"{folder}/.{uuid4()}.sock") <= 104
+    monkeypatch.setattr(session, "_own_folder", lambda: tmp_path / ("long" * 20))
+    assert session._sockets() == {}

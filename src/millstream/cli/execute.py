@@ -75,7 +75,9 @@ def _run(request: Request, held: ExitStack) -> int:
     before = active_session()
 
     def start() -> SparkSession:
-        spark = before or session(dict(request.settings.spark), request.cores, log)
+        settings = request.settings
+        ends = settings.once or settings.flush
+        spark = before or session(dict(settings.spark), request.cores, log, ends=ends)
         if any(choose_engine(each)[0] is Engine.COLUMNAR for each in request.job.pipelines):
             warm(spark)
         return spark

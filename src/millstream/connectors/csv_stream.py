@@ -2,7 +2,7 @@
 
     names of files ──▶ mapInArrow: reads ──▶ rows
 
-Where an operator's packer can read the files itself, it asks for the names (`csv_stream`), and no
+Where an operator's packer can read the files itself, it asks for the names (`CsvStream`), and no
 row goes through Spark.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +29,7 @@ from millstream.connectors.file_names import (
 )
 from millstream.connectors.malformed import BAD
 from millstream.connectors.paths import local
+from millstream.connectors.rows import Rows
 from millstream.errors import PropertyError
 from millstream.plan.nodes import Source
 
@@ -45,10 +45,14 @@ class CsvStream:
     schema: StructType
     sample: str | None
 
-    def frame(self, columns: Collection[str]) -> DataFrame:
-        """The rows of all files, with some of their columns, read by all cores."""
+    def rows(self, columns: Collection[str]) -> Rows:
+        """The rows of all files, with some of their columns, and the column BAD."""
         fields = [field for field in self.schema if field.name in columns]
         schema = StructType([*fields, StructField(BAD, StringType())])
+        return Rows(lambda: self._frame(schema), schema, origin=self)
+
+    def _frame(self, schema: StructType) -> DataFrame:
+        """Read by all cores."""
         cores = self.names.sparkSession.sparkContext.defaultParallelism
         size = self.files.size_of(self.sample, {}) if self.sample else 0
         parts = max(1, min(cores, MOST_PARTS, size // self.files.least_part))
@@ -56,24 +60,12 @@ class CsvStream:
         return in_parts(self.names, parts).mapInArrow(reading, schema)
 
 
-_MADE: WeakKeyDictionary[DataFrame, CsvStream] = WeakKeyDictionary()
-
-
-def read_csv(spark: SparkSession, source: Source, path: str, columns: Collection[str]) -> DataFrame:
-    """Some columns of the source's rows, and the column BAD."""
+def read_csv(spark: SparkSession, source: Source, path: str, columns: Collection[str]) -> Rows:
     schema = schema_of(spark, source.columns)
     files = _files(source, path, schema)
     limit = source.option("max.files.per.batch")
     names = file_names(spark, path, {"maxFilesPerTrigger": limit} if limit else {})
-    stream = CsvStream(names, files, schema, first_file(Path(files.base)))
-    frame = stream.frame(columns)
-    _MADE[frame] = stream
-    return frame
-
-
-def csv_stream(frame: DataFrame) -> CsvStream | None:
-    """What a frame is read from, if `read_csv` made it and nothing was done to it since."""
-    return _MADE.get(frame)
+    return CsvStream(names, files, schema, first_file(Path(files.base))).rows(columns)
 
 
 def _files(source: Source, path: str, schema: StructType) -> CsvFiles:

@@ -1,4 +1,4 @@
-"""Streams that come in: one function a connector, from a plan's Source to a streaming DataFrame."""
+"""Streams that come in: one function a connector, from a plan's Source to the rows of a stream."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from millstream.connectors.csv_stream import read_csv
 from millstream.connectors.declared import schema_of
 from millstream.connectors.malformed import BAD
 from millstream.connectors.paths import resolve
+from millstream.connectors.rows import Rows
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Source
 
@@ -31,13 +32,13 @@ class Reading:
 
 def read_stream(
     spark: SparkSession, source: Source, base: Path, mentioned: Collection[str] | None = None
-) -> DataFrame:
+) -> Rows:
     """The source's stream."""
     names = [column.name for column in source.columns] if mentioned is None else mentioned
     return _READERS[source.connector](spark, source, Reading(base, names))
 
 
-def _files(spark: SparkSession, source: Source, reading: Reading) -> DataFrame:
+def _files(spark: SparkSession, source: Source, reading: Reading) -> Rows:
     form = source.option("format", "json").lower()
     path = resolve(source.option("path"), reading.base)
     by = source.option("reader", "auto")
@@ -75,7 +76,7 @@ def _files(spark: SparkSession, source: Source, reading: Reading) -> DataFrame:
     if by == "spark":
         reader = reader.option("reader", "spark")  # which no packer knows how to obey
     rows = reader.schema(schema).load(path)
-    return _read_whole(rows, source) if form in TEXT_FORMATS else rows
+    return Rows.of(_read_whole(rows, source) if form in TEXT_FORMATS else rows)
 
 
 def _read_whole(rows: DataFrame, source: Source) -> DataFrame:
@@ -100,7 +101,7 @@ def _must_exist(source: Source, path: str) -> None:
         )
 
 
-def _rate(spark: SparkSession, source: Source, reading: Reading) -> DataFrame:  # noqa: ARG001
+def _rate(spark: SparkSession, source: Source, reading: Reading) -> Rows:  # noqa: ARG001
     """Rows that make themselves: a running number and the time, under the names declared."""
     rows = spark.readStream.format("rate").option(
         "rowsPerSecond", source.option("rows.per.second", "10")
@@ -111,10 +112,10 @@ def _rate(spark: SparkSession, source: Source, reading: Reading) -> DataFrame:  
         is_time = (column.type or "").lower().startswith("timestamp")
         made_column = F.col("timestamp") if is_time else F.col("value")
         columns.append(made_column.cast(column.type or "bigint").alias(column.name))
-    return made.select(*columns)
+    return Rows.of(made.select(*columns))
 
 
-_READERS: dict[str, Callable[[SparkSession, Source, Reading], DataFrame]] = {
+_READERS: dict[str, Callable[[SparkSession, Source, Reading], Rows]] = {
     "file": _files,
     "rate": _rate,
 }

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connectors.files import FileSink
 from millstream.connectors.memory import MemorySink
+from millstream.connectors.rows import Rows
 from millstream.connectors.sinks import Sink, open_sink
 from millstream.connectors.sources import read_stream
 from millstream.errors import PlanError
@@ -108,7 +109,7 @@ class JobRun:
         groups = folder.open(pipeline, wanted)
         first = folder.next_batch
         sources = {
-            source.name: self._frame(spark, source, mentioned(pipeline.root, source))
+            source.name: self._rows(spark, source, mentioned(pipeline.root, source))
             for source in sources_of(pipeline.root)
         }
         query = compile_pipeline(
@@ -126,7 +127,9 @@ class JobRun:
         started = writer.start(trigger, folder.spark)
         return Running(pipeline, engine, started, tally, folder, writer, first)
 
-    def _frame(self, spark: SparkSession, source: Source, columns: Collection[str]) -> DataFrame:
+    def _rows(
+        self, spark: SparkSession, source: Source, columns: Collection[str]
+    ) -> DataFrame | Rows:
         if self.sources:
             return self.sources(spark, source)
         try:

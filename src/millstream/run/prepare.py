@@ -52,7 +52,7 @@ def make(path: Path) -> None:
 
 def _run(made: Path, folder: Path) -> None:
     options = {"spark.driver.extraJavaOptions": java_options() + making(made)}
-    spark = local_session(2, log=folder / "spark.log", **options)
+    spark = local_session(2, log=folder / "spark.log", ends=True, **options)
     warm(spark)
     stamps = spark.range(4000).selectExpr(
         "id % 50 AS k", "concat('name ', id) AS name", "timestamp_micros(id * 10000) AS at"

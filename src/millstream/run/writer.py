@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.connectors.rows import Rows
 from millstream.connectors.sinks import NoopSink, Sink
 from millstream.errors import MillstreamError, RunError
 from millstream.plan.nodes import Lookup, OnError, Operator, Pipeline, Reference, SinkDef, Source
@@ -51,10 +52,10 @@ class Writer:
     _dead_letters: dict[str, tuple[str, Sink]] = field(default_factory=dict)  # by source
     _rejecting: bool = False  # may rows come that go to dead letters?
 
-    def open(self, sources: Mapping[str, DataFrame]) -> None:
+    def open(self, sources: Mapping[str, DataFrame | Rows]) -> None:
         """Open all sinks, so that one which cannot be is told of before anything runs."""
         self._rejecting = any(
-            BAD in sources[source.name].columns and source.malformed is Malformed.DEAD_LETTER
+            BAD in sources[source.name].schema.names and source.malformed is Malformed.DEAD_LETTER
             for source in sources_of(self.pipeline.root)
         )
         self._main = self.run.open_sink(self.pipeline.sink)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     DataType,
@@ -15,6 +14,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from millstream.connectors.rows import Rows
 from millstream.plan.nodes import Call
 
 COLLECTING = ("collect_list", "collect_set")  # their result holds the argument's values in a list
@@ -44,7 +44,7 @@ def call_text(call: Call) -> str:
 
 
 def result_types(
-    frame: DataFrame, calls: tuple[Call, ...], known: Mapping[str, DataType]
+    rows: Rows, alias: str, calls: tuple[Call, ...], known: Mapping[str, DataType]
 ) -> list[DataType]:
     """The types that Spark gives the calls over this stream, `known` being those of arguments."""
     types = [_plain_type(call, known) for call in calls]
@@ -53,7 +53,7 @@ def result_types(
         for call, kind in zip(calls, types, strict=True)
         if kind is None
     ]
-    told = iter(frame.agg(*asked).schema if asked else ())
+    told = iter(rows.frame.alias(alias).agg(*asked).schema if asked else ())
     return [next(told).dataType if kind is None else kind for kind in types]
 
 

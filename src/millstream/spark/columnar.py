@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ByteType, StructField, StructType
 
 from millstream.connectors.file_names import MOST_PARTS, in_parts
+from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
 from millstream.observe.account import InputNames
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange
@@ -52,7 +53,7 @@ class Columnar:
     """Makes the operators of one pipeline, from the sink's side on."""
 
     spark: SparkSession
-    sources: Mapping[str, DataFrame]
+    sources: Mapping[str, Rows]
     names: InputNames
     groups: int
     control: str | None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from millstream.connectors.rows import Rows
 from millstream.kernels.base import BEFORE, OP
 from millstream.observe.account import input_names
 from millstream.plan.nodes import Engine, Operator, Pipeline, Select, TableJoin
@@ -43,7 +44,7 @@ class Query:
 def compile_pipeline(
     spark: SparkSession,
     pipeline: Pipeline,
-    sources: Mapping[str, DataFrame],
+    sources: Mapping[str, DataFrame | Rows],
     *,
     engine: Engine,
     groups: int,
@@ -51,20 +52,24 @@ def compile_pipeline(
     tables: Tables | None = None,
 ) -> Query:
     steps = TableSteps(spark, tables)
-    sources = {
-        source.name: with_wall_clock(source, sources[source.name])
-        for source in sources_of(pipeline.root)
-    }
+    # A frame under two names is one stream.
+    same = {id(given): Rows.of(given) for given in sources.values() if not isinstance(given, Rows)}
+    read = {}
+    for source in sources_of(pipeline.root):
+        given = sources[source.name]
+        rows = given if isinstance(given, Rows) else same[id(given)]
+        read[source.name] = with_wall_clock(source, rows)
     if not operators_of(pipeline.root):
-        return _stateless(pipeline.root, sources, steps)
+        return _stateless(pipeline.root, read, steps)
     if engine is Engine.NATIVE:
-        return _native(spark, pipeline.root, sources, control)
-    columnar = Columnar(spark, sources, input_names(pipeline.root), groups, control, steps)
-    rows = columnar.flow(pipeline.root)
+        return _native(spark, pipeline.root, read, control)
+    columnar = Columnar(spark, read, input_names(pipeline.root), groups, control, steps)
+    result = columnar.flow(pipeline.root)
     made = tuple(each for each in columnar.made if each is not None)
-    sound, shown = in_mode(rows, pipeline.mode) if rows.changes else (rows.sound, rows.shown)
-    reading = Reading(sound, shown, sided=True)
-    return Query(rows.frame, reading, made)
+    sound, shown = result.sound, result.shown
+    if result.changes:
+        sound, shown = in_mode(result, pipeline.mode)
+    return Query(result.frame, Reading(sound, shown, sided=True), made)
 
 
 def in_mode(rows: Flow, mode: OutputMode) -> tuple[Column | None, tuple[Column, ...]]:
@@ -87,23 +92,25 @@ _OPS: tuple[str, ...] = ("+I", "-U", "+U", "-D")
 
 
 def _native(
-    spark: SparkSession, root: Select, sources: Mapping[str, DataFrame], control: str | None
+    spark: SparkSession, root: Select, sources: Mapping[str, Rows], control: str | None
 ) -> Query:
+    frames = {name: rows.frame for name, rows in sources.items()}
+
     def result(node: Operator | TableJoin) -> Flow:
         assert not isinstance(node, TableJoin), "the native engine joins no tables"
-        return Flow(native.operate(spark, node, sources, control=control))
+        return Flow(Rows.of(native.operate(spark, node, frames, control=control)))
 
     rows = flow(root, sources, result).main()
     reading = Reading(None, tuple(F.col(f"`{name}`") for name in rows.columns))
     return Query(rows, reading)
 
 
-def _stateless(root: Select, sources: Mapping[str, DataFrame], tables: TableSteps) -> Query:
+def _stateless(root: Select, sources: Mapping[str, Rows], tables: TableSteps) -> Query:
     (source,) = sources_of(root)
     name = source.name
-    if source.malformed is Malformed.FAIL and BAD in sources[name].columns:
+    if source.malformed is Malformed.FAIL and BAD in sources[name].types:
         said = "does not fit its schema", "Mend the input."
-        sources = {name: refusing_malformed(source, sources[name], *said)}
+        sources = {name: Rows.of(refusing_malformed(source, sources[name].frame, *said))}
     rows = flow(root, sources, lambda node: tables.below(node, sources))
     reading = Reading(rows.sound, rows.shown, sided=rows.sided, checked=rows.checked, source=name)
     return Query(rows.frame, reading)

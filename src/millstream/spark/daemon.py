@@ -9,6 +9,7 @@ import gc
 import os
 
 if __name__ == "__main__":
+    gc.disable()  # until everything is there: a tenth of the time went into finding no garbage
     # Two workers of one host share its cores; Polars would start a thread a core in each.
     os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("MILLSTREAM_WORKER_THREADS", "1"))
 
@@ -38,4 +39,5 @@ if __name__ == "__main__":
     # Spark's workers collect garbage after every task. What is imported is none: to look through it
     # takes 40 ms, before which the next task cannot begin.
     gc.freeze()
+    gc.enable()
     pyspark.daemon.manager()

@@ -10,9 +10,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
-from millstream.connectors.csv_stream import csv_stream
+from millstream.connectors.csv_stream import CsvStream
 from millstream.connectors.file_names import file_names, first_file
 from millstream.connectors.paths import local
+from millstream.connectors.rows import Rows
 from millstream.spark.parquet import ParquetFiles
 from millstream.spark.scan import Reader
 
@@ -49,19 +50,19 @@ class FileStreams:
     """Streams of files' names; one that is read twice is one source of Spark's, as it was."""
 
     spark: SparkSession
-    _known: dict[int, tuple[DataFrame, Files | None]] = field(default_factory=dict)
+    _known: dict[int, tuple[Rows, Files | None]] = field(default_factory=dict)
 
-    def of(self, source: str, frame: DataFrame) -> Files | None:
+    def of(self, source: str, rows: Rows) -> Files | None:
         """The files that are all there is to a source's stream; None: only Spark can read it."""
-        if id(frame) not in self._known:
-            self._known[id(frame)] = frame, self._files(source, frame)
-        return self._known[id(frame)][1]
+        if id(rows) not in self._known:
+            self._known[id(rows)] = rows, self._files(source, rows)
+        return self._known[id(rows)][1]
 
-    def _files(self, source: str, frame: DataFrame) -> Files | None:
-        types = {each.name: each.dataType for each in frame.schema}
-        if stream := csv_stream(frame):
+    def _files(self, source: str, rows: Rows) -> Files | None:
+        types = rows.types
+        if isinstance(stream := rows.origin, CsvStream):
             return Files(stream.names, stream.files, types, stream.sample)
-        options = _parquet_options(frame)
+        options = _parquet_options(rows.frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None
         path = options.pop("path", "")

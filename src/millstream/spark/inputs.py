@@ -54,7 +54,7 @@ def micros_of(sent: Sent, name: str, text: str, value: Column) -> Made:
 
 def fields_of(side: Input, rows: Flow, letter: str) -> tuple[Field, ...]:
     """The columns of an input that its operator holds."""
-    types = {field.name: field.dataType for field in rows.frame.schema}
+    types = rows.rows.types
     fields = tuple(Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used))
     for field in fields:
         held(field.name, field.type)

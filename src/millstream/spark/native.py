@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from millstream.connectors.rows import Rows
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -132,7 +133,7 @@ def _input(
     source = source_of(side.node)
     assert source is not None, "the native engine runs one operator"
     frame = _timed(spark, source, sources[source.name], side.delay, control)
-    return flow(side.node, {source.name: frame}, _no_operator).main()
+    return flow(side.node, {source.name: Rows.of(frame)}, _no_operator).main()
 
 
 def _no_operator(node: Operator | TableJoin) -> Flow:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, MapType, TimestampType
 
@@ -44,15 +44,11 @@ class Operand:
     def __post_init__(self) -> None:
         self.sent = Sent(self.rows, self.side.alias)
 
-    @property
-    def frame(self) -> DataFrame:
-        return self.rows.frame.alias(self.side.alias)
-
     def value(self, text: str) -> Column:
         return guarded(self.rows.sound, text)
 
     def types_of(self, texts: list[str]) -> list[DataType]:
-        return types_of(self.rows.frame, self.side.alias, self.sent.types, texts)
+        return types_of(self.rows.rows, self.side.alias, texts)
 
     def keys(self, texts: list[tuple[str, str]], what: str) -> tuple[Field, ...]:
         """Columns by which rows are told apart, with their names; NULL is a value like others."""
@@ -88,7 +84,7 @@ class Operand:
         specs, fields = [], []
         asked = [text for call in calls for text in (call.argument, call.by) if text is not None]
         known = dict(zip(asked, self.types_of(asked), strict=True))
-        types = result_types(self.frame, calls, known)
+        types = result_types(self.rows.rows, self.side.alias, calls, known)
         for number, (call, kind) in enumerate(zip(calls, types, strict=True)):
             argument = by = filtered = None
             if call.argument is not None:

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
+from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
 from millstream.spark.host import MAIN
 from millstream.spark.inputs import NOTHING, Field
@@ -44,7 +45,7 @@ class Operated:
         if self.where is not None:
             with spark_errors():
                 rows = rows.where((F.col(PORT) != MAIN) | F.expr(self.where))
-        return Flow(rows, upstream=self.number, sided=True, changes=self.changes)
+        return Flow(Rows.of(rows), upstream=self.number, sided=True, changes=self.changes)
 
     def late_rows(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:
         """Late rows: columns of all inputs, the source's name and how late a row came."""

@@ -78,7 +78,7 @@ class Sent:
     types: dict[str, DataType] = field(init=False)  # of the stream's columns
 
     def __post_init__(self) -> None:
-        self.types = {each.name: each.dataType for each in self.rows.frame.schema}
+        self.types = self.rows.rows.types
 
     def plain(self, text: str) -> str | None:
         """The stream's column that a text names, if it does no more."""
@@ -131,7 +131,8 @@ class Sent:
         if scan is not None:
             assert self.rows.files is not None
             constant = [each.column.alias(each.name) for each in by_it if each.constant]
-            frame = self.rows.files.names.select(PATH, *constant)
+            names = self.rows.files.names
+            frame = names.select(PATH, *constant) if constant else names
             file_bytes = scan.size_of(self.rows.files.sample)
         else:
             columns = [F.col(f"`{plain}`").alias(name) for plain, name in sent.items()]

@@ -77,17 +77,23 @@ LOCAL = {
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
     ),
+    # Files here are listed in less time than a query that lists them takes to start.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     # A polling loop that sleeps is latency a laptop need not have.
     "spark.sql.streaming.pollingDelay": "5ms",
 }
 
 
-def local_session(cores: int = 2, *, log: Path | None = None, **conf: str) -> SparkSession:
-    """A Spark on this machine; `conf` overrides any setting. Spark's own output goes to `log`."""
+def local_session(
+    cores: int = 2, *, log: Path | None = None, ends: bool = False, **conf: str
+) -> SparkSession:
+    """A Spark on this machine; `conf` overrides any setting. Spark's own output goes to `log`.
+    `ends`: it is for a run that is over when all input is taken."""
     os.environ.setdefault(CACHE_SETTING, str(_cache_bytes(cores)))
     settings = {
         **ENGINE,
         **LOCAL,
+        **(_sockets() if ends else {}),
         "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.pyspark.python": _worker_python(),
@@ -96,6 +102,20 @@ def local_session(cores: int = 2, *, log: Path | None = None, **conf: str) -> Sp
         **conf,
     }
     return _start(settings, log)
+
+
+def _sockets() -> dict[str, str]:
+    """Sockets that are files, in a folder that no one else may open. A small micro-batch is an
+    eighth faster with them; but Spark remembers the name of each, one a stateful task, until it
+    ends, so they are not for a job that runs for months."""
+    folder = _own_folder()
+    if folder is None or len(str(folder)) > _SOCKET_FOLDER:
+        return {}
+    name = "spark.python.unix.domain.socket"
+    return {f"{name}.enabled": "true", f"{name}.dir": str(folder)}
+
+
+_SOCKET_FOLDER = 61  # the longest name that Spark takes: a socket's own is of 43 characters, or 104
 
 
 def _cache_bytes(cores: int) -> int:
@@ -110,7 +130,11 @@ def java_options() -> str:
 
 
 def session(
-    settings: Mapping[str, str], cores: int | None = None, log: Path | None = None
+    settings: Mapping[str, str],
+    cores: int | None = None,
+    log: Path | None = None,
+    *,
+    ends: bool = False,
 ) -> SparkSession:
     """The session a job runs in: Spark's own when submitted to a cluster, else a local one."""
     active = active_session()
@@ -118,7 +142,7 @@ def session(
         return active
     if "spark.master" in settings or os.environ.get("SPARK_ENV_LOADED"):
         return _start({**ENGINE, **settings}, log)
-    return local_session(cores or min(os.cpu_count() or 2, 8), log=log, **settings)
+    return local_session(cores or min(os.cpu_count() or 2, 8), log=log, ends=ends, **settings)
 
 
 def active_session() -> SparkSession | None:
@@ -197,10 +221,9 @@ def _worker_python() -> str:
     worker, and the driver's own, imports PySpark. And the contents of each are read anew for every
     task: 25 ms for all three. PySpark and Py4J are installed, and are the same ones.
     """
-    if os.name != "posix":
+    folder = _own_folder()
+    if folder is None:
         return sys.executable
-    folder = Path(tempfile.mkdtemp(prefix="millstream-python-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     script = folder / "python"
     without = " ".join(f"-e 's#[^:]*/{name}:\\{{0,1\\}}##g'" for name in _ARCHIVES)
     lines = (
@@ -212,6 +235,16 @@ def _worker_python() -> str:
     script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     script.chmod(0o700)
     return str(script)
+
+
+@cache
+def _own_folder() -> Path | None:
+    """For what Spark needs of this process while it runs; None where it does without."""
+    if os.name != "posix":
+        return None
+    folder = Path(tempfile.mkdtemp(prefix="millstream-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def warm(spark: SparkSession) -> None:

@@ -14,9 +14,10 @@ from functools import reduce
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import TimestampType
+from pyspark.sql.types import BooleanType, StringType, StructType, TimestampType
 
 from millstream.connectors.file_names import read_type
+from millstream.connectors.rows import Rows
 from millstream.errors import PlanError
 from millstream.kernels.base import OP
 from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin
@@ -44,7 +45,7 @@ class Flow:
     under its own names, and KEEP where `kept` is true of them.
     """
 
-    frame: DataFrame
+    rows: Rows
     filtered: bool = False
     checked: bool = False
     upstream: int | None = None
@@ -53,6 +54,10 @@ class Flow:
     files: Files | None = None
     plain: Mapping[str, str | Moment] = field(default_factory=dict)
     kept: tuple[Condition, ...] = ()
+
+    @property
+    def frame(self) -> DataFrame:
+        return self.rows.frame
 
     @property
     def sound(self) -> Column | None:
@@ -81,7 +86,7 @@ class Flow:
         beside |= {BAD} if self.checked else set()
         beside |= {PORT, FROM, BLOB} if self.sided else set()
         beside |= {OP} if self.changes else set()
-        return tuple(F.col(f"`{name}`") for name in self.frame.columns if name not in beside)
+        return tuple(F.col(f"`{name}`") for name in self.rows.types if name not in beside)
 
     def main(self) -> DataFrame:
         """The rows alone."""
@@ -94,39 +99,23 @@ Result = Callable[[Operator | TableJoin], Flow]
 
 def flow(
     node: Source | Select,
-    sources: Mapping[str, DataFrame],
+    sources: Mapping[str, Rows],
     result: Result,
-    files: Callable[[str, DataFrame], Files | None] | None = None,
+    files: Callable[[str, Rows], Files | None] | None = None,
 ) -> Flow:
     """A stream up to the next operator or table; `result` gives what they make of it, `files` what
     a stream is read from, if that is to be known."""
     if isinstance(node, Source):
-        frame = sources[node.name]
-        columns = frame.columns
-        read = files(node.name, frame) if files else None
-        own = {name: name for name in columns if name != BAD}
-        return Flow(frame, checked=BAD in columns, files=read, plain=own)
+        rows = sources[node.name]
+        read = files(node.name, rows) if files else None
+        own = {name: name for name in rows.types if name != BAD}
+        return Flow(rows, checked=BAD in rows.types, files=read, plain=own)
     below = node.input
     if isinstance(below, Source | Select):
         inner = flow(below, sources, result, files)
     else:
         inner = result(below)
-    sound = inner.sound
-    with spark_errors(node):
-        frame = _called(inner.frame, node.alias)
-        if node.where is not None:
-            where = F.coalesce(expression(node.where), F.lit(False))
-            kept = where if sound is None else F.when(sound, where).otherwise(F.lit(False))
-            # Made once: a random condition must be the same for the row and for its columns.
-            frame = _called(frame.select("*", kept.alias(_KEPT)), node.alias)
-            sound = F.col(_KEPT)
-        outputs = [
-            guarded(sound, output.sql, bare=output.name == node.time).alias(output.name)
-            for output in node.outputs
-        ]
-        filtered = node.where is not None or inner.filtered
-        keep = [F.col(_KEPT if node.where is not None else KEEP).alias(KEEP)] if filtered else []
-        selected = frame.select(*outputs, *keep, *inner.carried)
+    filtered = node.where is not None or inner.filtered
     plain = {}
     for output in node.outputs:
         if (origin := _origin(output, node.alias, inner)) is not None:
@@ -137,7 +126,40 @@ def flow(
     if read is not None and node.where is not None:
         said = plain_condition(node.where, node.alias, inner)
         read, asked = (None, ()) if said is None else (read, (*asked, said))
-    return replace(inner, frame=selected, filtered=filtered, files=read, plain=plain, kept=asked)
+    rows = Rows.of(_selected(node, inner)) if read is None else _deferred(node, inner, plain)
+    return replace(inner, rows=rows, filtered=filtered, files=read, plain=plain, kept=asked)
+
+
+def _selected(node: Select, inner: Flow) -> DataFrame:
+    sound = inner.sound
+    with spark_errors(node):
+        frame = _called(inner.frame, node.alias)
+        keep = [F.col(KEEP)] if inner.filtered else []
+        if node.where is not None:
+            where = F.coalesce(expression(node.where), F.lit(False))
+            kept = where if sound is None else F.when(sound, where).otherwise(F.lit(False))
+            # Made once: a random condition must be the same for the row and for its columns.
+            frame = _called(frame.select("*", kept.alias(_KEPT)), node.alias)
+            sound, keep = F.col(_KEPT), [F.col(_KEPT).alias(KEEP)]
+        outputs = [
+            guarded(sound, output.sql, bare=output.name == node.time).alias(output.name)
+            for output in node.outputs
+        ]
+        return frame.select(*outputs, *keep, *inner.carried)
+
+
+def _deferred(node: Select, inner: Flow, plain: Mapping[str, str | Moment]) -> Rows:
+    """The same where it is no more than columns of files, which a packer may read by itself."""
+    assert inner.files is not None
+    known = inner.files.types
+    schema = StructType()
+    for name, origin in plain.items():
+        schema.add(name, known[origin.column if isinstance(origin, Moment) else origin])
+    if node.where is not None or inner.filtered:
+        schema.add(KEEP, BooleanType())
+    if inner.checked:
+        schema.add(BAD, StringType())
+    return Rows(lambda: _selected(node, inner), schema)
 
 
 def _origin(output: Output, alias: str | None, rows: Flow) -> str | Moment | None:
@@ -180,12 +202,12 @@ def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
     return F.when(sound, expression(text))
 
 
-def with_wall_clock(source: Source, frame: DataFrame) -> DataFrame:
+def with_wall_clock(source: Source, rows: Rows) -> Rows:
     """Rows without an event time get the batch's, which the offset log keeps for a retry."""
     if source.time is None or source.missing_time is not MissingTime.WALL_CLOCK:
-        return frame
+        return rows
     now = F.coalesce(F.col(f"`{source.time}`"), F.current_timestamp())
-    return frame.withColumn(source.time, now)
+    return Rows.of(rows.frame.withColumn(source.time, now))
 
 
 def refusing_malformed(source: Source, frame: DataFrame, policy: str, advice: str) -> DataFrame:

@@ -4,11 +4,13 @@ that Spark parses costs a cold JVM as much as a micro-batch."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
+
+from millstream.connectors.rows import Rows
 
 _COLUMN = re.compile(r"(?:(`[^`]+`|[A-Za-z_]\w*)\.)?(`[^`]+`|[A-Za-z_]\w*)")
 # What Spark does not read as the name of a column, even if there is one of that name.
@@ -35,16 +37,15 @@ def named(text: str, alias: str | None, columns: Iterable[str]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def types_of(
-    frame: DataFrame, alias: str, known: Mapping[str, DataType], texts: Sequence[str]
-) -> list[DataType]:
-    """The types of expressions over a stream of that alias, whose columns are `known`. Spark is
-    asked at most once: every question makes it analyse the whole stream."""
+def types_of(rows: Rows, alias: str, texts: Sequence[str]) -> list[DataType]:
+    """The types of expressions over a stream of that alias. Spark is asked at most once: every
+    question makes it analyse the whole stream."""
+    known = rows.types
     plain = [named(text, alias, known) for text in texts]
     asked = [text for text, name in zip(texts, plain, strict=True) if name is None]
     found: list[DataType] = []
     if asked:
         columns = (expression(text).alias(f"t{number}") for number, text in enumerate(asked))
-        found = [field.dataType for field in frame.alias(alias).select(*columns).schema]
+        found = [field.dataType for field in rows.frame.alias(alias).select(*columns).schema]
     told = iter(found)
     return [next(told) if name is None else known[name] for name in plain]

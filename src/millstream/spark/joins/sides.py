@@ -154,9 +154,8 @@ def _common_types(
     """For each pair of texts: the type of either, and the one they are compared in."""
     types = []
     for number, side in enumerate((node.left, node.right)):
-        frame = flows[number].frame
-        known = {field.name: field.dataType for field in frame.schema}
-        types.append(types_of(frame, side.alias, known, [pair[number] for pair in pairs]))
+        rows, texts = flows[number].rows, [pair[number] for pair in pairs]
+        types.append(types_of(rows, side.alias, texts))
     return [
         (left, right, common_type(spark, left, right, what))
         for left, right in zip(types[0], types[1], strict=True)

@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
 from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
 from millstream.plan.nodes import (
     Broadcast,
@@ -70,7 +71,7 @@ class TableSteps:
         number, self.made = self.made, self.made + 1
         return table_join(self.spark, node, rows, self.tables, number)
 
-    def below(self, node: Operator | TableJoin, sources: Mapping[str, DataFrame]) -> Flow:
+    def below(self, node: Operator | TableJoin, sources: Mapping[str, Rows]) -> Flow:
         """What a query without state stands on."""
         assert isinstance(node, TableJoin), f"a query without state holds no {node}"
         return self.step(node, flow(node.left.node, sources, lambda it: self.below(it, sources)))
@@ -262,7 +263,7 @@ def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
     beside += [OP] if rows.changes else []
     beside += [PORT, FROM, BLOB] if sided else []
     return Flow(
-        frame.select(*shown, *(F.col(name) for name in beside)),
+        Rows.of(frame.select(*shown, *(F.col(name) for name in beside))),
         filtered=filtered,
         checked=rows.checked,
         upstream=rows.upstream,
