@@ -32,7 +32,7 @@ class CsvFiles:
     columns: tuple[tuple[str, pa.DataType], ...]
     header: bool = True
     delimiter: str = ","
-    least_part: ClassVar[int] = 4 << 20  # bytes that are worth a task of their own
+    least_part: ClassVar[int] = 16 << 20  # a part less takes Spark as long to hand out as to read
 
     def size_of(self, path: str, names: Mapping[str, pa.DataType]) -> int:  # noqa: ARG002
         """Bytes that are parsed, whichever columns are read; 0 if the file is not there."""
