@@ -9,14 +9,17 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
 import typer
 
 from bench.nexmark.run import geometric
 from bench.nexmark.suite import QUERIES
+from bench.nexmark.worker import Task
 from bench.nexmark.write import Data, read
 from bench.peers.deal import deal
+from bench.runs import measure
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE / ".venv"
@@ -80,6 +83,45 @@ def run(
         print(json.dumps(result, indent=2))
     if any("failed" in row for row in table):
         raise typer.Exit(1)
+
+
+@app.command()
+def compare(
+    data: Annotated[Path, typer.Option(help="Events of `millstream nexmark generate`.")],
+    queries: Annotated[str, typer.Option(help="Comma-separated.")] = "q3,q4,q8,q9,q11,q20",
+    files: Annotated[
+        str, typer.Option(help="Files of each kind in a micro-batch; several: one run for each.")
+    ] = "2,10",
+    repeat: Annotated[int, typer.Option(min=1, help="Rounds; medians are told.")] = 3,
+) -> None:
+    """Run queries on Millstream and on PyFlink in turn, several times; print medians as JSON."""
+    python, made = _python(), read(data.resolve())
+    cuts = [int(each) for each in files.split(",")]
+    table = []
+    with tempfile.TemporaryDirectory(prefix="millstream-peers-") as dealt:
+        _say(f"dealing {made.options.events:,} events out to two files of each kind")
+        deal(made.options, Path(dealt))
+        for name in queries.split(","):
+            seconds: dict[str, list[float]] = {}
+            for _ in range(repeat):
+                for cut in cuts:
+                    task = Task("columnar", name, str(data.resolve()), files=cut)
+                    took = measure(task, _say, "bench.nexmark.worker")["seconds"]
+                    seconds.setdefault(f"columnar, {cut} files", []).append(took)
+                theirs = _measured(python, name, made, Path(dealt))
+                if "failed" in theirs:
+                    raise typer.BadParameter(f"Flink does not run {name}: {theirs['failed']}")
+                seconds.setdefault("flink", []).append(theirs["seconds"])
+            flink = median(seconds["flink"])
+            row = {"query": name, "seconds": seconds}
+            row["columnar_is"] = {
+                each: round(flink / median(took), 2)
+                for each, took in seconds.items()
+                if each != "flink"
+            }
+            _say(f"  {name}: {row['columnar_is']} × of {seconds}")
+            table.append(row)
+    print(json.dumps({"benchmark": "nexmark beside PyFlink", "throughput": table}, indent=2))
 
 
 def _row(python: Path, name: str, data: Data, dealt: Path, ours: dict[str, int]) -> dict[str, Any]:

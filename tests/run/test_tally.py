@@ -37,6 +37,20 @@ def test_a_batch_that_is_written_again_takes_the_place_of_its_first_try(tmp_path
     assert again.account.errors == []
 
 
+def test_rows_of_the_last_batches_are_remembered(tmp_path):
+    tally = Tally.open(pipeline(SELECT), tmp_path / "account.json")
+    for batch in range(10):
+        tally.add(batch, read(10 + batch), 9)
+    assert [tally.rows_in(batch) for batch in (0, 8, 9, 10)] == [None, 18, 19, None]
+    again = Tally.open(pipeline(SELECT), tmp_path / "account.json")
+    again.add(9, read(19), 9)
+    again.add(10, read(3), 3)
+    assert [again.rows_in(batch) for batch in (9, 10)] == [None, 3]
+    native = Tally.open(pipeline(engine="native"), tmp_path / "native.json")
+    native.add(0, [], 2)
+    assert native.rows_in(0) is None
+
+
 def report(batch: int, rows: tuple[int, int], dropped: int = 0) -> dict[str, Any]:
     names = ("in/orders", "p/control", "in/shipments", "p/control")
     counts = (rows[0], 1, rows[1], 1)

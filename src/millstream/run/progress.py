@@ -42,21 +42,24 @@ class Progress:
 
 
 def progress_of(running: Running) -> Progress:
+    running.hear()
     account, report = running.tally.account, running.report
     operators = operators_of(running.pipeline.root)
     watermarks = running.tally.watermarks
-    if isinstance(account, SparkAccount):
-        running.hear()
-        account = running.tally.account
-        if report and (text := report.eventTime.get("watermark")):
-            watermarks = {SPARK_WATERMARK: _micros(text)}
+    text = report.eventTime.get("watermark") if report else None
+    if isinstance(account, SparkAccount) and text:
+        watermarks = {SPARK_WATERMARK: _micros(text)}
+    seconds = report.batchDuration / 1000 if report else 0.0
+    rows = report.numInputRows if report else 0
+    if report and (counted := running.tally.rows_in(report.batchId)) is not None:
+        rows = counted
     return Progress(
         name=running.pipeline.name,
         batch=report.batchId if report else None,
         rows_in=account.total_in,
         rows_out=account.rows_out,
-        rate=report.processedRowsPerSecond if report else 0.0,
-        seconds=report.batchDuration / 1000 if report else 0.0,
+        rate=rows / seconds if seconds else 0.0,
+        seconds=seconds,
         watermarks=watermarks,
         ended=running.tally.ended,
         state_rows=account.state.get("state_rows", 0),

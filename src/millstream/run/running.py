@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from threading import Lock
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
@@ -25,6 +26,7 @@ class Running:
     first_batch: int
     _report: StreamingQueryProgress | None = None
     _heard: int = field(init=False)  # the last batch that has been heard of
+    _hearing: Lock = field(default_factory=Lock)  # those who run it and those who show it ask
 
     def __post_init__(self) -> None:
         self._heard = self.first_batch - 1
@@ -45,8 +47,11 @@ class Running:
 
     def hear(self) -> None:
         """Add to the account what only Spark can tell."""
-        if not self.writer.direct and not self.tally.by_spark:
-            return
+        if self.writer.direct or self.tally.by_spark:
+            with self._hearing:
+                self._hear()
+
+    def _hear(self) -> None:
         last = self.query.lastProgress
         if last is None or _done(last) == self._heard:
             return

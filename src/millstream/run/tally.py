@@ -28,6 +28,8 @@ from millstream.plan.walk import inputs_of, operators_of, sources_of
 from millstream.run.checkpoint import write_json
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
+_REMEMBERED = 8
+
 
 @dataclass(slots=True)
 class Tally:
@@ -38,6 +40,7 @@ class Tally:
     before: dict[str, int] = field(default_factory=dict)  # sums up to the batch before the last
     sums: dict[str, int] = field(default_factory=dict)
     told: dict[str, Any] = field(default_factory=dict)  # by Spark, of its own join
+    _arrived: dict[int, int] = field(default_factory=dict)  # rows in, of the last batches of a run
     _saving: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
@@ -54,7 +57,8 @@ class Tally:
         rows_out: int,
         tables: Iterable[Mapping[str, Any]] = (),
     ) -> None:
-        if batch > self.batch:
+        known, again = self.account.total_in, batch <= self.batch
+        if not again:
             self.before, self.batch = self.sums, batch
         added = {"rows_out": rows_out}
         for said in tables:
@@ -71,7 +75,15 @@ class Tally:
         self.sums = {
             what: self.before.get(what, 0) + added.get(what, 0) for what in {*self.before, *added}
         }
+        if not again and not self.by_spark:
+            self._arrived[batch] = self.account.total_in - known
+            self._arrived.pop(batch - _REMEMBERED, None)
         self._save()
+
+    def rows_in(self, batch: int) -> int | None:
+        """Rows that came in with a batch, as far as that is remembered. Spark's own count is one of
+        files where workers read them."""
+        return self._arrived.get(batch)
 
     def hear(self, reports: Iterable[Mapping[str, Any]]) -> None:
         """Take in what Spark reports of micro-batches, oldest first; each counts once."""
