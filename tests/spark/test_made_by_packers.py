@@ -16,9 +16,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import millstream as ms
-from millstream.plan.nodes import Pane
+from millstream.connectors.rows import Rows
+from millstream.errors import PlanError
+from millstream.plan.nodes import Column, Output, Pane, Select, Source
+from millstream.spark.files import FileStreams
 from millstream.spark.moments import Moment
 from millstream.spark.sent import Sent
+from millstream.spark.stateless import Flow, flow
 
 SCHEMA = "k bigint, s string, c int, t timestamp"
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -40,6 +44,32 @@ QUERIES = {
     "a window join with a condition": "SELECT l.k, l.c, _WINDOW_END FROM l JOIN r ON l.k = r.k "
     "AND l.c = 1 WINDOW TUMBLING(INTERVAL 4 SECONDS)",
 }
+
+
+def test_spark_hears_of_no_stream_that_packers_read(spark, tmp_path) -> None:
+    (tmp_path / "l").mkdir()
+    rows = Rows.of(spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "l")))
+    below = Source("l", (Column("k", "bigint"), Column("t", "timestamp")))
+    begin = "timestamp_micros(unix_micros(l.t) - pmod(unix_micros(l.t), 4000000))"
+    outputs = (Output("l.s", "name"), Output(begin, "begin", pane=Pane("l.t", 4_000_000)))
+
+    def flow_of(*outputs: Output) -> Flow:
+        node = Select(below, outputs, where="l.c >= 1", alias="l")
+        return flow(node, {"l": rows}, no_operator, FileStreams(spark).of)
+
+    plain = flow_of(*outputs)
+    assert plain.rows._made is None
+    known = plain.rows.types
+    assert plain.files is not None
+    assert plain.rows._made is None
+    assert known == {each.name: each.dataType for each in plain.frame.schema}
+    assert flow_of(*outputs, Output("l.c + 1", "more")).rows.frame.columns[2] == "more"
+    with pytest.raises(PlanError, match="nowhere"):
+        flow_of(*outputs, Output("nowhere(l.c)", "more"))
+
+
+def no_operator(node: object) -> Flow:
+    raise AssertionError(node)
 
 
 @pytest.mark.parametrize(("slide", "offset", "after"), [(10, 0, 0), (7, 3, 7), (4, -1, 3)])
