@@ -86,7 +86,7 @@ class Flow:
         beside |= {BAD} if self.checked else set()
         beside |= {PORT, FROM, BLOB} if self.sided else set()
         beside |= {OP} if self.changes else set()
-        return tuple(F.col(f"`{name}`") for name in self.rows.types if name not in beside)
+        return tuple(F.col(f"`{name}`") for name in self.rows.schema.names if name not in beside)
 
     def main(self) -> DataFrame:
         """The rows alone."""
