@@ -19,7 +19,7 @@ import polars as pl
 
 from millstream.kernels.base import Clock
 from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME

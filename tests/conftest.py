@@ -15,10 +15,18 @@ if TYPE_CHECKING:
 NO_SKIP = os.environ.get("MILLSTREAM_NO_SKIP") == "1"
 OFF_BY_DEFAULT = {"slow": "--run-slow", "service": "--run-service"}
 
+# A test tries the same examples in every run; `make fuzz` tries others, see CONTRIBUTING.md.
 settings.register_profile(
-    "quick", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "quick",
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("thorough", settings.get_profile("quick"), max_examples=2_000)
+settings.register_profile(
+    "fuzz", settings.get_profile("quick"), max_examples=300, derandomize=False
+)
 settings.load_profile(os.environ.get("MILLSTREAM_HYPOTHESIS", "quick"))
 
 

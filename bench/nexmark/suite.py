@@ -62,16 +62,12 @@ QUERIES = {
 }
 
 
-def variables(
-    data: Data, out: Path, files: int = 1, delay: int = DELAY, engine: str = "auto"
-) -> dict[str, str]:
-    """What the texts leave open: where rows lie, who reads them, and how far apart related events
-    can be."""
+def variables(data: Data, out: Path, files: int = 1, delay: int = DELAY) -> dict[str, str]:
+    """What the texts leave open: where rows are, and how far apart related events can be."""
     options = data.options
     values = {
         "data": data.folder,
         "format": data.format,
-        "reader": "arrow" if data.format == "csv" and engine != "native" else "auto",
         "files": files,
         "out": out,
         "delay": delay,
@@ -89,7 +85,7 @@ def variables(
 
 def job_of(query: Query, data: Data, out: Path, *, files: int, engine: str) -> Job:
     """The query's job on an engine; a PlanError with MS-PLAN-ENGINE if that cannot run it."""
-    job = build_job(query.sql(), variables=variables(data, out, files, engine=engine))
+    job = build_job(query.sql(), variables=variables(data, out, files))
     asked = Engine(engine)
     job = replace(job, pipelines=tuple(replace(each, engine=asked) for each in job.pipelines))
     check_job(job)

@@ -87,6 +87,15 @@ class RunError(MillstreamError):
     """The job was started and cannot go on."""
 
 
+class ExpressionError(RunError):
+    """An expression failed for a value. `sql` is the text that Spark evaluated, and `offset` and
+    `length` the part of it that failed."""
+
+    sql: str = ""
+    offset: int = 0
+    length: int = 1
+
+
 class StateError(MillstreamError):
     """State hit its limit, or a checkpoint does not fit the job."""
 

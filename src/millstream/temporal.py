@@ -36,6 +36,36 @@ _SIGNED_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)")
 
 BEGIN_OF_TIME = -(2**62)
 END_OF_TIME = 2**62
+# Sums of a thousand such durations and any event time still fit 64 bits.
+DEFAULT_MAX_AHEAD = MICROS["d"]  # of a row's event time to processing time
+MAX_SPAN = 36_500 * MICROS["d"]
+MAX_SPAN_TEXT = "36500d (100 years)"
+_MOST_DIGITS = 24  # of a number within that range, with a fraction
+
+
+class DurationRangeError(PropertyError):
+    """A duration is longer than any that is accepted."""
+
+    @classmethod
+    def of(cls, text: str) -> DurationRangeError:
+        shown = text if len(text) <= 40 else f"{text[:37]}…"
+        return cls(
+            "MS-PROP-DURATION",
+            f"the duration {shown!r} is out of range.",
+            fix=f"The longest is {MAX_SPAN_TEXT}, positive or negative.",
+        )
+
+
+def in_range(micros: int, text: str) -> int:
+    """Returns a duration that was written as `text`, or rejects one that is too long."""
+    if abs(micros) > MAX_SPAN:
+        raise DurationRangeError.of(text)
+    return micros
+
+
+def has_too_many_digits(number: str) -> bool:
+    """Is a number out of range by its length? Python converts no text of thousands of digits."""
+    return len(number) > _MOST_DIGITS
 
 
 def unit_micros(unit: str) -> int | None:
@@ -58,6 +88,8 @@ def parse_span(text: str, *, signed_parts: bool = False) -> int:
         if micros is None:
             break
         number = match[1]
+        if has_too_many_digits(number):
+            raise DurationRangeError.of(text)
         span = float(number) * micros if "." in number else int(number) * micros
         total, at, found = total + round(span), match.end(), True
     if not found or text[at:].strip():
@@ -66,7 +98,7 @@ def parse_span(text: str, *, signed_parts: bool = False) -> int:
             f"{text!r} is not a duration.",
             fix="Write a number and a unit: 500ms, 5s, 10m, 24h, 7d.",
         )
-    return sign * total
+    return in_range(sign * total, text)
 
 
 def format_span(micros: int) -> str:

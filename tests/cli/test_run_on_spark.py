@@ -27,7 +27,7 @@ def cells(text: str) -> list[list[str]]:
 
 
 @pytest.mark.slow
-def test_the_demo_prints_the_joined_rows_and_an_account_that_adds_up(shared, tmp_path):
+def test_the_demo_prints_the_joined_rows_and_an_ledger_that_is_balanced(shared, tmp_path):
     shutil.copytree(
         EXAMPLE, tmp_path / "orders", ignore=shutil.ignore_patterns("out", ".millstream")
     )
@@ -36,7 +36,7 @@ def test_the_demo_prints_the_joined_rows_and_an_account_that_adds_up(shared, tmp
     assert done.exit_code == 0, done.output
     _, *expected = csv.reader((EXAMPLE / "expected.csv").read_text().splitlines())
     assert sorted(cells(done.stdout)) == sorted(expected)
-    assert "\nadds up\n" in done.stdout
+    assert "\nbalanced\n" in done.stdout
     assert "bound     s.event_time - o.event_time in [0s, 1d]" in done.stderr
     assert "checkpoint  " in done.stderr
 
@@ -52,8 +52,8 @@ def test_runs_resume_and_json_is_alone_on_stdout(shared, tmp_path):
     assert first.exit_code == 0, first.output
     [pipeline] = json.loads(first.stdout)["pipelines"]
     assert pipeline["engine"] == "columnar"
-    assert pipeline["account"]["inputs"]["orders"]["held"] == 2
-    assert pipeline["account"]["adds_up"] is True
+    assert pipeline["account"]["inputs"]["orders"]["in_state"] == 2
+    assert pipeline["account"]["balanced"] is True
     assert pipeline["sink"]["path"] == str(tmp_path / "out")
 
     second = command("run", job, "--once", "--flush", "--json")
@@ -74,8 +74,10 @@ def test_a_failed_run_tells_only_its_error_and_ends_with_1(shared, tmp_path, cap
     assert done.stdout == ""
     assert done.stderr == (
         "MS-RUN-MALFORMED\n"
-        "source orders holds a record that does not fit its schema: 'C,three,never'.\n"
-        "Fix: Mend the input, or set 'malformed' = 'dead_letter' to set such records aside.\n"
+        f"source orders: {tmp_path}/in/orders/2.csv, line 2: column amount: 'three' is not an "
+        "INT.\n"
+        "Fix: Correct the input, or set 'malformed' = 'dead_letter' to continue without such "
+        "records.\n"
     )
     assert capfd.readouterr() == ("", "")
 
@@ -115,7 +117,7 @@ def test_of_its_own_join_spark_tells_a_little(shared, tmp_path):
         "in                   2              1",
         "  late               0  of all inputs",
         "out                  2",
-        "Spark tells no more of its own join, so whether this adds up is not known.",
+        "balance unknown: Spark reports no other counts of its own operators",
         f"2 rows in {tmp_path / 'out'}",
     ]
 
@@ -126,7 +128,10 @@ def test_a_new_project_runs_and_passes_its_test(shared, tmp_path):
     command("init", folder)
     done = command("run", folder / "job.sql", "--once", "--flush")
     assert done.exit_code == 0, done.output
-    assert "\n  matches               2\n  unmatched             1\nadds up\n" in done.stdout
+    assert (
+        "\n  matches                     2\n  unmatched                   1\nbalanced\n"
+        in done.stdout
+    )
     tested = command("test", folder)
     assert tested.exit_code == 0, tested.output
-    assert tested.stdout.splitlines()[-1] == "2 passed, 0 failed"
+    assert tested.stdout.splitlines()[-1] == ("1 case, 2 results on 2 engines: 2 passed, 0 failed")

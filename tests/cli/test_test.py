@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -26,12 +31,16 @@ def no_spark(monkeypatch):
 def test_refused_plans_need_no_spark(no_spark):
     done = command("test", EXAMPLES / "interval_joins", "-k", "refused_", "--engine", "columnar")
     assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[-1] == f"{REFUSED} passed, 0 failed"
+    assert done.stdout.splitlines()[-1] == (
+        f"{REFUSED} cases on the columnar engine: {REFUSED} passed, 0 failed"
+    )
 
 
 def test_both_engines_are_tried_by_default(no_spark):
     done = command("test", EXAMPLES / "interval_joins", "-k", "REFUSED_")
-    assert done.stdout.splitlines()[-1] == f"{2 * REFUSED} passed, 0 failed"
+    assert done.stdout.splitlines()[-1] == (
+        f"{REFUSED} cases, {2 * REFUSED} results on 2 engines: {2 * REFUSED} passed, 0 failed"
+    )
 
 
 def test_a_failed_case_ends_with_1_and_stands_in_every_report(no_spark, tmp_path):
@@ -49,3 +58,48 @@ def test_no_case_with_the_words_is_an_error():
     done = command("test", EXAMPLES, "-k", "no such case")
     assert done.exit_code == 2
     assert done.stderr.startswith("MS-CLI-NO-CASE\n")
+
+
+CASES = EXAMPLES / "orders" / "tests" / "21_stream_stream_join.test.yaml"
+
+
+def started(folder: Path) -> subprocess.Popen[str]:
+    """`millstream test` with all temporary files, also those of the JVM, in a folder."""
+    temporary = {
+        "TMPDIR": str(folder),
+        "SPARK_LOCAL_DIRS": str(folder),
+        "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={folder}",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "millstream.cli", "test", str(CASES)],
+        env=os.environ | temporary,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_temporary_file_is_left_behind(tmp_path):
+    run = started(tmp_path)
+    out, told = run.communicate()
+    assert run.returncode == 0, told
+    assert out.splitlines()[-1] == "1 case, 2 results on 2 engines: 2 passed, 0 failed"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_no_temporary_file_is_left_behind_by_a_run_that_is_interrupted(tmp_path, number, code):
+    run = started(tmp_path)
+    begun = "millstream-test-*/millstream-test-*/checkpoint/*/spark/offsets/0"
+    while not list(tmp_path.glob(begun)):
+        assert run.poll() is None, run.communicate()
+        time.sleep(0.02)
+    run.send_signal(number)
+    told = run.communicate(timeout=120)[1]
+    assert run.returncode == code, told
+    assert "Traceback" not in told
+    assert list(tmp_path.iterdir()) == []

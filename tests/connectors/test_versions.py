@@ -52,6 +52,15 @@ def test_old_versions_are_forgotten_and_a_batch_that_needs_one_is_told(tmp_path:
         versions.at(MINUTE)
 
 
+def test_after_a_step_back_of_the_clock_a_batch_reads_the_oldest_version(tmp_path: Path) -> None:
+    versions = Versions("rates", tmp_path / "t")
+    for number in range(20):
+        versions.publish(rows(number), now=number * 60 * MINUTE, notice=0)
+    versions.note_step_back()
+    assert versions.rows(versions.at(MINUTE)) == rows(15)
+    assert versions.rows(versions.at(19 * 60 * MINUTE)) == rows(19)
+
+
 def test_young_versions_are_kept_however_many_there_are(tmp_path: Path) -> None:
     versions = Versions("t", tmp_path / "t")
     for number in range(20):

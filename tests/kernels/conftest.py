@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import polars as pl
 
 from millstream.kernels.base import Clock, StepResult
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
@@ -107,7 +107,7 @@ class JoinHost:
 def check_account(result: StepResult) -> None:
     counts = result.counts
     for side in ("left", "right"):
-        gone = counts[f"{side}.expired"] + counts[f"{side}.evicted"]
-        assert counts[f"{side}.accepted"] == counts[f"{side}.held"] + gone
-    assert counts["state_rows"] == counts["left.held"] + counts["right.held"]
+        gone = sum(counts[f"{side}.{fate}"] for fate in ("processed", "expired", "evicted"))
+        assert counts[f"{side}.accepted"] == counts[f"{side}.in_state"] + gone
+    assert counts["state_rows"] == counts["left.in_state"] + counts["right.in_state"]
     assert counts["peak_rows"] >= counts["state_rows"]

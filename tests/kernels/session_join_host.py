@@ -65,10 +65,10 @@ class Host(JoinHost):
 def check_account(result: StepResult) -> None:
     counts = result.counts
     for side in ("left", "right"):
-        gone = counts[f"{side}.expired"] + counts[f"{side}.evicted"]
-        assert counts[f"{side}.accepted"] == counts[f"{side}.held"] + gone
-        assert counts[f"{side}.expired"] >= 0
-    assert counts["state_rows"] >= counts["left.held"] + counts["right.held"]
+        gone = sum(counts[f"{side}.{fate}"] for fate in ("processed", "expired", "evicted"))
+        assert counts[f"{side}.accepted"] == counts[f"{side}.in_state"] + gone
+        assert counts[f"{side}.processed"] >= 0
+    assert counts["state_rows"] >= counts["left.in_state"] + counts["right.in_state"]
     assert counts["peak_rows"] >= counts["state_rows"]
 
 

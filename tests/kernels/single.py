@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.kernels import strategies
 
 from millstream.kernels.base import Clock, Kernel, StepResult
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 

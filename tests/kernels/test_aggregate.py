@@ -142,7 +142,7 @@ def test_beyond_a_limit_the_oldest_groups_go_or_the_job_stops() -> None:
     run = host(replace(FINAL, limit=limit), delay=100)
     run.feed([row(1), row(2), row(15)])
     assert run.last.counts["input.evicted"] == 2
-    assert run.last.counts["input.held"] == 1
+    assert run.last.counts["input.in_state"] == 1
     assert run.feed([], end=True) == [(INSERT, ("a",), (10, 20), (1, 1))]
     with pytest.raises(StateError, match="MS-STATE-LIMIT"):
         host(replace(FINAL, limit=StateLimit(max_rows=1)), delay=100).feed([row(1), row(15)])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels.aggregate.windowed import kernel_of
-from millstream.kernels.base import Clock
+from millstream.kernels.aggregate.windowed import folded, kernel_of
+from millstream.kernels.base import INSERT, Clock
 from millstream.kernels.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, Window, WindowKind
@@ -75,3 +75,30 @@ def test_a_closed_sliding_window_does_not_come_out_of_a_group_that_was_quiet(lat
     found = out(spec, [[("a", 106)], [("b", 102)]], [107, 107], groups=2)
     ends = sorted(row[2] for row in found if row[0] == "b")
     assert ends == [110], "the window [95, 105) had closed before the row came"
+
+
+@pytest.mark.parametrize("over_changes", [False, True], ids=["rows", "changes"])
+@pytest.mark.parametrize(
+    "window",
+    [None, Window(WindowKind.TUMBLING, 10, 10), Window(WindowKind.SESSION, 10, 10)],
+    ids=["running", "tumbling", "session"],
+)
+def test_two_float_keys_keep_their_names_and_have_one_zero(
+    window: Window | None, over_changes: bool
+) -> None:
+    calls = (CallSpec("count_distinct", "a0", "k1"), CallSpec("count_distinct", "a1", "k2"))
+    emit = Emit.CHANGES if window is None else Emit.FINAL
+    spec = AggregateSpec(("k1", "k2"), calls, window, emit, over_changes=over_changes)
+    rows = pl.DataFrame(
+        {
+            "_t": [1, 2, 3],
+            "_h": [7, 7, 7],
+            "k1": [0.0, -0.0, None],
+            "k2": [-0.0, 0.0, float("nan")],
+            "_op": pl.Series([INSERT, INSERT, INSERT], dtype=pl.Int8),
+        }
+    )
+    arrived = folded(spec, rows) if spec.early else rows
+    step = kernel_of(spec, {}).step(MemoryState(), {0: arrived}, Clock(BEGIN_OF_TIME, 100))
+    made = pl.concat(step.main).select("k1", "k2", "a0", "a1")
+    assert sorted(map(str, made.rows())) == ["(0.0, 0.0, 1, 1)", "(None, nan, 0, 1)"]

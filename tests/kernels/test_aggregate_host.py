@@ -17,7 +17,7 @@ from millstream.kernels.aggregate.kernel import AggregateKernel
 from millstream.kernels.aggregate.windowed import folded
 from millstream.kernels.base import INSERT, OP, Clock, StepResult
 from millstream.kernels.specs import AggregateSpec, CallSpec
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
@@ -113,8 +113,8 @@ class AggregateHost:
 
     def _check_account(self) -> None:
         counts = self.last.counts
-        gone = counts["input.expired"] + counts["input.evicted"]
-        assert counts["input.accepted"] == counts["input.held"] + gone
+        gone = sum(counts[f"input.{fate}"] for fate in ("processed", "expired", "evicted"))
+        assert counts["input.accepted"] == counts["input.in_state"] + gone
         assert counts["peak_rows"] >= counts["state_rows"]
 
 

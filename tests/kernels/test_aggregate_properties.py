@@ -203,7 +203,7 @@ def test_every_batch_lets_out_exactly_what_the_definition_says(
         for name, count in oracle.counts.items():
             assert counts[f"input.{name}"] == count
         if not (spec.over_changes and spec.window and spec.window.kind is WindowKind.SLIDING):
-            assert counts["input.held"] == oracle.held()
+            assert counts["input.in_state"] == oracle.held()
         check_late_rows(run, oracle)
         assert counts["rows_out"] == len(everything)
         retractions = sum(one[0] in {BEFORE, DELETE} for one in everything)

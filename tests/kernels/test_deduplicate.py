@@ -56,9 +56,9 @@ def test_a_key_is_let_go_once_no_row_in_time_can_repeat_it() -> None:
     host = Host(dedup(10))
     host.feed([Row(0, 0, ("a", 1))])
     host.feed([Row(1, 10, ("b", 1))])
-    assert host.last.counts["input.held"] == 2
+    assert host.last.counts["input.in_state"] == 2
     host.feed([Row(2, 11, ("c", 1))])
-    assert (host.last.counts["input.held"], host.last.counts["input.expired"]) == (2, 1)
+    assert (host.last.counts["input.in_state"], host.last.counts["input.expired"]) == (2, 1)
     host.finish()
     assert host.last.counts["state_rows"] == 0
     assert not host.state.map("segments").held
@@ -106,12 +106,12 @@ def test_a_step_with_nothing_to_do_reads_the_manifest_alone() -> None:
 def test_a_limit_stops_the_job_or_lets_the_oldest_keys_go() -> None:
     rows = [Row(i, 10 - i, ("a", i)) for i in range(5)]
     with pytest.raises(
-        StateError, match="a key group of the deduplication holds 5 rows, its limit"
+        StateError, match="one key group of the deduplication has 5 rows; its limit"
     ):
         Host(dedup(limit=StateLimit(3))).feed(rows)
     host = Host(dedup(limit=StateLimit(3, on_limit=OnLimit.EVICT)), delay=100)
     assert len(host.feed(rows)) == 5
-    assert (host.last.counts["input.held"], host.last.counts["input.evicted"]) == (3, 2)
+    assert (host.last.counts["input.in_state"], host.last.counts["input.evicted"]) == (3, 2)
     assert ids(host.feed([Row(9, 6, ("a", 4)), Row(8, 9, ("a", 1))])) == [9]
 
 

@@ -61,8 +61,8 @@ def check(host: Host, oracle: Oracle) -> None:
     counts = host.last.counts
     accepted = counts["input.accepted"]
     assert accepted == counts["rows_out"] == len(oracle.passed)
-    assert counts["input.held"] == counts["state_rows"] == oracle.held(host.clock)
-    assert accepted == counts["input.held"] + counts["input.expired"] + counts["input.evicted"]
+    assert counts["input.in_state"] == counts["state_rows"] == oracle.held(host.clock)
+    assert accepted == counts["input.in_state"] + counts["input.expired"] + counts["input.evicted"]
     assert counts["input.late"] == oracle.late_rows
     assert oracle.rows == accepted + counts["input.duplicate"] + counts["input.late"]
 

@@ -112,14 +112,14 @@ def test_a_row_whose_partners_are_all_past_comes_out_at_once() -> None:
     host = host_of(JoinType.LEFT, -9, -8)
     host.feed([Row(0, 100, A)], [Row(0, 100, A)])
     assert host.feed([Row(1, 101, A)], [Row(1, 101, A)]) == {(1, None): 1}
-    assert host.last.counts["left.held"] == 0
+    assert host.last.counts["left.in_state"] == 0
 
 
 def test_a_keyless_row_comes_out_at_once_where_it_is_kept_and_is_counted_elsewhere() -> None:
     host = host_of(JoinType.LEFT, 0, 5)
     assert host.feed([Row(0, 1, ("a", None))], [Row(0, 1, (None, 1))]) == {(0, None): 1}
     counts = host.last.counts
-    assert (counts["left.accepted"], counts["left.expired"], counts["left.missing_key"]) == (
+    assert (counts["left.accepted"], counts["left.processed"], counts["left.missing_key"]) == (
         1,
         1,
         0,
@@ -138,7 +138,7 @@ def test_a_semi_join_lets_a_row_out_at_its_first_match_and_then_forgets_it() -> 
     host = host_of(JoinType.SEMI, 0, 100)
     assert not host.feed([Row(0, 0, A), Row(1, 0, ("b", 1))], [])
     assert host.feed([], [Row(0, 1, A), Row(1, 2, A)]) == {(0,): 1}
-    assert host.last.counts["left.held"] == 1
+    assert host.last.counts["left.in_state"] == 1
     assert not host.feed([], [Row(2, 3, A)])
 
 
@@ -167,7 +167,7 @@ def test_retention_holds_rows_longer_and_changes_nothing_else() -> None:
     for t in range(0, 60, 10):
         rows = [Row(t, t, A)], [Row(t, t + 1, ("b", 1))]
         assert host.feed(*rows) == longer.feed(*rows)
-    assert (host.last.counts["left.held"], longer.last.counts["left.held"]) == (1, 6)
+    assert (host.last.counts["left.in_state"], longer.last.counts["left.in_state"]) == (1, 6)
     assert host.finish() == longer.finish()
 
 

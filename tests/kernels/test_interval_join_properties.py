@@ -66,7 +66,7 @@ def run_stepwise(
         for side, name in enumerate(("left", "right")):
             late[side] += len(oracle.late[side])
             assert run.last.counts[f"{name}.late"] == late[side]
-            assert run.last.counts[f"{name}.held"] == len(oracle.held(side, run.clock))
+            assert run.last.counts[f"{name}.in_state"] == len(oracle.held(side, run.clock))
             if run.join.spec.late.action is LateAction.SIDE_OUTPUT:
                 check_late_rows(oracle.late[side], side, run)
     return oracle, total

@@ -45,7 +45,7 @@ def test_state_over_its_limit_fails_and_says_what_to_do() -> None:
     with pytest.raises(StateError) as failure:
         host.feed(ROWS, [])
     assert str(failure.value) == (
-        "MS-STATE-LIMIT: a key group of the join holds 10 rows, its limit is 9. Raise "
+        "MS-STATE-LIMIT: one key group of the join has 10 rows; its limit is 9. Raise "
         "'state.max_rows', narrow the join's time bound, or set 'state.on_limit' = 'evict' to let "
         "the oldest rows go."
     )
@@ -53,14 +53,14 @@ def test_state_over_its_limit_fails_and_says_what_to_do() -> None:
 
 
 def test_bytes_are_limited_too() -> None:
-    with pytest.raises(StateError, match=r"holds \d+ bytes, its limit is 100\. Raise 'state.max_b"):
+    with pytest.raises(StateError, match=r"has \d+ bytes; its limit is 100\. Raise 'state.max_b"):
         host_of(StateLimit(max_bytes=100)).feed(ROWS, [])
 
 
 def test_at_the_limit_nothing_happens() -> None:
     host = host_of(StateLimit(max_rows=10))
     assert not host.feed(ROWS, [])
-    assert host.last.counts["left.held"] == 10
+    assert host.last.counts["left.in_state"] == 10
 
 
 def test_the_oldest_rows_go_first_and_come_out_unmatched_once() -> None:
@@ -80,4 +80,4 @@ def test_bytes_over_the_limit_let_rows_go_until_it_is_kept() -> None:
     host.feed(many, [])
     counts = host.last.counts
     assert 0 < counts["state_bytes"] <= 20_000
-    assert counts["left.evicted"] == 1000 - counts["left.held"] > 0
+    assert counts["left.evicted"] == 1000 - counts["left.in_state"] > 0

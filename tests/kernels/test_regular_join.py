@@ -17,7 +17,7 @@ from millstream.errors import StateError
 from millstream.kernels import index
 from millstream.kernels.base import DELETE, INSERT, Clock
 from millstream.kernels.joins.regular.kernel import COUNTS, RegularJoin, RegularJoinSpec
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import Compare, JoinType
 from millstream.temporal import BEGIN_OF_TIME, LateAction, LatePolicy, OnLimit, StateLimit
@@ -30,7 +30,7 @@ def test_a_pair_comes_out_when_its_second_row_comes() -> None:
     assert host.feed([plus(3, B, t=10**9)]) == {(3, 8): 1}
     assert host.feed([plus(4)], [plus(9)]) == {(4, 7): 1, (1, 9): 1, (2, 9): 1, (4, 9): 1}
     counts = host.last.counts
-    assert (counts["matches"], counts["left.held"], counts["right.held"]) == (7, 4, 3)
+    assert (counts["matches"], counts["left.in_state"], counts["right.in_state"]) == (7, 4, 3)
     assert counts["retractions"] == 0
 
 
@@ -111,7 +111,7 @@ def test_semi_is_done_with_a_row_whose_partner_cannot_be_taken_back() -> None:
     host = host_of(JoinType.SEMI)
     assert host.feed([plus(1), plus(2, B)], [plus(7)]) == {(1,): 1}
     assert host.feed([], [plus(8), plus(9, B)]) == {(2,): 1}
-    assert (host.last.counts["left.held"], host.last.counts["right.held"]) == (0, 3)
+    assert (host.last.counts["left.in_state"], host.last.counts["right.in_state"]) == (0, 3)
 
 
 def test_anti_takes_a_row_back_when_a_partner_comes_and_tells_it_again_when_that_goes() -> None:
@@ -125,7 +125,7 @@ def test_anti_of_rows_that_stay_forgets_a_row_that_met_a_partner() -> None:
     host = host_of(JoinType.ANTI)
     host.feed([plus(1)])
     assert host.feed([], [plus(7)]) == {(1,): -1}
-    assert host.last.counts["left.held"] == 0
+    assert host.last.counts["left.in_state"] == 0
 
 
 def test_equal_rows_are_there_several_times_and_one_goes_at_a_time() -> None:
@@ -133,7 +133,7 @@ def test_equal_rows_are_there_several_times_and_one_goes_at_a_time() -> None:
     assert host.feed([plus(1), plus(1), plus(1)], [plus(7), plus(7)]) == {(1, 7): 6}
     assert host.feed([minus(1)]) == {(1, 7): -2}
     assert host.feed([minus(1)], [minus(7)]) == {(1, 7): -3}
-    assert (host.last.counts["left.held"], host.last.counts["right.held"]) == (1, 1)
+    assert (host.last.counts["left.in_state"], host.last.counts["right.in_state"]) == (1, 1)
 
 
 def test_of_a_row_and_its_retraction_in_one_batch_nothing_is_told() -> None:
@@ -167,7 +167,7 @@ def test_a_row_that_is_taken_back_but_never_came_is_counted() -> None:
     assert host.feed([minus(1)], [minus(7), minus(7)]) == {}
     counts = host.last.counts
     assert (counts["left.ignored"], counts["right.ignored"]) == (1, 2)
-    assert counts["left.accepted"] == counts["left.expired"] == 1
+    assert counts["left.accepted"] == counts["left.processed"] == 1
 
 
 def test_a_row_without_a_key_meets_nothing_and_is_taken_back_alone() -> None:
@@ -183,7 +183,7 @@ def test_a_row_without_a_key_meets_nothing_and_is_taken_back_alone() -> None:
 def test_a_row_expires_in_silence_and_what_was_told_of_it_stays() -> None:
     host = host_of(JoinType.LEFT, BOTH, ttl=10)
     host.feed([plus(1, t=0), plus(2, t=20)], [plus(7, t=0), plus(8, t=20)])
-    assert host.last.counts["left.held"] == host.last.counts["right.held"] == 1
+    assert host.last.counts["left.in_state"] == host.last.counts["right.in_state"] == 1
     # Of (1, 7), (1, 8), (2, 7) and (2, 8) only the last has both its rows held.
     assert host.feed([plus(3, t=21)], [minus(8, t=20)]) == {(2, 8): -1, (3, None): 1}
 
@@ -192,7 +192,7 @@ def test_a_row_whose_partner_expired_does_not_come_back_alone() -> None:
     host = host_of(JoinType.LEFT, (False, True), ttl=10)
     host.feed([plus(1, t=5)], [plus(7, t=0), plus(8, t=5)])
     host.feed([plus(3, B, t=11)], [plus(9, B, t=11)])
-    assert host.last.counts["right.held"] == 2  # 7 is gone
+    assert host.last.counts["right.in_state"] == 2  # 7 is gone
     assert host.feed([plus(2, t=11)]) == {(2, 8): 1}
     assert host.feed([], [minus(8, t=12)]) == {(1, 8): -1, (2, 8): -1, (2, None): 1}
 
@@ -202,7 +202,7 @@ def test_what_takes_back_an_expired_row_is_ignored_and_counted() -> None:
     host.feed([plus(1, t=0), plus(2, t=8)], [plus(7, t=8)])
     host.feed([plus(3, (None, 1), t=15)], [plus(8, B, t=15)])  # only time passes for the others
     assert host.feed([minus(1, t=15)]) == {}
-    assert (host.last.counts["left.ignored"], host.last.counts["left.held"]) == (1, 1)
+    assert (host.last.counts["left.ignored"], host.last.counts["left.in_state"]) == (1, 1)
 
 
 def test_of_equal_rows_the_oldest_is_taken_back() -> None:
@@ -220,7 +220,7 @@ def test_of_equal_rows_of_one_time_the_one_with_the_fewest_partners_is_taken_bac
     assert host.feed([plus(1, t=10)]) == {(1, None): 1}
     assert host.feed([minus(1, t=10)]) == {(1, None): -1}
     assert host.feed([minus(1, t=10)]) == {}
-    assert (host.last.counts["left.held"], host.last.counts["left.ignored"]) == (1, 0)
+    assert (host.last.counts["left.in_state"], host.last.counts["left.ignored"]) == (1, 0)
 
 
 def test_a_row_is_late_when_it_would_not_be_held() -> None:
@@ -237,7 +237,7 @@ def test_a_late_row_may_be_given_the_time_of_the_watermark() -> None:
     assert host.feed([plus(2, t=5), plus(3, t=4)]) == {(2, 7): 1}
     assert (host.last.counts["left.reassigned"], host.last.counts["left.late"]) == (1, 1)
     host.feed([plus(4, t=30)], [plus(8, t=30)])
-    assert host.last.counts["left.held"] == 3
+    assert host.last.counts["left.in_state"] == 3
 
 
 def test_rows_without_a_ttl_are_never_late_and_never_go() -> None:
@@ -294,7 +294,7 @@ def test_many_rows_of_one_key_are_taken_back_without_looking_at_all_pairs(monkey
     host.feed([plus(number) for number in range(2000)])
     monkeypatch.setattr(index.KeyIndex, "pairs", counting)
     host.feed([minus(number) for number in range(0, 2000, 2)])
-    assert host.last.counts["left.held"] == 1000
+    assert host.last.counts["left.in_state"] == 1000
     assert sum(seen) == 1000
 
 
@@ -328,7 +328,7 @@ def test_of_a_limit_the_oldest_rows_go_in_silence() -> None:
 
 def test_beyond_a_limit_the_join_fails_with_advice() -> None:
     host = host_of(JoinType.LEFT, limit=StateLimit(max_rows=1))
-    with pytest.raises(StateError, match="holds 2 rows, its limit is 1") as failed:
+    with pytest.raises(StateError, match="has 2 rows; its limit is 1") as failed:
         host.feed([plus(1), plus(2)])
     assert failed.value.code == "MS-STATE-LIMIT"
     assert "'state.ttl'" in failed.value.fix

@@ -144,7 +144,7 @@ def run_stepwise(host: Host, oracle: Stepwise, batches: Batches) -> None:
             assert counts[f"{name}.late"] == late[side]
             assert counts[f"{name}.ignored"] == oracle.ignored[side]
             assert counts[f"{name}.evicted"] == oracle.evicted[side]
-            assert counts[f"{name}.held"] == len(held_of(host, oracle, side))
+            assert counts[f"{name}.in_state"] == len(held_of(host, oracle, side))
             if host.join.spec.late.action is LateAction.SIDE_OUTPUT:
                 check_late_rows(oracle.late[side], side, host)
 

@@ -54,7 +54,7 @@ def test_running_totals_go_on_from_batch_to_batch() -> None:
     assert out(host.feed([row(2, 2, None), row(3, 3, 5)])) == [(0, 1, 1), (1, 2, 1), (2, 1, 2)]
     assert out(host.finish()) == [(3, 6, 3)]
     assert host.last.counts["state_rows"] == 2
-    assert host.last.counts["input.held"] == 4
+    assert host.last.counts["input.in_state"] == 4
 
 
 def test_a_silent_partition_begins_anew() -> None:
@@ -93,9 +93,9 @@ def test_a_frame_holds_no_more_rows_than_it_reaches_back() -> None:
     host = Host(over(3))
     for number in range(200):
         host.feed([row(number, number, 1)])
-    assert host.last.counts["input.held"] == 1 + 3
+    assert host.last.counts["input.in_state"] == 1 + 3
     assert host.last.counts["segments"] <= 2
-    assert host.last.counts["input.expired"] == 200 - 4
+    assert host.last.counts["input.processed"] == 200 - 4
 
 
 def test_a_step_with_nothing_to_do_reads_the_manifest_alone() -> None:
@@ -108,7 +108,7 @@ def test_a_step_with_nothing_to_do_reads_the_manifest_alone() -> None:
 
 
 def test_a_limit_stops_the_job() -> None:
-    with pytest.raises(StateError, match="a key group of the window over rows holds 3 rows"):
+    with pytest.raises(StateError, match="one key group of the window over rows has 3 rows"):
         Host(over(1, limit=StateLimit(2))).feed([row(i, 9, 1) for i in range(3)])
 
 

@@ -63,12 +63,12 @@ def test_every_batch_lets_out_exactly_the_rows_that_time_has_passed(
             assert all(map(same, values, expected[row["id"]])), (values, expected[row["id"]])
         counts = host.last.counts
         assert counts["input.late"] == oracle.late
-        assert counts["input.held"] == oracle.held(host.clock)
+        assert counts["input.in_state"] == oracle.held(host.clock)
         assert counts["input.accepted"] + counts["input.late"] == fed
-        gone = counts["input.expired"] + counts["input.evicted"]
-        assert counts["input.accepted"] == counts["input.held"] + gone
+        gone = sum(counts[f"input.{fate}"] for fate in ("processed", "expired", "evicted"))
+        assert counts["input.accepted"] == counts["input.in_state"] + gone
         if preceding is not None:
-            assert counts["state_rows"] == counts["input.held"]
+            assert counts["state_rows"] == counts["input.in_state"]
 
 
 @given(single.rows(), st.data(), NAMES, PRECEDING, TTL, single.trouble)

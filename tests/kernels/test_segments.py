@@ -11,8 +11,7 @@ import pytest
 from millstream.errors import StateError
 from millstream.kernels.base import Clock
 from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state import codec
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache, codec
 from millstream.kernels.state.memory import MemoryState
 from millstream.kernels.state.merging import LogSettings
 from millstream.plan.nodes import JoinType
@@ -63,7 +62,7 @@ def test_many_small_batches_make_few_segments() -> None:
     run = Steps()
     for number in range(0, 3000, 10):
         run.step(range(number, number + 10), watermark=number - 3000)
-    assert run.counts["left.held"] == 3000
+    assert run.counts["left.in_state"] == 3000
     assert run.counts["segments"] <= 3
     small = Steps(settings=LogSettings(small_rows=1))
     most = 0
@@ -87,7 +86,7 @@ def test_a_step_with_nothing_to_do_reads_the_manifest_alone() -> None:
     assert run.state.calls == {"get": 1}
     run.step(range(0), watermark=50)  # nothing falls due in the first hour
     assert run.state.calls == {"get": 1}
-    assert run.counts["left.held"] == 100
+    assert run.counts["left.in_state"] == 100
 
 
 def test_expired_segments_go_unread() -> None:
@@ -97,14 +96,14 @@ def test_expired_segments_go_unread() -> None:
     cache.forget_all()
     run.step(range(0), watermark=3600 + 300)
     assert run.state.calls == {"get": 1, "put": 1, "remove": 3}
-    assert (run.counts["left.held"], run.counts["left.expired"]) == (200, 300)
+    assert (run.counts["left.in_state"], run.counts["left.expired"]) == (200, 300)
 
 
 def test_rows_expire_exactly_though_segments_go_whole() -> None:
     run = Steps(JoinType.INNER)
     run.step(range(100), watermark=0)
     run.step(range(0), watermark=3600 + 30)
-    assert (run.counts["left.held"], run.counts["left.expired"]) == (70, 30)
+    assert (run.counts["left.in_state"], run.counts["left.expired"]) == (70, 30)
     assert run.state.map("segments").held
 
 

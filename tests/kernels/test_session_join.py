@@ -23,7 +23,7 @@ def test_every_row_with_every_row_once_both_sessions_are_closed() -> None:
 def test_the_session_that_ends_later_decides_when_both_come_out() -> None:
     host = host_of()
     assert host.feed(at(0), at(2, 7, 12), to=13) == {}
-    assert host.last.counts["left.held"] == 1  # closed, and held for the open one
+    assert host.last.counts["left.in_state"] == 1  # closed, and held for the open one
     assert host.feed([], [], to=18) == {(0, 0, 0, 17): 1, (0, 1, 0, 17): 1, (0, 2, 0, 17): 1}
 
 
@@ -155,7 +155,7 @@ def test_semi_a_left_row_comes_out_once_with_the_partner_that_closes_first() -> 
 def test_semi_a_closed_session_waits_for_its_only_partner() -> None:
     host = host_of(JoinType.SEMI)
     assert host.feed(at(0), at(4), to=6) == {}
-    assert host.last.counts["left.held"] == 1
+    assert host.last.counts["left.in_state"] == 1
     assert host.feed([], [], to=10) == {(0, None, 0, 9): 1}
 
 
@@ -164,7 +164,7 @@ def test_semi_a_row_comes_out_at_once_when_its_session_has_met_one() -> None:
     assert host.feed(at(0), []) == {}
     assert host.feed([], at(4)) == {(0, None, 0, 9): 1}
     assert host.feed(at(3, first=1), at(5, first=1)) == {(1, None, 0, 10): 1}
-    assert host.last.counts["left.held"] == host.last.counts["right.held"] == 0
+    assert host.last.counts["left.in_state"] == host.last.counts["right.in_state"] == 0
     assert host.finish() == {}
 
 
@@ -172,9 +172,9 @@ def test_semi_a_row_comes_out_at_once_when_its_session_has_met_one() -> None:
 def test_anti_rows_of_a_session_that_met_one_are_not_held(emit: Emit) -> None:
     host = host_of(JoinType.ANTI, emit)
     assert host.feed(at(0, 20), at(4), to=0) == {}
-    assert host.last.counts["left.held"] == 1
+    assert host.last.counts["left.in_state"] == 1
     assert host.feed(at(3, first=2), [], to=0) == {}
-    assert host.last.counts["left.held"] == 1
+    assert host.last.counts["left.in_state"] == 1
     assert host.finish() == {(1, None, 20, 25): 1}
 
 

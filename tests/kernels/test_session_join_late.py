@@ -14,7 +14,7 @@ from tests.kernels.session_join_oracle import Row
 from millstream.errors import StateError
 from millstream.kernels.base import Clock
 from millstream.kernels.joins.session.kernel import COUNTS, SessionJoin
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.plan.nodes import JoinType
 from millstream.temporal import (
@@ -118,7 +118,7 @@ def test_beyond_its_limit_a_join_fails_and_says_what_to_do() -> None:
         host.feed(at(0, 1), at(0), to=0)
     assert failed.value.code == "MS-STATE-LIMIT"
     assert str(failed.value.cause) == (
-        "a key group of the session join holds 5 rows, its limit is 3."
+        "one key group of the session join has 5 rows; its limit is 3."
     )
     assert failed.value.fix == (
         "Raise 'state.max_rows', shorten the gap, or set 'state.on_limit' = 'evict' to close the "
@@ -133,7 +133,7 @@ def test_beyond_a_limit_sessions_that_end_first_close_early(emit: Emit) -> None:
     out = host.feed([Row(1, 0, B), Row(2, 1, B)], [Row(0, 2, B)], to=0)
     assert out == {(1, 0, 0, 7): 1, (2, 0, 0, 7): 1}  # and A is held
     counts = host.last.counts
-    assert (counts["left.evicted"], counts["right.evicted"], counts["left.held"]) == (2, 1, 1)
+    assert (counts["left.evicted"], counts["right.evicted"], counts["left.in_state"]) == (2, 1, 1)
     assert host.finish() == {(0, None, 50, 55): 1}
 
 

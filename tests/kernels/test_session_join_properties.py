@@ -98,7 +98,7 @@ def test_however_rows_arrive_in_time_the_same_rows_come_out(
         assert without_windows(came) == without_windows(wanted)
     counts = host.last.counts
     assert counts["left.late"] == counts["right.late"] == 0
-    assert counts["state_rows"] == counts["left.held"] == counts["right.held"] == 0
+    assert counts["state_rows"] == counts["left.in_state"] == counts["right.in_state"] == 0
 
 
 def run_stepwise(host: Host, oracle: Stepwise, batches: Batches) -> None:
@@ -108,9 +108,12 @@ def run_stepwise(host: Host, oracle: Stepwise, batches: Batches) -> None:
         out = host.feed(lefts, rights, end=number == len(batches))
         assert out == oracle.step(lefts, rights, host.clock)
         counts = host.last.counts
-        assert (counts["left.held"], counts["right.held"]) == (oracle.held(0), oracle.held(1))
+        assert (counts["left.in_state"], counts["right.in_state"]) == (
+            oracle.held(0),
+            oracle.held(1),
+        )
         sessions = sum(map(len, oracle.sessions))
-        assert counts["state_rows"] == sessions + counts["left.held"] + counts["right.held"]
+        assert counts["state_rows"] == sessions + counts["left.in_state"] + counts["right.in_state"]
         for side, name in enumerate(("left", "right")):
             late[side] += len(oracle.late[side])
             assert counts[f"{name}.late"] == late[side]

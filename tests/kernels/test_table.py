@@ -20,7 +20,7 @@ from millstream.kernels.base import Clock, Kernel
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.kernels.rows_over.kernel import RowsOver
 from millstream.kernels.specs import CallSpec, DeduplicateSpec, OrderSpec, RowsOverSpec, TopNSpec
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.table import Keyed, Table, Tables, hashed
@@ -220,7 +220,7 @@ def test_limits_let_the_oldest_rows_go_or_stop_the_job() -> None:
     tables = Tables(MemoryState(), (Keyed(("k",)),))
     tables[0].append(numbered(range(3), 7))
     tables[0].append(numbered(range(3, 6), 5))
-    with pytest.raises(StateError, match="a key group of the aggregate holds 6 rows, its limit is"):
+    with pytest.raises(StateError, match="one key group of the aggregate has 6 rows; its limit is"):
         tables.evict(StateLimit(4), "aggregate")
     evicted = tables.evict(StateLimit(4, on_limit=OnLimit.EVICT), "aggregate")
     assert evicted[0]["k"].to_list() == [3, 4]

@@ -14,7 +14,7 @@ from tests.kernels.temporal_oracle import Join, Row
 from millstream.errors import StateError
 from millstream.kernels.base import HASH, TIME, Clock
 from millstream.kernels.joins.temporal.kernel import COUNTS, TemporalJoin, TemporalJoinSpec
-from millstream.kernels.state import rows as cache
+from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.kernels.state.segments import NULL_HASH
 from millstream.plan.nodes import Direction, JoinType
@@ -47,7 +47,7 @@ def test_of_versions_of_one_time_the_last_to_come_counts_in_a_batch_and_between_
     host = host_of()
     host.feed([Row(0, 5, A)], [Row(1, 5, A), Row(2, 5, A)])
     host.feed([Row(1, 5, A)], [Row(3, 5, A), Row(4, 5, A)])
-    assert host.last.counts["right.held"] == 1
+    assert host.last.counts["right.in_state"] == 1
     assert host.finish() == {(0, 4): 1, (1, 4): 1}
 
 
@@ -59,7 +59,7 @@ def test_a_deleted_key_has_no_version_until_the_next_one_and_is_let_go() -> None
     assert host.finish() == {(20, 4): 1, (21, 3): 1}
     host = host_of(JoinType.LEFT)
     host.feed([Row(0, 15, A)], [*ends[:3], Row(5, 15, B)])
-    assert host.last.counts["right.held"] == 1  # the last of b alone
+    assert host.last.counts["right.in_state"] == 1  # the last of b alone
     assert host.finish() == {(0, None): 1}
 
 
@@ -67,14 +67,14 @@ def test_a_version_older_than_the_tolerance_does_not_count_and_is_let_go() -> No
     host = host_of(JoinType.LEFT, tolerance=5)
     rows = [Row(0, 15, A), Row(1, 16, A)]
     assert host.feed(rows, [Row(10, 10, A), Row(11, 16, B)]) == {(0, 10): 1}
-    assert host.last.counts["right.held"] == 1  # no row at 15 can come any more
+    assert host.last.counts["right.in_state"] == 1  # no row at 15 can come any more
     assert host.finish() == {(1, None): 1}
 
 
 def test_a_row_in_time_that_is_already_due_comes_out_at_once() -> None:
     host = host_of()
     assert host.feed([Row(0, 10, A), Row(1, 12, A)], versions(3, 11)) == {(0, 3): 1}
-    assert host.last.counts["left.held"] == 1
+    assert host.last.counts["left.in_state"] == 1
 
 
 def test_forward_meets_the_first_version_at_or_after_the_row_and_no_delete() -> None:
@@ -119,7 +119,7 @@ def test_only_rows_of_its_key_wake_for_a_version_whatever_their_hashes_look_like
     other = ("a", 1 ^ NULL_HASH)
     assert not host.feed([Row(0, 5, A), Row(1, 50, other)], [Row(6, 6, ("a", 2))])
     assert host.feed([], [Row(7, 7, A), Row(10, 10, A)]) == {(0, 7): 1}
-    assert host.last.counts["left.held"] == 1
+    assert host.last.counts["left.in_state"] == 1
     assert host.feed([], [Row(49, 49, other), Row(60, 60, other)]) == {}
     assert host.finish() == {(1, 49): 1}
 
@@ -143,7 +143,7 @@ def test_nearest_comes_out_once_no_version_ahead_can_be_nearer_than_the_one_befo
     host = host_of(JoinType.LEFT, Direction.NEAREST, 100)
     assert not host.feed([Row(0, 50, A), Row(1, 52, B)], [Row(47, 47, A), Row(0, 52, B)])
     # The row at 50 now carries its version, which itself has made room for a later one.
-    assert host.last.counts["left.held"] == 2
+    assert host.last.counts["left.in_state"] == 2
     assert host.feed([Row(2, 53, B)], [Row(1, 53, B)]) == {(0, 47): 1, (1, 0): 1}
 
 
@@ -151,7 +151,7 @@ def test_a_keyless_row_comes_out_at_once_where_it_is_kept_and_is_counted_elsewhe
     host = host_of(JoinType.LEFT)
     assert host.feed([Row(0, 1, ("a", None))], [Row(0, 1, (None, 1))]) == {(0, None): 1}
     counts = host.last.counts
-    assert (counts["left.accepted"], counts["left.expired"], counts["left.missing_key"]) == (
+    assert (counts["left.accepted"], counts["left.processed"], counts["left.missing_key"]) == (
         1,
         1,
         0,
@@ -196,7 +196,7 @@ def test_one_version_of_each_key_is_held_however_many_came() -> None:
     for start in range(0, 3000, 100):
         times = range(start, start + 100)
         host.feed([Row(start + 99, start + 99, A)], [Row(t, t, ("k", t % 3)) for t in times])
-    assert host.last.counts["right.held"] == 3
+    assert host.last.counts["right.in_state"] == 3
     assert host.last.counts["right.expired"] == 2997
 
 
@@ -205,7 +205,7 @@ def test_state_over_its_limit_fails_and_says_what_to_do() -> None:
     with pytest.raises(StateError) as failure:
         host.feed([], versions(1, 2, 3))
     assert str(failure.value) == (
-        "MS-STATE-LIMIT: a key group of the temporal join holds 3 rows, its limit is 2. Raise "
+        "MS-STATE-LIMIT: one key group of the temporal join has 3 rows; its limit is 2. Raise "
         "'state.max_rows', hold rows for less time, or set 'state.on_limit' = 'evict' to let "
         "the oldest rows go."
     )

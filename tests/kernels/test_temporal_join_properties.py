@@ -93,10 +93,10 @@ def test_however_rows_arrive_in_time_the_same_rows_come_out(
     host = Host(kernel, delays, hashing, trouble)
     assert run_whole(host, data.draw(cut(arrived))) == final_rows(join, *arrived)
     counts = host.last.counts
-    assert counts["left.late"] == counts["right.late"] == counts["left.held"] == 0
+    assert counts["left.late"] == counts["right.late"] == counts["left.in_state"] == 0
     again = Host(kernel, delays, hashing)
     assert run_whole(again, data.draw(cut(arrived))) == final_rows(join, *arrived)
-    assert again.last.counts["right.held"] == counts["right.held"]
+    assert again.last.counts["right.in_state"] == counts["right.in_state"]
 
 
 def run_stepwise(host: Host, oracle: Stepwise, batches: Batches) -> Bag:
@@ -109,7 +109,10 @@ def run_stepwise(host: Host, oracle: Stepwise, batches: Batches) -> Bag:
         total.update(out)
         counts = host.last.counts
         of_use = oracle.join.of_use(oracle.versions, host.clock.after)
-        assert (counts["left.held"], counts["right.held"]) == (len(oracle.waiting), len(of_use))
+        assert (counts["left.in_state"], counts["right.in_state"]) == (
+            len(oracle.waiting),
+            len(of_use),
+        )
         for side, name in enumerate(("left", "right")):
             late[side] += len(oracle.late[side])
             assert counts[f"{name}.late"] == late[side]

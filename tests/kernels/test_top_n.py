@@ -34,7 +34,7 @@ def test_rows_that_leave_and_rows_that_come_in() -> None:
     assert out(host.feed([row(0, 5), row(1, 7), row(2, 6)])) == [(1, INSERT), (2, INSERT)]
     assert out(host.feed([row(3, 5), row(4, None)])) == []
     assert out(host.feed([row(5, 9)])) == [(2, DELETE), (5, INSERT)]
-    assert host.last.counts["input.held"] == 2
+    assert host.last.counts["input.in_state"] == 2
     assert (host.last.counts["rows_out"], host.last.counts["retractions"]) == (4, 1)
 
 
@@ -78,7 +78,7 @@ def test_a_silent_partition_is_let_go_and_begins_anew() -> None:
     host.feed([row(0, 5, t=0), row(1, 5, "b", t=5)])
     host.feed([row(2, 1, t=8)])  # not among the first, but a sign of life
     host.feed([row(3, 5, "c", t=16)])
-    assert host.last.counts["input.held"] == 2
+    assert host.last.counts["input.in_state"] == 2
     assert out(host.feed([row(4, 1, "b", t=17), row(5, 1, t=18)])) == [(4, INSERT)]
 
 
@@ -93,7 +93,7 @@ def test_a_step_with_nothing_to_do_reads_the_manifest_alone() -> None:
 
 def test_a_limit_stops_the_job_or_lets_the_oldest_rows_go() -> None:
     rows = [row(i, i, str(i), t=i) for i in range(5)]
-    with pytest.raises(StateError, match="a key group of the top-n holds 5 rows, its limit is 3"):
+    with pytest.raises(StateError, match="one key group of the top-n has 5 rows; its limit is 3"):
         Host(top(limit=StateLimit(3))).feed(rows)
     for ttl in (None, 100):
         host = Host(top(ttl=ttl, limit=StateLimit(4, on_limit=OnLimit.EVICT)))
@@ -101,7 +101,7 @@ def test_a_limit_stops_the_job_or_lets_the_oldest_rows_go() -> None:
         counts = host.last.counts
         assert counts["state_rows"] <= 4
         assert counts["input.evicted"] > 0
-        assert counts["input.held"] + counts["input.evicted"] == 5
+        assert counts["input.in_state"] + counts["input.evicted"] == 5
 
 
 def test_rows_without_a_partition_are_of_one() -> None:

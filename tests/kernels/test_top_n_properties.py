@@ -63,17 +63,17 @@ def run(host: Host, oracle: Oracle, batches: Batches) -> Out:
             assert settled(out, changes) == settled(expected, changes)
         total.update(out)
         counts = host.last.counts
-        gone = counts["input.expired"] + counts["input.evicted"]
-        assert counts["input.accepted"] == counts["input.held"] + gone
+        gone = sum(counts[f"input.{fate}"] for fate in ("processed", "expired", "evicted"))
+        assert counts["input.accepted"] == counts["input.in_state"] + gone
         assert counts["input.accepted"] + counts["input.late"] == fed
         assert counts["input.late"] == oracle.late
         assert counts["rows_out"] == sum(total.values())
         assert gone >= 0
         if not spec.over_changes:
             most = sum(min(len(rows), spec.n) for rows in oracle.rows.values())
-            assert counts["input.held"] == most
+            assert counts["input.in_state"] == most
         else:
-            assert counts["input.held"] == sum(map(len, oracle.rows.values()))
+            assert counts["input.in_state"] == sum(map(len, oracle.rows.values()))
     retracted = sum(
         count for row, count in total.items() if changes and row[-1] in (BEFORE, DELETE)
     )

@@ -36,22 +36,6 @@ def test_every_name_that_texts_leave_open_is_filled():
         assert f"${{{name}}}" in text
 
 
-@pytest.mark.parametrize(
-    ("form", "engine", "reader"),
-    [
-        ("csv", "auto", "arrow"),
-        ("csv", "columnar", "arrow"),
-        ("csv", "native", "auto"),
-        ("json", "columnar", "auto"),
-        ("parquet", "auto", "auto"),
-    ],
-)
-def test_arrow_reads_csv_where_spark_need_not_count_rows(form, engine, reader):
-    data = Data(Path("data"), Options(1_000), 1, form)
-    (pipeline,) = job_of(QUERIES["q3"], data, Path("out"), files=1, engine=engine).pipelines
-    assert {source.option("reader") for source in sources_of(pipeline.root)} == {reader}
-
-
 def test_every_query_has_a_form_in_spark_or_a_reason():
     assert set(FORMS) | set(NOT_POSSIBLE) == set(QUERIES)
     assert not set(FORMS) & set(NOT_POSSIBLE)

@@ -24,6 +24,11 @@ from millstream.observe.sparklog import decisive_line, opened, since
             "Caused by: java.net.BindException: Cannot assign requested address\n\t... 9 more\n",
             "java.net.BindException: Cannot assign requested address",
         ),
+        (
+            "26/11/18 04:42:08 ERROR SparkContext: Error initializing SparkContext.\n"
+            "org.apache.spark.SparkException: Could not parse Master URL: 'locall[2]'\n\tat a.B\n",
+            "org.apache.spark.SparkException: Could not parse Master URL: 'locall[2]'",
+        ),
         ("one\n\nlast words\n\n", "last words"),
         ("", ""),
     ],

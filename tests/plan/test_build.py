@@ -255,6 +255,12 @@ def test_a_query_alone_goes_back_to_python() -> None:
             "MS-PLAN-NOT-YET at line 1, column 35: the connector jdbc cannot be run yet.",
         ),
         (
+            "CREATE SINK a WITH ('connector' = 'file', 'path' = 'a', 'partition.by' = 'ORDER_ID') "
+            "AS SELECT order_id FROM orders",
+            "MS-PLAN-PARTITION at line 1, column 1: the sink a is partitioned by all its columns, "
+            "so its files have none. Leave a column out of 'partition.by', or select another one.",
+        ),
+        (
             "CREATE SOURCE x (k STRING) WITH ('idle.timeout' = '5s'); "
             "CREATE SINK a AS SELECT k FROM x",
             "MS-PLAN-NO-WATERMARK at line 1, column 34: 'idle.timeout' is about the watermark of "
@@ -273,6 +279,19 @@ def test_a_query_alone_goes_back_to_python() -> None:
             "CREATE SINK a AS SELECT t FROM x",
             "MS-PLAN-IDLE at line 1, column 76: with 'idle.timeout' = '0s', x would always be "
             "idle. Give the time after which a silent source may be passed over, such as 1m.",
+        ),
+        (
+            "CREATE SOURCE x (k STRING) WITH ('watermark.max_ahead' = '1d'); "
+            "CREATE SINK a AS SELECT k FROM x",
+            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'watermark.max_ahead' is about the "
+            "watermark of x, which has none. Declare WATERMARK FOR column AS column - INTERVAL 5 "
+            "SECONDS, or leave it out.",
+        ),
+        (
+            "CREATE SOURCE x (t TIMESTAMP, WATERMARK FOR t AS t) WITH "
+            "('watermark.max_ahead' = '0s'); CREATE SINK a AS SELECT t FROM x",
+            "MS-PROP-VALUE at line 1, column 83: 'watermark.max_ahead' cannot be '0s'. It takes a "
+            "duration above 0, such as 5m, 24h or 7d, or off.",
         ),
         (
             "CREATE SINK late; CREATE SINK a AS SELECT count(*) AS n FROM orders "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.golden.cases import HERE
@@ -97,3 +98,71 @@ def test_explain_json_tells_of_every_operator() -> None:
     assert (source["idle_us"], source["watermark"]["every_rows"]) == (60_000_000, 100)
     top = best["root"]["input"]["input"]
     assert (top["kind"], top["n"], top["due"]) == ("top_n", 3, "counted._window_end")
+
+
+READINGS = """
+CREATE SOURCE readings (id STRING, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in'{properties});
+CREATE SINK out WITH ('connector' = '{sink}') AS {query};
+"""
+COUNTED = "SELECT count(*) AS n FROM readings WINDOW TUMBLING(INTERVAL 1 HOUR)"
+PASSED = "SELECT id FROM readings"
+DAY = 86_400_000_000
+TWO_DAYS = ", 'watermark.max_ahead' = '2d'"
+OFF = ", 'watermark.max_ahead' = 'off'"
+
+
+def source_in(node: dict[str, Any]) -> dict[str, Any]:
+    while node["kind"] != "source":
+        node = node["input"]
+        node = node.get("node", node)
+    return node
+
+
+@pytest.mark.parametrize(
+    ("query", "properties", "sink", "shown", "limit"),
+    [
+        (COUNTED, "", "console", "a row more than 1d ahead of processing time is rejected", DAY),
+        (
+            COUNTED,
+            TWO_DAYS,
+            "noop",
+            "a row more than 2d ahead of processing time is rejected",
+            2 * DAY,
+        ),
+        (COUNTED, "", "noop", None, None),
+        (COUNTED, OFF, "console", "off", None),
+        (f"{COUNTED} WITH ('engine' = 'native')", "", "console", None, None),
+        (f"{COUNTED} ON PROCTIME()", "", "console", None, None),
+        (PASSED, "", "console", None, None),
+        (PASSED, TWO_DAYS, "console", "not used: no watermark is at risk", None),
+    ],
+)
+def test_explain_states_max_ahead_where_run_applies_it(
+    query: str, properties: str, sink: str, shown: str | None, limit: int | None
+) -> None:
+    plan = build_job(READINGS.format(query=query, properties=properties, sink=sink))
+    lines = [line.split("max ahead  ")[1] for line in explain(plan).splitlines() if "max a" in line]
+    assert lines == ([shown] if shown else [])
+    [pipeline] = explain_json(plan)["pipelines"]
+    assert source_in(pipeline["root"])["max_ahead_us"] == limit
+
+
+def test_explain_says_that_rows_without_a_time_pass_a_query_without_state() -> None:
+    texts = {
+        missing: explain(
+            build_job(
+                READINGS.format(
+                    query=PASSED, properties=f", 'event.missing' = '{missing}'", sink="console"
+                )
+            )
+        )
+        for missing in ("error", "skip", "wall_clock")
+    }
+    passes = "no time    rows without an event time pass: the query keeps no state"
+    assert passes in texts["error"]
+    assert passes in texts["skip"]
+    assert (
+        "no time    wall_clock: a row without an event time gets the batch's time"
+        in (texts["wall_clock"])
+    )

@@ -239,8 +239,8 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
         (
             f"{PG}, 'lookup.timeout' = '0s'",
             "'0s'",
-            "MS-PROP-VALUE: 'lookup.timeout' cannot be '0s'. It takes a duration above 0, such as "
-            "500ms, 5s or 24h.",
+            "MS-PROP-VALUE: 'lookup.timeout' cannot be '0s'. It takes a duration above 0 and at "
+            "most 24h, such as 500ms or 5s.",
         ),
         (
             f"{PG}, 'lookup.on_error' = 'skip'",

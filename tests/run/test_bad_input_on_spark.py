@@ -53,7 +53,7 @@ def test_a_hundredth_of_garbage_is_set_aside_line_by_line(spark, tmp_path, form)
     trial.add("shipments", "1.csv", ["id,carrier,at", f"5,UPS,{at(6)}"])
     account = trial.flushed()
     orders = account.inputs[0]
-    assert (orders["in"], orders["malformed"], orders["missing_time"]) == (1000, 10, 1)
+    assert (orders["in"], orders["malformed"], orders["missing_event_time"]) == (1000, 10, 1)
     letters = trial.read("checkpoint/out/dead-letter/orders")
     assert sorted(letter["_raw"] for letter in letters) == sorted(bad)
     told = {(letter["_source"], letter["_reason"]) for letter in letters}
@@ -93,8 +93,10 @@ def test_a_row_without_a_time_stops_the_job_by_default(spark, tmp_path):
 def test_a_bad_record_stops_the_job_if_asked_to(spark, tmp_path):
     error = failing(spark, tmp_path, "'format' = 'csv', 'malformed' = 'fail'", "two,today")
     assert error.code == "MS-RUN-MALFORMED"
-    assert error.cause.endswith("does not fit its schema: 'two,today'.")
-    assert error.fix.startswith("Mend the input, or set 'malformed' = 'dead_letter'")
+    assert error.cause == (
+        f"source orders: {tmp_path}/in/orders/1.csv, line 3: column id: 'two' is not an INT."
+    )
+    assert error.fix.startswith("Correct the input, or set 'malformed' = 'dead_letter'")
 
 
 @pytest.mark.slow

@@ -58,6 +58,21 @@ def test_a_changed_plan_is_refused_with_what_changed(tmp_path):
     )
 
 
+def test_a_checkpoint_of_another_format_is_rejected(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.open(pipeline(), 8)
+    begin(tmp_path)
+    described = tmp_path / "millstream.json"
+    described.write_text(described.read_text().replace('"version": 3', '"version": 2'))
+    with pytest.raises(StateError) as caught:
+        checkpoint.open(pipeline(), 8)
+    assert str(caught.value) == (
+        f"MS-STATE-VERSION: the checkpoint {tmp_path} has format 2; this version of Millstream "
+        "reads format 3. Finish the job with the version that started it, or start again: with "
+        "--fresh, which removes what was written, or with another --checkpoint."
+    )
+
+
 def test_a_plan_may_change_before_its_first_batch(tmp_path):
     Checkpoint(tmp_path).open(pipeline(), 8)
     assert Checkpoint(tmp_path).open(pipeline(JOIN.replace("1 HOUR", "2 HOURS")), 4) == 4
@@ -84,7 +99,19 @@ def test_run_refuses_a_checkpoint_whose_input_has_ended(tmp_path):
     done = command("run", job, "--once", "--flush")
     assert done.exit_code == 1
     assert done.stderr.startswith("MS-STATE-ENDED\n")
-    assert "Add --fresh to start anew" in done.stderr
+    assert "Fix: Add --fresh to start anew" in done.stderr
+
+
+def test_a_run_without_flush_says_how_to_complete_the_queries_that_have_not_ended(tmp_path):
+    job = project(tmp_path, SOURCES + JOIN + JOIN.replace("shipped", "again").replace("out", "b"))
+    folder = tmp_path / ".millstream/job/shipped"
+    Checkpoint(folder).open(pipeline(), 8)
+    begin(folder)
+    Checkpoint(folder).end()
+    done = command("run", job, "--once")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("MS-STATE-ENDED\n")
+    assert "Fix: Add --flush to complete again. Or add --fresh to start anew" in done.stderr
 
 
 def test_run_refuses_to_write_over_another_run_s_files(tmp_path):

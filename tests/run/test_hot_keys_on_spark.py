@@ -38,11 +38,11 @@ def test_the_account_names_a_key_of_most_rows(spark, tmp_path):
         ("visits", "mall"),
     ]
     assert all(1500 < each.rows <= 1600 for each in account.heavy)  # a sketch, never too high
-    assert "heavy key of orders: mall, 80% of its rows" in account_text("out", account)
+    assert "skewed key of orders: mall, 80% of its rows" in account_text("out", account)
 
 
 @pytest.mark.slow
-def test_a_salted_join_gives_the_same_rows_and_an_account_that_adds_up(spark, tmp_path):
+def test_a_salted_join_gives_the_same_rows_and_an_ledger_that_is_balanced(spark, tmp_path):
     plain = made(spark, tmp_path / "plain")
     plain.flushed()
     salted = made(spark, tmp_path / "salted", "\nWITH ('join.salt' = '2')")

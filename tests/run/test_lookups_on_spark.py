@@ -157,10 +157,13 @@ def test_a_database_that_stays_away_is_met_as_the_table_says(shop, postgres, on_
         [letter] = trial.read("checkpoint/out/dead-letter/customers")
         assert letter["_source"] == "customers"
         assert letter["_raw"] == '{"id":100000}'
-        assert "customers" in letter["_reason"]
+        assert letter["_reason"] == "lookup_failed"
+        assert "customers" in letter["_message"]
         account = run.running[0].tally.account
         assert account.errors == []
         assert account.tables["customers"]["failed"] == 1
+        [rows] = account.inputs
+        assert (rows["lookup_failed"], rows["filtered"], rows["processed"]) == (1, 0, 2)
     else:
         assert trial.once().rows_out == 3  # the database is back: the job goes on
         assert trial.rows() == known + Counter([("100000", "")])

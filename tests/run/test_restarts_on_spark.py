@@ -32,7 +32,7 @@ def trial(spark, tmp_path):
 def test_three_runs_give_what_one_would_and_the_account_goes_on(trial):
     first = trial.once()
     assert (first.total_in, first.rows_out) == (4, 1)
-    assert sum(each["held"] for each in first.inputs) == 4
+    assert sum(each["in_state"] for each in first.inputs) == 4
 
     trial.add("shipments", "2.csv", ["id,carrier,at", f"C,DHL,{at(12)}", f"A,UPS,{at(10, 1)}"])
     second = trial.once()
@@ -41,7 +41,7 @@ def test_three_runs_give_what_one_would_and_the_account_goes_on(trial):
     trial.add("orders", "2.csv", ["id,at", f"D,{at(30)}"])
     last = trial.flushed()
     assert (last.total_in, last.matches, last.unmatched, last.rows_out) == (7, 2, 2, 4)
-    assert sum(each["held"] for each in last.inputs) == 0
+    assert sum(each["in_state"] for each in last.inputs) == 0
     assert trial.rows() == Counter([("B", "UPS"), ("C", "DHL"), ("A", ""), ("D", "")])
 
 

@@ -54,7 +54,9 @@ def test_spark_settings_go_to_spark(tmp_path):
 
 def test_a_trigger_that_is_none_is_refused(tmp_path):
     with pytest.raises(PropertyError, match=r"^MS-PROP-TRIGGER: 'now' is not a duration\."):
-        settings_of(job("'trigger' = 'now'"), tmp_path / "job.sql")
+        settings_of(job(), tmp_path / "job.sql", every="now")
+    with pytest.raises(PropertyError, match=r"^MS-PROP-VALUE at .*'trigger' cannot be 'now'\."):
+        job("'trigger' = 'now'")
 
 
 def test_a_setting_without_effect_is_refused(tmp_path):
@@ -72,6 +74,18 @@ def test_two_queries_do_not_share_a_sink_of_late_rows(tmp_path):
     assert caught.value.cause == (
         "late rows of shipped and late rows of again both go to the sink late, and would replace "
         "each other batch by batch."
+    )
+
+
+def test_a_source_of_two_queries_names_no_sink_for_dead_letters(tmp_path):
+    sources = SOURCES.replace("'csv'", "'csv', 'dead_letter.sink' = 'bad'", 1)
+    sink = "CREATE SINK bad WITH ('connector' = 'file', 'path' = 'bad');\n"
+    with pytest.raises(PlanError) as caught:
+        settings_of(build_job(sources + sink + JOIN + SECOND), tmp_path / "job.sql")
+    assert str(caught.value) == (
+        "MS-PLAN-SHARED-SINK: dead letters of shipped and dead letters of again both go to the "
+        "sink bad, and would replace each other batch by batch. Leave 'dead_letter.sink' out "
+        "of orders, which 2 queries read: each then keeps its dead letters in the checkpoint."
     )
 
 

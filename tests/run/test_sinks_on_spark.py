@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from pyspark.errors import AnalysisException
 from tests.run.trial import Trial, at
 
 from millstream.connectors.files import FileSink
@@ -48,6 +49,12 @@ def test_files_can_be_read_while_the_job_runs(spark, tmp_path, form):
     account = run.running[0].tally.account
     assert account.as_data()["inputs"]["numbers"]["filtered"] == 1
     assert account.errors == []
+
+
+def test_rows_that_spark_cannot_write_fail_with_its_reason(spark, tmp_path):
+    sink = FileSink(str(tmp_path / "out"), "parquet")
+    with pytest.raises(AnalysisException, match="UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE"):
+        sink.write(spark.sql("SELECT make_interval(1) AS span"), 0)
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])

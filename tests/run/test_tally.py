@@ -1,4 +1,4 @@
-"""The account goes on over restarts, and a batch that is written again counts once."""
+"""The ledger continues across restarts, and a retried batch counts once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.cli.jobs import JOIN, SOURCES
 
-from millstream.observe.account import SparkAccount
+from millstream.observe.account import Account, SparkAccount
 from millstream.plan.build import build_job
 from millstream.plan.nodes import Pipeline
 from millstream.run.tally import Tally
@@ -28,7 +28,7 @@ def test_a_batch_that_is_written_again_takes_the_place_of_its_first_try(tmp_path
     tally = Tally.open(pipeline(SELECT), file)
     tally.add(0, read(10, malformed=1), 9)
     tally.add(1, read(5), 5)
-    again = Tally.open(pipeline(SELECT), file)
+    again = Tally.open(pipeline(SELECT), file, first_batch=1)
     again.add(1, read(6), 4)
     again.add(2, read(1), 1)
     [orders] = again.account.as_data()["inputs"].values()
@@ -42,13 +42,114 @@ def test_rows_of_the_last_batches_are_remembered(tmp_path):
     for batch in range(10):
         tally.add(batch, read(10 + batch), 9)
     assert [tally.rows_in(batch) for batch in (0, 8, 9, 10)] == [None, 18, 19, None]
-    again = Tally.open(pipeline(SELECT), tmp_path / "account.json")
+    again = Tally.open(pipeline(SELECT), tmp_path / "account.json", first_batch=9)
     again.add(9, read(19), 9)
     again.add(10, read(3), 3)
     assert [again.rows_in(batch) for batch in (9, 10)] == [None, 3]
     native = Tally.open(pipeline(engine="native"), tmp_path / "native.json")
     native.add(0, [], 2)
     assert native.rows_in(0) is None
+
+
+DISTINCT = """
+CREATE STREAM o AS SELECT DISTINCT ON (id) id, at FROM orders WITH ('state.ttl' = '1h');
+CREATE STREAM s AS SELECT DISTINCT ON (id) id, at FROM shipments WITH ('state.ttl' = '1h');
+CREATE SINK out WITH ('connector' = 'console') AS SELECT o.id FROM o JOIN s
+  ON o.id = s.id AND s.at BETWEEN o.at AND o.at + INTERVAL 1 HOUR;
+"""
+JOINED, ORDERS, SHIPMENTS = 0, 1, 2  # operators, from the sink
+
+
+def stats(operator: int, group: int, accepted: int, *names: str) -> dict[str, Any]:
+    """The report of a key group: all counts since its state began."""
+    sides = ("input",) if len(names) == 1 else ("left", "right")
+    fates = ("accepted", "in_state")
+    return {
+        "operator": operator,
+        "group": group,
+        "tally": {name: {"in": accepted} for name in names},
+        "counts": {f"{side}.{fate}": accepted for side in sides for fate in fates},
+    }
+
+
+def rows_in(tally: Tally) -> dict[str, int]:
+    return {name: each["in"] for name, each in tally.account.as_data()["inputs"].items()}
+
+
+def test_an_operator_without_new_rows_keeps_its_counts(tmp_path):
+    file = tmp_path / "account.json"
+    tally = Tally.open(pipeline(DISTINCT), file, first_batch=0)
+    first = [stats(ORDERS, group, 3 + group, "orders") for group in (0, 1)]
+    first += [stats(SHIPMENTS, group, 20, "shipments") for group in (0, 1)]
+    tally.add(0, [*first, *(stats(JOINED, group, 0, "o", "s") for group in (0, 1))], 0)
+    again = Tally.open(pipeline(DISTINCT), file, first_batch=1)
+    again.add(1, [stats(ORDERS, 0, 10, "orders"), stats(ORDERS, 1, 11, "orders")], 0)
+    assert rows_in(again) == {"orders": 21, "shipments": 40, "o": 0, "s": 0}
+    assert again.account.total_in == 61
+    assert (again.account.errors, again.account.balanced) == ([], True)
+
+
+def test_a_retried_batch_replaces_the_reports_of_its_first_try(tmp_path):
+    file = tmp_path / "account.json"
+    tally = Tally.open(pipeline(DISTINCT), file, first_batch=0)
+    tally.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], 1)
+    again = Tally.open(pipeline(DISTINCT), file, first_batch=0)
+    again.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], 1)
+    assert rows_in(again) == {"orders": 5, "shipments": 2, "o": 0, "s": 0}
+    assert again.account.rows_out == 1
+
+
+def test_rows_written_to_side_outputs_are_counted_as_often_as_their_sinks_contain_them(tmp_path):
+    file = tmp_path / "account.json"
+    tally = Tally.open(pipeline(SELECT), file, first_batch=0)
+    tally.add(0, read(10, malformed=1), 9, written={"dead letters of a/b": 1})
+    tally.add(1, read(5, malformed=2), 3, written={"dead letters of a/b": 2})
+    again = Tally.open(pipeline(SELECT), file, first_batch=1)
+    again.add(1, read(5, malformed=2), 3, written={"dead letters of a/b": 2})
+    again.add(2, read(5), 5)
+    assert isinstance(again.account, Account)
+    assert again.account.written == {"dead letters of a/b": 3}
+    assert again.account.tables == {}
+
+
+def test_an_operator_that_never_reported_is_not_called_balanced(tmp_path):
+    tally = Tally.open(pipeline(DISTINCT), tmp_path / "account.json", first_batch=0)
+    assert tally.account.balanced is True  # nothing was read
+    tally.add(0, [stats(ORDERS, 0, 5, "orders")], 0)
+    account = tally.account
+    assert isinstance(account, Account)
+    assert account.balanced is None
+    assert account.unreported == ["deduplication of shipments", "inner join of o and s"]
+
+
+def test_counts_that_a_crash_has_lost_are_said_to_be_lost(tmp_path):
+    file = tmp_path / "account.json"
+    tally = Tally.open(pipeline(SELECT), file, first_batch=0)
+    tally.add(0, read(10), 9)
+    after_crash = Tally.open(pipeline(SELECT), file, first_batch=3)
+    after_crash.add(3, read(5), 5)
+    after_crash.add(5, read(1), 1)
+    assert after_crash.account.errors == [
+        "the counts of batches 1 to 2 were lost in a crash; no row of the sink was",
+        "the counts of batch 4 were lost in a crash; no row of the sink was",
+    ]
+    assert rows_in(after_crash) == {"orders": 16}
+    again = Tally.open(pipeline(SELECT), file, first_batch=6)
+    assert again.account.errors == after_crash.account.errors
+
+
+def test_a_ledger_that_is_missing_is_not_called_balanced(tmp_path):
+    tally = Tally.open(pipeline(SELECT), tmp_path / "account.json", first_batch=2)
+    assert tally.account.balanced is False
+
+
+def test_a_ledger_of_a_removed_checkpoint_is_not_continued(tmp_path):
+    file = tmp_path / "account.json"
+    tally = Tally.open(pipeline(SELECT), file, first_batch=0)
+    for batch in range(3):
+        tally.add(batch, read(10), 9)
+    anew = Tally.open(pipeline(SELECT), file, first_batch=0)
+    assert (rows_in(anew), anew.account.balanced) == ({"orders": 0}, True)
 
 
 def report(batch: int, rows: tuple[int, int], dropped: int = 0) -> dict[str, Any]:
@@ -72,7 +173,7 @@ def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
     tally.add(0, [], 2)
     tally.hear([report(0, (3, 2)), report(1, (0, 0))])
     tally.hear([report(0, (3, 2)), report(1, (0, 0)), report(1, (1, 0), dropped=1)])
-    again = Tally.open(pipeline(engine="native"), file)
+    again = Tally.open(pipeline(engine="native"), file, first_batch=1)
     again.hear([report(1, (1, 0), dropped=1), report(2, (0, 4))])
     account = again.account
     assert isinstance(account, SparkAccount)
@@ -81,7 +182,8 @@ def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
         "late": 1,
         "rows_out": 2,
         "state": {"state_rows": 7, "state_bytes": 100},
-        "adds_up": None,
+        "balanced": None,
+        "errors": [],
     }
 
 
@@ -89,8 +191,8 @@ def test_watermarks_are_greatest_times_less_delays(tmp_path):
     tally = Tally(pipeline(), tmp_path / "account.json")
     assert tally.watermarks == {}
     tops = {"orders": 60_000_000, "shipments": BEGIN_OF_TIME}
-    tally.stats = [{"after": BEGIN_OF_TIME, "tops": tops}]
+    tally.stats = {"0/0": {"after": BEGIN_OF_TIME, "tops": tops}}
     assert tally.watermarks == {"orders": 55_000_000, "shipments": None}
     assert not tally.ended
-    tally.stats[0]["after"] = END_OF_TIME
+    tally.stats["0/0"]["after"] = END_OF_TIME
     assert tally.ended

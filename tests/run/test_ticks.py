@@ -1,10 +1,12 @@
-"""The time is told to those who go by it, and no oftener than they need."""
+"""Processing time is sent to pipelines that need it, no more often than they need it, and never
+goes back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from millstream.plan.nodes import Column, Output, Pipeline, Select, SinkDef, Source
+from millstream.run.processing_clock import ProcessingClock
 from millstream.run.ticks import Ticks
 from millstream.temporal import Watermark
 
@@ -20,9 +22,13 @@ class Running:
 class Run:
     running: list[Running]
     told: list[int] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def tell_time(self, now: int) -> None:
         self.told.append(now)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
 
 
 def run(idle: int | None) -> Run:
@@ -32,9 +38,17 @@ def run(idle: int | None) -> Run:
 
 
 def beats(given: Run, seconds: int) -> list[int]:
-    now = iter(range(0, seconds * SECOND + 1, SECOND))
-    ticks = Ticks(given, clock=lambda: next(now))  # type: ignore[arg-type]
-    for _ in range(seconds):
+    return stepping(given, seconds, {})
+
+
+def stepping(given: Run, seconds: int, steps: dict[int, int], start: int = 0) -> list[int]:
+    """What is sent in so many seconds; `steps` of the system clock, by the second at which."""
+    time = {"wall": 0, "monotonic": 0}
+    clock = ProcessingClock(lambda: time["wall"], lambda: time["monotonic"], start)
+    ticks = Ticks(given, clock)  # type: ignore[arg-type]
+    for second in range(1, seconds + 1):
+        time["monotonic"] += SECOND
+        time["wall"] += SECOND + steps.get(second, 0) * SECOND
         ticks.beat()
     return [at // SECOND for at in given.told]
 
@@ -49,3 +63,25 @@ def test_there_is_a_tick_a_second_at_most():
 
 def test_nobody_who_does_not_ask_is_told_the_time():
     assert beats(run(None), 30) == []
+
+
+def test_ticks_go_on_at_their_pace_when_the_clock_goes_back():
+    given = run(10 * SECOND)
+    assert stepping(given, 21, {7: -3600}) == [5, 10, 15, 20]
+    assert given.warnings == [
+        "the system clock was set back by 1h. Processing time continues without the step."
+    ]
+
+
+def test_ticks_follow_a_clock_that_goes_forward_and_never_go_back():
+    given = run(10 * SECOND)
+    assert stepping(given, 16, {3: 100, 12: -100}) == [105, 110, 115]
+    assert len(given.warnings) == 1
+
+
+def test_ticks_go_on_from_the_last_one_of_an_earlier_run():
+    given = run(10 * SECOND)
+    assert stepping(given, 11, {}, start=7200 * SECOND) == [7205, 7210]
+    assert given.warnings == [
+        "the system clock was set back by 2h. Processing time continues without the step."
+    ]

@@ -38,7 +38,9 @@ class Trial:
         hidden.rename(target / name)
 
     def start(self, *, once: bool = False) -> JobRun:
-        run = JobRun(self.spark, build_job(self.sql), self.folder / "checkpoint", self.folder)
+        job, checkpoint = build_job(self.sql), self.folder / "checkpoint"
+        groups = int(job.setting("key_groups") or 0) or None
+        run = JobRun(self.spark, job, checkpoint, self.folder, groups=groups)
         run.start({"availableNow": True} if once else {"processingTime": "0 seconds"})
         return run
 

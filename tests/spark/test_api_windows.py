@@ -118,3 +118,13 @@ def test_mistakes_are_told_before_anything_runs(spark) -> None:
         stream.deduplicate("nobody", within=None)
     with pytest.raises(PropertyError, match="MS-PROP-DURATION"):
         ms.tumbling("soon")
+
+
+def test_a_dataframe_has_no_output_for_rows_ahead_of_time(spark):
+    stream = ms.stream(MemoryStream(spark, CLICKS).frame(), time="at", max_ahead="1d")
+    with pytest.raises(PlanError) as caught:
+        stream.window(ms.tumbling("10s")).aggregate(by="user", n="count(*)")
+    assert str(caught.value) == (
+        "MS-PLAN-MAX-AHEAD: a DataFrame has no dead-letter queue for rows of stream that are ahead "
+        "of time. Leave max_ahead out and filter such rows, or run the query with `millstream run`."
+    )

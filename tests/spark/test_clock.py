@@ -181,3 +181,28 @@ def test_an_operator_that_speaks_is_waited_for_though_its_watermark_is_not_known
     now.hear(0, None, 10)  # a chunk in which it says nothing
     now.hear(1, 90, 1)
     assert now.advance() == 50
+
+
+def test_processing_time_never_decreases():
+    now = progress(HostInput("a", 0, wall_clock=True))
+    now.tick(3600 * SECOND)
+    now.hear(0, 3600 * SECOND, 1)
+    assert now.advance() == 3600 * SECOND
+    now = again(now)
+    now.tick(5 * SECOND)
+    now.hear(0, 5 * SECOND, 1)
+    assert (now.advance(), now.now) == (3600 * SECOND, 3600 * SECOND)
+
+
+def test_a_processing_time_window_over_results_goes_by_processing_time_until_the_end():
+    now = progress(HostInput("results", 0, derived=True, wall_clock=True))
+    now.tick(100)
+    now.hear(0, 70, 1, idle=True)
+    assert now.advance() == 100
+    now = again(now)
+    now.tick(200)
+    now.hear(0, 80, 1)
+    assert now.advance() == 200
+    now = again(now)
+    now.hear(0, END_OF_TIME, 0)
+    assert now.advance() == END_OF_TIME

@@ -106,6 +106,18 @@ def test_windows(spark, ours: str, theirs: str, keys: str, emit: str) -> None:
             "SELECT avg(n) AS a, count(*) AS c FROM (SELECT k, count(*) AS n FROM s GROUP BY k)",
         ),
         (
+            "SELECT g, y, count(*) AS n FROM s GROUP BY g, y WITH ('state.ttl' = 'forever')",
+            "SELECT g, y, count(*) AS n FROM s GROUP BY g, y",
+        ),
+        (
+            "SELECT sum(1) AS a, sum(2) AS b, avg(1.5D) AS c, avg(2.5D) AS d, "
+            "count(DISTINCT 0.5D) AS e, collect_set(3D) AS f, collect_set(4D) AS h FROM "
+            "(SELECT k, count(*) AS n FROM s GROUP BY k WITH ('state.ttl' = 'forever'))",
+            "SELECT sum(1) AS a, sum(2) AS b, avg(1.5D) AS c, avg(2.5D) AS d, "
+            "count(DISTINCT 0.5D) AS e, collect_set(3D) AS f, collect_set(4D) AS h FROM "
+            "(SELECT k, count(*) AS n FROM s GROUP BY k)",
+        ),
+        (
             "SELECT ws, max(n) AS m FROM (SELECT k, _window_start AS ws, _window_end AS we, "
             "count(*) AS n FROM s WINDOW TUMBLING(INTERVAL '20' SECONDS) GROUP BY k) "
             "GROUP BY ws, we EMIT FINAL",
@@ -125,7 +137,10 @@ def test_windows(spark, ours: str, theirs: str, keys: str, emit: str) -> None:
             "SELECT id, x AS r FROM s WHERE id < 0",
         ),
     ],
-    ids=["by key", "global", "distinct", "over changes", "over windows", "top", "nothing"],
+    ids=[
+        *("by key", "global", "distinct", "over changes", "by two doubles", "literals"),
+        *("over windows", "top", "nothing"),
+    ],
 )
 def test_other_operators(spark, query: str, batch: str) -> None:
     rng = random.Random(query)

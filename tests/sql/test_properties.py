@@ -57,6 +57,18 @@ def test_known_property_with_a_good_value_passes(where: Where, name: str, value:
         (Where.SOURCE, "header", "yes", "It takes one of true, false."),
         (Where.SOURCE, "max.rows.per.batch", "0", "It takes a whole number above 0."),
         (Where.TABLE, "lookup.retries", "-1", "It takes a whole number, 0 or more."),
+        (
+            Where.SOURCE,
+            "max.files.per.batch",
+            "2147483648",
+            "It takes a whole number above 0, at most 2147483647.",
+        ),
+        (
+            Where.QUERY,
+            "state.max_rows",
+            "99999999999999999999",
+            "It takes a whole number above 0, at most 9223372036854775807.",
+        ),
         (Where.TABLE, "table.mode", "cached", "It takes one of lookup, broadcast."),
         (
             Where.TABLE,
@@ -68,8 +80,6 @@ def test_known_property_with_a_good_value_passes(where: Where, name: str, value:
         (Where.QUERY, "join.retention", "-1h", "It takes a duration such as 500ms, 5s or 24h."),
         (Where.JOB, "engine", "fast", "It takes one of auto, columnar, native."),
         (Where.JOB, "checkpoint", "", "It takes a text."),
-        (Where.SOURCE, "reader", "polars", "It takes one of auto, spark, arrow."),
-        (Where.TABLE, "reader", "arrow", "It takes one of auto, spark."),
     ],
 )
 def test_bad_value_is_refused_at_the_value(where: Where, name: str, value: str, fix: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -17,6 +18,7 @@ from millstream.testing.runner import Report, Result
 CASE = Case("orders [x] joined", "SELECT 1", Path("t/a.test.yaml"))
 DIFF = "out: 1 missing (-), 1 unexpected (+), 0 as expected\n    id\n  - 1\n  + 2"
 PASSED = Result(CASE, "columnar", "passed", 1.26)
+OTHER = Result(Case("other", "SELECT 1", Path("t/a.test.yaml")), "columnar", "passed", 1.0)
 FAILED = Result(CASE, "native", "failed", 0.5, DIFF)
 SKIPPED = Result(CASE, "native", "skipped", 0.0, "native has no anti join")
 
@@ -41,7 +43,7 @@ def test_plain_lines_where_there_is_no_terminal():
         "        + 2",
         "SKIP  orders [x] joined [native] 0.0s",
         "      native has no anti join",
-        "1 passed, 1 failed, 1 skipped",
+        "1 case, 3 results on 2 engines: 1 passed, 1 failed, 1 skipped",
     ]
 
 
@@ -54,15 +56,18 @@ def test_colours_on_a_terminal():
     assert "\x1b[31mFAIL\x1b[0m" in text
     assert "\x1b[31m        - 1\x1b[0m" in text
     assert "\x1b[32m        + 2\x1b[0m" in text
-    assert "\x1b[1;31m1 passed, 1 failed\x1b[0m" in text
+    assert "\x1b[1;31m1 case, 2 results on 2 engines: 1 passed, 1 failed\x1b[0m" in text
 
 
 @pytest.mark.parametrize(
     ("results", "line"),
     [
-        ([PASSED, PASSED], "2 passed, 0 failed"),
-        ([FAILED], "0 passed, 1 failed"),
-        ([PASSED, SKIPPED], "1 passed, 0 failed, 1 skipped"),
+        ([PASSED, OTHER], "2 cases on the columnar engine: 2 passed, 0 failed"),
+        ([FAILED], "1 case on the native engine: 0 passed, 1 failed"),
+        (
+            [PASSED, SKIPPED, OTHER],
+            "2 cases, 3 results on 2 engines: 2 passed, 0 failed, 1 skipped",
+        ),
         ([], "no case ran: none asks for this engine"),
     ],
 )
@@ -93,6 +98,10 @@ def test_junit_with_characters_that_xml_forbids(tmp_path):
     path = tmp_path / "junit.xml"
     tell(JUnitReport(path), [Result(CASE, "native", "failed", 0, "a\x00b <&> \ud800")])
     assert ET.parse(path).getroot()[0][0][0].text == "a?b <&> ?"
+    named = replace(CASE, name="a\x1b[1m", path=Path("t\udcff.yaml"))
+    tell(JUnitReport(path), [Result(named, "native", "passed", 0)])
+    case = ET.parse(path).getroot()[0][0]
+    assert (case.get("name"), case.get("classname")) == ("a?[1m [native]", "t?.yaml")
 
 
 def test_json():
@@ -100,6 +109,7 @@ def test_json():
     tell(JsonReport(out), [PASSED, FAILED])
     data = json.loads(out.getvalue())
     assert (data["passed"], data["failed"], data["skipped"]) == (1, 1, 0)
+    assert data["cases_run"] == 1
     assert data["cases"][1] == {
         "name": "orders [x] joined",
         "file": "t/a.test.yaml",

@@ -99,7 +99,7 @@ def test_a_key_given_twice_is_an_error():
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("2026-02-30", "2026-02-30 is no time: day is out of range for month."),
+        ("2026-02-30", "2026-02-30 is not a valid time: day is out of range for month."),
         ("[{{id}: A}]", "a key is a word, and here stands more."),
     ],
 )

@@ -6,7 +6,7 @@ CREATE SOURCE person (
   WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '${delay}' MICROSECONDS
 ) WITH (
   'connector' = 'file', 'path' = '${data}/person', 'format' = '${format}', 'header' = 'false',
-  'reader' = '${reader}', 'malformed' = 'fail', 'max.files.per.batch' = '${files}'
+  'malformed' = 'fail', 'max.files.per.batch' = '${files}'
 );
 
 CREATE SOURCE auction (
@@ -15,7 +15,7 @@ CREATE SOURCE auction (
   WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '${delay}' MICROSECONDS
 ) WITH (
   'connector' = 'file', 'path' = '${data}/auction', 'format' = '${format}', 'header' = 'false',
-  'reader' = '${reader}', 'malformed' = 'fail', 'max.files.per.batch' = '${files}'
+  'malformed' = 'fail', 'max.files.per.batch' = '${files}'
 );
 
 CREATE SOURCE bid (
@@ -24,5 +24,5 @@ CREATE SOURCE bid (
   WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '${delay}' MICROSECONDS
 ) WITH (
   'connector' = 'file', 'path' = '${data}/bid', 'format' = '${format}', 'header' = 'false',
-  'reader' = '${reader}', 'malformed' = 'fail', 'max.files.per.batch' = '${files}'
+  'malformed' = 'fail', 'max.files.per.batch' = '${files}'
 );

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -13,9 +14,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from millstream.api.tables import GivenTables, Table
 from millstream.errors import PlanError
 from millstream.observe.account import Account, of_operators
+from millstream.observe.operator_names import OperatorNames
 from millstream.plan.facts.check import check_pipeline, choose_engine
+from millstream.plan.names.reserved_names import reject_reserved_names
 from millstream.plan.nodes import Engine, Pipeline
-from millstream.plan.walk import operators_of
+from millstream.plan.walk import operators_of, sources_of
 from millstream.spark.compile import Query, compile_pipeline
 from millstream.spark.control import end_of_input as _say_end
 from millstream.spark.ports import OBSERVED, observed_stats
@@ -93,18 +96,31 @@ def account(query: StreamingQuery) -> Account | None:
 
     Of a query that a DataFrame of this API is written by, with columnar operators.
     """
-    for progress in reversed(query.recentProgress):
-        for name, found in progress.observedMetrics.items():
-            if name.startswith(OBSERVED) and found["stats"]:
-                stats = observed_stats(found["stats"])
-                names = {each["operator"]: tuple(each["tops"]) for each in stats}
-                derived = {name for each in stats for name in each["derived"]}
-                top = [each["counts"] for each in stats if each["operator"] == 0]
-                out = ("rows_out",) if "rows_out" in top[0] else ("matches", "unmatched")
-                rows_out = sum(counts[what] for counts in top for what in out)
-                by_number = tuple(names[each] for each in sorted(names))
-                return of_operators(by_number, derived, stats, rows_out)
-    return None
+    observed = [
+        (name, observed_stats(found["stats"]))
+        for progress in query.recentProgress
+        for name, found in progress.observedMetrics.items()
+        if name.startswith(OBSERVED) and found["stats"]
+    ]
+    if not observed:
+        return None
+    # A batch brings reports only of the operators that it has rows for.
+    last: dict[tuple[int, int], dict[str, Any]] = {}
+    for name, stats in observed:
+        if name == observed[-1][0]:
+            last |= {(each["operator"], each["group"]): each for each in stats}
+    numbers = range(max(operator for operator, _ in last) + 1)
+    names = [OperatorNames(f"operator {number}", (), ()) for number in numbers]
+    for (operator, _), each in last.items():
+        derived = tuple(name in each["derived"] for name in each["tops"])
+        names[operator] = OperatorNames(f"operator {operator}", tuple(each["tops"]), derived)
+    top = [each["counts"] for (operator, _), each in last.items() if operator == 0]
+    rows_out = sum(
+        counts[what]
+        for counts in top
+        for what in (("rows_out",) if "rows_out" in counts else ("matches", "unmatched"))
+    )
+    return of_operators(tuple(names), last.values(), rows_out)
 
 
 def rows_of(
@@ -114,6 +130,7 @@ def rows_of(
     groups: int,
     tables: Mapping[str, Table] | None = None,
 ) -> DataFrame:
+    _refuse_max_ahead(pipeline)
     for operator in operators_of(pipeline.root):
         if operator.late.action is LateAction.SIDE_OUTPUT:
             raise PlanError(
@@ -126,6 +143,18 @@ def rows_of(
     return _compiled(pipeline, frames, control, groups, tables or {}).rows
 
 
+def _refuse_max_ahead(pipeline: Pipeline) -> None:
+    for source in sources_of(pipeline.root):
+        if source.max_ahead:
+            raise PlanError(
+                "MS-PLAN-MAX-AHEAD",
+                f"a DataFrame has no dead-letter queue for rows of {source.name} that are ahead "
+                "of time.",
+                fix="Leave max_ahead out and filter such rows, or run the query with `millstream "
+                "run`.",
+            )
+
+
 def outputs_of(
     pipeline: Pipeline,
     frames: Mapping[str, DataFrame],
@@ -133,6 +162,7 @@ def outputs_of(
     groups: int,
     tables: Mapping[str, Table] | None = None,
 ) -> Outputs:
+    _refuse_max_ahead(pipeline)
     return Outputs(_compiled(pipeline, frames, control, groups, tables or {}), pipeline)
 
 
@@ -143,6 +173,7 @@ def _compiled(
     groups: int,
     tables: Mapping[str, Table],
 ) -> Query:
+    reject_reserved_names(pipeline)
     check_pipeline(pipeline)
     if control is not None:
         Path(control).mkdir(parents=True, exist_ok=True)

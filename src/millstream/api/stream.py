@@ -65,6 +65,7 @@ class Stream:
     missing: MissingTime = MissingTime.ERROR
     every: int = 1
     idle: int | None = None
+    max_ahead: int | None = None
     distinct: tuple[tuple[str, ...], str] | None = None  # columns, and for how long
 
     def interval_join(
@@ -310,7 +311,14 @@ class Stream:
             Column(field.name, field.dataType.simpleString()) for field in self.frame.schema
         )
         watermark = Watermark(self.time, self.delay, self.every)
-        return Source(name, columns, watermark, missing_time=self.missing, idle=self.idle)
+        return Source(
+            name,
+            columns,
+            watermark,
+            missing_time=self.missing,
+            idle=self.idle,
+            max_ahead=self.max_ahead,
+        )
 
     def _sources(self) -> dict[str, Source]:
         return {"stream": self.source("stream")}
@@ -332,12 +340,15 @@ def stream(
     missing: str = "error",
     every: int = 1,
     idle: str | None = None,
+    max_ahead: str | None = None,
 ) -> Stream:
     """A streaming DataFrame with its event time: a row may come `delay` after a later one.
 
     `missing` says what becomes of a row without a time: "error", "skip" or "wall_clock". The
     watermark advances at every `every`-th row. A stream that was silent for `idle` no longer holds
-    others back.
+    others back. `max_ahead` is 'watermark.max_ahead' of a source: how far a row's time may be ahead
+    of processing time. Only `millstream run` has an output for rows that are further ahead, so a
+    DataFrame of this API rejects it.
     """
     _must_have(frame, time)
     _must_be_time(frame, time)
@@ -354,7 +365,8 @@ def stream(
             fix="Give a whole number, 1 or more.",
         )
     waits = None if idle is None else span_of(idle)
-    return Stream(frame, time, span_of(delay), MissingTime(missing), every, waits)
+    ahead = None if max_ahead is None else span_of(max_ahead)
+    return Stream(frame, time, span_of(delay), MissingTime(missing), every, waits, ahead)
 
 
 def _must_have(frame: DataFrame, column: str) -> None:

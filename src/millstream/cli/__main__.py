@@ -1,6 +1,19 @@
-"""`python -m millstream.cli` is `millstream`."""
+"""The entry point of `millstream` and of `python -m millstream.cli`."""
 
-from millstream.cli.main import app
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while its modules are imported ends it without a stack trace."""
+    try:
+        from millstream.cli.main import app
+
+        app(prog_name="millstream")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
 
 if __name__ == "__main__":
-    app(prog_name="millstream")
+    main()

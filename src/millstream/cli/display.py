@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol, TextIO
@@ -14,41 +14,80 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.table import Table
 
-from millstream.cli.words import behind, moment, size
+from millstream.cli.words import LAST_MOMENT, behind, moment, size, span
 from millstream.run.progress import Progress
 
 EVERY = 5.0  # seconds between plain lines of a pipeline
+HEARTBEAT = 60.0  # seconds without a batch after which a line is printed
 
 
 class Display(Protocol):
     def update(self, phase: str, pipelines: Sequence[Progress]) -> None: ...
+    def warn(self, text: str) -> None: ...
     def close(self) -> None: ...
 
 
 class Silent:
     def update(self, phase: str, pipelines: Sequence[Progress]) -> None: ...
+    def warn(self, text: str) -> None: ...
     def close(self) -> None: ...
 
 
 @dataclass(slots=True)
+class BatchAges:
+    """Measures how long ago this process saw each pipeline complete a batch."""
+
+    clock: Callable[[], float] = time.monotonic
+    _seen: dict[str, tuple[int | None, float]] = field(default_factory=dict)
+
+    def seconds(self, each: Progress) -> float:
+        batch, since = self._seen.get(each.name, (None, -1.0))
+        if since < 0 or batch != each.batch:
+            since = self.clock()
+            self._seen[each.name] = (each.batch, since)
+        return self.clock() - since
+
+
+@dataclass(slots=True)
 class Lines:
-    """A line when something new begins, and one a batch, at most every few seconds."""
+    """Prints a line for each phase and batch, at most every few seconds, and a heartbeat if no
+    batch completes."""
 
     out: TextIO
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _phase: str = ""
+    _phase_at: float = 0.0
+    _printed: float = 0.0  # when a line of the phase was last printed
     _said: dict[str, tuple[float, int]] = field(default_factory=dict)
+    _ages: BatchAges = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ages = BatchAges(self.clock)
 
     def update(self, phase: str, pipelines: Sequence[Progress]) -> None:
+        now = self.clock()
         if phase != self._phase:
-            self._phase = phase
+            self._phase, self._phase_at, self._printed = phase, now, now
             self._line(phase)
+        elif not pipelines and now - self._printed >= HEARTBEAT:
+            self._printed = now
+            self._line(f"{phase}, for {_seconds(now - self._phase_at)}")
         for each in pipelines:
-            said, batch = self._said.get(each.name, (-EVERY, -1))
-            if each.batch is not None and each.batch > batch and self.clock() - said >= EVERY:
-                self._said[each.name] = (self.clock(), each.batch)
-                self._line(line(each, self.now()))
+            self._pipeline(each, now)
+
+    def _pipeline(self, each: Progress, now: float) -> None:
+        age = self._ages.seconds(each)
+        said, batch = self._said.setdefault(each.name, (now - EVERY, -1))
+        if each.batch is not None and each.batch > batch and now - said >= EVERY:
+            self._said[each.name] = (now, each.batch)
+            self._line(line(each, self.now()))
+        elif min(age, now - said) >= HEARTBEAT:
+            self._said[each.name] = (now, batch)
+            self._line(heartbeat(each, age, self.now()))
+
+    def warn(self, text: str) -> None:
+        self._line(f"Warning: {text}")
 
     def close(self) -> None: ...
 
@@ -57,27 +96,49 @@ class Lines:
         self.out.flush()
 
 
+def heartbeat(each: Progress, age: float, now: datetime) -> str:
+    """Describes what a pipeline is doing if it has not completed a batch for a while."""
+    return "; ".join([f"{each.name} {activity(each, age)}", *_figures(each, now)])
+
+
+def activity(each: Progress, age: float) -> str:
+    if each.busy:
+        number = 0 if each.batch is None else each.batch + 1
+        return f"batch {number} running for {_seconds(age)}"
+    return f"waiting for input for {_seconds(age)}"
+
+
+def _seconds(seconds: float) -> str:
+    return span(int(seconds * 1_000_000))
+
+
 def line(each: Progress, now: datetime) -> str:
     parts = [
         f"{each.name} batch {each.batch}",
         f"{each.rows_in:,} rows in, {each.rows_out:,} out",
         f"{each.rate:,.0f} rows/s, batch {each.seconds:.1f} s",
-        *_watermarks(each, now),
+        *_figures(each, now),
     ]
-    if state := _state(each):
-        parts.append(f"state {state}")
     return "; ".join(parts)
+
+
+def _figures(each: Progress, now: datetime) -> list[str]:
+    state = _state(each)
+    return [*_watermarks(each, now), *([f"state {state}"] if state else [])]
 
 
 def _watermarks(each: Progress, now: datetime) -> list[str]:
     if each.ended:
         return ["end of input"]
-    return [
-        f"{name} at {moment(micros)}, {behind(micros, now)} behind"
-        if micros is not None
-        else f"{name}: no row yet"
-        for name, micros in each.watermarks.items()
-    ]
+    return [_watermark(name, micros, now) for name, micros in each.watermarks.items()]
+
+
+def _watermark(name: str, micros: int | None, now: datetime) -> str:
+    if micros is None:
+        return f"{name}: no row yet"
+    if micros > LAST_MOMENT:  # an input of a chain may end before others do
+        return f"{name}: end of input"
+    return f"{name} at {moment(micros)}, {behind(micros, now)} behind"
 
 
 def _state(each: Progress) -> str:
@@ -100,25 +161,32 @@ class LiveTable:
             redirect_stderr=False,
         )
         self._spinner = Spinner("dots")
+        self._ages = BatchAges()
         self._live.start()
 
     def update(self, phase: str, pipelines: Sequence[Progress]) -> None:
         self._spinner.update(text=phase)
         parts: list[RenderableType] = [self._spinner]
         if pipelines:
-            parts.insert(0, table(pipelines, datetime.now(UTC)))
+            ages = {each.name: self._ages.seconds(each) for each in pipelines}
+            parts.insert(0, table(pipelines, datetime.now(UTC), ages))
         self._live.update(Group(*parts))
+
+    def warn(self, text: str) -> None:
+        """Prints a warning above the table."""
+        self._live.console.print(f"Warning: {text}", markup=False, highlight=False)
 
     def close(self) -> None:
         self._live.stop()
 
 
-def table(pipelines: Sequence[Progress], now: datetime) -> Table:
+def table(pipelines: Sequence[Progress], now: datetime, ages: Mapping[str, float]) -> Table:
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("pipeline", "batch", "rows in", "rows out", "rows/s", "batch time"):
         drawn.add_column(name, justify="left" if name == "pipeline" else "right", no_wrap=True)
     drawn.add_column("watermark")
     drawn.add_column("state")
+    drawn.add_column("activity", no_wrap=True)
     for each in pipelines:
         drawn.add_row(
             each.name,
@@ -129,5 +197,6 @@ def table(pipelines: Sequence[Progress], now: datetime) -> Table:
             f"{each.seconds:.1f} s",
             "\n".join(_watermarks(each, now)),
             _state(each),
+            activity(each, ages[each.name]),
         )
     return drawn

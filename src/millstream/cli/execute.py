@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, redirect_stdout
-from dataclasses import dataclass
+from contextlib import ExitStack, redirect_stdout, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import SIGINT
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
 
@@ -16,16 +18,17 @@ from millstream.cli.brief import brief
 from millstream.cli.display import Display, Lines, LiveTable, Silent
 from millstream.cli.interrupt import Signals
 from millstream.cli.load import placed_in
-from millstream.cli.result import as_data, show
+from millstream.cli.result import after_failure, as_data, show
 from millstream.cli.words import shown
 from millstream.errors import MillstreamError, StateError
 from millstream.plan.facts.check import choose_engine
-from millstream.plan.nodes import Engine, Job
+from millstream.plan.nodes import Engine, Job, Pipeline
 from millstream.plan.walk import operators_of
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.destinations import forget, refuse_foreign_files
 from millstream.run.drive import Drive
-from millstream.run.progress import progress_of
+from millstream.run.failures import not_writable
+from millstream.run.progress import Progress, progress_of
 from millstream.run.settings import FOLDER, RunSettings
 from millstream.spark.control import has_ended
 from millstream.spark.session import active_session, session, warm
@@ -57,11 +60,18 @@ def execute(request: Request) -> int:
     """Run, and print what came of it; the exit code."""
     settings = request.settings
     with ExitStack() as held, placed_in(request.file):
-        _make(settings.checkpoint)
-        held.enter_context(locked(settings.checkpoint))
+        try:
+            _make(settings.checkpoint)
+            held.enter_context(locked(settings.checkpoint))
+        except OSError as error:
+            raise not_writable(error.strerror or str(error), settings.checkpoint) from None
         if request.fresh:
             forget(request.job, settings)
-        _check(request.job, settings)
+        job = _check(request.job, settings)
+        if job.pipelines != request.job.pipelines:
+            names = [each.name for each in request.job.pipelines if each not in job.pipelines]
+            request.say(f"Not run, since an earlier run ended their input: {', '.join(names)}.")
+            request = replace(request, job=job)
         for line in brief(request.job, settings):
             request.say(line)
         if request.as_json:
@@ -85,42 +95,68 @@ def _run(request: Request, held: ExitStack) -> int:
     drive = Drive(request.job, request.settings, start, log)
     with Signals() as signals:
         _wait(request, drive, signals)
-        error = drive.error
         held.close()
-        failed = None
-        if error is not None:
-            failed = error if isinstance(error, MillstreamError) else fail.bug(error)
-            failed = failed.in_file(str(request.file))
+        errors = [each.in_file(str(request.file)) for each in _errors(drive, signals)]
         running = drive.run.running if drive.run else []
         if request.as_json:
-            fail.print_json(as_data(request, running, failed))
+            fail.print_json(as_data(request, drive.run, errors))
         elif not request.quiet:
             show(request, running)
-        if failed is not None:
-            fail.show(failed)
+        for error in errors:
+            fail.show(error)
+        if drive.run is not None and errors:
+            for line in after_failure(drive.run):
+                request.say(line)
         if before is None and drive.run is not None:
-            drive.run.spark.stop()
-    if failed is not None:
-        return fail.exit_code(failed)
+            with suppress(Exception):  # its JVM may have ended, which is reported by then
+                drive.run.spark.stop()
+    if errors:
+        return fail.exit_code(errors[0])
     if any(each.tally.account.errors for each in running):
         return 1
     return fail.INTERRUPTED if signals.heard is SIGINT else 0
 
 
+def _errors(drive: Drive, signals: Signals) -> list[MillstreamError]:
+    """Returns the errors of failed queries, or the error of the run as a whole."""
+    failures = list(drive.run.failures.values()) if drive.run else []
+    error = drive.error
+    if error is None or error in failures or signals.heard is not None:
+        return failures
+    return [error if isinstance(error, MillstreamError) else fail.bug(error)]
+
+
 def _wait(request: Request, drive: Drive, signals: Signals) -> None:
     """Show progress until the run has ended by itself or a signal has ended it."""
     display = _display(request)
+    warned = 0
     drive.start()
     try:
         while not drive.done(_POLL) and signals.heard is None:
-            running = list(drive.run.running) if drive.run else []
-            display.update(drive.phase, [progress_of(each) for each in running])
+            display.update(drive.phase, _progress(drive))
+            warned = _warn(drive, display, warned)
     finally:
+        _warn(drive, display, warned)
         display.close()
     if signals.heard is not None:
         request.say("Stopping. A batch under way is given up and done again by the next run.")
         drive.stop()
         request.say(f"Stopped. To go on, run it again with {shown(request.settings.checkpoint)}.")
+
+
+def _warn(drive: Drive, display: Display, shown: int) -> int:
+    """Shows the warnings after the first `shown`; returns the number of all."""
+    warnings = drive.run.warnings if drive.run else []
+    for text in warnings[shown:]:
+        display.warn(text)
+    return len(warnings)
+
+
+def _progress(drive: Drive) -> list[Progress]:
+    running = drive.run.healthy() if drive.run else []
+    with suppress(Py4JError, PySparkException, OSError):
+        return [progress_of(each) for each in running]
+    return []  # the JVM does not answer: the run's own thread finds out why
 
 
 def _display(request: Request) -> Display:
@@ -138,18 +174,27 @@ def _make(checkpoint: Path) -> None:
         ignore.write_text("*\n", encoding="utf-8")
 
 
-def _check(job: Job, settings: RunSettings) -> None:
-    """What can be refused before Spark is started."""
+def _check(job: Job, settings: RunSettings) -> Job:
+    """Reject what can be rejected before Spark is started. Returns the job without queries whose
+    input an earlier run ended, if this run can complete others."""
+    ended: list[Pipeline] = []
+    pending: list[Pipeline] = []
     for pipeline in job.pipelines:
         folder = Checkpoint(settings.checkpoint / pipeline.name)
         folder.check(pipeline)
-        said = has_ended(folder.control) and bool(operators_of(pipeline.root))
-        if folder.ended or (said and not settings.flush):
-            raise StateError(
-                "MS-STATE-ENDED",
-                f"an earlier run with --flush ended the input of {shown(folder.folder)}: every row "
-                "that came now would be late.",
-                fix="Add --fresh to start anew, or name another --checkpoint. Leave --flush out "
-                "of runs that shall go on later.",
-            )
+        if not operators_of(pipeline.root):
+            continue
+        said = has_ended(folder.control) and not settings.flush
+        (ended if folder.ended or said else pending).append(pipeline)
+    if ended and not (pending and settings.flush):
+        names = ", ".join(each.name for each in pending)
+        raise StateError(
+            "MS-STATE-ENDED",
+            "an earlier run with --flush ended the input of "
+            f"{shown(settings.checkpoint / ended[0].name)}: every row that came now would be late.",
+            fix=(f"Add --flush to complete {names}. Or add" if names else "Add")
+            + " --fresh to start anew, or name another --checkpoint. Leave --flush out of runs "
+            "that shall go on later.",
+        )
     refuse_foreign_files(job, settings)
+    return replace(job, pipelines=tuple(each for each in job.pipelines if each not in ended))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Thread, current_thread, main_thread
 from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
 
 _POLL = 0.1
+_SAME = 0.3  # seconds in which a signal arrives twice: `timeout` sends it to process and group
 T = TypeVar("T")
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """Do the work in a thread; Ctrl-C ends the wait for it, whatever it is at."""
+    """Runs `work` in a thread. Ctrl-C, SIGTERM and SIGHUP end the wait for it, and the process
+    exits normally, with its exit handlers."""
     result: list[T] = []
     failed: list[BaseException] = []
 
@@ -28,23 +31,41 @@ def interruptible(work: Callable[[], T]) -> T:
 
     thread = Thread(target=done, name="millstream-work", daemon=True)
     thread.start()
-    while thread.is_alive():
-        thread.join(_POLL)
+    before = {}
+    if current_thread() is main_thread():
+        before = {each: signal.signal(each, _exit) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        while thread.is_alive():
+            thread.join(_POLL)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
     if failed:
         raise failed[0]
     return result[0]
 
 
+def _exit(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
 @dataclass(slots=True)
 class Signals:
-    """Hears SIGINT and SIGTERM: the first asks to stop, the second ends the process at once."""
+    """Handles SIGINT, SIGTERM and SIGHUP: the first one requests a stop, a second one ends the
+    process at once. The same signal within `_SAME` seconds is not a second one."""
 
     heard: signal.Signals | None = None
+    _heard_at: float = 0.0
     _before: dict[signal.Signals, Any] = field(default_factory=dict)
+    _terminals: list[int] = field(default_factory=list)  # outputs that a hangup closes
 
     def __enter__(self) -> Self:
         if current_thread() is main_thread():
-            for each in (signal.SIGINT, signal.SIGTERM):
+            self._terminals = [number for number in (1, 2) if os.isatty(number)]
+            for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                # `nohup` starts a command with SIGHUP ignored, and it stays so.
+                if each is signal.SIGHUP and signal.getsignal(each) is signal.SIG_IGN:
+                    continue
                 self._before[each] = signal.signal(each, self._hear)
         return self
 
@@ -58,8 +79,20 @@ class Signals:
             signal.signal(each, handler)
 
     def _hear(self, number: int, _: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            self._leave_terminal()
+        if self.heard == number and time.monotonic() - self._heard_at < _SAME:
+            return
         if self.heard is not None:
-            sys.stderr.write("\nKilled. The next run goes on from the last batch that was done.\n")
-            sys.stderr.flush()
+            with suppress(OSError):
+                os.write(2, b"\nKilled. The next run continues after the last completed batch.\n")
             os._exit(128 + number)
+        self._heard_at = time.monotonic()
         self.heard = signal.Signals(number)
+
+    def _leave_terminal(self) -> None:
+        """Redirects output to /dev/null: writing to a closed terminal would fail."""
+        if self._terminals:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for each in self._terminals:
+                os.dup2(nowhere, each)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,23 +20,33 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class LazyRunner:
-    """Cases whose plan is refused are judged without Spark."""
+    """Cases whose plan is rejected are judged without Spark. All files are below `folder`."""
 
     cores: int
-    log: Path
+    folder: Path
     _spark: SparkSession | None = None
     _own: bool = False
 
     @classmethod
     @contextmanager
     def started(cls, cores: int) -> Iterator[LazyRunner]:
-        with tempfile.TemporaryDirectory(prefix="millstream-test-") as folder:
-            runner = cls(cores, Path(folder) / "spark.log")
-            try:
-                yield runner
-            finally:
-                if runner._spark is not None and runner._own:
-                    runner._spark.stop()
+        runner = cls(cores, Path(tempfile.mkdtemp(prefix="millstream-test-")))
+        # An interrupt ends the process while the thread that runs the cases is still at work.
+        atexit.register(runner.close)
+        try:
+            yield runner
+        finally:
+            runner.close()
+            atexit.unregister(runner.close)
+
+    def close(self) -> None:
+        """End Spark first: it writes to the folder until then, and has temporary files itself."""
+        if self._spark is not None and self._own:
+            from millstream.spark.session import end_jvm
+
+            end_jvm()
+            self._spark = None
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self, case: Case, engine: Engine) -> Outcome:
         from millstream.errors import MillstreamError
@@ -47,7 +59,7 @@ class LazyRunner:
             return Outcome(error=error)
         from millstream.testing.spark_runner import SparkRunner
 
-        return SparkRunner(self._session()).run(case, engine)
+        return SparkRunner(self._session(), self.folder).run(case, engine)
 
     def _session(self) -> SparkSession:
         from millstream.spark.session import active_session, local_session
@@ -56,5 +68,5 @@ class LazyRunner:
             self._spark = active_session()
             self._own = self._spark is None
             if self._spark is None:
-                self._spark = local_session(self.cores, log=self.log)
+                self._spark = local_session(self.cores, log=self.folder / "spark.log")
         return self._spark

@@ -40,11 +40,14 @@ def placed_in(file: Path) -> Iterator[None]:
 
 
 def _text(file: Path) -> str:
+    from millstream.sql.limits import MAX_TEXT, read_text
+
     try:
-        return file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        near = sorted(path.name for path in file.parent.glob("*.sql"))[:5]
+        return read_text(file, 4 * MAX_TEXT)  # a character has up to four bytes
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        missing = isinstance(error, FileNotFoundError)
+        near = sorted(path.name for path in file.parent.glob("*.sql"))[:5] if missing else []
         raise CommandError(
             "MS-CLI-FILE",
             f"cannot read {file}: {reason}.",

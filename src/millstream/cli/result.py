@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from millstream.errors import MillstreamError
 from millstream.observe.account_text import account_text
 from millstream.plan.explain.secrets import masked
 from millstream.run.destinations import Destination, destinations
+from millstream.run.job import JobRun, Status
 from millstream.run.running import Running
 from millstream.temporal import OutputMode
 
@@ -50,17 +51,39 @@ def _preview(console: Console, each: Running, sink: Destination) -> None:
         print(f"{each.pipeline.name}: this run wrote no rows")
 
 
+def after_failure(run: JobRun) -> Iterator[str]:
+    """Describes the outcome of each query of a failed job with several queries."""
+    pipelines = run.job.pipelines
+    if len(pipelines) == 1:
+        return
+    written = {each.pipeline.name: each.tally.account.rows_out for each in run.running}
+    failed = ", ".join(run.failures) or "the job"
+    for pipeline in pipelines:
+        rows = f"{written.get(pipeline.name, 0):,} rows written so far"
+        match run.status(pipeline):
+            case Status.FAILED:
+                yield f"{pipeline.name}: failed; {rows}. The next run continues it."
+            case Status.STOPPED:
+                why = f"stopped because {failed} failed"
+                yield f"{pipeline.name}: {why}; {rows}. The next run continues it."
+            case Status.COMPLETED:
+                yield f"{pipeline.name}: completed; {rows}."
+
+
 def as_data(
-    request: Request, running: Sequence[Running], failed: MillstreamError | None
+    request: Request, run: JobRun | None, errors: Sequence[MillstreamError]
 ) -> dict[str, Any]:
     """The run as one JSON object."""
     pipelines = []
-    for each in running:
+    for each in run.running if run else ():
+        assert run is not None
         account = each.tally.account
         sink, *others = destinations(request.job, each.pipeline, request.settings, account)
         pipelines.append(
             {
                 "name": each.pipeline.name,
+                "status": str(run.status(each.pipeline)),
+                "error": _error(run.failures.get(each.pipeline.name), request),
                 "engine": str(each.engine),
                 "first_batch": each.first_batch,
                 "last_batch": each.tally.batch if each.tally.batch >= 0 else None,
@@ -73,8 +96,12 @@ def as_data(
         "job": str(request.file),
         "checkpoint": str(request.settings.checkpoint),
         "pipelines": pipelines,
-        "error": fail.as_data(failed) if failed else None,
+        "error": fail.as_data(errors[0]) if errors else None,
     }
+
+
+def _error(error: MillstreamError | None, request: Request) -> dict[str, Any] | None:
+    return None if error is None else fail.as_data(error.in_file(str(request.file)))
 
 
 def _as_data(to: Destination) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from millstream.plan.explain.secrets import masked
 from millstream.temporal import MICROS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The last time that has a date, in microseconds: an ended input's watermark is beyond it.
+LAST_MOMENT = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
 def moment(micros: int) -> str:
@@ -17,8 +19,13 @@ def moment(micros: int) -> str:
 
 
 def behind(micros: int, now: datetime) -> str:
-    """How far a time is behind another, in its one or two largest units: "3d 4h"."""
-    rest = max(0, (now - _EPOCH) // timedelta(microseconds=1) - micros)
+    """How far a time is behind another."""
+    return span((now - _EPOCH) // timedelta(microseconds=1) - micros)
+
+
+def span(micros: int) -> str:
+    """A span in its one or two largest units: "3d 4h"; one below a second is "0s"."""
+    rest = max(0, micros)
     parts: list[str] = []
     for unit in ("d", "h", "m", "s"):
         count, rest = divmod(rest, MICROS[unit])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +16,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+
+from millstream.connectors.file_names import EVERY_FILE
 
 _MILLI = 1_000_000  # nanoseconds
 
@@ -30,7 +34,7 @@ class MemoryStream:
         read = StructType.fromDDL(schema) if isinstance(schema, str) else schema
         self.schema = cast("StructType", read)
         self._arrow = to_arrow_schema(self.schema, timezone="UTC")
-        self._folder = folder or Path(tempfile.mkdtemp(prefix="millstream-"))
+        self._folder = folder or _temporary()
         self._folder.mkdir(parents=True, exist_ok=True)
         files = list(self._folder.glob("*.parquet"))
         self.added = len(files)
@@ -51,8 +55,16 @@ class MemoryStream:
         self.added += 1
 
     def frame(self) -> DataFrame:
-        reader = self._spark.readStream.schema(self.schema).option("maxFilesPerTrigger", 1)
+        reader = self._spark.readStream.schema(self.schema).options(**EVERY_FILE)
+        reader = reader.option("maxFilesPerTrigger", 1)
         return reader.parquet(str(self._folder))
+
+
+def _temporary() -> Path:
+    """A folder that is removed when this process ends: Spark may read it until then."""
+    folder = Path(tempfile.mkdtemp(prefix="millstream-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 class MemorySink:

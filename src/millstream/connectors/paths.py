@@ -21,6 +21,8 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
     from pyarrow import fs  # not by those who only want to know where a path leads
 
     if "://" in path or path.startswith("file:"):
+        if path.startswith("s3a://"):  # as Hadoop calls it
+            path = f"s3://{path.removeprefix('s3a://')}"
         return fs.FileSystem.from_uri(path)  # type: ignore[no-any-return]
     return fs.LocalFileSystem(), path
 

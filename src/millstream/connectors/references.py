@@ -13,62 +13,71 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from millstream.connectors.malformed import BAD
+from millstream.connectors.dead_letters import BAD, Rejection
+from millstream.connectors.declared import schema_of
+from millstream.connectors.file.options import FORMATS, files_of
 from millstream.connectors.paths import filesystem, resolve
-from millstream.connectors.sources import TEXT_FORMATS
 from millstream.errors import PlanError, RunError
 from millstream.kernels.joins.table import HeldTable
 from millstream.plan.nodes import Broadcast, Reference
 
-_FILE_OPTIONS = {"delimiter": "sep", "timestamp.format": "timestampFormat"}
-
 
 def read_files(spark: SparkSession, table: Reference, base: Path) -> pa.Table:
-    form = table.option("format", "json").lower()
-    schema = ", ".join(f"`{column.name}` {column.type}" for column in table.columns)
-    reader = spark.read.format(form)
-    if form in TEXT_FORMATS:
-        schema += f", `{BAD}` STRING"
-        reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD)
-    if form == "csv":
-        reader = reader.options(header=table.option("header", "true"), enforceSchema="false")
-    for name, spark_name in _FILE_OPTIONS.items():
-        if table.option(name):
-            reader = reader.option(spark_name, table.option(name))
+    """Returns the rows of a table of files, at most one more than its limit."""
+    form, path = table.option("format", "json").lower(), _path(table, base)
     assert isinstance(table.access, Broadcast)
-    read = reader.schema(schema).load(_path(table, base))
+    most = table.access.max_rows + 1
+    if form not in FORMATS:
+        return _by_spark(spark, table, form, path, most)
+    schema = schema_of(spark, table.columns)
+    files = files_of(table, path, schema)
+    wanted = {column.name: column.type for column in files.columns}
+    batches: list[pa.RecordBatch] = []
+    for name in _names(path):
+        for batch in files.read(name, wanted):
+            if len(bad := batch.column(BAD).drop_null()):
+                raise _not_read(table, str(Rejection.decoded(bad[0].as_py())))
+            batches.append(batch.drop_columns([BAD]))
+            if sum(each.num_rows for each in batches) >= most:
+                return pa.Table.from_batches(batches).slice(0, most)
+    return pa.Table.from_batches(batches, pa.schema(list(wanted.items())))
+
+
+def _names(path: str) -> list[str]:
+    """Returns the files of a folder and its subfolders, without hidden files."""
+    system, root = filesystem(path)
+    (info,) = system.get_file_info([root])
+    found = [info]
+    if info.type is fs.FileType.Directory:
+        found = system.get_file_info(fs.FileSelector(root, recursive=True))
+    hidden = ("/_", "/.")
+    names = sorted(
+        each.path
+        for each in found
+        if each.is_file and not any(mark in each.path.removeprefix(root) for mark in hidden)
+    )
+    remote = "://" in path and not path.startswith("file:")
+    return [f"{path.partition('://')[0]}://{name}" for name in names] if remote else names
+
+
+def _by_spark(spark: SparkSession, table: Reference, form: str, path: str, most: int) -> pa.Table:
+    reader = spark.read.format(form).schema(schema_of(spark, table.columns))
     try:
-        rows = read.limit(table.access.max_rows + 1).toArrow()
+        return reader.load(path).limit(most).toArrow()
     except Exception as error:  # noqa: BLE001 -- a failed task comes as py4j's own error
-        raise RunError(
-            "MS-RUN-TABLE",
-            f"table {table.name} could not be read: {_reason(error)}.",
-            fix="Mend its files, or the columns of CREATE TABLE.",
-        ) from None
-    if form not in TEXT_FORMATS:
-        return rows
-    bad = rows[BAD].drop_null()
-    if len(bad):
-        raise RunError(
-            "MS-RUN-TABLE",
-            f"table {table.name} holds a record that does not fit its columns: {bad[0].as_py()!r}.",
-            fix="Mend its files, or the columns of CREATE TABLE.",
-        )
-    return rows.drop_columns([BAD])
+        lines = _CAUSE.findall(str(error)) or str(error).splitlines()[:1]
+        raise _not_read(table, str(lines[-1]).split(" SQLSTATE")[0].strip()) from None
 
 
-def _reason(error: Exception) -> str:
-    """What Spark says, in one line. It tells of a failed task by a Java trace."""
-    text = str(error)
-    if header := _HEADER.search(text):
-        return f"its header is {header[1].strip()!r}, its columns are {header[2].strip()!r}"
-    lines = _CAUSE.findall(text) or text.splitlines()[:1]
-    return str(lines[-1]).split(" SQLSTATE")[0].strip().rstrip(".")
+def _not_read(table: Reference, why: str) -> RunError:
+    return RunError(
+        "MS-RUN-TABLE",
+        f"table {table.name}: {why}",
+        fix="Correct its files, or the columns of CREATE TABLE.",
+        place=table.place,
+    )
 
 
-_HEADER = re.compile(
-    r"CSV header does not conform.*?Header: ([^\n]*)\s+Schema: ([^\n]*)", re.DOTALL
-)
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
 
 
@@ -115,6 +124,7 @@ def refuse_second_rows(table: Reference, rows: pa.Table) -> None:
             f"table {table.name} has several rows of one {', '.join(table.primary_key)}, its "
             "primary key.",
             fix="Mend the table, or its PRIMARY KEY.",
+            place=table.place,
         )
 
 
@@ -133,4 +143,5 @@ def refuse_large(table: Reference, rows: pa.Table) -> None:
         f"table {table.name} has {what}, too many for every worker to hold.",
         fix="Ask a database by key (a table with 'connector' = 'postgresql'), or make it a stream "
         f"of versions with a WATERMARK, joined FOR SYSTEM_TIME AS OF; or raise {limit}.",
+        place=table.place,
     )

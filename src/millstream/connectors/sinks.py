@@ -10,10 +10,12 @@ from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 
+from millstream.connectors.csv_lines import CsvLines
 from millstream.connectors.files import FileSink
 from millstream.connectors.memory import MemorySink
 from millstream.connectors.paths import resolve
 from millstream.plan.declare import partition_columns
+from millstream.plan.file_sinks import csv_dialect
 from millstream.plan.nodes import SinkDef
 
 
@@ -50,11 +52,7 @@ class NoopSink:
         return None
 
 
-_FILE_OPTIONS = {
-    "compression": "compression",
-    "delimiter": "sep",
-    "timestamp.format": "timestampFormat",
-}
+_FILE_OPTIONS = {"compression": "compression", "timestamp.format": "timestampFormat"}
 
 
 def open_sink(sink: SinkDef, base: Path) -> Sink:
@@ -63,7 +61,7 @@ def open_sink(sink: SinkDef, base: Path) -> Sink:
         return FileSink(
             resolve(sink.option("path"), base),
             sink.option("format", "json").lower(),
-            header=sink.option("header", "true").lower() == "true",
+            csv=CsvLines(sink.name, csv_dialect(sink), sink.option("timestamp.format")),
             partition_by=partition_columns(sink),
             options={
                 spark_name: sink.option(name)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField
 
-from millstream.connectors.csv_stream import read_csv
 from millstream.connectors.declared import schema_of
-from millstream.connectors.malformed import BAD
+from millstream.connectors.file.options import FORMATS
+from millstream.connectors.file.source import read_files
+from millstream.connectors.file_names import EVERY_FILE
 from millstream.connectors.paths import resolve
 from millstream.connectors.rows import Rows
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Source
-
-TEXT_FORMATS = ("csv", "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,6 @@ def read_stream(
 def _files(spark: SparkSession, source: Source, reading: Reading) -> Rows:
     form = source.option("format", "json").lower()
     path = resolve(source.option("path"), reading.base)
-    by = source.option("reader", "auto")
     if source.option("max.rows.per.batch"):
         raise PropertyError(
             "MS-PROP-CONNECTOR",
@@ -49,46 +45,13 @@ def _files(spark: SparkSession, source: Source, reading: Reading) -> Rows:
             fix="Use 'max.files.per.batch'.",
             place=source.place,
         )
-    if by == "arrow" and form not in ("csv", "parquet"):
-        raise PropertyError(
-            "MS-PROP-READER",
-            f"the reader 'arrow' of source {source.name} reads CSV and Parquet, not {form}.",
-            fix="Leave 'reader' out: Spark reads the files then.",
-            place=source.place,
-        )
     _must_exist(source, path)
-    if by == "arrow" and form == "csv":
-        return read_csv(spark, source, path, reading.mentioned)
-    schema = schema_of(spark, source.columns)
-    reader = spark.readStream.format(form)
-    if form in TEXT_FORMATS:
-        schema.add(StructField(BAD, StringType()))
-        reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD)
-        if source.option("timestamp.format"):
-            reader = reader.option("timestampFormat", source.option("timestamp.format"))
-    if form == "csv":
-        header = source.option("header", "true")
-        # Were columns pruned, a bad value in one that nobody reads would pass unseen.
-        reader = reader.options(header=header, enforceSchema="false", columnPruning="false")
-        reader = reader.option("sep", source.option("delimiter", ","))
+    if form in FORMATS:
+        return read_files(spark, source, path, reading.mentioned)
+    reader = spark.readStream.format(form).options(**EVERY_FILE)
     if limit := source.option("max.files.per.batch"):
         reader = reader.option("maxFilesPerTrigger", limit)
-    if by == "spark":
-        reader = reader.option("reader", "spark")  # which no packer knows how to obey
-    rows = reader.schema(schema).load(path)
-    return Rows.of(_read_whole(rows, source) if form in TEXT_FORMATS else rows)
-
-
-def _read_whole(rows: DataFrame, source: Source) -> DataFrame:
-    """Spark parses only columns that are read, and so sees no bad value in another.
-
-    The question reads them all; what its answer is makes no difference.
-    """
-    absent = (F.col(f"`{column.name}`").isNull() for column in source.columns)
-    bad = F.when(reduce(Column.__and__, absent), F.concat(F.col(BAD), F.lit(""))).otherwise(
-        F.col(BAD)
-    )
-    return rows.withColumn(BAD, bad)
+    return Rows.of(reader.schema(schema_of(spark, source.columns)).load(path))
 
 
 def _must_exist(source: Source, path: str) -> None:

@@ -5,7 +5,9 @@
 
 A micro-batch reads the version in force at its own time, which Spark keeps in the offset log. So
 all its partitions read the same one, and a batch that is tried again reads what it read first. A
-version is there some time before it is in force: nobody can have looked for it in vain.
+version is there some time before it is in force: nobody can have looked for it in vain. After a
+step back of the system clock, a batch has an earlier time and reads the version of that time, or
+the oldest that is stored.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from millstream.temporal import BEGIN_OF_TIME
 
 NOTICE = 1_000_000  # microseconds that a version is there before it is in force
 _KEPT = 5
+_STEP_BACK = "clock-went-back"
 _KEPT_FOR = 10 * 60 * 1_000_000
 
 
@@ -77,11 +80,18 @@ class Versions:
         found = [version for version in known if version.since <= now]
         if found:
             return found[-1]
+        if known and (self.folder / _STEP_BACK).exists():
+            return known[0]
         raise RunError(
             "MS-RUN-TABLE-VERSION",
             f"the version of table {self.name} that this batch read first is gone.",
             fix="Start anew with another checkpoint, or refresh the table less often.",
         )
+
+    def note_step_back(self) -> None:
+        """The system clock was set back. A batch that now has an earlier time than every stored
+        version reads the oldest."""
+        (self.folder / _STEP_BACK).touch()
 
     def rows(self, version: Version) -> pa.Table:
         """Mapped from the file, not read: what is not looked at costs nothing."""

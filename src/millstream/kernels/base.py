@@ -3,7 +3,8 @@
 A host (Spark's, or a test's) owns packets, stores and watermarks. It calls `step` once for each
 key group and micro-batch. Kernels speak of a row's fixed columns by these names:
 
-    _t   Int64   event time in microseconds, never NULL
+    _t   Int64   event time in microseconds, never NULL; in processing-time windows, the operator's
+                 processing time, whether or not rows were folded before the shuffle
     _h   Int64   Spark's xxhash64 of the key; NULL: the row can match nothing
 
     _op  Int8    of rows that may be taken back: INSERT, BEFORE, AFTER or DELETE
@@ -19,10 +20,14 @@ from typing import Protocol
 
 import polars as pl
 
+from millstream.fates import ACCEPTED, Fate
+from millstream.temporal import StateLimit
+
 TIME = "_t"
 HASH = "_h"
 OP = "_op"
 INSERT, BEFORE, AFTER, DELETE = range(4)  # +I, -U, +U, -D
+PREDICATE = "_on"  # of a side of a join: whether its part of the ON predicate is true
 LATENESS = "_lateness"  # of a late row: how far behind the watermark it came, in microseconds
 
 
@@ -31,10 +36,17 @@ class Clock:
     """The operator's watermark before and after this micro-batch, in microseconds.
 
     A row is late when it is older than `before`; results that wait for time come out by `after`.
+    `limit` replaces the spec's limit in this step. With `trims`, rows over the limit are evicted
+    even if nothing else happens in this step.
     """
 
     before: int
     after: int
+    limit: StateLimit | None = None
+    trims: bool = False
+
+    def limit_or(self, limit: StateLimit) -> StateLimit:
+        return limit if self.limit is None else self.limit
 
 
 class ValueState(Protocol):
@@ -91,6 +103,14 @@ class StepResult:
     main: list[pl.DataFrame] = field(default_factory=list)
     late: dict[int, pl.DataFrame] = field(default_factory=dict)  # by input number
     counts: dict[str, int] = field(default_factory=dict)  # since the state began
+
+
+def count_processed(counts: dict[str, int], side: str) -> int:
+    """Count as processed the accepted rows that have no other fate; returns how many there are."""
+    others = (fate for fate in ACCEPTED if fate is not Fate.PROCESSED)
+    count = counts[f"{side}.accepted"] - sum(counts[f"{side}.{fate}"] for fate in others)
+    counts[f"{side}.processed"] = count
+    return count
 
 
 class Kernel(Protocol):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from millstream.fates import ACCEPTED, Fate
 from millstream.kernels.base import HASH, TIME, Clock, State, StepResult
 from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
 from millstream.kernels.specs import DeduplicateSpec
@@ -26,8 +27,8 @@ from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "Deduplicate", "DeduplicateSpec"]
 
-_OF_INPUT = ("accepted", "late", "reassigned", "duplicate", "held", "expired", "evicted")
-COUNTS = (*(f"input.{name}" for name in _OF_INPUT), "rows_out", "retractions")
+_FATES = (Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, Fate.DUPLICATE, *ACCEPTED)
+COUNTS = (*(f"input.{fate}" for fate in _FATES), "rows_out", "retractions")
 
 
 class Deduplicate:
@@ -53,7 +54,8 @@ class Deduplicate:
         within = self.spec.within
         live_from = BEGIN_OF_TIME if within is None else after - within
         frame = inputs.get(0)
-        if (frame is None or not frame.height) and known.earliest >= live_from:
+        idle = (frame is None or not frame.height) and not clock.trims
+        if idle and known.earliest >= live_from:
             return StepResult(counts=dict(counts))
 
         result = StepResult()
@@ -67,9 +69,9 @@ class Deduplicate:
             if rows.height:
                 self._let_through(known, rows, live_from, counts, result)
         counts["input.expired"] += known.expire(live_from)
-        for evicted in tables.evict(self.spec.limit, "deduplication").values():
+        for evicted in tables.evict(clock.limit_or(self.spec.limit), "deduplication").values():
             counts["input.evicted"] += evicted.height
-        counts["input.held"] = known.held
+        counts["input.in_state"] = known.held
         tables.close(after)
         result.counts = dict(counts)
         return result

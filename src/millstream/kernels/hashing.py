@@ -16,8 +16,8 @@ _PRIME = 0x100000001B3
 
 
 def plain_zero(value: pl.Expr) -> pl.Expr:
-    """-0.0 as 0.0, as it is in Spark where values are compared."""
-    return pl.when(value == 0.0).then(0.0).otherwise(value)
+    """-0.0 as 0.0, as it is in Spark where values are compared, under the value's own name."""
+    return pl.when(value.ne_missing(0.0)).then(value).otherwise(0.0)
 
 
 def can_hash(kind: Any) -> bool:

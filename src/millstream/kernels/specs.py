@@ -38,7 +38,7 @@ class AggregateSpec:
     ttl: int | None = None
     over_changes: bool = False
     ansi: bool = True  # an overflow is an error, as in Spark; else as in Spark without ANSI
-    limit: StateLimit = StateLimit()  # of one key group
+    limit: StateLimit = StateLimit()  # of the operator: no key group may have more
 
     @property
     def retracts(self) -> bool:

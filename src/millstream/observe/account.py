@@ -1,59 +1,72 @@
-"""The account of rows: every row that came in is accounted for, exactly, over restarts too.
+"""The ledger of a pipeline: the fate of every input row of every operator, across restarts.
 
-in       = accepted + late + duplicate + filtered + missing time + missing key + malformed
-accepted = held + expired + evicted
-
-Of a join that is salted, a row of one side is in several groups: the copies come on top of `in`.
-
-An aggregated row is held while its group is. The results of one operator that another reads are
-rows in of that one, and accounted for there as well.
+`fates` defines the counts and their sums. Results of one operator that another reads are input rows
+of the second and counted there as well. A stateless query is one operator without state.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from millstream.fates import ACCEPTED, REJECTED, Fate
 from millstream.kernels.heavy import HeavyKeys
-from millstream.plan.nodes import Input, Select, Source
-from millstream.plan.walk import bottom_of, inputs_of, operators_of
+from millstream.observe.operator_names import Names, OperatorNames
 
-LOST = ("late", "duplicate", "filtered", "missing_time", "missing_key", "malformed")
-KEPT = ("held", "expired", "evicted")
-InputNames = tuple[tuple[str, ...], ...]  # of each operator's inputs
-_SIDES = {1: ("input",), 2: ("left", "right")}
+_SIDES = {0: (), 1: ("input",), 2: ("left", "right")}
 _STATE = ("state_rows", "state_bytes", "segments", "peak_rows", "lookups")
 
 
 @dataclass(slots=True)
 class InputAccount:
-    """What became of the rows of one input. A query without state holds nothing: it accepts."""
+    """The fates of the rows of one input."""
 
     name: str
     counts: dict[str, int] = field(default_factory=dict)
     derived: bool = False  # results of another operator, not rows of a source
 
-    def __getitem__(self, what: str) -> int:
-        return self.counts.get(what, 0)
+    def __getitem__(self, fate: str) -> int:
+        return self.counts.get(fate, 0)
 
     @property
     def errors(self) -> list[str]:
-        """What does not add up, in words."""
+        """What is not balanced."""
         found = []
-        spent = self["accepted"] + sum(self[what] for what in LOST)
-        taken = self["in"] + self["copies"]
-        if taken != spent:
-            found.append(f"{self.name}: {taken} rows in, {spent} accounted for")
-        kept = sum(self[what] for what in KEPT)
-        if self["accepted"] != kept:
-            found.append(f"{self.name}: {self['accepted']} rows accepted, {kept} accounted for")
+        rows = self[Fate.IN] + self[Fate.COPIES]
+        counted = self[Fate.ACCEPTED] + sum(self[fate] for fate in REJECTED)
+        if rows != counted:
+            found.append(f"{self.name}: {rows} rows in, {counted} accounted for")
+        counted = sum(self[fate] for fate in ACCEPTED)
+        if self[Fate.ACCEPTED] != counted:
+            found.append(
+                f"{self.name}: {self[Fate.ACCEPTED]} rows accepted, {counted} accounted for"
+            )
         return found
 
     def as_data(self) -> dict[str, int]:
-        names = ("in", *(["copies"] if self["copies"] else []), "accepted", *LOST, "reassigned")
-        return {what: self[what] for what in (*names, *KEPT)}
+        shown = (fate for fate in Fate if fate is not Fate.COPIES or self[fate])
+        return {fate.value: self[fate] for fate in shown}
+
+
+@dataclass(slots=True)
+class OperatorAccount:
+    """One operator: its inputs, and of a join the rows that it emitted."""
+
+    name: str
+    inputs: list[InputAccount]
+    matches: int = 0
+    unmatched: int = 0
+    reported: bool = True  # has a key group ever reported its counts?
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "inputs": [each.name for each in self.inputs],
+            "matches": self.matches,
+            "unmatched": self.unmatched,
+            "reported": self.reported,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,40 +81,86 @@ class HeavyKey:
 
 @dataclass(slots=True)
 class Account:
-    """All inputs of one pipeline, and what came out of it."""
+    """All operators of one pipeline, from the sources to the sink, and the rows it wrote."""
 
-    inputs: list[InputAccount]
-    matches: int = 0
-    unmatched: int = 0
+    operators: list[OperatorAccount]
     rows_out: int = 0
     state: dict[str, int] = field(default_factory=dict)
-    tables: dict[str, dict[str, int]] = field(default_factory=dict)  # what was asked of them
+    tables: dict[str, dict[str, int]] = field(default_factory=dict)  # lookups
     heavy: list[HeavyKey] = field(default_factory=list)  # the heaviest keys of joins' inputs
+    written: dict[str, int] = field(default_factory=dict)  # to sinks of late rows and dead letters
+    lost: Sequence[Sequence[int]] = ()  # first and last batch, where counts were lost in a crash
+
+    @property
+    def inputs(self) -> list[InputAccount]:
+        return [each for operator in self.operators for each in operator.inputs]
+
+    @property
+    def matches(self) -> int:
+        return sum(each.matches for each in self.operators)
+
+    @property
+    def unmatched(self) -> int:
+        return sum(each.unmatched for each in self.operators)
 
     @property
     def total_in(self) -> int:
-        return sum(each["in"] for each in self.inputs if not each.derived)
+        return sum(each[Fate.IN] for each in self.inputs if not each.derived)
 
     @property
     def errors(self) -> list[str]:
-        return [error for each in self.inputs for error in each.errors]
+        lost = [
+            f"the counts of {_batches(*each)} were lost in a crash; no row of the sink was"
+            for each in self.lost
+        ]
+        return [*lost, *(error for each in self.inputs for error in each.errors)]
+
+    @property
+    def balanced(self) -> bool | None:
+        """Is every row accounted for? None: an operator has not reported yet."""
+        if self.errors:
+            return False
+        return None if self.unreported else True
+
+    @property
+    def unreported(self) -> list[str]:
+        return [each.name for each in self.operators if not each.reported]
 
     def as_data(self) -> dict[str, Any]:
         return {
             "inputs": {each.name: each.as_data() for each in self.inputs},
+            "operators": [each.as_data() for each in self.operators],
             "matches": self.matches,
             "unmatched": self.unmatched,
             "rows_out": self.rows_out,
             "state": self.state,
             **({"tables": self.tables} if self.tables else {}),
             **({"heavy": [asdict(key) for key in self.heavy]} if self.heavy else {}),
-            "adds_up": not self.errors,
+            "balanced": self.balanced,
+            "errors": self.errors,
         }
+
+
+OWN_LATE_SINK = "late"  # in the checkpoint, if the query names none
+
+
+def dead_letters_of(source: str) -> str:
+    """The key of a source or table in `Account.written`."""
+    return f"dead letters of {source}"
+
+
+def late_rows_in(sink: str) -> str:
+    """The key of a sink of late rows in `Account.written`."""
+    return f"late rows in {sink}"
+
+
+def _batches(first: int, last: int) -> str:
+    return f"batch {first}" if first == last else f"batches {first} to {last}"
 
 
 @dataclass(slots=True)
 class SparkAccount:
-    """A join of Spark's own: all that Spark tells of it. Whether it adds up is not known."""
+    """A join of Spark's own: all that Spark reports of it. Whether it is balanced is unknown."""
 
     rows_in: dict[str, int] = field(default_factory=dict)
     late: int = 0  # of all inputs together
@@ -116,66 +175,55 @@ class SparkAccount:
     def errors(self) -> list[str]:
         return []
 
+    @property
+    def balanced(self) -> bool | None:
+        return None
+
     def as_data(self) -> dict[str, Any]:
         return {
-            "inputs": {name: {"in": count} for name, count in self.rows_in.items()},
-            "late": self.late,
+            "inputs": {name: {Fate.IN.value: count} for name, count in self.rows_in.items()},
+            Fate.LATE.value: self.late,
             "rows_out": self.rows_out,
             "state": self.state,
-            "adds_up": None,
+            "balanced": self.balanced,
+            "errors": self.errors,
         }
 
 
-def input_names(root: Select) -> InputNames:
-    """What inputs are called in accounts, by operator: by their source or, if they are results of
-    another operator, by their alias; where that is not one for all, by both and a number."""
-    plain = [[_plain_name(side) for side in inputs_of(each)] for each in operators_of(root)]
-    told = [[side.alias for side in inputs_of(each)] for each in operators_of(root)]
-    seen = Counter(name for names in plain for name in names)
-    used: Counter[str] = Counter()
-    made = []
-    for names, aliases in zip(plain, told, strict=True):
-        full = []
-        for name, alias in zip(names, aliases, strict=True):
-            shown = name if seen[name] == 1 or name == alias else f"{name} {alias}"
-            used[shown] += 1
-            full.append(shown if used[shown] == 1 else f"{shown} {used[shown]}")
-        made.append(tuple(full))
-    return tuple(made)
-
-
-def _plain_name(side: Input) -> str:
-    found = bottom_of(side.node)
-    return found.name if isinstance(found, Source) else side.alias
-
-
-def of_operators(
-    names: InputNames, derived: Collection[str], stats: Iterable[Mapping[str, Any]], rows_out: int
-) -> Account:
-    """From the statistics of all key groups, each counted since its state began."""
+def of_operators(names: Names, stats: Iterable[Mapping[str, Any]], rows_out: int) -> Account:
+    """From the last report of every key group, each with all counts since its state began."""
     stats = list(stats)
+    state = dict.fromkeys(_STATE, 0)
+    reports: dict[int, list[Mapping[str, Any]]] = {}
+    for report in stats:
+        reports.setdefault(report["operator"], []).append(report)
+        for name in _STATE:
+            state[name] += report["counts"].get(name, 0)
+    operators = [
+        _of_operator(names[number], reports.get(number, []))
+        for number in reversed(range(len(names)))  # from the sources to the sink
+    ]
+    return Account(operators, rows_out, state, heavy=_heaviest(stats))
+
+
+def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> OperatorAccount:
     inputs = {
-        name: InputAccount(name, derived=name in derived)
-        for each in reversed(names)  # from the sources to the sink
-        for name in each
+        name: InputAccount(name, derived=derived)
+        for name, derived in zip(names.inputs, names.derived, strict=True)
     }
-    counts: dict[str, int] = {}
-    for group in stats:
-        own = names[group["operator"]]
-        sides = dict(zip(_SIDES[len(own)], own, strict=True))
-        for what, count in group["counts"].items():
-            side, _, plain = what.rpartition(".")
+    sides = dict(zip(_SIDES[len(names.inputs)], names.inputs, strict=True))
+    made = OperatorAccount(names.operator, list(inputs.values()), reported=bool(reports))
+    for report in reports:
+        for key, count in report["counts"].items():
+            side, _, fate = key.rpartition(".")
             if side:
-                _add(inputs[sides[side]].counts, plain, count)
-            else:
-                _add(counts, what, count)
-        for name in own:
-            for what, count in group["tally"].get(name, {}).items():
-                _add(inputs[name].counts, what, count)
-    state = {what: counts.get(what, 0) for what in _STATE}
-    matches, unmatched = counts.get("matches", 0), counts.get("unmatched", 0)
-    heavy = _heaviest(stats)
-    return Account(list(inputs.values()), matches, unmatched, rows_out, state, heavy=heavy)
+                _add(inputs[sides[side]].counts, fate, count)
+        for name in names.inputs:
+            for fate, count in report["tally"].get(name, {}).items():
+                _add(inputs[name].counts, fate, count)
+        made.matches += report["counts"].get("matches", 0)
+        made.unmatched += report["counts"].get("unmatched", 0)
+    return made
 
 
 def _heaviest(stats: Iterable[Mapping[str, Any]]) -> list[HeavyKey]:
@@ -188,37 +236,31 @@ def _heaviest(stats: Iterable[Mapping[str, Any]]) -> list[HeavyKey]:
     return [
         HeavyKey(name, found.name or str(found.hash), found.least, found.least / summary.rows)
         for name, summary in summaries.items()
-        for found in summary.top(_TOLD)
+        for found in summary.top(_SHOWN)
         if summary.rows >= _ENOUGH and found.least >= _HEAVY * summary.rows
     ]
 
 
-_TOLD = 3
+_SHOWN = 3
 _ENOUGH = 1_000  # rows: of fewer, any key may be heavy
 _HEAVY = 0.1
 
 
-def _add(counts: dict[str, int], what: str, count: int) -> None:
-    counts[what] = counts.get(what, 0) + count
+def _add(counts: dict[str, int], name: str, count: int) -> None:
+    counts[name] = counts.get(name, 0) + count
 
 
-def derived_names(root: Select, names: InputNames) -> set[str]:
-    """Those of inputs that read results of another operator."""
-    return {
-        name
-        for each, own in zip(operators_of(root), names, strict=True)
-        for side, name in zip(inputs_of(each), own, strict=True)
-        if operators_of(side.node)
-    }
-
-
-def of_select(name: str, tally: Mapping[str, int], rows_out: int, copies: int = 0) -> Account:
-    """A query without state: what is not malformed either comes out or is filtered out. `copies`
-    is how many rows there were more, since tables had several of one key."""
-    read, malformed = tally.get("in", 0), tally.get("malformed", 0)
-    sound = read - malformed
-    filtered = max(0, min(sound, sound + copies - rows_out))
-    kept = sound - filtered
-    counts = {"in": read, "malformed": malformed, "filtered": filtered}
-    counts |= {"accepted": kept, "expired": kept}
-    return Account([InputAccount(name, counts)], rows_out=rows_out)
+def of_select(
+    name: str, counts: Mapping[str, int], rows_out: int, *, copies: int = 0, lookup_failed: int = 0
+) -> Account:
+    """A stateless query: a row that is not malformed is emitted or filtered. `copies` is how many
+    more rows there were because tables had several for one key."""
+    read, malformed = counts.get(Fate.IN, 0), counts.get(Fate.MALFORMED, 0)
+    valid = read - malformed - lookup_failed
+    filtered = max(0, min(valid, valid + copies - rows_out))
+    processed = valid - filtered
+    fates = {Fate.IN: read, Fate.MALFORMED: malformed, Fate.FILTERED: filtered}
+    fates |= {Fate.LOOKUP_FAILED: lookup_failed}
+    fates |= {Fate.ACCEPTED: processed, Fate.PROCESSED: processed}
+    rows = InputAccount(name, {fate.value: count for fate, count in fates.items()})
+    return Account([OperatorAccount(f"rows of {name}", [rows])], rows_out)

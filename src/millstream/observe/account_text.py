@@ -1,14 +1,21 @@
-"""The account of rows as a table to read: what stands indented adds up to what stands above it."""
+"""Formats the ledger as a table: indented counts sum to the count above them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from millstream.observe.account import KEPT, LOST, Account, SparkAccount
+from millstream.fates import ACCEPTED, REJECTED, Fate
+from millstream.observe.account import Account, InputAccount, OperatorAccount, SparkAccount
 
-_RARE = ("duplicate",)  # told of only if there are any
-# What is told of a table that was asked, in this order.
-_TOLD = (
+# Shown only where there are any.
+_RARE = {
+    Fate.DUPLICATE,
+    Fate.UNMATCHED_PREDICATE,
+    Fate.LOOKUP_FAILED,
+    Fate.AHEAD_OF_TIME,
+}
+# What is shown of lookups in a table, in this order.
+_LOOKUPS = (
     *("asked", "found", "absent", "hits", "negative_hits", "misses", "expired", "evicted"),
     *("queries", "retries", "failed"),
 )
@@ -16,50 +23,72 @@ _Line = tuple[str, Sequence[str]]
 
 
 def account_text(name: str, account: Account | SparkAccount) -> str:
-    """The account of the pipeline `name`, with a closing line that says whether it adds up."""
-    lines = _by_spark(account) if isinstance(account, SparkAccount) else _counted(account)
-    return "\n".join(_table((name, _inputs(account)), lines))
-
-
-def _inputs(account: Account | SparkAccount) -> list[str]:
+    """The ledger of the pipeline `name`; the last line says whether it is balanced."""
     if isinstance(account, SparkAccount):
-        return list(account.rows_in)
-    return [each.name for each in account.inputs]
+        lines = [(name, list(account.rows_in)), *_by_spark(account)]
+    elif len(account.operators) == 1:
+        [only] = account.operators
+        lines = [(name, _names(only)), *_fates(only.inputs, in_state=bool(account.state))]
+        lines += [*_out(account), *_closing(account)]
+    else:
+        lines = [(name, [])]
+        for each in account.operators:
+            lines += [(each.name, _names(each)), *_fates(each.inputs, in_state=True)]
+            lines += _matches(each)
+        lines += [("out", [f"{account.rows_out:,}"]), *_closing(account)]
+    return "\n".join(_table(lines))
 
 
-def _counted(account: Account) -> list[_Line]:
-    def line(label: str, what: str) -> _Line:
-        return label, [f"{each[what]:,}" for each in account.inputs]
+def _names(operator: OperatorAccount) -> list[str]:
+    return [each.name for each in operator.inputs]
 
-    lines = [line("in", "in")]
-    if any(each["copies"] for each in account.inputs):
-        lines.append(line("copies", "copies"))
-    lines.append(line("  accepted", "accepted"))
-    if account.state:  # a query without state keeps nothing
-        lines += [line(f"    {what}", what) for what in KEPT]
-    lines += [
-        line(f"  {what.replace('_', ' ')}", what)
-        for what in LOST
-        if what not in _RARE or any(each[what] for each in account.inputs)
-    ]
-    lines.append(("out", [f"{account.rows_out:,}"]))
-    if account.matches or account.unmatched:
-        lines += [
-            ("  matches", [f"{account.matches:,}"]),
-            ("  unmatched", [f"{account.unmatched:,}"]),
-        ]
-        filtered = account.matches + account.unmatched - account.rows_out
-        if filtered > 0 and not any(each.derived for each in account.inputs):
-            lines.append(("  less WHERE", [f"{filtered:,}"]))
+
+def _fates(inputs: Sequence[InputAccount], *, in_state: bool) -> Iterator[_Line]:
+    def line(indent: str, fate: Fate) -> _Line:
+        return f"{indent}{fate.label}", [f"{each[fate]:,}" for each in inputs]
+
+    def any_of(fate: Fate) -> bool:
+        return any(each[fate] for each in inputs)
+
+    yield line("", Fate.IN)
+    if any_of(Fate.COPIES):
+        yield line("", Fate.COPIES)
+    yield line("  ", Fate.ACCEPTED)
+    if in_state:  # a stateless query only processes rows
+        yield from (line("    ", fate) for fate in ACCEPTED)
+    yield from (line("  ", fate) for fate in REJECTED if fate not in _RARE or any_of(fate))
+    if any_of(Fate.REASSIGNED):
+        yield line("", Fate.REASSIGNED)
+
+
+def _matches(operator: OperatorAccount, indent: str = "") -> Iterator[_Line]:
+    if operator.matches or operator.unmatched:
+        yield f"{indent}matches", [f"{operator.matches:,}"]
+        yield f"{indent}unmatched", [f"{operator.unmatched:,}"]
+
+
+def _out(account: Account) -> Iterator[_Line]:
+    yield "out", [f"{account.rows_out:,}"]
+    yield from _matches(account.operators[0], "  ")
+    filtered = account.matches + account.unmatched - account.rows_out
+    if filtered > 0:
+        yield "  less WHERE", [f"{filtered:,}"]
+
+
+def _closing(account: Account) -> Iterator[_Line]:
     for heavy in account.heavy:
-        share = f"{heavy.share:.0%} of its rows"
-        lines.append((f"heavy key of {heavy.input}: {heavy.key}, {share}", []))
+        yield f"skewed key of {heavy.input}: {heavy.key}, {heavy.share:.0%} of its rows", []
     for name, counts in account.tables.items():
-        told = [f"{counts[what]:,} {what.replace('_', ' ')}" for what in _TOLD if counts.get(what)]
-        lines.append((f"table {name}: {', '.join(told) or 'nothing asked'}", []))
-    wrong = account.errors
-    lines.append((f"does not add up: {'; '.join(wrong)}" if wrong else "adds up", []))
-    return lines
+        shown = [
+            f"{counts[what]:,} {what.replace('_', ' ')}" for what in _LOOKUPS if counts.get(what)
+        ]
+        yield f"table {name}: {', '.join(shown) or 'no lookups'}", []
+    if account.errors:
+        yield f"not balanced: {'; '.join(account.errors)}", []
+    elif account.unreported:
+        yield f"balance unknown: no report yet from {', '.join(account.unreported)}", []
+    else:
+        yield "balanced", []
 
 
 def _by_spark(account: SparkAccount) -> list[_Line]:
@@ -67,14 +96,14 @@ def _by_spark(account: SparkAccount) -> list[_Line]:
         ("in", [f"{count:,}" for count in account.rows_in.values()]),
         ("  late", [f"{account.late:,}", *(["of all inputs"] if len(account.rows_in) > 1 else [])]),
         ("out", [f"{account.rows_out:,}"]),
-        ("Spark tells no more of its own join, so whether this adds up is not known.", []),
+        ("balance unknown: Spark reports no other counts of its own operators", []),
     ]
 
 
-def _table(head: _Line, lines: Iterable[_Line]) -> list[str]:
-    rows = [head, *lines]
+def _table(rows: Iterable[_Line]) -> list[str]:
+    rows = list(rows)
     label = max(len(text) for text, cells in rows if cells)
-    width = max((len(cell) for _, cells in rows[:-1] for cell in cells), default=0)
+    width = max((len(cell) for _, cells in rows for cell in cells), default=0)
     return [
         (text.ljust(label) + "".join(f"  {cell.rjust(width)}" for cell in cells)).rstrip()
         for text, cells in rows

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 _LARGE = 20 << 20
 _CAUSE = re.compile(r"^Caused by: (.+)", re.MULTILINE)
+_EXCEPTION = re.compile(r"^[\w.$]+(?:Exception|Error): .+", re.MULTILINE)
 _ERROR = re.compile(
     r"^.*(?:Exception|\bError\b|\berror\b|not set|[Nn]o such file|not found|Unrecognized).*",
     re.MULTILINE,
@@ -41,10 +42,10 @@ def since(log: Path | None, begin: int) -> str:
 
 
 def decisive_line(text: str) -> str:
-    """The innermost cause that a log names, else its first error, else its last line."""
+    """The innermost cause that a log names, else its first exception, error, or its last line."""
     if causes := _CAUSE.findall(text):
         return str(causes[-1]).strip()
-    if error := _ERROR.search(text):
+    if error := _EXCEPTION.search(text) or _ERROR.search(text):
         return error[0].strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""

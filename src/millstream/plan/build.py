@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError, SqlError
 from millstream.plan.catalog import Catalog
-from millstream.plan.declare import refuse_unknown_partitions
+from millstream.plan.declare import check_partitions
 from millstream.plan.emits import mode_of
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.joins.salt import refuse_more_salt
+from millstream.plan.names.objects import check_object_name
+from millstream.plan.names.reserved_names import reject_reserved_names
 from millstream.plan.nodes import Engine, Job, Pipeline, Reference, SinkDef, Source
 from millstream.plan.operators.top_n import refuse_unlimited
 from millstream.plan.query import Planned
 from millstream.plan.unsteady import refuse_unsteady
+from millstream.sql.limits import deep_recursion
 from millstream.sql.parse import parse
 from millstream.sql.properties import Where, check
+from millstream.sql.spans import span_of
 from millstream.sql.statements import (
     CreateSink,
     InsertInto,
@@ -25,6 +29,7 @@ from millstream.sql.statements import (
     Statement,
 )
 from millstream.sql.text import unfilled
+from millstream.temporal import OutputMode
 
 
 def build_job(
@@ -35,7 +40,7 @@ def build_job(
     tables: Mapping[str, Reference] | None = None,
 ) -> Job:
     """The job that a text describes. `sources` and `tables` are those that it need not declare."""
-    with unfilled(variables or {}):
+    with unfilled(variables or {}), deep_recursion(_too_deep):
         return _job(parse(text, variables), _catalog(sources or {}, tables or {}))
 
 
@@ -53,7 +58,7 @@ def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
         sink = catalog.sink(name, statement.place)
         catalog.feed(sink, statement.place)
         engine = Engine(dict(settings).get("engine", "auto").lower())
-        pipelines.append(_pipeline(sink, catalog.plan(query), engine))
+        pipelines.append(_pipeline(sink, catalog.plan(query), engine, span_of(query.tree)))
     if not pipelines:
         raise PlanError(
             "MS-PLAN-NO-QUERY",
@@ -61,7 +66,7 @@ def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
             fix="Add CREATE SINK name WITH (…) AS SELECT …, or INSERT INTO name SELECT …",
         )
     refuse_more_salt(pipelines, dict(settings).get("key_groups"))
-    job = Job(tuple(pipelines), tuple(catalog.sinks.values()), settings)
+    job = Job(tuple(pipelines), tuple(catalog.sinks.values()), settings, query.text)
     catalog.check_side_outputs(job)
     return job
 
@@ -73,7 +78,13 @@ def build_query(
     tables: Mapping[str, Reference] | None = None,
 ) -> Pipeline:
     """One SELECT over the given sources; its rows go back to Python as a data frame."""
-    statements = parse(select_text)
+    with deep_recursion(_too_deep):
+        return _query(parse(select_text), sources, tables or {})
+
+
+def _query(
+    statements: Sequence[Statement], sources: Mapping[str, Source], tables: Mapping[str, Reference]
+) -> Pipeline:
     if len(statements) != 1 or not isinstance(statements[0], SelectStatement):
         raise SqlError(
             "MS-SQL-STATEMENT",
@@ -81,24 +92,40 @@ def build_query(
             fix="A text with other statements is a job.",
             place=statements[-1].place if statements else None,
         )
-    catalog = _catalog(sources, tables or {})
+    catalog = _catalog(sources, tables)
     sink = SinkDef("result", "dataframe")
     return _pipeline(sink, catalog.plan(statements[0].query), Engine.AUTO)
 
 
+def _too_deep() -> PlanError:
+    return PlanError(
+        "MS-PLAN-SIZE",
+        "the text is nested too deeply to be planned.",
+        fix="Split it into several streams with CREATE STREAM.",
+    )
+
+
 def _catalog(sources: Mapping[str, Source], tables: Mapping[str, Reference]) -> Catalog:
+    for name in sources:
+        check_object_name("source", name, None)
+    for name in tables:
+        check_object_name("table", name, None)
     references = {name.lower(): table for name, table in tables.items()}
     return Catalog(given=dict(sources), given_tables=references)
 
 
-def _pipeline(sink: SinkDef, planned: Planned, engine: Engine) -> Pipeline:
+def _pipeline(
+    sink: SinkDef, planned: Planned, engine: Engine, span: tuple[int, int] | None = None
+) -> Pipeline:
     refuse_unlimited(planned.select)
-    refuse_unknown_partitions(sink, [output.name for output in planned.select.outputs])
     mode = mode_of(planned.mode, planned.select, sink)
+    columns = [output.name for output in planned.select.outputs]
+    check_partitions(sink, columns, operation=mode is not OutputMode.APPEND)
     refuse_unsteady(planned.select, mode)
     pipeline = Pipeline(
-        sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode
+        sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode, span
     )
+    reject_reserved_names(pipeline)
     choose_engine(pipeline)  # refuses what no engine can run
     return pipeline
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.errors import Place, PlanError
 from millstream.plan.declare import sink_of, source_of
 from millstream.plan.names.names import among, nearest, same
+from millstream.plan.names.objects import check_object_name
 from millstream.plan.nodes import Job, Reference, Select, SinkDef, Source
 from millstream.plan.query import Planned, Planner
 from millstream.plan.refuse import not_yet
+from millstream.plan.size import reject_many_columns
 from millstream.plan.tables.references import is_reference, reference_of
 from millstream.plan.tables.versioned import Table, table_of
 from millstream.plan.walk import operators_of
+from millstream.sql.limits import MAX_NESTING
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import (
     CreateSink,
@@ -23,6 +27,13 @@ from millstream.sql.statements import (
     Query,
     Statement,
 )
+
+_KINDS: Mapping[type, str] = {
+    CreateSource: "source",
+    CreateTable: "table",
+    CreateStream: "stream",
+    CreateSink: "sink",
+}
 
 
 @dataclass(slots=True)
@@ -42,8 +53,10 @@ class Catalog:
 
     def declare(self, statement: Statement) -> None:
         if isinstance(statement, CreateSource | CreateTable | CreateStream | CreateSink):
+            check_object_name(_KINDS[type(statement)], statement.name, statement.place)
             self._refuse_second(statement.name, statement.place)
         if isinstance(statement, CreateSource | CreateTable):
+            reject_many_columns(len(statement.columns), statement.place)
             self.dead_letters |= {
                 statement.name.lower(): item
                 for item in statement.properties
@@ -122,6 +135,14 @@ class Catalog:
                 "MS-PLAN-CYCLE",
                 f"the stream {view.name} is made of itself: "
                 f"{' reads '.join([*self.planning, view.name])}.",
+                place=place,
+            )
+        if len(self.planning) >= MAX_NESTING:
+            raise PlanError(
+                "MS-PLAN-SIZE",
+                f"the stream {self.planning[0]} reads {view.name} through more than {MAX_NESTING} "
+                "others.",
+                fix="Write their results to a sink, and read them in a second job.",
                 place=place,
             )
         self.planning.append(view.name)

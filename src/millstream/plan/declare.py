@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError, PropertyError
+from millstream.plan.file_sinks import check_file_sink
 from millstream.plan.names.names import nearest, same
 from millstream.plan.nodes import Column, SinkDef, Source
 from millstream.plan.refuse import not_yet
@@ -15,7 +16,7 @@ from millstream.temporal import Malformed, MissingTime, Watermark, parse_span
 _LATER_CONNECTORS = ("kafka", "jdbc")
 _OWN_SOURCE_PROPERTIES = (
     *("connector", "event.missing", "malformed", "dead_letter.sink"),
-    *("idle.timeout", "watermark.every"),
+    *("idle.timeout", "watermark.every", "watermark.max_ahead"),
 )
 
 
@@ -42,6 +43,7 @@ def source_from(
         malformed=Malformed(_value(properties, "malformed", Malformed.DEAD_LETTER)),
         dead_letter=dead_letter.value if dead_letter else None,
         idle=_idle(properties, statement),
+        max_ahead=_max_ahead(properties, statement),
         place=statement.place,
     )
 
@@ -61,6 +63,17 @@ def _idle(properties: Mapping[str, Property], statement: CreateSource | CreateTa
             place=given.value_place,
         )
     return timeout
+
+
+def _max_ahead(
+    properties: Mapping[str, Property], statement: CreateSource | CreateTable
+) -> int | None:
+    given = properties.get("watermark.max_ahead")
+    if given is None:
+        return None
+    if statement.watermark is None:
+        raise _without_watermark(given, statement)
+    return 0 if given.value.lower() == "off" else parse_span(given.value)
 
 
 def _without_watermark(given: Property, statement: CreateSource | CreateTable) -> PlanError:
@@ -115,8 +128,11 @@ def partition_columns(sink: SinkDef) -> tuple[str, ...]:
     return tuple(name.strip() for name in sink.option("partition.by").split(",") if name.strip())
 
 
-def refuse_unknown_partitions(sink: SinkDef, columns: Sequence[str]) -> None:
-    for name in partition_columns(sink):
+def check_partitions(sink: SinkDef, columns: Sequence[str], *, operation: bool) -> None:
+    """Rejects unknown partition columns, and files without a column. `operation`: files have a
+    column `_OP`."""
+    partitions = partition_columns(sink)
+    for name in partitions:
         if not any(same(name, column) for column in columns):
             raise PlanError(
                 "MS-PLAN-UNKNOWN-COLUMN",
@@ -124,13 +140,24 @@ def refuse_unknown_partitions(sink: SinkDef, columns: Sequence[str]) -> None:
                 fix=nearest(name, columns),
                 place=sink.place,
             )
+    if all(any(same(name, column) for name in partitions) for column in columns) and not operation:
+        raise PlanError(
+            "MS-PLAN-PARTITION",
+            f"the sink {sink.name} is partitioned by all its columns, so its files have none.",
+            fix="Leave a column out of 'partition.by', or select another one.",
+            place=sink.place,
+        )
 
 
 def sink_of(statement: CreateSink) -> SinkDef:
     properties = check(Where.SINK, statement.properties)
     connector = _connector(properties, "memory")
     refuse_no_path("sink", statement, connector, properties)
-    return SinkDef(statement.name, connector, _options(properties, ("connector",)), statement.place)
+    options = _options(properties, ("connector",))
+    sink = SinkDef(statement.name, connector, options, statement.place)
+    if connector == "file":
+        check_file_sink(statement, properties, sink)
+    return sink
 
 
 def refuse_no_path(

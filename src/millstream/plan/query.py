@@ -20,6 +20,7 @@ from millstream.plan.names.assign import assigned
 from millstream.plan.names.expressions import Expressions, all_of
 from millstream.plan.names.names import same
 from millstream.plan.names.names import unnamed as unnamed_query
+from millstream.plan.names.own_windows import with_own_windows
 from millstream.plan.names.scope import Relation, Scope
 from millstream.plan.names.table_queries import mark_tables, refuse_joined
 from millstream.plan.names.windows import window_clause, window_of
@@ -36,13 +37,14 @@ from millstream.plan.operators.clauses import Shape, plan_operator, shape_of
 from millstream.plan.over_joins import emit_of_joins, plan_over_joins, refuse_type_as_written
 from millstream.plan.plain import plan_plain
 from millstream.plan.refuse import not_yet, place_of, refuse_clauses
+from millstream.plan.size import reject_many_joins, reject_many_steps
 from millstream.plan.tables.now import refuse_now, table_relation
 from millstream.plan.tables.versioned import Table
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
-from millstream.temporal import Emit, Window
+from millstream.temporal import Emit, Window, WindowKind
 
 Lookup = Callable[[str, Place | None], Source | Select]
 
@@ -108,6 +110,7 @@ class Planner:
         properties = check(Where.QUERY, properties_of(options, self.text))
         asked = Asked(properties, self.sinks, emit, place)
         select = self._with_views(tree).select(tree, asked)
+        reject_many_steps(select, place)
         engine = properties.get("engine")
         return Planned(
             select,
@@ -166,6 +169,7 @@ class Planner:
             )
         mark_tables(tree, lambda item: isinstance(self._table(item), Reference))
         shape = shape_of(tree, self.text)
+        reject_many_joins(tree, self.text)
         tables = [self._table(join.this) for join in tree.args.get("joins") or []]
         of_streams = not all(isinstance(table, Reference) for table in tables)
         clause = window_clause(tree, self.text, joins=of_streams)
@@ -173,7 +177,7 @@ class Planner:
         first = self._relation(from_.this, "_query")
         every = keeps_late(asked)
         if window and clause and shape is not Shape.AGGREGATE and not of_streams:
-            first = assigned(first, window, place_of(clause, self.text))
+            first = assigned(with_own_windows(first), window, place_of(clause, self.text))
             window = clause = None
         if tables:
             own = window if shape is Shape.AGGREGATE else None
@@ -198,12 +202,17 @@ class Planner:
         """A query over joins; `own` is the window of its aggregate."""
         windows = join_windows(tree, clause if own is None else None, tables, self.text)
         refuse_type_as_written(asked.properties, [each.kind for each in windows])
+        added = [window for each in windows for window in (each.left, each.right) if window]
+        apart = any(window.kind is not WindowKind.SESSION for window in added)
+        first = with_own_windows(first) if apart else first
         joined = []
         for number, (each, table) in enumerate(zip(windows, tables, strict=True)):
             join = tree.args["joins"][number]
             refuse_joined(join, self.text)
             versions = table if each.kind in (JoinKind.TEMPORAL, JoinKind.LOOKUP) else None
             right = self._relation(join.this, f"_query_{number + 2}", versions)
+            if apart and not isinstance(table, Reference):
+                right = with_own_windows(right)
             joined.append(Joined(join, right, each, versions))
         emit = emit_of_joins(shape, asked)
         below = joined_below(tree, clause, self.text) if own and clause else None

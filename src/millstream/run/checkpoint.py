@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from millstream.errors import StateError
-from millstream.plan.facts.fingerprint import diff, fingerprint
+from millstream.plan.facts.fingerprint import VERSION, diff, fingerprint
 from millstream.plan.nodes import Pipeline
 
 
@@ -89,6 +89,14 @@ class Checkpoint:
         if not described.exists() or not self.begun:
             return
         held = json.loads(described.read_text(encoding="utf-8"))
+        if (version := held["plan"].get("version")) != VERSION:
+            raise StateError(
+                "MS-STATE-VERSION",
+                f"the checkpoint {self.folder} has format {version}; this version of Millstream "
+                f"reads format {VERSION}.",
+                fix="Finish the job with the version that started it, or start again: with "
+                "--fresh, which removes what was written, or with another --checkpoint.",
+            )
         if changes := diff(held["plan"], fingerprint(pipeline)):
             listed = "; ".join(changes)
             raise StateError(

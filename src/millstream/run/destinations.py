@@ -11,7 +11,14 @@ from pyarrow import fs
 
 from millstream.connectors.paths import filesystem, resolve
 from millstream.errors import StateError
-from millstream.observe.account import Account, SparkAccount, input_names
+from millstream.fates import Fate
+from millstream.observe.account import (
+    OWN_LATE_SINK,
+    Account,
+    SparkAccount,
+    dead_letters_of,
+    late_rows_in,
+)
 from millstream.plan.declare import partition_columns
 from millstream.plan.explain.secrets import masked
 from millstream.plan.nodes import Job, Pipeline, Reference, SinkDef
@@ -45,38 +52,45 @@ def destinations(
     if isinstance(account, SparkAccount):
         return found
     folder = Checkpoint(settings.checkpoint / pipeline.name)
-    late: dict[str, int] = {}
-    counts = {each.name: each["late"] for each in account.inputs}
-    operators = zip(operators_of(pipeline.root), input_names(pipeline.root), strict=True)
-    for operator, names in operators:
-        if operator.late.action is LateAction.SIDE_OUTPUT:
-            sink = operator.late.sink or ""
-            late[sink] = late.get(sink, 0) + sum(counts[name] for name in names)
-    for sink, count in late.items():
+    sinks = [
+        operator.late.sink or ""
+        for operator in operators_of(pipeline.root)
+        if operator.late.action is LateAction.SIDE_OUTPUT
+    ]
+    for sink in dict.fromkeys(sinks):
         if named := job.sink(sink):
+            count = account.written.get(late_rows_in(named.name), 0)
             found.append(_to(named, "late rows", count, settings))
         else:
+            count = account.written.get(late_rows_in(OWN_LATE_SINK), 0)
             found.append(Destination("late rows", count, "file", str(folder.late)))
     for source in sources_of(pipeline.root):
-        bad = [
-            each["malformed"]
-            for each in account.inputs
-            # Of one source twice, accounts add the alias.
-            if each.name == source.name or each.name.startswith(f"{source.name} ")
+        named = job.sink(source.dead_letter or "")
+        path = str(folder.dead_letters(source.name))
+        found += [
+            _to(named, what, count, settings) if named else Destination(what, count, "file", path)
+            for what, count in _rejected(source.name, account)
         ]
-        what, count = f"malformed records of {source.name}", sum(bad[:1])
-        if named := job.sink(source.dead_letter or ""):
-            found.append(_to(named, what, count, settings))
-        else:
-            path = str(folder.dead_letters(source.name))
-            found.append(Destination(what, count, "file", path))
     for table in references_of(pipeline.root):
-        what, count = _not_asked(table), account.tables.get(table.name, {}).get("failed", 0)
+        what, count = _not_asked(table), account.written.get(dead_letters_of(table.name), 0)
         if count and (named := job.sink(table.dead_letter or "")):
             found.append(_to(named, what, count, settings))
         elif count:
             found.append(Destination(what, count, "file", str(folder.dead_letters(table.name))))
     return found
+
+
+def _rejected(source: str, account: Account) -> Iterator[tuple[str, int]]:
+    """Kinds of dead letters of a source, and how many there are."""
+    read = [
+        each
+        for each in account.inputs
+        # Of one source twice, accounts add the alias.
+        if each.name == source or each.name.startswith(f"{source} ")
+    ][:1]
+    yield f"malformed records of {source}", sum(each[Fate.MALFORMED] for each in read)
+    if ahead := sum(each[Fate.AHEAD_OF_TIME] for each in read):
+        yield f"rows of {source} ahead of time", ahead
 
 
 def _not_asked(table: Reference) -> str:

@@ -10,7 +10,9 @@ from threading import Event, Thread
 from pyspark.sql import SparkSession
 
 from millstream.plan.nodes import Job
+from millstream.run.failures import explained, unwritable_checkpoint
 from millstream.run.job import JobRun
+from millstream.run.processing_clock import ProcessingClock
 from millstream.run.settings import RunSettings
 from millstream.run.ticks import Ticks
 
@@ -69,12 +71,19 @@ class Drive:
                 log=self.log,
             )
             self._run(self.run)
-        except BaseException as error:  # noqa: BLE001 -- told by the thread that waits
+        except BaseException as error:  # noqa: BLE001 -- reported by the thread that waits
             if not self._stopping.is_set():
-                self.error = error
+                self.error = self._explained(error)
         finally:
             if self.run is not None:
                 self.run.stop()
+
+    def _explained(self, error: BaseException) -> BaseException:
+        found = explained(error, self.log)
+        if found is not None and found.code in ("MS-RUN-FAILED", "MS-RUN-DISK", "MS-RUN-SINK"):
+            # Spark's report rarely names the folder that it could not write.
+            return unwritable_checkpoint(self.settings.checkpoint) or found
+        return found or error
 
     def _run(self, run: JobRun) -> None:
         self.phase = _STARTING
@@ -86,7 +95,7 @@ class Drive:
                 self.phase = "closing: the input has ended"
                 run.flush()
             return
-        ticks = Ticks(run)
+        ticks = Ticks(run, ProcessingClock(start=run.last_tick))
         while not self._stopping.is_set() and not run.wait(_POLL):
             ticks.beat()
             run.tables.beat()

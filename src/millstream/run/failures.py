@@ -1,4 +1,4 @@
-"""What Spark reports of a failed query, as the error it was where it happened.
+"""Turns what Spark reports about a failed query into the error it was where it happened.
 
 An error of ours that is raised in a worker reaches the driver as text only: `CODE: cause fix`, at
 the end of a worker's traceback or inside Spark's own brackets. Everything around it is Spark's.
@@ -6,14 +6,24 @@ the end of a worker's traceback or inside Spark's own brackets. Everything aroun
 
 from __future__ import annotations
 
+import errno
+import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from millstream.errors import MillstreamError, RunError, StateError
+from millstream.errors import ExpressionError, MillstreamError, RunError, StateError
+from millstream.spark.session import jvm_end
+from millstream.sql.text import SourceText
+
+_DISK = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EIO}
+_PROBE = 64 << 10  # bytes: a batch writes more
+_PATIENCE = 5.0  # seconds for a JVM that no longer answers to end
+RESTART = "Run the job again: it continues from its checkpoint and writes no row twice."
 
 _CODE = r"(MS-(RUN|STATE|LOOKUP)-[A-Z]+(?:-[A-Z]+)*)"
 # The last line of a Python traceback, or the message of Spark's raise_error.
@@ -25,11 +35,19 @@ _SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$")
 _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
 _SPARK_CLASS = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
 _OTHER_FORM = "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]"
+_WORKER_LOST = re.compile(r"Python worker (?:exited unexpectedly|failed to connect|crashed)")
+_TRIES = re.compile(r"failed (\d+) times, most recent failure")
+_NOT_WRITABLE = re.compile(
+    r"No space left on device|Read-only file system|Disk quota exceeded|Not enough space"
+)
+# Spark's report of an expression that failed: its text, with carets under the part that did.
+_CONTEXT = re.compile(r"^== SQL .*\(line 1, position (\d+)\) ==\n(.*)\n *(\^+)", re.MULTILINE)
+_ANSI = re.compile(r" ?(?:If necessary,? )?[Ss]et \S*spark\.sql\.ansi\.enabled\S* to [^.]*\.")
 # A cause ends where a sentence, outside of quotes, is followed by one that tells what to do.
 _QUOTED = r"""(?<!\w)'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
 _DO = (
-    "Add|CAST|Cast|Check|Compare|Declare|Give|Have|Leave|Make|Mend|Raise|Remove|Set|Start|Take|Try|"
-    "Use|Write"
+    "Add|CAST|Cast|Check|Compare|Correct|Declare|Give|Have|Leave|Make|Mend|Raise|Remove|Set|Start|Take|"
+    "Try|Use|Write"
 )
 _SENTENCE = re.compile(rf"(?:{_QUOTED}|.)+?[.](?= (?:{_DO})\b)")
 
@@ -40,11 +58,34 @@ def user_error(log: Path | None = None) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        raise failure(error, log) from error
+        raise explained(error, log) or failure(error, log) from error
+
+
+def explained(error: BaseException, log: Path | None = None) -> MillstreamError | None:
+    """The error to report for an exception; None if it is a defect of ours."""
+    if isinstance(error, MillstreamError):
+        return error
+    lost = isinstance(error, Py4JError | ConnectionError | EOFError)
+    if isinstance(error, PySparkException) or lost:
+        end = jvm_end(_PATIENCE if lost else 0.0)
+    else:
+        end = None
+    if end is not None:
+        return RunError(
+            "MS-RUN-JVM",
+            f"Spark's JVM {end} while the job was running.",
+            fix=f"Check whether it was killed, for example because memory ran out. {RESTART}"
+            + _see(log),
+        )
+    if isinstance(error, PySparkException | Py4JError):
+        return failure(error, log)
+    if isinstance(error, OSError) and error.errno in _DISK:
+        return not_writable(error.strerror or str(error))
+    return None
 
 
 def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
-    """The error with a code that an exception stands for."""
+    """The error to report for a failed query's exception."""
     if isinstance(error, MillstreamError):
         return error
     text = str(error)
@@ -58,8 +99,86 @@ def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
             "the checkpoint keeps its state in a form that this version does not read.",
             fix="Run the job with the version that wrote its checkpoint, or start a new one.",
         )
+    if _WORKER_LOST.search(text):
+        tries = _TRIES.search(text)
+        times = f", {tries[1]} times in the same task" if tries else ""
+        return RunError(
+            "MS-RUN-WORKER",
+            f"a Python worker ended unexpectedly{times}.",
+            fix=f"Check whether it was killed, for example because memory ran out. {RESTART}"
+            + _see(log),
+        )
+    if found := _NOT_WRITABLE.search(text):
+        return not_writable(found[0])
+    if found := _CONTEXT.search(text):
+        return _expression_error(found, text)
     whole = f"The whole of Spark's report is in {log}." if log else ""
     return RunError("MS-RUN-FAILED", f"the streaming query failed: {_innermost(text)}", fix=whole)
+
+
+def _expression_error(found: re.Match[str], text: str) -> RunError:
+    """The error of an expression that failed for a value of a row."""
+    lines = [line for line in text[: found.start()].splitlines() if _SPARK_CLASS.search(line)]
+    message = _SPARK_CLASS.search(lines[-1])[0] if lines else "it failed"  # type: ignore[index]
+    cause, fix = _split(_ANSI.sub("", _SQLSTATE.sub("", message)))
+    error = ExpressionError("MS-RUN-VALUE", f"an expression failed for a row: {cause}", fix=fix)
+    error.offset, error.sql, error.length = int(found[1]) - 1, found[2], len(found[3])
+    return error
+
+
+def located(
+    error: MillstreamError, text: SourceText | None, others: Sequence[tuple[int, int]] = ()
+) -> MillstreamError:
+    """An expression's error with its place in the job's text, if it is known.
+
+    `others` are the spans of the queries that did not fail: an expression that is also written
+    there is not the one that failed.
+    """
+    if not isinstance(error, ExpressionError) or text is None:
+        return error
+    found = text.origins.spans(error.sql, error.offset, error.length)
+    if not found:
+        return error
+    own = [span for span in found if not any(first <= span[0] <= last for first, last in others)]
+    spans = own or found
+    places = [text.place(first) for first, _ in spans]
+    cause = error.cause.replace("an expression", text.excerpt(spans[0]), 1)
+    if len(places) > 1:
+        also = ", ".join(str(place) for place in places[1:])
+        cause = f"{cause} (The same expression is at {also}.)"
+    return RunError(error.code, cause, fix=error.fix, place=places[0])
+
+
+def not_writable(reason: str, folder: Path | None = None) -> RunError:
+    """`folder`: the one that cannot be written, if it is known."""
+    where = (
+        f"the checkpoint folder {folder}"
+        if folder
+        else "a folder of the job (its checkpoint, a sink, or Spark's temporary files)"
+    )
+    return RunError(
+        "MS-RUN-DISK",
+        f"{where} cannot be written: {reason}.",
+        fix=f"Make it writable, with free space. {RESTART}",
+    )
+
+
+def unwritable_checkpoint(folder: Path) -> RunError | None:
+    """Why nothing can be written to the checkpoint folder; None if it can be."""
+    probe = folder / f".probe.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(bytes(_PROBE))
+    except OSError as error:
+        return not_writable(error.strerror or str(error), folder)
+    finally:
+        with suppress(OSError):
+            probe.unlink(missing_ok=True)
+    return None
+
+
+def _see(log: Path | None) -> str:
+    return f" Spark's log is {log}." if log else ""
 
 
 def _split(told: str) -> tuple[str, str]:

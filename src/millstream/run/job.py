@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connectors.files import FileSink
@@ -15,7 +18,8 @@ from millstream.connectors.memory import MemorySink
 from millstream.connectors.rows import Rows
 from millstream.connectors.sinks import Sink, open_sink
 from millstream.connectors.sources import read_stream
-from millstream.errors import PlanError
+from millstream.errors import MillstreamError, PlanError
+from millstream.observe.account import OWN_LATE_SINK
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.facts.mentioned import mentioned
 from millstream.plan.nodes import (
@@ -36,21 +40,32 @@ from millstream.plan.walk import (
     table_joins_of,
 )
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.failures import failure, user_error
+from millstream.run.failures import failure, located, user_error
+from millstream.run.file_log import FileLog
 from millstream.run.running import Running
+from millstream.run.state_limits import StateLimits
 from millstream.run.tables import FOLDER as TABLES
 from millstream.run.tables import JobTables
 from millstream.run.tally import Tally
 from millstream.run.writer import Writer
 from millstream.spark.compile import compile_pipeline
-from millstream.spark.control import end_of_input, tick
+from millstream.spark.control import end_of_input, last_tick, tick
 from millstream.spark.session import for_native, partitions
+from millstream.temporal import DEFAULT_MAX_AHEAD
 
 GROUPS_PER_PARTITION = 1
 
 
 _POLL = 0.05
 _LISTEN = 1.0  # seconds between two looks at what Spark reports
+
+
+class Status(StrEnum):
+    """The outcome of a pipeline in a run."""
+
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    FAILED = "failed"
 
 
 def clock_spans(pipeline: Pipeline) -> list[int]:
@@ -77,8 +92,13 @@ class JobRun:
     groups: int | None = None
     log: Path | None = None
     read_table: Callable[[Reference], pa.Table] | None = None
+    max_ahead: int | None = DEFAULT_MAX_AHEAD  # default of sources
     tables: JobTables = field(init=False)
     running: list[Running] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # oldest first
+    failures: dict[str, MillstreamError] = field(default_factory=dict)  # by pipeline, first first
+    _stopped: set[str] = field(default_factory=set)
+    _flushed: bool = False
     _listened: float = 0.0
 
     def __post_init__(self) -> None:
@@ -91,8 +111,40 @@ class JobRun:
             with user_error(self.log):
                 self.tables.open(table, steady=self._over_changes(table))
         for pipeline in self.job.pipelines:
-            with user_error(self.log):
+            with self._failing(pipeline):
                 self.running.append(self._start(pipeline, trigger))
+
+    @contextmanager
+    def _failing(self, pipeline: Pipeline) -> Iterator[None]:
+        """Records that a pipeline failed; raises it unless the job is set to continue."""
+        try:
+            with user_error(self.log):
+                yield
+        except MillstreamError as error:
+            found = self._located(error, pipeline)
+            if self.job.setting("on.failure") != "continue":
+                self.failures.setdefault(pipeline.name, found)
+                raise found from error
+            if pipeline.name not in self.failures:
+                self.failures[pipeline.name] = found
+                self.warn(f"{pipeline.name} failed ({found.code}); the other queries continue.")
+
+    def _located(self, error: MillstreamError, pipeline: Pipeline) -> MillstreamError:
+        others = [each.span for each in self.job.pipelines if each is not pipeline]
+        return located(error, self.job.text, [span for span in others if span])
+
+    def raise_failure(self) -> None:
+        """Raises the first failure of a pipeline, if one has failed."""
+        for error in self.failures.values():
+            raise error
+
+    def status(self, pipeline: Pipeline) -> Status:
+        if pipeline.name in self.failures:
+            return Status.FAILED
+        started = any(each.pipeline is pipeline for each in self.running)
+        if not started or pipeline.name in self._stopped:
+            return Status.STOPPED
+        return Status.COMPLETED
 
     def _over_changes(self, table: Reference) -> bool:
         return any(
@@ -107,6 +159,7 @@ class JobRun:
         folder = self._folder(pipeline)
         wanted = self.groups or GROUPS_PER_PARTITION * partitions(spark)
         groups = folder.open(pipeline, wanted)
+        FileLog(folder.spark).remove_unplanned()
         first = folder.next_batch
         sources = {
             source.name: self._rows(spark, source, mentioned(pipeline.root, source))
@@ -120,12 +173,19 @@ class JobRun:
             groups=groups,
             control=str(folder.control),
             tables=self.tables,
+            max_ahead=self._max_ahead(pipeline),
+            allowances=True,
         )
-        tally = Tally.open(pipeline, folder.account)
-        writer = Writer(self, spark, pipeline, query, tally, self.log)
+        tally = Tally.open(pipeline, folder.account, first)
+        limits = StateLimits.of(pipeline, folder.control)
+        writer = Writer(self, spark, pipeline, query, tally, limits, self.log)
         writer.open(sources)
         started = writer.start(trigger, folder.spark)
         return Running(pipeline, engine, started, tally, folder, writer, first)
+
+    def _max_ahead(self, pipeline: Pipeline) -> int | None:
+        """The default of 'watermark.max_ahead'; none for the noop sink."""
+        return None if pipeline.sink.connector == "noop" else self.max_ahead
 
     def _rows(
         self, spark: SparkSession, source: Source, columns: Collection[str]
@@ -170,42 +230,58 @@ class JobRun:
         if named := self.job.sink(operator.late.sink or ""):
             return named.name, self.open_sink(named)
         if self.sinks is not None:
-            return "late", self.sinks(SinkDef("late", "memory"))
-        return "late", FileSink(str(self._folder(pipeline).late), "json")
+            return OWN_LATE_SINK, self.sinks(SinkDef("late", "memory"))
+        return OWN_LATE_SINK, FileSink(str(self._folder(pipeline).late), "json")
 
     def _folder(self, pipeline: Pipeline) -> Checkpoint:
         return Checkpoint(self.checkpoint.resolve() / pipeline.name)
 
     def process_available(self) -> None:
         """Wait until every pipeline has taken in all that its sources hold now."""
-        for each in self.running:
-            with each.writer.own_error(), user_error(self.log):
+        for each in self.healthy():
+            with self._failing(each.pipeline), each.writer.own_error(), user_error(self.log):
                 # A trigger that looked at its sources just before the call may end the first wait.
                 each.query.processAllAvailable()
                 each.query.processAllAvailable()
             each.hear()
 
+    def warn(self, text: str) -> None:
+        """Adds a warning, which is shown once."""
+        self.warnings.append(text)
+
+    @property
+    def last_tick(self) -> int:
+        """The latest processing time that this run or an earlier one sent to a pipeline."""
+        return max((last_tick(each.checkpoint.control) for each in self.running), default=0)
+
+    def healthy(self) -> list[Running]:
+        """The pipelines that have not failed."""
+        return [each for each in self.running if each.pipeline.name not in self.failures]
+
     def tell_time(self, now: int) -> None:
         """Say what time it is, in microseconds, to pipelines that go by it."""
-        for each in self.running:
+        for each in self.healthy():
             if clock_spans(each.pipeline):
                 tick(each.checkpoint.control, now)
 
     def flush(self) -> None:
         """Say that the input has ended and wait until all that was held has come out."""
-        for each in self.running:
+        for each in self.healthy():
             end_of_input(each.checkpoint.control)
         self.process_available()
-        for each in self.running:
+        for each in self.healthy():
             # A query that was stopped meanwhile has let its wait end, and rows are still held.
             ended = each.engine is Engine.NATIVE or each.tally.ended
             if operators_of(each.pipeline.root) and each.query.isActive and ended:
                 each.checkpoint.end()
+        self._flushed = True
+        self.raise_failure()
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end of all pipelines, at most so long; False if one still runs.
 
-        A pipeline that fails is told of at once, though others run on.
+        Raises a pipeline's failure: at once, or once the others have ended if the job continues
+        after a failure.
         """
         until = time.monotonic() + seconds
         while True:
@@ -216,14 +292,33 @@ class JobRun:
                 if listens or each not in active:
                     each.hear()
                 if each not in active and (error := each.query.exception()):
-                    raise each.writer.error or failure(error, self.log)
+                    with self._failing(each.pipeline):
+                        raise each.writer.error or failure(error, self.log)
             self._listened = now if listens else self._listened
             left = until - now
+            if not active:
+                self.raise_failure()
             if not active or left <= 0:
                 return not active
             time.sleep(min(left, _POLL))
 
     def stop(self) -> None:
         for each in self.running:
-            each.query.stop()
-            each.hear()
+            # If the JVM has ended, there is nothing to stop and there are no more counts.
+            with suppress(Py4JError, OSError):
+                self._note_end(each)
+                each.query.stop()
+                each.hear()
+
+    def _note_end(self, each: Running) -> None:
+        """Records that a query is stopped before its end, or failed beside another one."""
+        name = each.pipeline.name
+        if name in self._stopped or name in self.failures:
+            return
+        self._stopped.add(name)  # also if the JVM does not answer any more
+        if not self._flushed and each.query.isActive:
+            return
+        self._stopped.remove(name)
+        if self.failures and (error := each.query.exception()):
+            found = each.writer.error or failure(error, self.log)
+            self.failures[name] = self._located(found, each.pipeline)

@@ -29,6 +29,7 @@ class Progress:
     state_rows: int = 0
     state_bytes: int = 0
     limit: StateLimit = StateLimit()
+    busy: bool = False  # a batch with input is being processed
 
     @property
     def pressure(self) -> float | None:
@@ -65,6 +66,7 @@ def progress_of(running: Running) -> Progress:
         state_rows=account.state.get("state_rows", 0),
         state_bytes=account.state.get("state_bytes", 0),
         limit=operators[0].limit if len(operators) == 1 else StateLimit(),
+        busy=running.busy,
     )
 
 

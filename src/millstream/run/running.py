@@ -45,6 +45,12 @@ class Running:
             self._report = next(done, self._report)
         return self._report
 
+    @property
+    def busy(self) -> bool:
+        """Whether a batch with input is being processed."""
+        status = self.query.status
+        return bool(status["isTriggerActive"] and status["isDataAvailable"])
+
     def hear(self) -> None:
         """Add to the account what only Spark can tell."""
         if self.writer.direct or self.tally.by_spark:
@@ -59,11 +65,15 @@ class Running:
         follows = _is_batch(last) and last.batchId == self._heard + 1
         reports = [last] if follows else self.query.recentProgress
         if self.writer.direct:
-            for report in filter(_is_batch, reports):
+            for report in filter(self._is_new, reports):
                 self.writer.hear(report.batchId, report.observedMetrics)
+                self._heard = report.batchId
         if self.tally.by_spark:
             self.tally.hear(json.loads(report.json) for report in reports)
-        self._heard = _done(last)
+        self._heard = max(self._heard, _done(last))
+
+    def _is_new(self, report: StreamingQueryProgress) -> bool:
+        return _is_batch(report) and report.batchId > self._heard
 
 
 def _done(report: StreamingQueryProgress) -> int:

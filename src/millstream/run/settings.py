@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Job, Pipeline
 from millstream.plan.walk import operators_of, references_of, sources_of
-from millstream.temporal import LateAction, parse_span
+from millstream.temporal import DurationRangeError, LateAction, parse_span
 
 FOLDER = ".millstream"
 
@@ -66,6 +67,8 @@ def settings_of(
 def _span(every: str) -> int:
     try:
         span = parse_span(every)
+    except DurationRangeError:
+        raise
     except PropertyError as error:
         raise PropertyError("MS-PROP-TRIGGER", error.cause, fix=_TRIGGER) from None
     if span <= 0:
@@ -92,7 +95,7 @@ def _refuse_what_cannot_be_used(job: Job, base: Path) -> None:
                     "MS-PLAN-SHARED-SINK",
                     f"{_say(users[sink])} and {_say(user)} both go to the sink {sink}, and would "
                     "replace each other batch by batch.",
-                    fix="Give each a sink of its own; without one they are kept in the checkpoint.",
+                    fix=_shared_sink_fix(job, sink),
                 )
 
 
@@ -146,6 +149,22 @@ def _side_sinks(pipeline: Pipeline) -> Iterator[tuple[str, tuple[str, str]]]:
     for operator in operators_of(pipeline.root):
         if operator.late.action is LateAction.SIDE_OUTPUT and operator.late.sink:
             yield operator.late.sink, (pipeline.name, "late rows")
+
+
+def _shared_sink_fix(job: Job, sink: str) -> str:
+    """The fix if several queries write to one sink, such as the 'dead_letter.sink' of a source."""
+    readers = Counter(
+        name
+        for pipeline in job.pipelines
+        for name in {each.name for each in sources_of(pipeline.root) if each.dead_letter == sink}
+    )
+    for source, queries in readers.items():
+        if queries > 1:
+            return (
+                f"Leave 'dead_letter.sink' out of {source}, which {queries} queries read: each "
+                "then keeps its dead letters in the checkpoint."
+            )
+    return "Use a different sink for each; without one, the rows are stored in the checkpoint."
 
 
 def _say(user: tuple[str, str]) -> str:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,16 +26,13 @@ from millstream.connectors.versions import NOTICE, Version, Versions
 from millstream.errors import MillstreamError, PlanError, StateError
 from millstream.kernels.joins.table import HeldTable
 from millstream.plan.nodes import Broadcast, Reference
+from millstream.run.processing_clock import monotonic_clock, wall_clock
 from millstream.spark.tables.join import SINCE, UNTIL
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 FOLDER = "reference-tables"  # no pipeline is called so
 _ASKED = "refresh"
 _WATCH = 1_000_000  # a look at the files a second is enough
-
-
-def _wall_clock() -> int:
-    return time.time_ns() // 1000
 
 
 def ask_for(checkpoint: Path, table: str) -> None:
@@ -59,11 +55,13 @@ class JobTables:
     path: Path
     base: Path
     read: Callable[[Reference], pa.Table] | None = None
-    clock: Callable[[], int] = _wall_clock
+    clock: Callable[[], int] = wall_clock
+    pace: Callable[[], int] = monotonic_clock
     problems: dict[str, MillstreamError] = field(default_factory=dict)  # with tables, for now
     news: dict[str, str] = field(default_factory=dict)  # what was last read of each, if it is new
     _held: dict[str, Reference] = field(default_factory=dict)
     _looked: dict[str, int] = field(default_factory=dict)  # when a table was last looked at
+    _latest: int = 0  # the latest reading of the system clock
 
     def open(self, table: Reference, *, steady: bool = False) -> None:
         """Have a version of a table that workers hold: the last one, if nothing has changed. One
@@ -71,8 +69,10 @@ class JobTables:
         if not isinstance(table.access, Broadcast) or table.name in self._held:
             return
         self._held[table.name] = table
-        self._looked[table.name] = self.clock()
+        self._looked[table.name] = self.pace()
         last = self.versions(table).last
+        if last is not None and self.clock() < last.since:
+            self.versions(table).note_step_back()
         if not steady or last is None:
             self.refresh(table, notice=0)
         elif self._digest(table) != last.digest:
@@ -100,6 +100,7 @@ class JobTables:
 
     def beat(self) -> None:
         """Look whether a table is to be read anew. One that cannot be read stays as it is."""
+        self._watch_clock()
         for table in self._held.values():
             asked = Path(self.folder(table)) / _ASKED
             again = asked.exists()
@@ -117,8 +118,16 @@ class JobTables:
                     told = f"{table.name}: version {version.number}, {version.rows:,} rows"
                     self.news[table.name] = told
 
+    def _watch_clock(self) -> None:
+        now = self.clock()
+        if now < self._latest - NOTICE:
+            for table in self._held.values():
+                self.versions(table).note_step_back()
+            self._latest = now
+        self._latest = max(self._latest, now)
+
     def _due(self, table: Reference) -> bool:
-        access, now = table.access, self.clock()
+        access, now = table.access, self.pace()
         assert isinstance(access, Broadcast)
         every = _WATCH if access.watch else access.interval
         if every is None or now - self._looked[table.name] < every:
@@ -160,14 +169,16 @@ class JobTables:
         if access.refreshed:
             return None
         frame = None
+        since = BEGIN_OF_TIME  # so that a batch before the oldest version reads it
         for version, until in self.versions(table).spans():
             rows = self.versions(table).rows(version)
             if not HeldTable(rows, keys).unique:
                 return None
             marked = self.spark.createDataFrame(rows).select(
                 "*",
-                F.lit(max(version.since, BEGIN_OF_TIME)).alias(SINCE),
+                F.lit(since).alias(SINCE),
                 F.lit(END_OF_TIME if until is None else until).alias(UNTIL),
             )
+            since = END_OF_TIME if until is None else until
             frame = marked if frame is None else frame.unionByName(marked)
         return frame

@@ -1,8 +1,12 @@
-"""The account as batches go by, kept beside the checkpoint so that a restart goes on counting.
+"""The ledger: row counts after each batch, in a file beside the checkpoint that restarts continue.
 
-State counts for itself and exactly once, since counts live in it. What is counted outside it (rows
-written, rows of stateless queries) is added batch by batch; a batch that is written again takes the
-place of its first try. Of a join of its own, Spark tells a little after each batch.
+Operators count in their own state, so a retried batch cannot count twice. Every report of a key
+group has all counts since its state began. A batch without packets for an operator brings no report
+of it; the ledger then keeps the group's last one, which is still exact. Counts outside state (rows
+written, rows of stateless queries) are added up; a retried batch replaces its first try.
+
+The ledger is written before Spark commits the batch. Only where Spark writes to the sink itself
+do counts arrive after the commit; batches whose counts a crash has lost are listed in `lost`.
 """
 
 from __future__ import annotations
@@ -14,21 +18,19 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from millstream.observe.account import (
-    Account,
-    SparkAccount,
-    derived_names,
-    input_names,
-    of_operators,
-    of_select,
-)
+from millstream.observe.account import Account, SparkAccount, of_operators, of_select
+from millstream.observe.operator_names import names_of
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.nodes import Engine, Operator, Pipeline
 from millstream.plan.walk import inputs_of, operators_of, sources_of
 from millstream.run.checkpoint import write_json
+from millstream.spark.native import READ
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 _REMEMBERED = 8
+_VERSION = 2  # of the file
+_WRITTEN = "written: "
+_SAVED = ("batch", "stats", "before", "sums", "told", "lost")
 
 
 @dataclass(slots=True)
@@ -36,19 +38,25 @@ class Tally:
     pipeline: Pipeline
     file: Path
     batch: int = -1
-    stats: list[dict[str, Any]] = field(default_factory=list)
+    stats: dict[str, dict[str, Any]] = field(default_factory=dict)  # last, by operator and group
     before: dict[str, int] = field(default_factory=dict)  # sums up to the batch before the last
     sums: dict[str, int] = field(default_factory=dict)
     told: dict[str, Any] = field(default_factory=dict)  # by Spark, of its own join
+    lost: list[list[int]] = field(default_factory=list)  # first and last of batches without counts
     _arrived: dict[int, int] = field(default_factory=dict)  # rows in, of the last batches of a run
     _saving: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
-    def open(cls, pipeline: Pipeline, file: Path) -> Tally:
-        if not file.exists():
-            return cls(pipeline, file)
-        held = json.loads(file.read_text(encoding="utf-8"))
-        return cls(pipeline, file, **held)
+    def open(cls, pipeline: Pipeline, file: Path, first_batch: int = 0) -> Tally:
+        """The ledger in `file`, or a new one. `first_batch` is the batch that the run begins with:
+        all before it are committed."""
+        saved = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        made = cls(pipeline, file)
+        # One that is ahead by more than the batch to be retried is not of this checkpoint.
+        if saved.get("version") == _VERSION and saved["batch"] <= first_batch:
+            made = cls(pipeline, file, **{name: saved[name] for name in _SAVED})
+        made._miss(first_batch - 1)
+        return made
 
     def add(
         self,
@@ -56,11 +64,16 @@ class Tally:
         stats: list[dict[str, Any]],
         rows_out: int,
         tables: Iterable[Mapping[str, Any]] = (),
+        written: Mapping[str, int] | None = None,
     ) -> None:
+        """Add a batch. `written` is how many rows it wrote to sinks of late rows and dead letters,
+        under the keys of `Account.written`."""
         known, again = self.account.total_in, batch <= self.batch
         if not again:
+            self._miss(batch - 1)
             self.before, self.batch = self.sums, batch
         added = {"rows_out": rows_out}
+        added |= {f"{_WRITTEN}{key}": count for key, count in (written or {}).items()}
         for said in tables:
             for what, count in said["counts"].items():
                 name = f"{said['table']}/{what}"
@@ -70,8 +83,8 @@ class Tally:
                 for tally in each["tally"].values():
                     for what, count in tally.items():
                         added[what] = added.get(what, 0) + count
-        elif stats:
-            self.stats = stats
+        else:
+            self.stats |= {f"{each['operator']}/{each['group']}": each for each in stats}
         self.sums = {
             what: self.before.get(what, 0) + added.get(what, 0) for what in {*self.before, *added}
         }
@@ -79,6 +92,12 @@ class Tally:
             self._arrived[batch] = self.account.total_in - known
             self._arrived.pop(batch - _REMEMBERED, None)
         self._save()
+
+    def _miss(self, last: int) -> None:
+        """Note that batches up to `last` are committed: those not yet counted never will be."""
+        if last > self.batch:
+            self.lost = [*self.lost, [self.batch + 1, last]]
+            self.before, self.batch = self.sums, last
 
     def rows_in(self, batch: int) -> int | None:
         """Rows that came in with a batch, as far as that is remembered. Spark's own count is one of
@@ -95,9 +114,14 @@ class Tally:
             operators = report["stateOperators"]
             # A trigger that finds no new rows reports under the number of the batch to come.
             if report["batchId"] > told["batch"] and sum(rows):
+                seen = report.get("observedMetrics", {})
                 counted = zip(names, rows, strict=False)
                 told["batch"] = report["batchId"]
-                told["in"] = {name: told["in"].get(name, 0) + count for name, count in counted}
+                # Of files that executors read, Spark's own count is one of files.
+                told["in"] = {
+                    name: told["in"].get(name, 0) + seen.get(f"{READ} {name}", {READ: count})[READ]
+                    for name, count in counted
+                }
                 told["late"] += sum(each["numRowsDroppedByWatermark"] for each in operators)
             if operators:
                 told["state_rows"] = sum(each["numRowsTotal"] for each in operators)
@@ -107,25 +131,33 @@ class Tally:
             self._save()
 
     def _save(self) -> None:
-        names = ("batch", "stats", "before", "sums", "told")
         with self._saving:  # batches are written by one thread, reports heard by another
-            write_json(self.file, {name: getattr(self, name) for name in names})
+            saved = {name: getattr(self, name) for name in _SAVED}
+            write_json(self.file, {"version": _VERSION, **saved})
 
     @property
     def account(self) -> Account | SparkAccount:
         rows_out = self.sums.get("rows_out", 0)
         root = self.pipeline.root
         if not self._operators:
-            copies = sum(counts.get("copies", 0) for counts in self._tables.values())
-            made = of_select(sources_of(root)[0].name, self.sums, rows_out, copies)
+            copies, failed = (
+                sum(counts.get(what, 0) for counts in self._tables.values())
+                for what in ("copies", "failed_rows")
+            )
+            name = sources_of(root)[0].name
+            made = of_select(name, self.sums, rows_out, copies=copies, lookup_failed=failed)
             made.tables = self._tables
+            made.lost, made.written = self.lost, self._written
             return made
         if self.by_spark:
             state = {what: self.told.get(what, 0) for what in ("state_rows", "state_bytes")}
             return SparkAccount(self.told.get("in", {}), self.told.get("late", 0), rows_out, state)
-        names = input_names(root)
-        account = of_operators(names, derived_names(root, names), self.stats, rows_out)
+        account = of_operators(names_of(root), self.stats.values(), rows_out)
+        if self.batch < 0:  # nothing was read, so there is nothing to report
+            for each in account.operators:
+                each.reported = True
         account.tables = self._tables
+        account.lost, account.written = self.lost, self._written
         return account
 
     @property
@@ -134,9 +166,17 @@ class Tally:
         found: dict[str, dict[str, int]] = {}
         for key, count in self.sums.items():
             name, slash, what = key.rpartition("/")
-            if slash:
+            if slash and not key.startswith(_WRITTEN):
                 found.setdefault(name, {})[what] = count
         return found
+
+    @property
+    def _written(self) -> dict[str, int]:
+        return {
+            key.removeprefix(_WRITTEN): count
+            for key, count in self.sums.items()
+            if key.startswith(_WRITTEN)
+        }
 
     @property
     def by_spark(self) -> bool:
@@ -150,7 +190,9 @@ class Tally:
     @property
     def ended(self) -> bool:
         """Has the input ended, as far as the state knows?"""
-        return bool(self.stats) and all(each["after"] >= END_OF_TIME for each in self.stats)
+        return bool(self.stats) and all(
+            each["after"] >= END_OF_TIME for each in self.stats.values()
+        )
 
     @property
     def watermarks(self) -> dict[str, int | None]:
@@ -158,11 +200,11 @@ class Tally:
         if not self.stats:
             return {}
         tops: dict[str, int] = {}
-        for each in self.stats:
+        for each in self.stats.values():
             tops |= each["tops"]
         found = {}
-        for operator, names in zip(self._operators, input_names(self.pipeline.root), strict=True):
-            for side, name in zip(inputs_of(operator), names, strict=True):
+        for operator, names in zip(self._operators, names_of(self.pipeline.root), strict=True):
+            for side, name in zip(inputs_of(operator), names.inputs, strict=True):
                 top = tops.get(name, BEGIN_OF_TIME)
                 found[name] = top - side.delay if top > BEGIN_OF_TIME else None
         return found

@@ -1,42 +1,46 @@
-"""The time of day, told to pipelines that watch for silent sources or have windows of the clock.
+"""Sends processing time to pipelines with idle timeouts or processing-time windows.
 
-A source that is silent makes no micro-batch, so nobody would notice its silence. The clock is told
-through the control stream: it is in the offset log, and a retried batch hears the same time.
+An idle source makes no micro-batch, so no operator would notice that it is idle. The time is a
+message of the control stream: it is in the offset log, and a retried batch reads the same time.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from millstream.run.job import JobRun, clock_spans
+from millstream.run.processing_clock import ProcessingClock
+from millstream.temporal import format_span
 
 _LEAST = 1_000_000  # a micro-batch a second is enough
 
 
-def _wall_clock() -> int:
-    return time.time_ns() // 1000
-
-
 @dataclass(slots=True)
 class Ticks:
+    """Ticks are timed by the monotonic clock, so that setting the system clock neither stops them
+    nor adds more."""
+
     run: JobRun
-    clock: Callable[[], int] = _wall_clock
+    clock: ProcessingClock
     _last: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._last = self.clock()
+        self._last = self.clock.monotonic()
 
     def beat(self) -> None:
-        """Tell the time, if it is time to."""
-        now = self.clock()
+        """Send the time if it is due."""
+        if step := self.clock.step_back():
+            self.run.warn(
+                f"the system clock was set back by {format_span(step // 1000 * 1000)}. Processing "
+                "time continues without the step."
+            )
+        at = self.clock.monotonic()
         every = self._every()
-        if every is not None and now - self._last >= every:
-            self._last = now
-            self.run.tell_time(now)
+        if every is not None and at - self._last >= every:
+            self._last = at
+            self.run.tell_time(self.clock.now())
 
     def _every(self) -> int | None:
-        """What falls due is noticed within half its span."""
+        """Half the shortest timeout or window, so that it is noticed in time."""
         spans = [span for each in self.run.running for span in clock_spans(each.pipeline)]
         return max(min(spans) // 2, _LEAST) if spans else None

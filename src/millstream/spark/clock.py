@@ -2,6 +2,8 @@
 
 Every key group hears of every chunk of every input in the same micro-batch, and the wall clock only
 as the offset log keeps it. So all groups decide alike, and a retried batch as its first try did.
+An operator's processing time never decreases: it is stored in state, and a batch whose own time is
+earlier, because the system clock was set back, uses the processing time of the batch before it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class HostInput:
     every: int = 1
     idle: int | None = None
     derived: bool = False  # results of another operator, which tells its watermark itself
-    wall_clock: bool = False  # its rows' time is when they are read, so the clock itself moves it
+    wall_clock: bool = False  # its rows have the operator's processing time, which moves it, too
     keys: tuple[str, ...] = ()  # columns of its packets that its heaviest keys are told by
     copies: tuple[tuple[str, str], ...] = ()
     last_window: int = 0  # of a window join: a row's time in its last window is so far from its own
@@ -129,19 +131,26 @@ class Progress:
                 known.top, known.rows = max(known.top, known.next), 0
         self._notice_silence()
         waited_for = [
-            known.top if known.top >= END_OF_TIME else known.top - source.delay
+            self._watermark_of(source, known)
             for source, known in zip(self.inputs, self.heard, strict=True)
-            if not known.idle
+            if source.wall_clock or not known.idle
         ]
         if waited_for:
             self.watermark = max(self.watermark, min(waited_for))
         return self.watermark
 
+    def _watermark_of(self, source: HostInput, known: _Heard) -> int:
+        if known.top >= END_OF_TIME:
+            return known.top
+        if source.wall_clock and self.now is not None:
+            return self.now
+        return known.top - source.delay
+
     def _notice_silence(self) -> None:
         if self.now is None:
             return
         for source, known in zip(self.inputs, self.heard, strict=True):
-            if source.wall_clock:
+            if source.wall_clock and not source.derived:
                 known.top = max(known.top, self.now)
         for number, (source, known) in enumerate(zip(self.inputs, self.heard, strict=True)):
             if known.at is None or number in self._spoke:

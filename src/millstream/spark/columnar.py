@@ -15,9 +15,9 @@ from pyspark.sql.types import ByteType, StructField, StructType
 from millstream.connectors.file_names import MOST_PARTS, in_parts
 from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
-from millstream.observe.account import InputNames
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange
 from millstream.plan.nodes import (
+    Aggregate,
     Input,
     IntervalJoin,
     Operator,
@@ -30,7 +30,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import inputs_of
 from millstream.spark import operations
-from millstream.spark.control import control_packets
+from millstream.spark.control import ControlStream, allowance_packets, control_packets
 from millstream.spark.files import FileStreams
 from millstream.spark.groups import labels
 from millstream.spark.host import INPUTS, PORTS, KernelHost, Stage
@@ -39,8 +39,9 @@ from millstream.spark.joins.interval import interval_operation
 from millstream.spark.joins.regular import regular_operation
 from millstream.spark.joins.session import session_operation
 from millstream.spark.joins.temporal import temporal_operation
+from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.operated import Operated
-from millstream.spark.operation import Operation
+from millstream.spark.operation import Operation, share_of
 from millstream.spark.packets import PACKET, Packing, packer
 from millstream.spark.sent import Ready
 from millstream.spark.shared import feed
@@ -54,11 +55,14 @@ class Columnar:
 
     spark: SparkSession
     sources: Mapping[str, Rows]
-    names: InputNames
+    names: tuple[tuple[str, ...], ...]  # of the inputs of each operator
     groups: int
-    control: str | None
+    control: ControlStream | None
     tables: TableSteps
+    max_ahead: int | None = None  # of sources that say nothing of it
+    allowances: bool = False  # does the driver send key groups what state they may have?
     made: list[Operated | None] = field(default_factory=list)  # by number
+    limits: dict[str, MaxAhead] = field(default_factory=dict)  # by source
     _hosted: dict[int, _Hosted] = field(default_factory=dict)  # by number
     _reader: SharedExchange | None = None  # what the next operator's results are read by
     _files: FileStreams = field(init=False)
@@ -78,10 +82,9 @@ class Columnar:
             self._reader = shared if shared is not None and shared.number == place else None
             firsts.append(len(self.made))  # the number of the operator that it reads, if it is one
             flows.append(self.flow(side.node))
-        clocked = any(_watches_the_clock(side) for side in inputs)
         with spark_errors():
             carrying = reader is not None and not reader.hashable
-            operation = self._operation(node, flows, clocked, carrying)
+            operation = self._limited(self._operation(node, flows, carrying), inputs, flows)
         hosted = tuple(
             host_input(name, side, rows, packing, hash_from, keys)
             for name, side, rows, (_, packing), hash_from, keys in zip(
@@ -98,9 +101,13 @@ class Columnar:
             window = node.windows[0]
             last = node.lateness + window.size - window.slide
             hosted = tuple(replace(each, last_window=last) for each in hosted)
+        if isinstance(node, Aggregate) and node.window and node.window.wall_clock:
+            hosted = tuple(replace(each, wall_clock=True) for each in hosted)
         signature = {**operation.signature, "key groups": str(self.groups)}
-        own = Stage(number, operation.kernel, hosted, signature)
-        host = _Hosted(operation, (own,), operation.inputs)
+        share = share_of(node.limit, self.groups)
+        own_share = None if self.allowances else share
+        own = Stage(number, operation.kernel, hosted, signature, share=own_share)
+        host = _Hosted(operation, (own,), operation.inputs, evicts=share is not None)
         if shared is not None:
             host = _after(shared, self._hosted[firsts[shared.number]], host)
         self._hosted[number] = host
@@ -119,19 +126,33 @@ class Columnar:
             return self.tables.step(node, self.flow(node.left.node))
         return self.operate(node).flow()
 
-    def _operation(
-        self, node: Operator, flows: list[Flow], clocked: bool, carrying: bool
-    ) -> Operation:
+    def _operation(self, node: Operator, flows: list[Flow], carrying: bool) -> Operation:
         if isinstance(node, IntervalJoin):
             both = flows[0], flows[1]
-            return interval_operation(self.spark, node, both, self.groups, clocked, carrying)
+            return interval_operation(self.spark, node, both, self.groups, carrying)
         if isinstance(node, TemporalJoin):
-            return temporal_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
+            return temporal_operation(self.spark, node, (flows[0], flows[1]), self.groups)
         if isinstance(node, RegularJoin):
-            return regular_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
+            return regular_operation(self.spark, node, (flows[0], flows[1]), self.groups)
         if isinstance(node, SessionJoin):
-            return session_operation(self.spark, node, (flows[0], flows[1]), self.groups, clocked)
-        return operations.make(self.spark, node, flows[0], self.groups, clocked)
+            return session_operation(self.spark, node, (flows[0], flows[1]), self.groups)
+        return operations.make(self.spark, node, flows[0], self.groups)
+
+    def _limited(
+        self, operation: Operation, sides: Sequence[Input], flows: Sequence[Flow]
+    ) -> Operation:
+        """With the limits of how far event times of sources may be ahead of processing time."""
+        inputs = []
+        for side, rows, (ready, packing) in zip(sides, flows, operation.inputs, strict=True):
+            source, limit = source_of(side.node), None
+            if source and source.time and side.time and rows.upstream is None:
+                micros = self.max_ahead if source.max_ahead is None else source.max_ahead
+                if micros:
+                    types = rows.rows.types
+                    limit = MaxAhead.of(source.name, source.time, micros, ready.plains, types)
+                    self.limits[source.name] = limit
+            inputs.append((ready, replace(packing, max_ahead=limit)))
+        return replace(operation, inputs=tuple(inputs))
 
     def _host(self, hosted: _Hosted) -> DataFrame:
         stream: DataFrame | None = None
@@ -140,9 +161,11 @@ class Columnar:
             stream = packets if stream is None else stream.unionByName(packets)
         assert stream is not None
         read = [each for stage in hosted.stages for each in stage.inputs]
-        if self.control is not None and not all(each.derived for each in read):
-            said = control_packets(self.spark, self.control, labels(self.groups))
+        if self.control is not None and any(each.wall_clock or not each.derived for each in read):
+            said = control_packets(self.control, labels(self.groups))
             stream = stream.unionByName(said)
+        if self.control is not None and hosted.evicts and self.allowances:
+            stream = stream.unionByName(allowance_packets(self.control))
         schema = _given(hosted.operation)
         columns = tuple(schema.names[: -len(PORTS)])
         host = KernelHost(hosted.stages, columns)
@@ -172,6 +195,7 @@ class _Hosted:
     operation: Operation
     stages: tuple[Stage, ...]
     inputs: tuple[tuple[Ready, Packing], ...]
+    evicts: bool = False  # does one of them evict rows over its limit?
 
 
 def _given(operation: Operation) -> StructType:
@@ -205,9 +229,6 @@ def _after(shared: SharedExchange, below: _Hosted, own: _Hosted) -> _Hosted:
         for ready, packing in own.inputs
         if packing.source != shared.number
     )
-    return _Hosted(own.operation, (*first, fed, *own.stages), (*below.inputs, *others))
-
-
-def _watches_the_clock(side: Input) -> bool:
-    source = source_of(side.node)
-    return source is not None and source.idle is not None
+    stages = (*first, fed, *own.stages)
+    evicts = below.evicts or own.evicts
+    return _Hosted(own.operation, stages, (*below.inputs, *others), evicts)

@@ -1,36 +1,69 @@
 """The control stream: small JSON files beside the checkpoint, read as one more streaming source.
 
-Because it is a source, what it says is in Spark's offset log: a retried micro-batch hears the same.
+Because it is a source, its messages are in Spark's offset log: a retried micro-batch reads the same
+ones. A query has one control source, however many operators read it: all of them get a message in
+the same micro-batch.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
     ByteType,
+    IntegerType,
     LongType,
     StringType,
     StructField,
     StructType,
 )
 
-from millstream.spark.packets import END_OF_INPUT, NO_TIME, TICK, UNSAID
+from millstream.connectors.file_names import EVERY_FILE
+from millstream.spark.packets import ALLOWANCE, END_OF_INPUT, NO_LIMIT, NO_TIME, TICK, UNSAID
 
 END_FILE = "end-of-input.json"
-_SAID = StructType([StructField("say", StringType()), StructField("now", LongType())])
-_END, _TICK = "end-of-input", "tick"
+_SAID = StructType(
+    [
+        StructField("say", StringType()),
+        StructField("now", LongType()),
+        StructField("operator", IntegerType()),
+        StructField("label", IntegerType()),
+        StructField("rows", LongType()),
+        StructField("bytes", LongType()),
+    ]
+)
+_END, _TICK, _ALLOW = "end-of-input", "tick", "allow"
 _TICKS_KEPT = 1000  # older ones were read long ago
 
 
-def control_packets(spark: SparkSession, folder: str, labels: tuple[int, ...]) -> DataFrame:
-    """A packet for every key group of each thing that somebody has said."""
-    said = spark.readStream.schema(_SAID).json(folder).where(F.col("say").isin(_END, _TICK))
+@dataclass(slots=True)
+class ControlStream:
+    """The control source of one query. All readers share one DataFrame: Spark makes one source of
+    it, where two DataFrames of the same folder would be two sources with offsets of their own."""
+
+    spark: SparkSession
+    folder: str
+    _messages: DataFrame | None = field(default=None, init=False)
+
+    @property
+    def messages(self) -> DataFrame:
+        if self._messages is None:
+            # Reads every file, whatever its modification time.
+            reader = self.spark.readStream.schema(_SAID).options(**EVERY_FILE)
+            self._messages = reader.json(self.folder)
+        return self._messages
+
+
+def control_packets(control: ControlStream, labels: tuple[int, ...]) -> DataFrame:
+    """A packet for every key group of each message about time or the end of input."""
+    said = control.messages.where(F.col("say").isin(_END, _TICK))
     none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
     return said.select(
         F.explode(F.array(*map(F.lit, labels))).alias("label"),
@@ -40,15 +73,37 @@ def control_packets(spark: SparkSession, folder: str, labels: tuple[int, ...]) -
         never.alias("top"),
         F.coalesce("now", never).alias("now"),
         none.alias("rows"),
+        *_nothing_else(),
+    )
+
+
+def allowance_packets(control: ControlStream) -> DataFrame:
+    """A packet for the key group of each allowance."""
+    none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
+    no_limit = F.lit(NO_LIMIT).cast(LongType())
+    return control.messages.where(F.col("say") == _ALLOW).select(
+        F.col("label"),
+        F.lit(ALLOWANCE).alias("kind"),
+        F.col("operator").alias("source"),
+        none.alias("place"),
+        F.coalesce("bytes", never).alias("top"),
+        never.alias("now"),
+        F.coalesce("rows", no_limit).alias("rows"),
+        *_nothing_else(),
+    )
+
+
+def _nothing_else() -> tuple[Column, ...]:
+    return (
         F.lit(UNSAID).cast(ByteType()).alias("silent"),
         F.lit(None).cast(BinaryType()).alias("blob"),
         F.lit(None).cast(StringType()).alias("tally"),
     )
 
 
-def end_rows(spark: SparkSession, folder: str) -> DataFrame:
-    """One empty row, once somebody has said that the input has ended."""
-    return spark.readStream.schema(_SAID).json(folder).where(F.col("say") == _END).select()
+def end_rows(control: ControlStream) -> DataFrame:
+    """One empty row when the input has ended."""
+    return control.messages.where(F.col("say") == _END).select()
 
 
 def end_of_input(folder: Path) -> None:
@@ -68,7 +123,34 @@ def tick(folder: Path, now: int) -> None:
         old.unlink()
 
 
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The rows and bytes of state that a key group of an operator may have; None: no limit."""
+
+    operator: int
+    label: int
+    rows: int | None
+    bytes: int | None
+
+
+def allow(folder: Path, batch: int, allowances: Iterable[Allowance]) -> None:
+    """Sends allowances after a batch. A retried batch sends the same message."""
+    lines = [json.dumps({"say": _ALLOW, **asdict(each)}) for each in allowances]
+    _put(folder, f"allow-{batch:09d}.json", "\n".join(lines))
+    for old in sorted(folder.glob("allow-*.json"))[:-_TICKS_KEPT]:
+        old.unlink()
+
+
+def last_tick(folder: Path) -> int:
+    """The latest time that was sent; 0 if none was."""
+    return max((int(path.stem[len("tick-") :]) for path in folder.glob("tick-*.json")), default=0)
+
+
 def _say(folder: Path, name: str, what: dict[str, object]) -> None:
+    _put(folder, name, json.dumps(what))
+
+
+def _put(folder: Path, name: str, text: str) -> None:
     written = folder / f".{name}.{os.getpid()}"
-    written.write_text(json.dumps(what) + "\n", encoding="utf-8")
+    written.write_text(text + "\n", encoding="utf-8")
     written.rename(folder / name)

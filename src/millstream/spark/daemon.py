@@ -24,7 +24,7 @@ if __name__ == "__main__":
     import pyspark.sql.streaming.stateful_processor_util
     import pyspark.worker
 
-    import millstream.connectors.csv_stream
+    import millstream.connectors.file.source
     import millstream.kernels.aggregate.windowed
     import millstream.kernels.deduplicate
     import millstream.kernels.joins.interval
@@ -35,6 +35,10 @@ if __name__ == "__main__":
     import millstream.kernels.top_n.fold
     import millstream.kernels.top_n.kernel
     import millstream.spark.step  # noqa: F401
+    from millstream.kernels.state import cache
+    from millstream.kernels.state.cache_sizes import CacheSizes
+
+    cache.share(CacheSizes.open(os.environ.get("MILLSTREAM_CACHE_SIZES")))
 
     # Spark's workers collect garbage after every task. What is imported is none: to look through it
     # takes 40 ms, before which the next task cannot begin.

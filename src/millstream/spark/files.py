@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
-from millstream.connectors.csv_stream import CsvStream
-from millstream.connectors.file_names import file_names, first_file
-from millstream.connectors.paths import local
+from millstream.connectors.dead_letters import Rejection
+from millstream.connectors.file.options import arrow_type
+from millstream.connectors.file.parquet_files import ParquetFiles
+from millstream.connectors.file.source import FileStream
+from millstream.connectors.file.values import Column
+from millstream.connectors.file_names import ReportedFiles, file_names, first_file, read_type
+from millstream.connectors.paths import local, value_folder
 from millstream.connectors.rows import Rows
-from millstream.spark.parquet import ParquetFiles
+from millstream.errors import RunError
 from millstream.spark.scan import Reader
 
 # Those of Spark's that say which files are read when, not how.
@@ -43,6 +48,38 @@ class Files:
     reader: Reader
     types: Mapping[str, DataType]
     sample: str | None
+    reported: ReportedFiles | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SparkParquet:
+    """Reads files of a DataFrame as Spark does, or raises: a DataFrame has no dead-letter queue."""
+
+    source: str
+    files: ParquetFiles
+    least_part: ClassVar[int] = ParquetFiles.least_part
+
+    def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:
+        return self.files.size_of(path, wanted)
+
+    def read(
+        self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
+    ) -> Iterator[pa.RecordBatch]:
+        if folder := value_folder(local(path), self.files.base, wanted):
+            raise self._refused(f"{local(path)} is in {folder}, a folder with a column's value.")
+        read = tuple(column for column in self.files.columns if column.name in wanted)
+        for batch in replace(self.files, columns=read).read(path, wanted, part, parts):
+            *columns, bad = batch.columns
+            if bad.null_count < len(bad):
+                raise self._refused(str(Rejection.decoded(bad.drop_null()[0].as_py())))
+            yield pa.RecordBatch.from_arrays(columns, [*wanted])
+
+    def _refused(self, why: str) -> RunError:
+        return RunError(
+            "MS-RUN-PARQUET",
+            f"source {self.source}: {why}",
+            fix="Have Spark read the files: .option('reader', 'spark') on Spark's reader.",
+        )
 
 
 @dataclass(slots=True)
@@ -60,8 +97,8 @@ class FileStreams:
 
     def _files(self, source: str, rows: Rows) -> Files | None:
         types = rows.types
-        if isinstance(stream := rows.origin, CsvStream):
-            return Files(stream.names, stream.files, types, stream.sample)
+        if isinstance(stream := rows.origin, FileStream):
+            return Files(stream.names, stream.files, types, stream.sample, stream.reported)
         options = _parquet_options(rows.frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None
@@ -70,7 +107,13 @@ class FileStreams:
         if not self._is_here(base):
             return None
         names = file_names(self.spark, path, options)
-        return Files(names, ParquetFiles(source, str(base)), types, first_file(base))
+        columns = tuple(
+            Column(name, arrow_type(kind), kind.simpleString().upper())
+            for name, kind in types.items()
+            if read_type(kind) is not None
+        )
+        reader = SparkParquet(source, ParquetFiles(str(base), columns, any_file=True))
+        return Files(names, reader, types, first_file(base))
 
     def _is_here(self, base: Path) -> bool:
         """Workers see the files of this machine, no folder of which is the value of a column."""

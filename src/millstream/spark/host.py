@@ -17,6 +17,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField
 
 from millstream.spark.clock import HostInput
+from millstream.spark.column_names import BLOB, FROM, PORT
 from millstream.spark.state import SparkState, opened
 
 if TYPE_CHECKING:
@@ -24,14 +25,15 @@ if TYPE_CHECKING:
     import polars as pl
 
     from millstream.kernels.base import Kernel
+    from millstream.temporal import StateLimit
 
 MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3
 PORTS = (
-    StructField("_port", ByteType()),
-    StructField("_from", IntegerType()),
-    StructField("_blob", BinaryType()),
+    StructField(PORT, ByteType()),
+    StructField(FROM, IntegerType()),
+    StructField(BLOB, BinaryType()),
 )
-INPUTS = 16  # `_from` is the operator's number times this, and the input's number
+INPUTS = 16  # FROM is the operator's number times this, and the input's number
 
 
 class Feed(NamedTuple):
@@ -54,18 +56,20 @@ class Stage:
         inputs: tuple[HostInput, ...],
         signature: dict[str, str],
         feed: Feed | None = None,
+        share: StateLimit | None = None,
     ) -> None:
         self.number = number  # of the operator in its pipeline, from the sink's side
         self.inputs = inputs
         self.signature = signature  # what the state that is kept depends on
         self.feeds = feed is not None
+        self.share = share  # the limit of each key group, if the driver sends no allowances
         # Their modules are imported when they are first used.
         self._pickled = pickle.dumps((kernel, feed))
         self._made: tuple[Kernel, Feed | None] | None = None
 
     def feeding(self, feed: Feed) -> Stage:
         """The same stage, its result read by another."""
-        return Stage(self.number, self.kernel, self.inputs, self.signature, feed)
+        return Stage(self.number, self.kernel, self.inputs, self.signature, feed, self.share)
 
     @property
     def kernel(self) -> Kernel:

@@ -11,8 +11,9 @@ from pyspark.sql.types import BooleanType, DataType, MapType, TimestampType
 from millstream.kernels.base import OP, TIME
 from millstream.plan.nodes import Input
 from millstream.spark.clock import HostInput
+from millstream.spark.column_names import BLOB, CHANGE, FROM, NOW, PORT, Kind
 from millstream.spark.groups import labels
-from millstream.spark.packets import BAD, BLOB, FROM, KEEP, NOW, PORT, PROGRESS, Packing
+from millstream.spark.packets import BAD, KEEP, PROGRESS, Packing
 from millstream.spark.sent import Made, Ready, Sent
 from millstream.spark.stateless import Flow, source_of
 from millstream.spark.wire import from_wire, held, to_wire
@@ -52,14 +53,14 @@ def micros_of(sent: Sent, name: str, text: str, value: Column) -> Made:
     return Made(name, F.unix_micros(value), plain, wide=True)
 
 
-def fields_of(side: Input, rows: Flow, letter: str) -> tuple[Field, ...]:
+def fields_of(side: Input, rows: Flow, kind: Kind) -> tuple[Field, ...]:
     """The columns of an input that its operator holds."""
     types = rows.rows.types
-    fields = tuple(Field(f"{letter}{i}", name, types[name]) for i, name in enumerate(side.used))
+    fields = tuple(Field(kind.name_of(i), name, types[name]) for i, name in enumerate(side.used))
     for field in fields:
         held(field.name, field.type)
     # A frame without columns has no rows; one that nobody reads counts them.
-    return fields or (Field(f"{letter}0", NOTHING, BooleanType()),)
+    return fields or (Field(kind.name_of(0), NOTHING, BooleanType()),)
 
 
 def wired_as(field: Field) -> Made:
@@ -71,15 +72,15 @@ def wired_as(field: Field) -> Made:
     return Made(field.wire, value, plain, wide, held=field.name)
 
 
-def beside(side: Input, rows: Flow, clocked: bool, sent: Sent) -> list[Made]:
+def beside(side: Input, rows: Flow, sent: Sent) -> list[Made]:
     """The columns that a packer reads and, but for OP, does not pack."""
     names = [KEEP] if rows.filtered else []
     names += [BAD] if rows.checked else []
     names += [PORT, FROM, BLOB] if rows.sided else []
-    names += [OP] if rows.changes else []
     made = [Made(name, F.col(name)) for name in names]
-    if clocked:
-        made.append(Made(NOW, F.unix_micros(F.current_timestamp()), constant=True))
+    if rows.changes:
+        made.append(Made(OP, F.col(CHANGE)))
+    made.append(Made(NOW, F.unix_micros(F.current_timestamp()), constant=True))
     if moves_apart(side, rows):
         moved = F.col(f"`{side.progress}`")
         sent.made.append(micros_of(sent, PROGRESS, f"`{side.progress}`", moved))
@@ -92,9 +93,7 @@ def moves_apart(side: Input, rows: Flow) -> bool:
     return side.progress is not None and rows.upstream is None
 
 
-def packing_of(
-    number: int, side: Input, rows: Flow, groups: int, clocked: bool, ready: Ready
-) -> Packing:
+def packing_of(number: int, side: Input, rows: Flow, groups: int, ready: Ready) -> Packing:
     source = source_of(side.node)
     policies = (source.missing_time, source.malformed) if source else ()
     return Packing(
@@ -103,7 +102,6 @@ def packing_of(
         labels(groups),
         rows.filtered,
         rows.checked,
-        clocked,
         moves_apart(side, rows),
         False,
         rows.upstream,
@@ -112,6 +110,7 @@ def packing_of(
         ready.form,
         ready.scan,
         None,
+        rows.tables,
         *policies,
     )
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from millstream.connectors.dead_letters import BAD, REMEDY
 from millstream.connectors.rows import Rows
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -26,12 +27,12 @@ from millstream.plan.nodes import (
     TableJoin,
 )
 from millstream.spark.calls import call_text
-from millstream.spark.control import end_rows
-from millstream.spark.packets import BAD
+from millstream.spark.control import ControlStream, end_rows
 from millstream.spark.stateless import Flow, flow, refusing_malformed, source_of, spark_errors
 from millstream.temporal import Malformed, MissingTime, Window, WindowKind
 
 _END = "TIMESTAMP '9999-01-01 00:00:00'"
+READ = "read"  # begins the names under which a query's progress counts the rows of sources
 _HOW = {
     JoinType.INNER: "inner",
     JoinType.LEFT: "left",
@@ -42,28 +43,26 @@ _HOW = {
 
 
 def operate(
-    spark: SparkSession,
     node: Operator,
     sources: Mapping[str, DataFrame],
     *,
-    control: str | None,
+    control: ControlStream | None,
 ) -> DataFrame:
     """The operator's result, as the SELECT above it reads it."""
     if isinstance(node, IntervalJoin):
-        return _join(spark, node, sources, control)
+        return _join(node, sources, control)
     if isinstance(node, Aggregate):
-        return _aggregate(spark, node, sources, control)
+        return _aggregate(node, sources, control)
     raise TypeError(f"the native engine has no {type(node).__name__}")
 
 
 def _aggregate(
-    spark: SparkSession,
     node: Aggregate,
     sources: Mapping[str, DataFrame],
-    control: str | None,
+    control: ControlStream | None,
 ) -> DataFrame:
     """Spark's own windows; a window comes out once, when its end is reached."""
-    rows = _input(spark, node.input, sources, control).alias(node.input.alias)
+    rows = _input(node.input, sources, control).alias(node.input.alias)
     assert node.window is not None
     time = F.col(f"`{node.input.time}`")
     with spark_errors():
@@ -97,15 +96,14 @@ def _spark_window(time: Column, window: Window) -> Column:
 
 
 def _join(
-    spark: SparkSession,
     node: IntervalJoin,
     sources: Mapping[str, DataFrame],
-    control: str | None,
+    control: ControlStream | None,
 ) -> DataFrame:
     """The joined rows: a struct column a side, named by its alias."""
     sides = []
     for side in (node.left, node.right):
-        rows = _input(spark, side, sources, control)
+        rows = _input(side, sources, control)
         sides.append(
             rows.select(F.col(f"`{side.time}`").alias(_time(side.alias)), _struct(rows, side.alias))
         )
@@ -128,11 +126,13 @@ def _join(
 
 
 def _input(
-    spark: SparkSession, side: Input, sources: Mapping[str, DataFrame], control: str | None
+    side: Input,
+    sources: Mapping[str, DataFrame],
+    control: ControlStream | None,
 ) -> DataFrame:
     source = source_of(side.node)
     assert source is not None, "the native engine runs one operator"
-    frame = _timed(spark, source, sources[source.name], side.delay, control)
+    frame = _timed(source, sources[source.name], side.delay, control)
     return flow(side.node, {source.name: Rows.of(frame)}, _no_operator).main()
 
 
@@ -157,10 +157,11 @@ def _between(left: str, right: str, node: IntervalJoin) -> Column:
 
 
 def _timed(
-    spark: SparkSession, source: Source, frame: DataFrame, delay: int, control: str | None
+    source: Source, frame: DataFrame, delay: int, control: ControlStream | None
 ) -> DataFrame:
     """The source with Spark's watermark, without what the other engine sets aside or refuses."""
     time = F.col(f"`{source.time}`")
+    frame = frame.observe(f"{READ} {source.name}", F.count(F.lit(1)).alias(READ))
     if BAD in frame.columns:
         frame = _without_malformed(source, frame)
     if source.missing_time is MissingTime.ERROR:
@@ -174,7 +175,7 @@ def _timed(
     elif source.missing_time is MissingTime.SKIP:
         frame = frame.where(time.isNotNull())
     if control is not None:
-        end = end_rows(spark, control).select(
+        end = end_rows(control).select(
             *(
                 (F.expr(_END) if field.name == source.time else F.lit(None))
                 .cast(field.dataType)
@@ -189,12 +190,12 @@ def _timed(
 def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
     """Spark's join has no second output to set a record aside to, so it stops at one."""
     if source.malformed is Malformed.FAIL:
-        return refusing_malformed(source, frame, "does not fit its schema", "Mend the input.")
+        return refusing_malformed(source, frame, REMEDY)
     return refusing_malformed(
         source,
         frame,
-        "does not fit its schema, and the native engine cannot set records aside",
-        "Set 'engine' = 'columnar', or mend the input.",
+        "The native engine has no dead-letter queue: set 'engine' = 'columnar', or correct the "
+        "input.",
     )
 
 

@@ -14,6 +14,7 @@ from pyspark.sql.types import DataType, MapType, TimestampType
 from millstream.kernels.specs import GIVEN_END, GIVEN_START, CallSpec
 from millstream.plan.nodes import Call, Input
 from millstream.spark.calls import COLLECTING, result_types
+from millstream.spark.column_names import Kind
 from millstream.spark.inputs import (
     Field,
     beside,
@@ -74,8 +75,8 @@ class Operand:
         for name, text in zip((GIVEN_START, GIVEN_END), texts, strict=True):
             self.micros(name, text)
 
-    def held(self, letter: str = "c") -> tuple[Field, ...]:
-        fields = fields_of(self.side, self.rows, letter)
+    def held(self) -> tuple[Field, ...]:
+        fields = fields_of(self.side, self.rows, Kind.BUFFERED)
         self.sent.made += map(wired_as, fields)
         return fields
 
@@ -88,14 +89,14 @@ class Operand:
         for number, (call, kind) in enumerate(zip(calls, types, strict=True)):
             argument = by = filtered = None
             if call.argument is not None:
-                argument = self._argument(f"x{number}", call, known[call.argument])
+                argument = self._argument(Kind.ARGUMENT.name_of(number), call, known[call.argument])
             if call.by is not None:
-                by = f"o{number}"
+                by = Kind.BY.name_of(number)
                 order = known[call.by]
                 common_type(self.spark, order, order, f"The order of {call.function}")
                 self._compared(by, call.by, order)
             if call.filter is not None:
-                filtered = self._filter(f"f{number}", call.filter)
+                filtered = self._filter(Kind.FILTER.name_of(number), call.filter)
             specs.append(
                 CallSpec(
                     call.function,
@@ -130,10 +131,8 @@ class Operand:
             self.sent.made.append(Made(name, value, asked=self.sent.asked(text)))
         return known
 
-    def packed(
-        self, keys: tuple[str, ...], number: int, groups: int, clocked: bool
-    ) -> tuple[Ready, Packing]:
+    def packed(self, keys: tuple[str, ...], number: int, groups: int) -> tuple[Ready, Packing]:
         """What to pack, with the hash of the columns named `keys`, and how to pack it."""
         self.sent.made.insert(0, time_of(self.side, self.sent))
-        ready = self.sent.ready(beside(self.side, self.rows, clocked, self.sent), hashed=keys)
-        return ready, packing_of(number, self.side, self.rows, groups, clocked, ready)
+        ready = self.sent.ready(beside(self.side, self.rows, self.sent), hashed=keys)
+        return ready, packing_of(number, self.side, self.rows, groups, ready)

@@ -11,9 +11,9 @@ from pyspark.sql.types import DataType, StringType
 
 from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
+from millstream.spark.column_names import BLOB, CHANGE, FROM, PORT
 from millstream.spark.host import MAIN
 from millstream.spark.inputs import NOTHING, Field
-from millstream.spark.packets import BLOB, FROM, PORT
 from millstream.spark.stateless import Flow, spark_errors
 from millstream.spark.wire import from_wire
 
@@ -40,7 +40,7 @@ class Operated:
 
     def flow(self) -> Flow:
         """The result, with all else, as the next operator reads it."""
-        op = [F.col(OP)] if self.changes else []
+        op = [F.col(OP).alias(CHANGE)] if self.changes else []
         rows = self.raw.select(*self.shown, *op, PORT, FROM, BLOB)
         if self.where is not None:
             with spark_errors():

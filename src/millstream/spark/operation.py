@@ -25,7 +25,7 @@ from millstream.spark.joins.sides import Sides
 from millstream.spark.operated import LateInput
 from millstream.spark.packets import Packing
 from millstream.spark.sent import Ready
-from millstream.temporal import StateLimit
+from millstream.temporal import OnLimit, StateLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,11 @@ def polars_types(schema: StructType) -> dict[str, pl.DataType]:
     return dict(cast("pl.DataFrame", pl.from_arrow(empty)).schema)
 
 
-def shared(limit: StateLimit, groups: int) -> StateLimit:
-    """A limit is the operator's; its groups, alike by hash, have an equal share of it."""
+def share_of(limit: StateLimit, groups: int) -> StateLimit | None:
+    """An equal share of an operator's limit for each key group. It is used where no driver sends
+    allowances and rows over the limit are evicted; None where there is no such limit."""
+    if limit.on_limit is not OnLimit.EVICT or limit == StateLimit(on_limit=OnLimit.EVICT):
+        return None
 
     def share(whole: int | None) -> int | None:
         return None if whole is None else max(1, -(-whole // groups))

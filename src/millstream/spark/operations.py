@@ -30,10 +30,11 @@ from millstream.plan.nodes import (
     RowsOver,
     TopN,
 )
+from millstream.spark.column_names import Kind
 from millstream.spark.inputs import NOTHING, Field
 from millstream.spark.operands import Operand
 from millstream.spark.operated import LateInput
-from millstream.spark.operation import Operation, polars_types, shared, wire_schema
+from millstream.spark.operation import Operation, polars_types, wire_schema
 from millstream.spark.packets import Packing
 from millstream.spark.sent import Ready
 from millstream.spark.stateless import Flow
@@ -42,22 +43,20 @@ from millstream.temporal import LateAction, format_span
 SingleInput = Aggregate | Deduplicate | TopN | RowsOver
 
 
-def make(
-    spark: SparkSession, node: SingleInput, rows: Flow, groups: int, clocked: bool
-) -> Operation:
+def make(spark: SparkSession, node: SingleInput, rows: Flow, groups: int) -> Operation:
     operand = Operand(spark, node.input, rows)
     match node:
         case Aggregate():
-            return _aggregate(operand, node, groups, clocked)
+            return _aggregate(operand, node, groups)
         case Deduplicate():
-            return _deduplicate(operand, node, groups, clocked)
+            return _deduplicate(operand, node, groups)
         case TopN():
-            return _top_n(operand, node, groups, clocked)
+            return _top_n(operand, node, groups)
         case RowsOver():
-            return _rows_over(operand, node, groups, clocked)
+            return _rows_over(operand, node, groups)
 
 
-def _aggregate(operand: Operand, node: Aggregate, groups: int, clocked: bool) -> Operation:
+def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
     keys = operand.keys([(key.name, key.sql) for key in node.keys], "GROUP BY")
     calls, results = operand.calls(node.calls)
     if node.given is not None:
@@ -65,7 +64,7 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int, clocked: bool) ->
     keeps = node.late.action is LateAction.SIDE_OUTPUT
     late = operand.held() if keeps else ()
     names = tuple(each.wire for each in keys)
-    ready, packing = operand.packed(names, 0, groups, clocked)
+    ready, packing = operand.packed(names, 0, groups)
     spec = AggregateSpec(
         keys=names,
         calls=calls,
@@ -76,7 +75,7 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int, clocked: bool) ->
         ttl=node.ttl,
         over_changes=node.over_changes,
         ansi=operand.spark.conf.get("spark.sql.ansi.enabled") == "true",
-        limit=shared(node.limit, groups),
+        limit=node.limit,
     )
     window = [Field(name, name, TimestampType()) for name in _WINDOW] if node.window else []
     fields = (*keys, *window, *results)
@@ -108,13 +107,13 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int, clocked: bool) ->
 _WINDOW = (WINDOW_START, WINDOW_END, WINDOW_TIME)
 
 
-def _deduplicate(operand: Operand, node: Deduplicate, groups: int, clocked: bool) -> Operation:
-    keys = operand.keys(_named("d", node.keys), "The key of DISTINCT")
+def _deduplicate(operand: Operand, node: Deduplicate, groups: int) -> Operation:
+    keys = operand.keys(_named(Kind.KEY, node.keys), "The key of DISTINCT")
     fields = operand.held()
     names = tuple(each.wire for each in keys)
     columns = tuple(each.wire for each in fields)
-    ready, packing = operand.packed(names, 0, groups, clocked)
-    spec = DeduplicateSpec(names, columns, node.within, node.late, shared(node.limit, groups))
+    ready, packing = operand.packed(names, 0, groups)
+    spec = DeduplicateSpec(names, columns, node.within, node.late, node.limit)
     schema = wire_schema(fields)
     signature = {
         "distinct": ", ".join(node.keys),
@@ -131,14 +130,15 @@ def _deduplicate(operand: Operand, node: Deduplicate, groups: int, clocked: bool
     )
 
 
-def _top_n(operand: Operand, node: TopN, groups: int, clocked: bool) -> Operation:
-    keys = operand.keys(_named("d", node.partition), "PARTITION BY")
-    order = operand.keys(_named("s", tuple(term.sql for term in node.order)), "ORDER BY")
+def _top_n(operand: Operand, node: TopN, groups: int) -> Operation:
+    keys = operand.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
+    order = operand.keys(_named(Kind.ORDER, tuple(term.sql for term in node.order)), "ORDER BY")
     fields = operand.held()
     due = None if node.due is None else operand.micros("_due", node.due)
     names = tuple(each.wire for each in keys)
     columns = tuple(each.wire for each in fields)
-    ready, packing = operand.packed(names, 0, groups, clocked)
+    ready, packing = operand.packed(names, 0, groups)
+    rank = None if node.rank is None else Field(Kind.RANK.name_of(0), node.rank, IntegerType())
     spec = TopNSpec(
         partition=names,
         order=tuple(
@@ -147,18 +147,18 @@ def _top_n(operand: Operand, node: TopN, groups: int, clocked: bool) -> Operatio
         ),
         columns=columns,
         n=node.n,
-        rank=node.rank,
+        rank=None if rank is None else rank.wire,
         due=due,
         emit=node.emit,
         ttl=node.ttl,
         over_changes=node.over_changes,
         late=node.late,
-        limit=shared(node.limit, groups),
+        limit=node.limit,
     )
     if can_fold(spec):
         packing = replace(packing, fold=partial(fold, spec))
-    rank = () if node.rank is None else (Field(node.rank, node.rank, IntegerType()),)
-    schema = wire_schema((*fields, *rank))
+    numbered = () if rank is None else (rank,)
+    schema = wire_schema((*fields, *numbered))
     signature = {
         "top": str(node.n),
         "partition": ", ".join(node.partition) or "all",
@@ -171,20 +171,20 @@ def _top_n(operand: Operand, node: TopN, groups: int, clocked: bool) -> Operatio
         TopNKernel(spec, polars_types(schema)),
         ((ready, packing),),
         schema,
-        (*_shown(fields), *(each.shown for each in rank)),
+        (*_shown(fields), *(each.shown for each in numbered)),
         signature,
         changes=node.retracts,
         late=_late(node, packing, fields),
     )
 
 
-def _rows_over(operand: Operand, node: RowsOver, groups: int, clocked: bool) -> Operation:
-    keys = operand.keys(_named("d", node.partition), "PARTITION BY")
+def _rows_over(operand: Operand, node: RowsOver, groups: int) -> Operation:
+    keys = operand.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
     fields = operand.held()
     calls, results = operand.calls(node.calls)
     names = tuple(each.wire for each in keys)
     columns = tuple(each.wire for each in fields)
-    ready, packing = operand.packed(names, 0, groups, clocked)
+    ready, packing = operand.packed(names, 0, groups)
     spec = RowsOverSpec(
         partition=names,
         columns=columns,
@@ -193,7 +193,7 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int, clocked: bool) -> 
         ttl=node.ttl,
         ansi=operand.spark.conf.get("spark.sql.ansi.enabled") == "true",
         late=node.late,
-        limit=shared(node.limit, groups),
+        limit=node.limit,
     )
     schema = wire_schema((*fields, *results))
     signature = {
@@ -213,8 +213,8 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int, clocked: bool) -> 
     )
 
 
-def _named(letter: str, texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [(f"{letter}{number}", text) for number, text in enumerate(texts)]
+def _named(kind: Kind, texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(kind.name_of(number), text) for number, text in enumerate(texts)]
 
 
 def _shown(fields: tuple[Field, ...]) -> tuple[Column, ...]:

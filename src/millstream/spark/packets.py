@@ -20,19 +20,19 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from millstream.connectors.malformed import BAD
+from millstream.connectors.dead_letters import AHEAD_OF_TIME, BAD, REMEDY, Rejection, dead_letters
 from millstream.errors import RunError
 from millstream.kernels.base import HASH, TIME
 from millstream.spark.clock import slowest
+from millstream.spark.column_names import BLOB, FROM, NOW, PORT
 from millstream.spark.form import GROUP, Form
 from millstream.spark.host import INPUTS, MAIN, STATS
+from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.scan import KEEP, Scan
 from millstream.temporal import BEGIN_OF_TIME, Malformed, MissingTime
 
-NOW = "_now"  # the batch's wall-clock time, in microseconds, as the offset log keeps it
 OWN = "_own"  # of rows that go to several groups: is this one theirs?
 PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
-PORT, FROM, BLOB = "_port", "_from", "_blob"  # rows of an operator that are not its result
 
 PACKET_SCHEMA = pa.schema(
     [
@@ -49,9 +49,12 @@ PACKET_SCHEMA = pa.schema(
     ]
 )
 PACKET = from_arrow_schema(PACKET_SCHEMA)
-ROWS, END_OF_INPUT, REJECTED, TICK = 0, 1, 2, 3
+# An allowance is of the operator `source`: `rows`, or NO_LIMIT, and in `top` bytes, or NO_TIME.
+ROWS, END_OF_INPUT, REJECTED, TICK, ALLOWANCE = 0, 1, 2, 3, 4
+NO_LIMIT = -1
 UNSAID = -1  # whether an operator is silent
 _TASK_BITS = 32
+TABLES = 1 << 16  # FROM of what a table join reports: this, and its number
 PASSED = 16  # and the port: what an operator before this one has put out beside its result
 NO_TIME = BEGIN_OF_TIME  # a column without NULLs stays one of integers in pandas
 
@@ -80,7 +83,6 @@ class Packing:
     labels: tuple[int, ...]
     filtered: bool = False  # is there a KEEP column?
     checked: bool = False  # is there a BAD column?
-    clocked: bool = False  # is there a NOW column?
     apart: bool = False  # is there a PROGRESS column?
     keeps_progress: bool = False  # is it packed, so that a late row can say how late it is?
     upstream: int | None = None  # the operator whose results these rows are
@@ -89,8 +91,10 @@ class Packing:
     form: Form | None = None  # None: columns come as they are packed
     scan: Scan | None = None  # what comes are names of files
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done before the exchange
+    tables: tuple[int, ...] = ()  # numbers of the table joins between the rows' origin and here
     missing_time: MissingTime = MissingTime.ERROR
     malformed: Malformed = Malformed.DEAD_LETTER
+    max_ahead: MaxAhead | None = None
 
 
 def packer(packing: Packing) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -125,26 +129,31 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
     if packing.form is not None:
         chunk = packing.form.made(chunk, len(packing.labels))
     told = Told(chunk.slice(0, 0), NO_TIME, None)
+    now = chunk[NOW][0].as_py()
+    chunk = chunk.drop_columns([NOW])
     if packing.sided:
         chunk, told = split_told(packing.upstream, chunk)
-    now = NO_TIME
-    if packing.clocked:
-        now = chunk[NOW][0].as_py() if chunk.num_rows else NO_TIME
-        chunk = chunk.drop_columns([NOW])
     tally, rows = {"in": chunk.num_rows}, chunk.num_rows
     rejected = None
     if packing.checked:
-        chunk, rejected = _split_malformed(packing, chunk, tally)
+        chunk, rejected = _split_malformed(packing, chunk, tally, now)
+    if packing.upstream is not None:
+        # The operator reports the watermark: a result that is filtered out need not have a time.
+        chunk = _drop_filtered(packing, chunk, tally, told)
     chunk = _drop_missing_time(packing, chunk, tally)
+    if packing.max_ahead is not None:
+        time = PROGRESS if packing.apart else TIME
+        chunk, ahead = packing.max_ahead.split(chunk, time, now)
+        if ahead is not None:
+            tally[AHEAD_OF_TIME] = ahead.num_rows
+            rejected = ahead if rejected is None else pa.concat_tables([rejected, ahead])
     top = told.watermark
     if packing.upstream is None and chunk.num_rows:
         top = pc.max(chunk[PROGRESS if packing.apart else TIME]).as_py()
     if packing.apart and not packing.keeps_progress:
         chunk = chunk.drop_columns([PROGRESS])
-    if packing.filtered:
-        before = chunk.num_rows
-        chunk = chunk.filter(chunk[KEEP]).drop_columns([KEEP])
-        tally["filtered"] = before - chunk.num_rows
+    if packing.upstream is None:
+        chunk = _drop_filtered(packing, chunk, tally, told)
     if packing.copies > 1:
         tally["copies"] = chunk.num_rows * (packing.copies - 1)
     packets = [
@@ -188,6 +197,15 @@ class Told:
         for row in self.others.to_pylist():
             yield row[PORT], row[FROM], row[BLOB]
 
+    def lookups_failed(self, tables: tuple[int, ...]) -> int:
+        """How many rows these table joins could not look up, which they report here."""
+        reports = [
+            json.loads(blob)
+            for port, origin, blob in (self.rows() if tables else ())  # few jobs have tables
+            if port == STATS and origin - TABLES in tables
+        ]
+        return sum(report["counts"]["failed_rows"] for report in reports)
+
 
 def split_told(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, Told]:
     """The rows, and what is said beside them: by the operator whose results they are, if they are
@@ -205,34 +223,35 @@ def split_told(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, Told]:
 
 
 def _split_malformed(
-    packing: Packing, chunk: pa.Table, tally: dict[str, int]
+    packing: Packing, chunk: pa.Table, tally: dict[str, int], now: int
 ) -> tuple[pa.Table, pa.Table | None]:
     bad = pc.is_valid(chunk[BAD])
     count = pc.sum(bad).as_py() or 0
     tally["malformed"] = count
     if not count:
         return chunk.drop_columns([BAD]), None
-    raw = chunk[BAD].filter(bad)
+    rejections = [Rejection.decoded(text) for text in chunk[BAD].drop_null().to_pylist()]
     if packing.malformed is Malformed.FAIL:
         raise RunError(
             "MS-RUN-MALFORMED",
-            f"source {packing.name} holds a record that does not fit its schema: "
-            f"{raw[0].as_py()!r}.",
-            fix="Mend the input, or set 'malformed' = 'dead_letter' to set such records aside.",
+            f"source {packing.name}: {rejections[0]}",
+            fix=REMEDY,
         )
-    rejected = dead_letters(packing.name, raw)
+    rejected = dead_letters(packing.name, rejections, now)
     return chunk.filter(pc.invert(bad)).drop_columns([BAD]), rejected
 
 
-def dead_letters(source: str, raw: pa.ChunkedArray | pa.Array) -> pa.Table:
-    """Malformed records as they are set aside."""
-    return pa.table(
-        {
-            "_source": pa.array([source] * len(raw), pa.string()),
-            "_reason": pa.array(["malformed"] * len(raw), pa.string()),
-            "_raw": raw,
-        }
-    )
+def _drop_filtered(
+    packing: Packing, chunk: pa.Table, tally: dict[str, int], told: Told
+) -> pa.Table:
+    if not packing.filtered:
+        return chunk
+    kept = chunk.filter(chunk[KEEP]).drop_columns([KEEP])
+    tally["filtered"] = chunk.num_rows - kept.num_rows
+    if failed := told.lookups_failed(packing.tables):
+        tally["filtered"] -= failed
+        tally["lookup_failed"] = failed
+    return kept
 
 
 def _drop_missing_time(packing: Packing, chunk: pa.Table, tally: dict[str, int]) -> pa.Table:
@@ -247,7 +266,7 @@ def _drop_missing_time(packing: Packing, chunk: pa.Table, tally: dict[str, int])
             f"source {packing.name} holds {missing} row(s) without an event time.",
             fix="Set 'event.missing' = 'skip' to leave them out (counted), or 'wall_clock'.",
         )
-    tally["missing_time"] = missing
+    tally["missing_event_time"] = missing
     return chunk.filter(pc.is_valid(chunk[time]))
 
 

@@ -17,8 +17,10 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from millstream.connectors.dead_letters import BAD, Rejection, dead_letters
 from millstream.spark import host
-from millstream.spark.packets import BAD, BLOB, FROM, PORT, dead_letters, decode
+from millstream.spark.column_names import BLOB, FROM, PORT
+from millstream.spark.packets import decode
 
 
 @dataclass(slots=True)
@@ -131,7 +133,7 @@ class Reading:
         read = {"in": rows, "malformed": len(bad)}
         side.stats.append({"tally": {self.source: read}, "counts": {}})
         if bad:
-            letters = dead_letters(self.source, pa.array(bad, pa.string()))
+            letters = dead_letters(self.source, map(Rejection.decoded, bad))
             side.rejected.append(((0, 0), letters))
         return side
 

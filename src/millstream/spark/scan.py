@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.file_names import PART, PATH
+from millstream.connectors.file_names import PART, PATH, ReportedFiles
 from millstream.spark.conditions import Condition
 from millstream.spark.moments import Moment
 
@@ -59,6 +59,7 @@ class Scan:
     flags: tuple[tuple[str, Condition], ...] = ()
     moments: tuple[tuple[str, Moment], ...] = ()
     parts: int = 1
+    reported: ReportedFiles | None = None
 
     @property
     def asked(self) -> dict[str, pa.DataType]:
@@ -71,6 +72,8 @@ class Scan:
         for batch in batches:
             for sent in batch.to_pylist():
                 path, part = sent.pop(PATH), sent.pop(PART, 0)
+                if self.reported is not None:
+                    self.reported.add(path)
                 types = {name: batch.schema.field(name).type for name in sent}
                 for read in self.reader.read(path, self.asked, part, self.parts):
                     yield _with(self._sent(read), sent, types)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -21,9 +21,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file_names import PATH, read_type
-from millstream.connectors.malformed import BAD
 from millstream.kernels.base import HASH, TIME
+from millstream.spark.column_names import Kind
 from millstream.spark.conditions import Both, Condition, columns_in
 from millstream.spark.form import GROUP, Cut, Form
 from millstream.spark.moments import Moment
@@ -113,7 +114,7 @@ class Sent:
         for each in self.made:
             name = each.name
             if each.plain is not None:
-                name = sent.setdefault(each.plain, f"s{len(sent)}")
+                name = sent.setdefault(each.plain, Kind.SENT.name_of(len(sent)))
             same = first.setdefault((name, each.wide), each.name)
             own = each.name in _READ_BY_PACKERS or (each.name == HASH and matched is not None)
             if same == each.name or own:
@@ -184,9 +185,12 @@ class Sent:
         for own in sorted(needed - {each.name for each in columns}):
             kind = read_type(files.types[own])
             assert kind is not None
-            columns.append(Scanned(f"w{len(columns)}", own, kind))
+            columns.append(Scanned(Kind.FILE.name_of(len(columns)), own, kind))
         # Without a column there would be no telling how many rows there are.
-        return Scan(files.reader, tuple(columns), tuple(flags), tuple(moments)) if columns else None
+        if not columns:
+            return None
+        scan = Scan(files.reader, tuple(columns), tuple(flags), tuple(moments))
+        return replace(scan, reported=files.reported)
 
 
 def _packets(types: Mapping[str, DataType], form: Form) -> StructType:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import logging
 import os
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -18,14 +19,16 @@ from typing import Any
 
 import psutil
 from pyspark import SparkConf, SparkContext
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from millstream.errors import RunError
-from millstream.kernels.state.rows import CACHE_SETTING
+from millstream.kernels.state.cache import CACHE_SETTING
 from millstream.observe.sparklog import decisive_line, opened, since
 from millstream.spark import archive
+from millstream.spark.error_output import disable_callback_errors
+from millstream.spark.master import check_master
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 HDFS_BACKED = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -63,6 +66,8 @@ _COLLECTOR = " -XX:+UseParallelGC"
 _MEMORY = " -XX:MetaspaceSize=256m -XX:InitialRAMPercentage=6.25"
 _JAVA_SETTINGS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
+TRIES = 4  # of a task, as on a cluster (spark.task.maxFailures)
+
 # One machine, a person waiting.
 LOCAL = {
     "spark.ui.enabled": "false",
@@ -89,12 +94,13 @@ def local_session(
 ) -> SparkSession:
     """A Spark on this machine; `conf` overrides any setting. Spark's own output goes to `log`.
     `ends`: it is for a run that is over when all input is taken."""
-    os.environ.setdefault(CACHE_SETTING, str(_cache_bytes(cores)))
+    os.environ.setdefault(CACHE_SETTING, str(_cache_bytes()))
     settings = {
         **ENGINE,
         **LOCAL,
         **(_sockets() if ends else {}),
-        "spark.master": f"local[{cores}]",
+        # A task whose worker was killed is retried, as on a cluster.
+        "spark.master": f"local[{cores},{TRIES}]",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.pyspark.python": _worker_python(),
         "spark.pyspark.driver.python": sys.executable,
@@ -118,9 +124,9 @@ def _sockets() -> dict[str, str]:
 _SOCKET_FOLDER = 61  # the longest name that Spark takes: a socket's own is of 43 characters, or 104
 
 
-def _cache_bytes(cores: int) -> int:
-    """For each of as many workers: together a quarter of the machine's memory."""
-    return max(psutil.virtual_memory().total // (4 * cores), 1 << 30)
+def _cache_bytes() -> int:
+    """For all workers together: a quarter of the machine's memory."""
+    return max(psutil.virtual_memory().total // 4, 1 << 30)
 
 
 def java_options() -> str:
@@ -141,6 +147,7 @@ def session(
     if active is not None:
         return active
     if "spark.master" in settings or os.environ.get("SPARK_ENV_LOADED"):
+        check_master(settings.get("spark.master", ""))
         return _start({**ENGINE, **settings}, log)
     return local_session(cores or min(os.cpu_count() or 2, 8), log=log, ends=ends, **settings)
 
@@ -157,7 +164,7 @@ def _start(settings: Mapping[str, str], log: Path | None) -> SparkSession:
     for name, value in {"spark.app.name": "millstream", **settings}.items():
         conf.set(name, value)
     os.environ.setdefault("PYSPARK_PYTHON", _worker_python())
-    _quiet_callbacks()
+    disable_callback_errors()
     begin = log.stat().st_size if log and log.exists() else 0
     try:
         _launch(conf, log)
@@ -183,30 +190,63 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
     if SparkContext._gateway is not None:
         return
     with opened(log) as out:
-        output = {"stdout": out, "stderr": out}
-        gateway = launch_gateway(conf, output)  # type: ignore[no-untyped-call]
+        start = {"stdout": out, "stderr": out, "executable": _submit()}
+        gateway = launch_gateway(conf, start)  # type: ignore[no-untyped-call]
     SparkContext(conf=conf, gateway=gateway)
+
+
+@cache
+def _submit() -> str | None:
+    """spark-submit, for a JVM that ignores SIGTERM and SIGHUP; None: as PySpark starts it.
+
+    Service managers, `timeout` and terminals send a signal to all processes of a job. The driver
+    stops its queries; a JVM that ends by itself would make them fail first. It ends when the
+    driver has ended, however that does, since its standard input is a pipe from it.
+    """
+    folder = _own_folder()
+    if folder is None:
+        return None
+    script = folder / "spark-submit"
+    submit = Path(_find_spark_home()) / "bin" / "spark-submit"
+    lines = ("#!/bin/sh", "trap '' TERM HUP", f'exec {shlex.quote(str(submit))} "$@"')
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    script.chmod(0o700)
+    return str(script)
+
+
+def jvm_end(patience: float = 0.0) -> str | None:
+    """How the JVM that this process started has ended; None if it still runs after `patience`."""
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return None
+    try:
+        code = process.wait(patience)
+    except subprocess.TimeoutExpired:
+        return None
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
 def end(spark: SparkSession) -> None:
     """Stop Spark and wait until its JVM has ended, with all that it does then."""
-    gateway = SparkContext._gateway
+    assert SparkContext._gateway is not None, "no JVM was started here"
     spark.stop()
-    assert gateway is not None, "no JVM was started here"
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
+    SparkContext._gateway.shutdown()
+    end_jvm()
+
+
+def end_jvm(patience: float = 60.0) -> None:
+    """End the JVM, whatever it is doing, and wait until it has removed its temporary files."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return
+    process.stdin.close()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
     SparkContext._gateway = None
-
-
-def _quiet_callbacks() -> None:
-    """An error in a micro-batch ends its query with that error; others need not print it too."""
-    py4j = logging.getLogger("py4j")
-    if not py4j.handlers:
-        py4j.addHandler(logging.NullHandler())
-        py4j.propagate = False
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True
 
 
 # What Spark puts on the path of its workers, before all else.

@@ -16,16 +16,17 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StringType, StructType, TimestampType
 
+from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file_names import read_type
 from millstream.connectors.rows import Rows
 from millstream.errors import PlanError
-from millstream.kernels.base import OP
 from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin
+from millstream.spark.column_names import BLOB, CHANGE, FROM, PORT
 from millstream.spark.conditions import Condition
 from millstream.spark.files import Files
 from millstream.spark.host import MAIN
 from millstream.spark.moments import Moment
-from millstream.spark.packets import BAD, BLOB, FROM, KEEP, PORT
+from millstream.spark.packets import KEEP
 from millstream.spark.texts import expression, named
 from millstream.spark.where import condition
 from millstream.temporal import MissingTime
@@ -40,9 +41,9 @@ class Flow:
     """A DataFrame of a stream, with the columns beside its own that the next operator needs.
 
     `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are. `sided`:
-    PORT, FROM and BLOB, of what is said beside rows and stands among them. `changes`: OP, for rows
-    that may be taken back. `files`: all that the stream is, with what `plain` says of their columns
-    under its own names, and KEEP where `kept` is true of them.
+    PORT, FROM and BLOB, of what is said beside rows and stands among them. `changes`: CHANGE, for
+    rows that may be taken back. `files`: all that the stream is, with what `plain` says of their
+    columns under its own names, and KEEP where `kept` is true of them.
     """
 
     rows: Rows
@@ -54,6 +55,7 @@ class Flow:
     files: Files | None = None
     plain: Mapping[str, str | Moment] = field(default_factory=dict)
     kept: tuple[Condition, ...] = ()
+    tables: tuple[int, ...] = ()  # numbers of the table joins since the source or operator
 
     @property
     def frame(self) -> DataFrame:
@@ -76,7 +78,7 @@ class Flow:
         """The columns that stay beside those of any SELECT."""
         names = [BAD] if self.checked else []
         names += [PORT, FROM, BLOB] if self.sided else []
-        names += [OP] if self.changes else []
+        names += [CHANGE] if self.changes else []
         return [F.col(name) for name in names]
 
     @property
@@ -85,7 +87,7 @@ class Flow:
         beside = {KEEP} if self.filtered else set()
         beside |= {BAD} if self.checked else set()
         beside |= {PORT, FROM, BLOB} if self.sided else set()
-        beside |= {OP} if self.changes else set()
+        beside |= {CHANGE} if self.changes else set()
         return tuple(F.col(f"`{name}`") for name in self.rows.schema.names if name not in beside)
 
     def main(self) -> DataFrame:
@@ -210,13 +212,21 @@ def with_wall_clock(source: Source, rows: Rows) -> Rows:
     return Rows.of(rows.frame.withColumn(source.time, now))
 
 
-def refusing_malformed(source: Source, frame: DataFrame, policy: str, advice: str) -> DataFrame:
-    """The source's rows; the first record that does not fit its schema stops the job."""
+def refusing_malformed(source: Source, frame: DataFrame, advice: str) -> DataFrame:
+    """The source's rows; the first record or file that was rejected stops the job."""
+
+    def part(name: str, before: str = "", after: str = "") -> Column:
+        value = F.get_json_object(F.col(BAD), f"$.{name}")
+        return F.coalesce(F.concat(F.lit(before), value, F.lit(after)), F.lit(""))
+
     failed = F.raise_error(
         F.concat(
-            F.lit(f"MS-RUN-MALFORMED: source {source.name} holds a record that {policy}: "),
-            F.col(BAD),
-            F.lit(f". {advice}"),
+            F.lit(f"MS-RUN-MALFORMED: source {source.name}: "),
+            part("file"),
+            part("line", ", line "),
+            F.when(part("file") != "", ": ").otherwise(""),
+            part("message"),
+            F.lit(f" {advice}"),
         )
     )
     checked = F.when(F.col(BAD).isNotNull(), failed.cast("boolean")).otherwise(F.lit(True))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pandas as pd
@@ -19,9 +19,11 @@ from millstream.kernels.heavy import HeavyKeys
 from millstream.spark import packets
 from millstream.spark.arrow_frame import ArrowFrame
 from millstream.spark.clock import HostInput, Progress
+from millstream.spark.column_names import BLOB, FROM, PORT
 from millstream.spark.hashes import xxhash64
 from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, KernelHost, Stage
 from millstream.spark.state import SparkState
+from millstream.temporal import OnLimit, StateLimit
 
 
 def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -29,13 +31,13 @@ def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator
     ended = False
     for packet in sorted(_packets(rows), key=lambda packet: packet.place):
         for each in stages:
-            each.progress.tick(packet.now)
+            each.hear(packet)
         if packet.kind >= packets.PASSED:
             port = packet.kind - packets.PASSED
             yield _packet_row(host.columns, port, packet.source, cast("bytes", packet.blob))
         elif packet.kind == packets.END_OF_INPUT:
             ended = True
-        elif packet.kind != packets.TICK:
+        elif packet.kind not in (packets.TICK, packets.ALLOWANCE):
             place, source = divmod(packet.source, INPUTS)
             if packet.kind == packets.REJECTED:
                 origin = stages[place].origin(source)
@@ -62,6 +64,7 @@ class _Step:
     progress: Progress
     before: int
     arrived: dict[int, list[pl.DataFrame]] = field(default_factory=dict)
+    allowance: StateLimit | None = None
 
     @classmethod
     def begin(cls, stage: Stage, state: SparkState) -> _Step:
@@ -75,6 +78,13 @@ class _Step:
         if packet.blob is not None:
             frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(packet.blob)))
             self._add(source, frame)
+
+    def hear(self, packet: _Packet) -> None:
+        """Reads a packet's processing time, and its allowance if it has one for this operator."""
+        self.progress.tick(packet.now)
+        if packet.kind == packets.ALLOWANCE and packet.source == self.stage.number:
+            rows = None if packet.rows == packets.NO_LIMIT else packet.rows
+            self.allowance = StateLimit(rows, packet.top, OnLimit.EVICT)
 
     def read(self, upstream: _Step, results: Iterable[pl.DataFrame]) -> None:
         """What the stage before this one gives is one of this one's inputs."""
@@ -105,13 +115,19 @@ class _Step:
     def run(self, ended: bool) -> StepResult:
         if ended:
             self.progress.end()
-        clock = Clock(self.before, self.progress.advance())
         inputs = {
             source: parts[0] if len(parts) == 1 else pl.concat(parts)
             for source, parts in self.arrived.items()
         }
+        limit, trims = self.stage.share, self.allowance is not None
+        if self.allowance is not None:
+            limit = _with_arrivals(self.allowance, inputs.values())
+        clock = Clock(self.before, self.progress.advance(), limit, trims)
         for source, frame in inputs.items():
-            _weigh(self.progress, self.stage.inputs[source], frame)
+            known = self.stage.inputs[source]
+            if known.wall_clock:
+                inputs[source] = frame.with_columns(pl.lit(self.progress.now, pl.Int64).alias(TIME))
+            _weigh(self.progress, known, frame)
         result = self.stage.kernel.step(self.state, inputs, clock)
         self.state.value("clock").put(self.progress.dump())
         return result
@@ -147,6 +163,18 @@ class _Step:
             "counts": result.counts,
         }
         return json.dumps(stats).encode()
+
+
+def _with_arrivals(allowance: StateLimit, arrived: Iterable[pl.DataFrame]) -> StateLimit:
+    """Adds the rows of this batch to an allowance, which was computed from the state before it.
+    Otherwise rows of new keys would be evicted in favour of older rows."""
+    arrivals = list(arrived)
+    rows, size = allowance.max_rows, allowance.max_bytes
+    return replace(
+        allowance,
+        max_rows=None if rows is None else rows + sum(frame.height for frame in arrivals),
+        max_bytes=None if size is None else size + int(sum(f.estimated_size() for f in arrivals)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +241,9 @@ def _main_rows(columns: tuple[str, ...], frame: pl.DataFrame) -> pd.DataFrame:
     table = frame.select(columns).to_arrow()
     count = frame.height
     ports = {
-        "_port": pa.repeat(pa.scalar(MAIN, pa.int8()), count),
-        "_from": pa.nulls(count, pa.int32()),
-        "_blob": pa.nulls(count, pa.binary()),
+        PORT: pa.repeat(pa.scalar(MAIN, pa.int8()), count),
+        FROM: pa.nulls(count, pa.int32()),
+        BLOB: pa.nulls(count, pa.binary()),
     }
     for name, column in ports.items():
         table = table.append_column(name, column)
@@ -224,4 +252,4 @@ def _main_rows(columns: tuple[str, ...], frame: pl.DataFrame) -> pd.DataFrame:
 
 def _packet_row(columns: tuple[str, ...], port: int, source: int, blob: bytes) -> pd.DataFrame:
     empty = {name: pd.Series([None], dtype=object) for name in columns}
-    return pd.DataFrame({**empty, "_port": [port], "_from": [source], "_blob": [blob]})
+    return pd.DataFrame({**empty, PORT: [port], FROM: [source], BLOB: [blob]})

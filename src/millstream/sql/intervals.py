@@ -8,7 +8,16 @@ from decimal import Decimal
 from sqlglot import exp
 
 from millstream.errors import PropertyError
-from millstream.temporal import MICROS, parse_span, unit_micros
+from millstream.sql.spans import span_of
+from millstream.sql.text import SourceText
+from millstream.temporal import (
+    MICROS,
+    DurationRangeError,
+    has_too_many_digits,
+    in_range,
+    parse_span,
+    unit_micros,
+)
 
 _CLOCK = re.compile(
     r"\s*(?P<sign>[+-]?)(?:(?P<days>\d+)\s+)?(?P<parts>\d+(?::\d+)*)(?P<fraction>\.\d+)?\s*"
@@ -16,21 +25,43 @@ _CLOCK = re.compile(
 _CLOCK_UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "m", "SECOND": "s"}
 
 
-def interval_micros(node: exp.Expr) -> int | None:
-    """Microseconds of an interval literal, or a sum of them; None where it has no fixed length."""
+def interval_micros(node: exp.Expr, text: SourceText | None = None) -> int | None:
+    """Microseconds of an interval literal, or a sum of them; None where it has no fixed length.
+
+    One that is out of range is an error, located in `text`.
+    """
+    try:
+        micros = _micros(node)
+        return None if micros is None else in_range(micros, _written(node, text))
+    except DurationRangeError:
+        span = span_of(node)
+        place = text.place(span[0]) if span and text else None
+        raise DurationRangeError.of(_written(node, text)).at(place) from None
+
+
+def _written(node: exp.Expr, text: SourceText | None) -> str:
+    span = span_of(node)
+    return text.parsed[span[0] : span[1] + 1] if span and text else node.sql("spark")
+
+
+def _micros(node: exp.Expr) -> int | None:
     if isinstance(node, exp.Paren):
-        return interval_micros(node.this)
+        return _micros(node.this)
     if isinstance(node, exp.Neg):
-        return _times(interval_micros(node.this), -1)
+        return _times(_micros(node.this), -1)
     if isinstance(node, exp.Add | exp.Sub):
-        left, right = interval_micros(node.this), interval_micros(node.expression)
+        left, right = _micros(node.this), _micros(node.expression)
         if left is None or right is None:
             return None
         return left + right if isinstance(node, exp.Add) else left - right
     if isinstance(node, exp.Mul):
         for interval, factor in ((node.this, node.expression), (node.expression, node.this)):
-            if isinstance(factor, exp.Literal) and factor.is_int:
-                return _times(interval_micros(interval), int(factor.name))
+            if isinstance(factor, exp.Literal) and not factor.is_string:
+                times = _micros(interval)
+                if times is not None and has_too_many_digits(factor.name):
+                    raise DurationRangeError.of(factor.name)
+                if factor.is_int:
+                    return _times(times, int(factor.name))
         return None
     return _literal_micros(node) if isinstance(node, exp.Interval) else None
 
@@ -45,11 +76,15 @@ def _literal_micros(interval: exp.Interval) -> int | None:
         number = exp.Literal.string(f"-{number.this.name}")
     if not isinstance(number, exp.Literal):
         return None
+    if any(map(has_too_many_digits, re.findall(r"[\d.]+", number.name))):
+        raise DurationRangeError.of(number.name)
     if isinstance(unit, exp.IntervalSpan):
         return _clock_micros(number.name, unit.this.name, unit.expression.name)
     if unit is None:
         try:
             return parse_span(number.name, signed_parts=True)
+        except DurationRangeError:
+            raise
         except PropertyError:
             return None
     micros = unit_micros(unit.name)

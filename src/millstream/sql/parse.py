@@ -11,7 +11,9 @@ from millstream.errors import Place, SqlError
 from millstream.sql import clauses
 from millstream.sql.dialect import Millstream
 from millstream.sql.intervals import interval_micros
+from millstream.sql.limits import deep_recursion
 from millstream.sql.properties import named
+from millstream.sql.size import nested_too_deeply, reject_deep_tree, reject_large_tokens
 from millstream.sql.spans import PlacedError, span_of
 from millstream.sql.statements import (
     ColumnDef,
@@ -60,13 +62,21 @@ def properties_of(options: list[exp.Expr], text: SourceText) -> tuple[Property, 
 
 def _trees(source: SourceText) -> list[exp.Expr | None]:
     dialect = Millstream()
+    parser = dialect.parser()
+
+    def too_deep() -> SqlError:
+        return nested_too_deeply(source, parser._curr.start if parser._curr else 0)
+
     try:
-        return dialect.parser().parse(dialect.tokenize(source.parsed), source.parsed)
+        tokens = dialect.tokenize(source.parsed)
+        reject_large_tokens(tokens, source)
+        with deep_recursion(too_deep):
+            trees = parser.parse(tokens, source.parsed)
     except PlacedError as error:
         raise SqlError(
             error.code,
             _cause(error) if error.code == "MS-SQL-PARSE" else error.message,
-            fix=error.fix,
+            fix=error.fix or _fix(error),
             place=source.place(error.offset),
         ) from None
     except TokenError:
@@ -78,6 +88,10 @@ def _trees(source: SourceText) -> list[exp.Expr | None]:
         ) from None
     except ParseError as error:
         raise SqlError("MS-SQL-PARSE", str(error).split("\n")[0]) from None
+    for tree in trees:
+        if tree is not None:
+            reject_deep_tree(tree, source)
+    return trees
 
 
 def _cause(error: PlacedError) -> str:
@@ -91,6 +105,13 @@ def _cause(error: PlacedError) -> str:
     if message.startswith("Required keyword") or "Unexpected token" in message:
         return f"{found} and does not fit." if error.found else f"{found} too early."
     return f"{found}: {message}."
+
+
+def _fix(error: PlacedError) -> str:
+    names = ("Expecting the name of", "Expecting a column", "Expected table name")
+    if error.message.startswith(names) and error.found.isidentifier():
+        return f"Put a name that is a keyword in backticks: `{error.found}`."
+    return ""
 
 
 def _statement(tree: exp.Expr, text: SourceText) -> Statement:
@@ -154,7 +175,7 @@ def _watermark(clause: clauses.WatermarkClause, text: SourceText) -> WatermarkDe
     column, value = clause.name, clause.expression
     delay: int | None = 0
     if isinstance(value, exp.Sub):
-        value, delay = value.this, interval_micros(value.expression)
+        value, delay = value.this, interval_micros(value.expression, text)
     same = isinstance(value, exp.Column) and value.sql().lower() == column.lower()
     if isinstance(value, exp.Column) and value.this.quoted:
         same = len(value.parts) == 1 and value.name.lower() == column.lower()

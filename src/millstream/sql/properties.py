@@ -8,8 +8,18 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from millstream.errors import PropertyError
+from millstream.sql.limits import MAX_KEY_GROUPS, describe_character, not_text
 from millstream.sql.statements import Property
-from millstream.temporal import LateAction, Malformed, MissingTime, OnLimit, parse_span
+from millstream.temporal import (
+    MAX_SPAN,
+    MICROS,
+    DurationRangeError,
+    LateAction,
+    Malformed,
+    MissingTime,
+    OnLimit,
+    parse_span,
+)
 
 
 class Where(StrEnum):
@@ -30,21 +40,37 @@ class Kind:
     says: str
     accepts: Callable[[str], bool]
     cased: bool = True
+    most: int | None = None  # of a number
+
+    def limit(self, value: str) -> str:
+        """The upper limit as a text, if a value exceeds it."""
+        if self.most is None or not value.isdecimal() or len(value) < len(str(self.most)):
+            return ""
+        return f", at most {self.most}"
 
 
-def _is_span(value: str) -> bool:
+def _is_span(value: str, least: int = 0, most: int = MAX_SPAN) -> bool:
+    """Is a value a duration within limits? One that is longer than any duration raises."""
     try:
-        return parse_span(value) >= 0
+        return least <= parse_span(value) <= most
+    except DurationRangeError:
+        raise
     except PropertyError:
         return False
 
 
-def _is_signed_span(value: str) -> bool:
-    try:
-        parse_span(value)
-    except PropertyError:
-        return False
-    return True
+_MAX_INT, _MAX_LONG = 2**31 - 1, 2**63 - 1  # what Spark takes, and what limits of state take
+
+
+def _whole(says: str, least: int, most: int = _MAX_INT) -> Kind:
+    """Whole numbers within limits; errors show the upper one to whoever exceeds it."""
+    digits = len(str(most))  # Python converts no text of thousands of digits
+
+    def accepts(value: str) -> bool:
+        whole = value.isascii() and value.isdecimal() and len(value) <= digits
+        return whole and least <= int(value) <= most
+
+    return Kind(says, accepts, most=most)
 
 
 def one_of(*values: str) -> Kind:
@@ -53,18 +79,40 @@ def one_of(*values: str) -> Kind:
 
 
 TEXT = Kind("a text", lambda value: value != "")
+ANY_TEXT = Kind("a text, which may be empty", lambda _: True)
+CHARACTER = Kind(
+    "one ASCII character that is not a line break; \\t is a tab",
+    lambda value: value in ("\\t", "\t") or (len(value) == 1 and " " <= value < "\x7f"),
+)
 SPAN = Kind("a duration such as 500ms, 5s or 24h", _is_span)
 SOME_SPAN = Kind(
     "a duration above 0, such as 500ms, 5s or 24h",
-    lambda value: _is_span(value) and parse_span(value) > 0,
+    lambda value: _is_span(value, 1),
 )
-SIGNED_SPAN = Kind("a duration such as -5m, 0s or 24h", _is_signed_span)
-COUNT = Kind("a whole number above 0", lambda value: value.isdecimal() and int(value) > 0)
-SEVERAL = Kind("a whole number, 2 or more", lambda value: value.isdecimal() and int(value) > 1)
-NUMBER = Kind("a whole number, 0 or more", str.isdecimal)
+TIMEOUT = Kind(
+    "a duration above 0 and at most 24h, such as 500ms or 5s",
+    lambda value: _is_span(value, 1, 24 * MICROS["h"]),
+)
+TRIGGER = Kind(
+    "a duration above 0, such as 500ms, 10s or 5m, or once",
+    lambda value: value.lower() == "once" or _is_span(value, 1),
+)
+SIGNED_SPAN = Kind("a duration such as -5m, 0s or 24h", lambda value: _is_span(value, -MAX_SPAN))
+COUNT = _whole("a whole number above 0", 1)
+LARGE_COUNT = _whole("a whole number above 0", 1, _MAX_LONG)
+SEVERAL = _whole("a whole number, 2 or more", 2)
+NUMBER = _whole("a whole number, 0 or more", 0)
+KEY_GROUPS = Kind(
+    f"a whole number from 1 to {MAX_KEY_GROUPS}",
+    lambda value: COUNT.accepts(value) and int(value) <= MAX_KEY_GROUPS,
+)
 SPAN_OR_FOREVER = Kind(
     "a duration such as 5m, 24h or 7d, or forever",
     lambda value: value.lower() == "forever" or _is_span(value),
+)
+SPAN_OR_OFF = Kind(
+    "a duration above 0, such as 5m, 24h or 7d, or off",
+    lambda value: value.lower() == "off" or (_is_span(value) and parse_span(value) > 0),
 )
 FLAG = one_of("true", "false")
 ENGINE = one_of("auto", "columnar", "native")
@@ -77,7 +125,7 @@ SINK_CONNECTORS = ("file", "memory", "console", "noop", "kafka", "jdbc")
 
 _EXTERNAL = {
     "path": TEXT,
-    "format": one_of("csv", "json", "parquet", "orc", "text", "avro"),
+    "format": one_of("csv", "json", "parquet", "orc"),
     "header": FLAG,
     "delimiter": TEXT,
     "timestamp.format": TEXT,
@@ -91,16 +139,22 @@ _EXTERNAL = {
 }
 _SOURCE = {
     **_EXTERNAL,
+    "multiline": FLAG,
+    "trim": FLAG,
+    "quote": TEXT,
+    "escape": TEXT,
+    "null.value": TEXT,
+    "encoding": TEXT,
     "connector": one_of(*SOURCE_CONNECTORS),
     "idle.timeout": SPAN,
     "watermark.every": COUNT,
+    "watermark.max_ahead": SPAN_OR_OFF,
     "event.missing": one_of(*MissingTime),
     "malformed": one_of(*Malformed),
     "dead_letter.sink": TEXT,
     "max.rows.per.batch": COUNT,
     "max.files.per.batch": COUNT,
     "rows.per.second": COUNT,
-    "reader": one_of("auto", "spark", "arrow"),
 }
 PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
     Where.SOURCE: _SOURCE,
@@ -112,19 +166,23 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "lookup.cache.ttl": SPAN,
         "lookup.async_capacity": COUNT,  # questions at a time, a worker
         "lookup.batch": COUNT,  # keys a question
-        "lookup.timeout": SOME_SPAN,
+        "lookup.timeout": TIMEOUT,
         "lookup.retries": NUMBER,
         "lookup.on_error": one_of("fail", "null", "side_output"),
         "refresh.interval": SOME_SPAN,
         "refresh.on": one_of("change", "command"),
         "broadcast.max_rows": COUNT,
-        "broadcast.max_bytes": COUNT,
+        "broadcast.max_bytes": LARGE_COUNT,
         "changelog.op": TEXT,
-        "reader": one_of("auto", "spark"),  # a table is read once, and whole
     },
     Where.SINK: {
         **_EXTERNAL,
         "connector": one_of(*SINK_CONNECTORS),
+        "delimiter": CHARACTER,
+        "quote": CHARACTER,
+        "escape": CHARACTER,
+        "null.value": ANY_TEXT,
+        "encoding": one_of("utf-8"),
         "partition.by": TEXT,
         "rows": COUNT,
     },
@@ -142,19 +200,21 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "window.lateness": SPAN,
         "output.mode": one_of("append", "upsert", "retract"),
         "state.ttl": SPAN_OR_FOREVER,
-        "state.max_rows": COUNT,
-        "state.max_bytes": COUNT,
+        "state.max_rows": LARGE_COUNT,
+        "state.max_bytes": LARGE_COUNT,
         "state.on_limit": one_of(*OnLimit),
         "engine": ENGINE,
     },
     Where.JOB: {
         "checkpoint": TEXT,
-        "trigger": TEXT,
+        "trigger": TRIGGER,
         "batch.target": SPAN,
-        "key_groups": COUNT,
+        "key_groups": KEY_GROUPS,
         "engine": ENGINE,
+        "on.failure": one_of("stop_all", "continue"),
     },
 }
+_REMOVED = {"reader": "Leave it out: executors always read the files."}
 # Names below these prefixes go to Spark or Kafka as they are; the case of others does not matter.
 PREFIXES: Mapping[Where, tuple[str, ...]] = {
     Where.SOURCE: ("kafka.",),
@@ -177,25 +237,44 @@ def check(where: Where, properties: Iterable[Property]) -> dict[str, Property]:
     checked: dict[str, Property] = {}
     for item in properties:
         name = item.name
+        if found := not_text(item.name + item.value):
+            raise PropertyError(
+                "MS-PROP-VALUE", f"{describe_character(found[0])}.", place=item.value_place
+            )
         if name.startswith(PREFIXES[where]):
             checked[name] = item
             continue
+        if name in _REMOVED:
+            raise PropertyError(
+                "MS-PROP-REMOVED",
+                f"the property '{name}' no longer exists.",
+                fix=_REMOVED[name],
+                place=item.place,
+            )
         if name not in known:
             raise PropertyError(
                 "MS-PROP-UNKNOWN",
-                f"a {where} has no property '{name}'.",
+                f"a {where} has no property '{shortened(name)}'.",
                 fix=_nearest(where, name),
                 place=item.place,
             )
-        if not known[name].accepts(item.value):
+        try:
+            accepted = known[name].accepts(item.value)
+        except DurationRangeError as error:
+            raise error.at(item.value_place) from None
+        if not accepted:
             raise PropertyError(
                 "MS-PROP-VALUE",
-                f"'{name}' cannot be '{item.value}'.",
-                fix=f"It takes {known[name].says}.",
+                f"'{name}' cannot be '{shortened(item.value)}'.",
+                fix=f"It takes {known[name].says}{known[name].limit(item.value)}.",
                 place=item.value_place,
             )
         checked[name] = item if known[name].cased else replace(item, value=item.value.lower())
     return checked
+
+
+def shortened(value: str) -> str:
+    return value if len(value) <= 100 else f"{value[:100]}…"
 
 
 def _nearest(where: Where, name: str) -> str:

@@ -11,10 +11,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NoReturn
 
 from millstream.errors import MillstreamError, Place, SqlError
+from millstream.sql.limits import MAX_SHOWN_LINE, MAX_TEXT, describe_character, not_text
+from millstream.sql.origins import Origins
 
 _VARIABLE = re.compile(r"\$\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}")
+_EXCERPT = 200  # characters
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/ -]*")
 _TELLING = 4  # a shorter value is no secret, and may stand anywhere by chance
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
@@ -23,7 +27,7 @@ _PIECE = re.compile(
       | (?P<raw> (?<!\w)[rR](?:'[^']*'|"[^"]*") | `[^`]*` )
       | (?P<string> '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" )
       | (?P<unclosed> ['"`] | /\* )
-      | (?P<plain> \$\{[^}]*\} | . )""",
+      | (?P<plain> \$\{[^{}]*\} | . )""",
     re.VERBOSE | re.DOTALL,
 )
 
@@ -32,13 +36,15 @@ _PIECE = re.compile(
 class SourceText:
     """`written` is the user's text, `parsed` the same with variables filled in.
 
-    `fillings` holds, in order, (start and end in parsed, start and end in written).
+    `fillings` holds, in order, (start and end in parsed, start and end in written). `origins` knows
+    the expressions of the text that are sent to Spark.
     """
 
     written: str
     parsed: str = field(repr=False)
     fillings: tuple[tuple[int, int, int, int], ...] = ()
     line_starts: tuple[int, ...] = field(default=(), repr=False)
+    origins: Origins = field(default_factory=Origins, repr=False, compare=False)
 
     def place(self, offset: int) -> Place:
         """The place in the written text of an offset into the parsed one."""
@@ -46,23 +52,38 @@ class SourceText:
         line = bisect_right(self.line_starts, at)
         start = self.line_starts[line - 1]
         end = self.written.find("\n", start)
-        text = self.written[start : end if end >= 0 else len(self.written)]
+        end = end if end >= 0 else len(self.written)
+        # A line is copied to every place in it, so a very long one is not shown.
+        text = self.written[start:end] if end - start <= MAX_SHOWN_LINE else ""
         return Place(line, at - start + 1, text.rstrip("\r"))
 
+    def excerpt(self, span: tuple[int, int]) -> str:
+        """The characters of a span of the parsed text as they were written, on one line."""
+        start, end = self._written_offset(span[0]), self._written_offset(span[1]) + 1
+        inside = [each for each in self.fillings if each[0] <= span[1] < each[1]]
+        text = " ".join(self.written[start : inside[0][3] if inside else end].split())
+        return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+
     def _written_offset(self, offset: int) -> int:
-        shift = 0
-        for start, end, written_start, written_end in self.fillings:
-            if offset < start:
-                break
-            if offset < end:
-                return written_start
-            shift = written_end - end
-        return offset + shift
+        found = bisect_right(self.fillings, offset, key=lambda filling: filling[0])
+        if found == 0:
+            return offset
+        _, end, written_start, written_end = self.fillings[found - 1]
+        return written_start if offset < end else offset - end + written_end
 
 
 def fill(written: str, variables: Mapping[str, str]) -> SourceText:
     """Fill in every `${name}` outside of comments."""
+    if len(written) > MAX_TEXT:
+        _reject_size(len(written))
     plain = SourceText(written, written, line_starts=_line_starts(written))
+    if found := not_text(written):
+        raise SqlError(
+            "MS-SQL-CHARACTER",
+            f"{describe_character(found[0])}.",
+            fix="Remove it, or save the text as UTF-8.",
+            place=plain.place(found.start()),
+        )
     parsed: list[str] = []
     length = 0
     fillings: list[tuple[int, int, int, int]] = []
@@ -73,6 +94,8 @@ def fill(written: str, variables: Mapping[str, str]) -> SourceText:
         length += match.start() - last
         fillings.append((length, length + len(value), match.start(), match.end()))
         length += len(value)
+        if length > MAX_TEXT:
+            _reject_size(length, plain.place(match.start()))
         last = match.end()
     parsed.append(written[last:])
     return SourceText(written, "".join(parsed), tuple(fillings), plain.line_starts)
@@ -95,6 +118,16 @@ def _unfilled(variables: Mapping[str, str], text: str) -> str:
     return text
 
 
+def _reject_size(characters: int, place: Place | None = None) -> NoReturn:
+    filled = " after its variables are substituted" if place else ""
+    raise SqlError(
+        "MS-SQL-SIZE",
+        f"the text{filled} has {characters:,} characters or more, and a job may have {MAX_TEXT:,}.",
+        fix="Read rows and lists of values from a table.",
+        place=place,
+    )
+
+
 def _line_starts(text: str) -> tuple[int, ...]:
     return (0, *(match.end() for match in re.finditer("\n", text)))
 
@@ -113,6 +146,8 @@ def _found_variables(text: str) -> Iterator[tuple[re.Match[str], str]]:
         kind = piece.lastgroup or ""
         if kind == "comment":
             continue
+        if kind == "unclosed":  # the rest is no text that can be parsed
+            return
         for match in _VARIABLE.finditer(text, piece.start(), piece.end()):
             yield match, piece[0][0] if kind == "string" else kind
 
@@ -131,6 +166,12 @@ def _value(
             place=place,
         )
     value = variables[name]
+    if found := not_text(value):
+        raise SqlError(
+            "MS-SQL-VARIABLE",
+            f"the value of ${{{name}}} is not valid text: {describe_character(found[0])}.",
+            place=place,
+        )
     if inside in ("'", '"'):
         return "".join(_ESCAPES.get(c, "\\" + c if c == inside else c) for c in value)
     before, after = text.written[: match.start()][-1:], text.written[match.end() :][:1]

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from millstream.errors import HarnessError
+from millstream.sql.limits import MAX_TEST_FILE, MAX_TEXT
 from millstream.temporal import Watermark, parse_span
 from millstream.testing import rowfile, yaml_text
 from millstream.testing.case import (
@@ -56,7 +57,7 @@ def load(paths: Iterable[Path]) -> list[Case]:
 
 def load_file(path: Path) -> list[Case]:
     """The cases of one file: one a YAML document."""
-    documents = yaml_text.read(rowfile.text(path), str(path))
+    documents = yaml_text.read(rowfile.text(path, limit=MAX_TEST_FILE), str(path))
     if not documents:
         raise HarnessError("MS-TEST-YAML", f"{path} is empty.", fix="A case has name, sql, expect.")
     return [_case(document, path) for document in documents]
@@ -74,7 +75,9 @@ def _case(document: yaml_text.Document, path: Path) -> Case:
     except ValidationError as error:
         raise _readable(error.errors()[0], document) from None
     sql_path = path.parent / written.file if written.file else None
-    sql = rowfile.text(sql_path, document.place(("file",))) if sql_path else written.sql
+    sql = written.sql
+    if sql_path:
+        sql = rowfile.text(sql_path, document.place(("file",)), 4 * MAX_TEXT)
     return Case(
         name=written.name,
         sql=sql or "",

@@ -24,12 +24,22 @@ _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def closing(results: Sequence[Result]) -> str:
-    """'3 passed, 1 failed', and skips where there are any."""
+    """ "3 cases, 5 results on 2 engines: 4 passed, 1 failed", and skips where there are any."""
     if not results:
         return "no case ran: none asks for this engine"
     counts = Counter(result.verdict for result in results)
-    line = f"{counts['passed']} passed, {counts['failed']} failed"
-    return f"{line}, {counts['skipped']} skipped" if counts["skipped"] else line
+    verdicts = f"{counts['passed']} passed, {counts['failed']} failed"
+    if counts["skipped"]:
+        verdicts += f", {counts['skipped']} skipped"
+    cases = _count(len({id(result.case) for result in results}), "case")
+    engines = {result.engine for result in results}
+    if len(engines) == 1:
+        return f"{cases} on the {next(iter(engines))} engine: {verdicts}"
+    return f"{cases}, {_count(len(results), 'result')} on {len(engines)} engines: {verdicts}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 class ConsoleReport:
@@ -87,6 +97,7 @@ class JsonReport(_AtTheEnd):
             "passed": counts["passed"],
             "failed": counts["failed"],
             "skipped": counts["skipped"],
+            "cases_run": len({id(result.case) for result in results}),
             "cases": [result.as_data() for result in results],
         }
         self._out.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
@@ -121,8 +132,8 @@ def _junit_case(result: Result) -> ET.Element:
     case = ET.Element(
         "testcase",
         {
-            "classname": result.case.path.as_posix(),
-            "name": f"{result.case.name} [{result.engine}]",
+            "classname": _NOT_IN_XML.sub("?", result.case.path.as_posix()),
+            "name": _NOT_IN_XML.sub("?", f"{result.case.name} [{result.engine}]"),
             "time": f"{result.seconds:.3f}",
         },
     )

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 from millstream.errors import HarnessError, Place
+from millstream.sql.limits import MAX_ROW_FILE, read_text
 from millstream.testing.case import Row
 
 _JSON = (".json", ".jsonl", ".ndjson")
@@ -32,11 +33,12 @@ def read(path: Path, place: Place | None = None) -> list[Row]:
     )
 
 
-def text(path: Path, place: Place | None = None) -> str:
+def text(path: Path, place: Place | None = None, limit: int = MAX_ROW_FILE) -> str:
+    """The text of a file of at most `limit` bytes."""
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        return read_text(path, limit)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
         raise HarnessError("MS-TEST-FILE", f"cannot read {path}: {reason}.", place=place) from None
 
 
@@ -65,6 +67,10 @@ def _json(path: Path, content: str, place: Place | None) -> list[Row]:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             reason = error.msg
+        except ValueError:  # a number of thousands of digits
+            reason = "a number is too long"
+        except RecursionError:
+            reason = "it is nested too deeply"
         else:
             if isinstance(row, dict):
                 rows.append(row)

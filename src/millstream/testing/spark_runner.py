@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.connectors.memory import MemorySink, MemoryStream
 from millstream.connectors.sinks import Sink
@@ -19,6 +20,7 @@ from millstream.plan.nodes import Engine, Job, SinkDef, Source
 from millstream.plan.walk import sources_of
 from millstream.run.job import JobRun
 from millstream.testing import case as cases
+from millstream.testing.arrow_rows import arrow_rows
 from millstream.testing.case import Case
 from millstream.testing.diff import Table
 from millstream.testing.runner import Outcome
@@ -28,9 +30,10 @@ from millstream.testing.tables import GivenTables
 
 @dataclass(slots=True)
 class SparkRunner:
-    """One Spark for all cases, started when the first of them has a plan that can run."""
+    """One Spark for all cases. Files of a case are below `folder`, the system's if None."""
 
     spark: SparkSession
+    folder: Path | None = None
 
     def run(self, case: Case, engine: cases.Engine) -> Outcome:
         try:
@@ -44,7 +47,12 @@ class SparkRunner:
             if error.code == "MS-PLAN-ENGINE" and case.error != error.code:
                 return Outcome(unsupported=str(error))
             return Outcome(error=error)
-        with tempfile.TemporaryDirectory(prefix="millstream-test-") as folder:
+        with tempfile.TemporaryDirectory(
+            dir=self.folder,
+            prefix="millstream-test-",
+            # Spark may still write to it for a moment after a query has been stopped.
+            ignore_cleanup_errors=True,
+        ) as folder:
             return _Run(self.spark, case, job, Path(folder)).outcome()
 
 
@@ -77,6 +85,7 @@ class _Run:
             sinks=self._sink,
             groups=self._groups(),
             read_table=self.tables.read,
+            max_ahead=None,  # a case's times need not be near the time at which it runs
         )
         try:
             run.start({"processingTime": "0 seconds"})
@@ -92,6 +101,7 @@ class _Run:
                     run.process_available()
             if self.case.end == "flush":
                 run.flush()
+            run.raise_failure()
         except MillstreamError as error:
             return Outcome(error=error)
         finally:
@@ -99,7 +109,7 @@ class _Run:
         for each in run.running:
             if each.engine is Engine.COLUMNAR and (errors := each.tally.account.errors):
                 raise HarnessError(
-                    "MS-TEST-ACCOUNT", f"the account of rows does not add up: {'; '.join(errors)}."
+                    "MS-TEST-ACCOUNT", f"the ledger is not balanced: {'; '.join(errors)}."
                 )
         return Outcome(tables={name: _table(sink) for name, sink in self.sinks.items()})
 
@@ -144,7 +154,9 @@ class _Run:
         """Item `number` of what the case gives a source."""
         given = given_input(self.case, source)
         rows = given.batches[number] if number < len(given.batches) else []
-        self.streams[source.name].add(rows_of(rows, source, text=given.text))
+        stream = self.streams[source.name]
+        schema = to_arrow_schema(stream.schema, timezone="UTC")
+        stream.add(arrow_rows(rows_of(rows, source, text=given.text), schema, source.name))
 
     def _sink(self, sink: SinkDef) -> Sink:
         return self.sinks.setdefault(sink.name, MemorySink())

@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 from millstream.plan.nodes import Broadcast, Job, Lookup, Reference
 from millstream.plan.walk import references_of, with_references
 from millstream.run.job import JobRun
+from millstream.testing.arrow_rows import arrow_rows
 from millstream.testing.case import Case
 from millstream.testing.sources import given_input, rows_of, types_of
 
@@ -58,7 +59,7 @@ class GivenTables:
     def read(self, table: Reference) -> pa.Table:
         ddl = ", ".join(f"`{name}` {type_}" for name, type_ in types_of(table).items())
         schema = to_arrow_schema(cast("StructType", StructType.fromDDL(ddl)), timezone="UTC")
-        return pa.Table.from_pylist(self._rows(table), schema)
+        return arrow_rows(self._rows(table), schema, table.name)
 
     def _rows(self, table: Reference) -> list[dict[str, Any]]:
         given = given_input(self.case, table)

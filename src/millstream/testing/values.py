@@ -9,10 +9,17 @@ from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 
 from millstream.errors import HarnessError
+from millstream.sql.limits import describe_character
 from millstream.testing.case import Row
 
-_WHOLE = ("tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long")
+_WHOLE = {  # the bits of each
+    **dict.fromkeys(("tinyint", "byte"), 8),
+    **dict.fromkeys(("smallint", "short"), 16),
+    **dict.fromkeys(("int", "integer"), 32),
+    **dict.fromkeys(("bigint", "long"), 64),
+}
 _REAL = ("float", "real", "double")
+_DECIMAL = ("decimal", "dec", "numeric")
 _TEXT = ("string", "varchar", "char")
 
 
@@ -33,15 +40,22 @@ def typed(value: object, type_: str, *, text: bool = False) -> object:
     if name in _TEXT:
         return _as_text(value)
     if name in _WHOLE:
-        return int(value) if text and isinstance(value, str) else _as_int(value)
+        number = int(value) if text and isinstance(value, str) else _as_int(value)
+        if not -(1 << _WHOLE[name] - 1) <= number < 1 << _WHOLE[name] - 1:
+            raise ValueError(f"{number} does not fit in {name}")
+        return number
     if name in _REAL:
         return float(value) if text and isinstance(value, str) else _as_float(value)
+    if name in _DECIMAL:
+        return _fitting(_as_decimal(value), type_)
     convert = _CONVERT.get(name)
     return convert(value) if convert else value
 
 
 def _as_text(value: object) -> str:
     if isinstance(value, str):
+        if found := re.search("[\ud800-\udfff]", value):
+            raise ValueError(describe_character(found[0]))
         return value
     raise ValueError(f"{value!r} is not text; put it in quotes")
 
@@ -65,6 +79,20 @@ def _as_decimal(value: object) -> Decimal:
         except InvalidOperation:
             pass
     raise ValueError(f"{value!r} is not a decimal number")
+
+
+def _fitting(number: Decimal, type_: str) -> Decimal:
+    """A decimal that has no more digits than its type, on either side of the point."""
+    found = re.search(r"\(\s*(\d{1,2})\s*(?:,\s*(\d{1,2})\s*)?\)", type_)
+    precision, scale = (int(found[1]), int(found[2] or 0)) if found else (10, 0)
+    _, digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError(f"{number} is not a decimal number")  # noqa: TRY004 -- NaN, Infinity
+    last = max((place for place, digit in enumerate(digits, 1) if digit), default=0)
+    places = last - len(digits) - exponent  # after the point, without zeros at the end
+    if last and (len(digits) + exponent > precision - scale or places > scale):
+        raise ValueError(f"{number} does not fit in {type_}")
+    return number
 
 
 def _as_bool(value: object) -> bool:
@@ -104,9 +132,6 @@ def _as_bytes(value: object) -> bytes:
 
 
 _CONVERT: dict[str, Callable[[object], object]] = {
-    "decimal": _as_decimal,
-    "dec": _as_decimal,
-    "numeric": _as_decimal,
     "boolean": _as_bool,
     "date": _as_date,
     "timestamp": _as_timestamp,
@@ -136,6 +161,6 @@ def fill(
             filled.append(
                 tuple(typed(row.get(name), type_, text=text) for name, type_ in columns.items())
             )
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise HarnessError("MS-TEST-VALUE", f"{where}: {error}.") from None
     return filled

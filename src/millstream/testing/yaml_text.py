@@ -1,42 +1,14 @@
-"""YAML with places: values as plain Python, and for each the line and column it stands at.
-
-Plain words stay words. YAML 1.1 would read the country code NO as false, the time 10:30 as 630 and
-the order number 007 as 7; here they are text, as in YAML 1.2.
-"""
+"""YAML with places: values as plain Python, each with its line and column."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import yaml
 
 from millstream.errors import HarnessError, Place
-
-_BOOL, _INT, _FLOAT, _TIME = (
-    f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float", "timestamp")
-)
-
-
-class _Loader(yaml.SafeLoader):
-    """Resolves true, false and decimal numbers, and nothing that looks like a trap."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_BOOL, _INT, _FLOAT)]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(_BOOL, re.compile(r"^(?:true|false)$"), list("tf"))
-_Loader.add_implicit_resolver(_INT, re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789"))
-_Loader.add_implicit_resolver(
-    _FLOAT,
-    re.compile(
-        r"^(?:[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
-    ),
-    list("-+.0123456789"),
-)
+from millstream.testing.yaml_loader import Loader, RejectedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +52,10 @@ def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Mark] | No
 def read(text: str, file: str) -> list[Document]:
     """All documents of a text, in order."""
     try:
-        return list(_documents(_Loader(text), file))
+        return list(_documents(Loader(text), file))
+    except RejectedError as error:
+        at = Place(error.mark.line + 1, error.mark.column + 1, file=file)
+        raise HarnessError(error.code, error.cause, fix=error.fix, place=at) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise HarnessError(
@@ -92,35 +67,13 @@ def read(text: str, file: str) -> list[Document]:
         raise HarnessError("MS-TEST-YAML", f"{file} is not YAML: {error}") from None
 
 
-def _documents(loader: _Loader, file: str) -> Iterator[Document]:
+def _documents(loader: Loader, file: str) -> Iterator[Document]:
     while loader.check_node():
         root = loader.get_node()
         if root is None:
             continue
         _refuse_doubles(root, file)
-        _refuse_no_dates(loader, root, file)
         yield Document(loader.construct_document(root), root, file)
-
-
-def _refuse_no_dates(loader: _Loader, node: yaml.Node, file: str) -> None:
-    """What looks like a date and is none: 2026-02-30."""
-    if isinstance(node, yaml.ScalarNode) and node.tag == _TIME:
-        try:
-            loader.construct_yaml_timestamp(node)
-        except ValueError as error:
-            raise HarnessError(
-                "MS-TEST-VALUE",
-                f"{node.value} is no time: {error}.",
-                fix="Mend it, or put it in quotes if it is a text.",
-                place=_place(node, file),
-            ) from None
-    if isinstance(node, yaml.SequenceNode):
-        for child in node.value:
-            _refuse_no_dates(loader, child, file)
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            _refuse_no_dates(loader, key, file)
-            _refuse_no_dates(loader, value, file)
 
 
 def _place(node: yaml.Node, file: str) -> Place:

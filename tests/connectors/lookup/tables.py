@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from millstream.connectors.lookup.entries import NUMBER
 from millstream.connectors.lookup.failures import UnreachableError
 from millstream.connectors.lookup.lookups import Found, Lookups
 from millstream.connectors.lookup.spec import LookupSpec
@@ -111,7 +112,7 @@ def keys_of(lookups: Lookups, *keys: Any) -> pl.DataFrame:
 def answers(lookups: Lookups, *keys: Any) -> dict[Any, list[Any]]:
     """The rows of each key, sorted; of one column, its values. A key that failed is not there."""
     found: Found = lookups.find(keys_of(lookups, *keys))
-    failed = set(found.failed["_key"].to_list())
+    failed = set(found.failed[NUMBER].to_list())
     rows: dict[Any, list[Any]] = {key: [] for at, key in enumerate(keys) if at not in failed}
     one = len(lookups.spec.columns) == 1
     for number, *values in found.rows.rows():

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from tests.connectors.lookup.tables import Clock, MemoryStore, answers, keys_of, spec_of
 
+from millstream.connectors.lookup.entries import NUMBER, REASON
 from millstream.connectors.lookup.lookups import Lookups
 from millstream.temporal import MICROS
 
@@ -53,13 +54,13 @@ def test_the_frame_has_the_number_of_the_key_and_the_columns():
     for _ in range(2):
         found = lookups.find(keys_of(lookups, 77, 4))
         assert found.rows.schema == {
-            "_key": pl.UInt32,
+            NUMBER: pl.UInt32,
             "age": pl.Int32,
             "id": pl.Int64,
             "name": pl.String,
         }
         assert found.rows.rows() == [(1, 4, 4, "n4")]
-        assert found.failed.schema == {"_key": pl.UInt32, "_reason": pl.String}
+        assert found.failed.schema == {NUMBER: pl.UInt32, REASON: pl.String}
         assert found.failed.rows() == []
 
 

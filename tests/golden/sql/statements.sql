@@ -101,3 +101,15 @@ CREATE SINK out SELECT a FROM s;
 -- a column list after INSERT INTO
 INSERT INTO shipped (a) SELECT a FROM s;
 --> MS-SQL-PARSE at line 1, column 22: "a" stands here where ) is expected.
+
+-- a keyword as the name of a sink
+CREATE SINK having WITH ('connector' = 'console') AS SELECT a FROM s;
+--> MS-SQL-PARSE at line 1, column 13: "having" stands here where the name of the sink is expected. Put a name that is a keyword in backticks: `having`.
+
+-- a keyword as the name of a column
+CREATE SOURCE s (select STRING);
+--> MS-SQL-PARSE at line 1, column 18: "select" stands here where a column is expected. Put a name that is a keyword in backticks: `select`.
+
+-- a keyword as the name of a table
+SELECT a FROM where;
+--> MS-SQL-PARSE at line 1, column 15: "where" stands here where a table's name is expected. Put a name that is a keyword in backticks: `where`.

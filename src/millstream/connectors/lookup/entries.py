@@ -19,7 +19,7 @@ Hashes = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-NUMBER = "_key"
+NUMBER, REASON = "_ms_key", "_ms_reason"
 
 
 @dataclass(slots=True)

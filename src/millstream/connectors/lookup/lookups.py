@@ -14,12 +14,11 @@ import polars as pl
 
 from millstream.connectors.lookup.asking import Answers, Asker
 from millstream.connectors.lookup.cache import Cache
-from millstream.connectors.lookup.entries import NUMBER
+from millstream.connectors.lookup.entries import NUMBER, REASON
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.stores import Store, open_store
 from millstream.connectors.lookup.values import empty_frame
 
-REASON = "_reason"
 Numbers = npt.NDArray[np.uint32]
 
 COUNTS = (
@@ -44,8 +43,8 @@ _NO_FAILURES = pl.DataFrame(schema={NUMBER: pl.UInt32, REASON: pl.String})
 class Found:
     """Rows come in no order; a key may have several or none."""
 
-    rows: pl.DataFrame  # "_key", the number of the key, and the columns of the spec
-    failed: pl.DataFrame  # "_key" and "_reason" of keys that could not be asked
+    rows: pl.DataFrame  # NUMBER, the number of the key, and the columns of the spec
+    failed: pl.DataFrame  # NUMBER and REASON of keys whose lookup failed
 
 
 class Lookups:

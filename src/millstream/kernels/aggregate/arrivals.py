@@ -10,7 +10,7 @@ from millstream.kernels.accumulators.columns import ROWS
 from millstream.kernels.aggregate.fold import fold, is_folded, merged
 from millstream.kernels.base import LATENESS, TIME
 from millstream.kernels.specs import AggregateSpec
-from millstream.kernels.windows import last_window_time, reach_of
+from millstream.kernels.windows import last_window_time, pane_time, reach_of
 from millstream.temporal import LateAction
 
 _LATE = "_late"
@@ -27,7 +27,10 @@ class Arrived:
 def sort_out(spec: AggregateSpec, frame: pl.DataFrame, before: int) -> Arrived:
     """Late is what belongs only to windows that have closed."""
     if spec.early:
-        frame = frame if is_folded(frame) else fold(spec, frame)
+        if not is_folded(frame):
+            frame = fold(spec, frame)
+        elif spec.window is not None and spec.window.wall_clock:
+            frame = frame.with_columns(pane_time(spec).alias(TIME))
         return _sort_out_folded(spec, frame, before)
     arrived = Arrived()
     late = frame.select((last_window_time(spec) + spec.lateness < before).alias(_LATE))[_LATE]

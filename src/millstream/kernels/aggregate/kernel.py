@@ -43,7 +43,7 @@ class AggregateKernel:
         arrived = None
         if frame is not None and frame.height:
             arrived = self._sort_out(frame, clock.before, tables)
-        elif not self._time_matters(tables, after):
+        elif not clock.trims and not self._time_matters(tables, after):
             return StepResult(counts=dict(tables.counts))
         times = Times(clock.before, after, tables.watermark, self.live_from(after))
         run = self._steps(self.spec, self.folding, self.types, tables, times)
@@ -52,7 +52,7 @@ class AggregateKernel:
         if arrived is not None:
             run.account(arrived)
         run.update(arrived.partials if arrived is not None else None)
-        return run.close()
+        return run.close(clock.limit_or(self.spec.limit))
 
     @property
     def _steps(self) -> type[Step]:

@@ -60,7 +60,12 @@ class SessionAggregate(AggregateKernel):
         """A row is late if the session that it makes, or is merged into, has closed."""
         arrived = Arrived()
         if self.spec.early:
-            frame = frame if is_folded(frame) else fold(self.spec, frame)
+            if not is_folded(frame):
+                frame = fold(self.spec, frame)
+            elif self.spec.window is not None and self.spec.window.wall_clock:
+                frame = frame.with_columns(
+                    pl.col(TIME).alias(GIVEN_START), pl.col(TIME) + _gap(self.spec)
+                )
             late = self._late(frame, before, tables)
             if late.any():
                 arrived.late = int(frame.filter(late)[ROWS].sum())

@@ -9,7 +9,7 @@ import polars as pl
 
 from millstream.kernels.aggregate.fold import group_columns
 from millstream.kernels.aggregate.results import only
-from millstream.kernels.aggregate.step import Step, rows_in
+from millstream.kernels.aggregate.step import Step
 from millstream.kernels.base import HASH, TIME
 from millstream.kernels.chains import by_key
 from millstream.kernels.state.rows import stack
@@ -155,4 +155,4 @@ class SlidingStep(Step):
     def _let_go(self) -> None:
         gone = self.groups.due(self.times.live_from)
         if gone is not None:
-            self.counts["input.expired"] += rows_in(gone)
+            self.count_gone(gone)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from millstream.fates import ACCEPTED, Fate
 from millstream.kernels.accumulators.columns import ROWS, Accumulators
 from millstream.kernels.aggregate.arrivals import Arrived
 from millstream.kernels.aggregate.fold import group_columns
@@ -19,12 +20,10 @@ from millstream.kernels.index import Bools
 from millstream.kernels.specs import AggregateSpec
 from millstream.kernels.state.rows import take
 from millstream.kernels.state.table import Found, Table, Tables
-from millstream.temporal import Emit
+from millstream.temporal import Emit, StateLimit
 
-COUNTS = (
-    *(f"input.{name}" for name in ("accepted", "late", "reassigned", "held", "expired", "evicted")),
-    "rows_out", "retractions",
-)  # fmt: skip
+_FATES = (Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, *ACCEPTED)
+COUNTS = (*(f"input.{fate}" for fate in _FATES), "rows_out", "retractions")
 _PAIR = "_pair"
 
 
@@ -118,7 +117,7 @@ class Step:
         if self.seen is not None:
             self.seen.expire(self.times.live_from)
         if gone is not None:
-            self.counts["input.expired"] += rows_in(gone)
+            self.count_gone(gone)
             if final and not self.spec.lateness:
                 self.results.insert(gone)
 
@@ -127,15 +126,23 @@ class Step:
         held = groups[TIME].to_numpy() >= self.times.live_from
         if self.folding.weighted:
             held &= groups[self.folding.weight].to_numpy() != 0
-        self.counts["input.expired"] += rows_in(only(groups, ~held))
+        self.count_gone(only(groups, ~held))
         self.groups.append(only(groups, held), self.times.live_from)
 
-    def close(self) -> StepResult:
-        for evicted in self.tables.evict(self.spec.limit, "aggregate").values():
+    def count_gone(self, groups: pl.DataFrame) -> None:
+        """Count the rows of groups that left state, by `state.ttl` or as complete."""
+        by_ttl = 0
+        if self.spec.window is None:
+            by_ttl = rows_in(only(groups, groups[TIME].to_numpy() < self.times.live_from))
+        self.counts["input.expired"] += by_ttl
+        self.counts["input.processed"] += rows_in(groups) - by_ttl
+
+    def close(self, limit: StateLimit) -> StepResult:
+        for evicted in self.tables.evict(limit, "aggregate").values():
             self.counts["input.evicted"] += rows_in(evicted)
         counts = self.counts
-        gone = counts["input.expired"] + counts["input.evicted"]
-        counts["input.held"] = counts["input.accepted"] - gone
+        gone = sum(counts[f"input.{fate}"] for fate in ACCEPTED if fate is not Fate.IN_STATE)
+        counts["input.in_state"] = counts["input.accepted"] - gone
         counts["rows_out"] += self.results.rows
         counts["retractions"] += self.results.retractions
         self.tables.close(self.times.after)

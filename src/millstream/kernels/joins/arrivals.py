@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from millstream.kernels.base import HASH
+from millstream.kernels.base import HASH, PREDICATE
 from millstream.kernels.state.rows import Rows
 from millstream.kernels.state.table import judge
 from millstream.temporal import LatePolicy
@@ -19,6 +19,7 @@ class Arrivals:
     unmatchable: pl.DataFrame | None
     late: pl.DataFrame | None
     reassigned: int = 0
+    unmatched_predicate: int = 0  # of `unmatchable`
 
 
 NOTHING = Arrivals(None, None, None)
@@ -32,11 +33,19 @@ def sort_out(
         return NOTHING
     judged = judge(frame, before, policy)
     frame = judged.rows[:, columns]
-    unmatchable = None
+    unmatchable, unmatched = None, 0
     if frame[HASH].null_count():
+        unmatched = count_unmatched(judged.rows)
         unmatchable = frame.filter(pl.col(HASH).is_null())
         frame = frame.filter(pl.col(HASH).is_not_null())
     rows = None
     if frame.height:
         rows = Rows.of(frame.rechunk(), np.zeros(frame.height, np.bool_) if marked else None)
-    return Arrivals(rows, unmatchable, judged.late, judged.reassigned)
+    return Arrivals(rows, unmatchable, judged.late, judged.reassigned, unmatched)
+
+
+def count_unmatched(frame: pl.DataFrame) -> int:
+    """How many rows have no hash because their side's ON predicate is not true."""
+    if PREDICATE not in frame.columns:
+        return 0
+    return frame.filter(pl.col(HASH).is_null() & ~pl.col(PREDICATE)).height

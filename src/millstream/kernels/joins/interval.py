@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from millstream.fates import ACCEPTED, Fate
 from millstream.kernels.base import Clock, State, StepResult
 from millstream.kernels.index import Ints
 from millstream.kernels.joins.arrivals import NOTHING, Arrivals, sort_out
@@ -28,13 +29,15 @@ from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.rows import Rows, take
 from millstream.kernels.state.segments import SegmentLog
 from millstream.plan.nodes import JoinType
-from millstream.temporal import LateAction
+from millstream.temporal import LateAction, StateLimit
 
 __all__ = ["COUNTS", "IntervalJoin", "IntervalJoinSpec"]
 
-_OF_A_SIDE = ("accepted", "late", "missing_key", "held", "expired", "evicted", "reassigned")
+_FATES = (
+    Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, Fate.MISSING_KEY, Fate.UNMATCHED_PREDICATE, *ACCEPTED
+)  # fmt: skip
 COUNTS = (
-    *(f"{side}.{name}" for side in ("left", "right") for name in _OF_A_SIDE),
+    *(f"{side}.{fate}" for side in ("left", "right") for fate in _FATES),
     "matches", "unmatched", "lookups", "peak_rows", "state_rows", "state_bytes", "segments",
 )  # fmt: skip
 
@@ -61,7 +64,8 @@ class IntervalJoin:
         counts = manifest.counts = dict.fromkeys(COUNTS, 0) | manifest.counts
         after = max(clock.after, clock.before, manifest.watermark)
         arrived = [self._arrivals(side, inputs, clock.before) for side in self.sides]
-        if all(one is NOTHING for one in arrived) and not self._time_matters(manifest, after):
+        idle = all(one is NOTHING for one in arrived) and not clock.trims
+        if idle and not self._time_matters(manifest, after):
             return StepResult(counts=dict(counts))
 
         layouts = (self.sides[0].layout, self.sides[1].layout)
@@ -72,7 +76,7 @@ class IntervalJoin:
         run.match(arrived[0].rows, arrived[1].rows)
         for side, arrivals in zip(self.sides, arrived, strict=True):
             run.release(side, arrivals.rows)
-        run.evict()
+        run.evict(clock.limit_or(self.spec.limit))
         log.drop_empty()
         run.count_state()
         manifest.watermark = after
@@ -94,9 +98,9 @@ class IntervalJoin:
     def _time_matters(self, manifest: Manifest, after: int) -> bool:
         """Is anything due, or of no more use?"""
         for side, segments in zip(self.sides, manifest.sides, strict=True):
-            due_from, due_to = manifest.watermark - side.upper, after - side.upper
+            due_from, due_to = side.due(manifest.watermark), side.due(after)
             for segment in segments:
-                if segment.first < after - side.hold:
+                if segment.first < side.live(after):
                     return True
                 if side.preserved and segment.first < due_to and segment.last >= due_from:
                     return True
@@ -139,10 +143,12 @@ class _Step:
                 self.result.late[side.number] = late
         if unmatchable is not None and side.preserved:
             self.counts[f"{side.name}.accepted"] += unmatchable.height
-            self.counts[f"{side.name}.expired"] += unmatchable.height
+            self.counts[f"{side.name}.processed"] += unmatchable.height
             self._emit_alone(side, unmatchable)
         elif unmatchable is not None:
-            self.counts[f"{side.name}.missing_key"] += unmatchable.height
+            missing = unmatchable.height - arrivals.unmatched_predicate
+            self.counts[f"{side.name}.missing_key"] += missing
+            self.counts[f"{side.name}.unmatched_predicate"] += arrivals.unmatched_predicate
         if rows is not None:
             self.counts[f"{side.name}.accepted"] += len(rows)
             self.counts["lookups"] += len(rows)
@@ -180,7 +186,7 @@ class _Step:
             return
         self.counts["matches"] += fresh.size
         if segment is not None:
-            self.counts["left.expired"] += fresh.size
+            self.counts["left.processed"] += fresh.size
         if self.join.spec.how is JoinType.SEMI and fresh.size:
             columns = list(self.join.spec.left_columns)
             self.result.main.append(take(rows.frame[:, columns], fresh))
@@ -188,27 +194,29 @@ class _Step:
     def release(self, side: Side, new: Rows | None) -> None:
         """Lets unmatched rows out that are due, forgets what is of no more use, keeps the rest."""
         if side.preserved:
-            due_from, due_to = self.due_since - side.upper, self.after - side.upper
+            due_from, due_to = side.due(self.due_since), side.due(self.after)
             for segment, rows in self.log.reaching(side.number, due_from, due_to - 1):
                 start = max(segment.skip, rows.rows_before(due_from))
                 self._emit_unmatched(side, rows, start, rows.rows_before(due_to))
             if new is not None:
                 self._emit_unmatched(side, new, 0, new.rows_before(due_to))
-        live_from = self.after - side.hold
+        live_from = side.live(self.after)
         expired = self.log.expire(side.number, live_from)
         if new is not None:
             used_up = new.matched if side.layout.once else None
-            kept = new.only(new.rows_before(live_from), used_up)
-            expired += len(new) - len(kept)
+            live = new.rows_before(live_from)
+            kept = new.only(live, used_up)
+            expired += live
+            self.counts[f"{side.name}.processed"] += len(new) - live - len(kept)
             self.log.append(side.number, kept, live_from)
         self.counts[f"{side.name}.expired"] += expired
 
-    def evict(self) -> None:
-        for number, rows, numbers in limits.enforce(self.log, self.join.spec.limit):
+    def evict(self, limit: StateLimit) -> None:
+        for number, rows, numbers in limits.enforce(self.log, limit):
             side = self.join.sides[number]
             self.counts[f"{side.name}.evicted"] += numbers.size
             if side.preserved and rows.matched is not None:
-                waiting = rows.times[numbers] + side.upper >= self.after
+                waiting = rows.times[numbers] >= side.due(self.after)
                 self._emit_rows(side, rows, numbers[waiting & ~rows.matched[numbers]])
 
     def _emit_unmatched(self, side: Side, rows: Rows, start: int, stop: int) -> None:
@@ -227,7 +235,7 @@ class _Step:
         sides = self.log.manifest.sides
         for side in self.join.sides:
             held = sum(segment.held for segment in sides[side.number])
-            self.counts[f"{side.name}.held"] = held
+            self.counts[f"{side.name}.in_state"] = held
         self.counts["state_rows"] = self.log.held_rows
         self.counts["state_bytes"] = self.log.held_bytes
         self.counts["segments"] = len(sides[0]) + len(sides[1])

@@ -12,6 +12,24 @@ from millstream.temporal import LatePolicy, StateLimit
 
 
 @dataclass(frozen=True, slots=True)
+class Panes:
+    """The windows of the other side, if they differ from those of a row's own side. The time of a
+    row is the last microsecond of its own window plus `lateness`; it may match rows of every
+    window that begins by then."""
+
+    size: int
+    slide: int
+    offset: int = 0
+    lateness: int = 0
+
+    def closed(self, watermark: int) -> int:
+        """Rows before this time may match only rows of windows that have closed."""
+        last = watermark - self.lateness - self.size
+        start = last - (last - self.offset) % self.slide
+        return start + self.slide + self.lateness
+
+
+@dataclass(frozen=True, slots=True)
 class IntervalJoinSpec:
     """Columns go by their names in the frames, each name on one side only (keys apart)."""
 
@@ -25,8 +43,9 @@ class IntervalJoinSpec:
     across: Predicate | None = None
     key_is_hash: bool = False  # `_h` is the one integer key itself, so equal hashes are equal keys
     retention: int | None = None  # how long to hold rows, if longer than the bounds need
-    limit: StateLimit = StateLimit()  # of one key group
+    limit: StateLimit = StateLimit()  # of the operator: no key group may have more
     late: LatePolicy = LatePolicy()
+    panes: tuple[Panes, Panes] | None = None  # that left and right rows wait for
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -47,6 +66,15 @@ class Side:
     hold: int
     preserved: bool  # do rows come out without a partner?
     layout: Layout
+    panes: Panes | None = None
+
+    def due(self, watermark: int) -> int:
+        """Rows before this time cannot match new rows."""
+        return watermark - self.upper if self.panes is None else self.panes.closed(watermark)
+
+    def live(self, watermark: int) -> int:
+        """Rows before this time leave state."""
+        return watermark - self.hold if self.panes is None else self.panes.closed(watermark)
 
     def columns(self, given: list[str]) -> list[str]:
         """What to keep of a frame, the output first and the hash last."""
@@ -74,6 +102,7 @@ def sides_of(spec: IntervalJoinSpec) -> tuple[Side, Side]:
             upper if spec.retention is None else max(upper, spec.retention),
             preserved,
             Layout(hash_from, marked=preserved or once, once=once),
+            spec.panes[number] if spec.panes else None,
         )
 
     return (

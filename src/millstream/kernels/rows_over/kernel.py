@@ -17,19 +17,20 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.base import HASH, TIME, Clock, State, StepResult
+from millstream.fates import ACCEPTED, Fate
+from millstream.kernels.base import HASH, TIME, Clock, State, StepResult, count_processed
 from millstream.kernels.index import time_order
 from millstream.kernels.rows_over.kept import LastRows, Running
 from millstream.kernels.specs import RowsOverSpec
 from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.rows import take
 from millstream.kernels.state.table import Keyed, Table, Tables, hashed, judge
-from millstream.temporal import BEGIN_OF_TIME, LateAction
+from millstream.temporal import BEGIN_OF_TIME, LateAction, StateLimit
 
 __all__ = ["COUNTS", "RowsOver", "RowsOverSpec"]
 
-_OF_INPUT = ("accepted", "late", "reassigned", "held", "expired", "evicted")
-COUNTS = (*(f"input.{name}" for name in _OF_INPUT), "rows_out", "retractions")
+_FATES = (Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, *ACCEPTED)
+COUNTS = (*(f"input.{fate}" for fate in _FATES), "rows_out", "retractions")
 
 
 class RowsOver:
@@ -55,12 +56,12 @@ class RowsOver:
         silent = BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
         frame = inputs.get(0)
         if frame is None or not frame.height:
-            if waiting.earliest >= after and kept.earliest >= silent:
+            if waiting.earliest >= after and kept.earliest >= silent and not clock.trims:
                 return StepResult(counts=dict(counts))
             frame = None
 
         result = StepResult()
-        stood_for = counts["input.held"] - waiting.held
+        stood_for = counts["input.in_state"] - waiting.held
         ready = waiting.due(after)
         if frame is not None:
             rows = self._in_time(frame, clock.before, counts, result)
@@ -70,10 +71,9 @@ class RowsOver:
             ready = new if ready is None else ready.vstack(new)
         if ready is not None and ready.height:
             stood_for += self._let_out(kept, ready, counts, result)
-        stood_for -= self._let_go(tables, silent)
-        counts["input.held"] = waiting.held + stood_for
-        gone = counts["input.accepted"] - counts["input.held"]
-        counts["input.expired"] = gone - counts["input.evicted"]
+        stood_for -= self._let_go(tables, silent, clock.limit_or(self.spec.limit))
+        counts["input.in_state"] = waiting.held + stood_for
+        count_processed(counts, "input")
         tables.close(after)
         result.counts = dict(counts)
         return result
@@ -101,13 +101,14 @@ class RowsOver:
         result.main.append(pl.DataFrame([*(ready[name] for name in self.spec.columns), *values]))
         return more
 
-    def _let_go(self, tables: Tables, silent: int) -> int:
+    def _let_go(self, tables: Tables, silent: int, limit: StateLimit) -> int:
         """Partitions that have been silent for too long, and what a limit does not allow. Gives how
         many rows these partitions stood for."""
         gone = tables[1].due(silent) if self.spec.ttl is not None else None
         count = 0 if gone is None else self._keeper.rows_in(gone)
-        evicted = tables.evict(self.spec.limit, "window over rows")
+        evicted = tables.evict(limit, "window over rows")
         waited = evicted[0].height if 0 in evicted else 0
         stood_for = self._keeper.rows_in(evicted[1]) if 1 in evicted else 0
+        tables.counts["input.expired"] += count
         tables.counts["input.evicted"] += waited + stood_for
         return count + stood_for

@@ -1,4 +1,8 @@
-"""Limits of a key group's state: how near they are, and which rows go first when they are hit."""
+"""Limits of an operator's state: current usage, and which rows are evicted first.
+
+A key group does not see the others. It applies the operator's limit to its own rows: if one group
+exceeds it, so does the operator. The driver compares the sum of all groups with the limit.
+"""
 
 from __future__ import annotations
 
@@ -81,12 +85,12 @@ def _evict(log: SegmentLog, count: int) -> list[Evicted]:
 
 def _too_much(log: SegmentLog, limit: StateLimit) -> StateError:
     if limit.max_rows is not None and log.held_rows > limit.max_rows:
-        what, name = f"{log.held_rows} rows, its limit is {limit.max_rows}", "state.max_rows"
+        what, name = f"{log.held_rows} rows; its limit is {limit.max_rows}", "state.max_rows"
     else:
-        what, name = f"{log.held_bytes} bytes, its limit is {limit.max_bytes}", "state.max_bytes"
+        what, name = f"{log.held_bytes} bytes; its limit is {limit.max_bytes}", "state.max_bytes"
     return StateError(
         "MS-STATE-LIMIT",
-        f"a key group of the join holds {what}.",
+        f"one key group of the join has {what}.",
         fix=f"Raise '{name}', narrow the join's time bound, or set 'state.on_limit' = 'evict' to "
         "let the oldest rows go.",
     )

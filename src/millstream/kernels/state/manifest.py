@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -58,14 +59,21 @@ def tier(rows: int) -> int:
     return (rows.bit_length() + 1) // 2
 
 
+def new_uid() -> int:
+    """Never 0. From the system: forked workers would all draw the same from a seeded generator."""
+    return secrets.randbits(62) + 1
+
+
 @dataclass(slots=True)
 class Manifest:
-    """One for a key group. `watermark` is that after the last step which changed state."""
+    """One for a key group. `watermark` is that after the last step which changed state; `owner`
+    identifies the key group's state in the cache of a process."""
 
     watermark: int = BEGIN_OF_TIME
     counts: dict[str, int] = field(default_factory=dict)
     sides: tuple[list[Segment], list[Segment]] = field(default_factory=lambda: ([], []))
     recent: tuple[int, Ref] | None = None  # name and place of marks not yet in a bitmap
+    owner: int = field(default_factory=new_uid)
 
     @classmethod
     def load(cls, text: bytes | None) -> Manifest:
@@ -86,6 +94,7 @@ class Manifest:
             data["counts"],
             (left, right),
             (recent[0], Ref(*recent[1])) if recent else None,
+            data.get("owner") or new_uid(),
         )
 
     def dump(self) -> bytes:
@@ -95,6 +104,7 @@ class Manifest:
             "counts": self.counts,
             "sides": [[_fields(segment) for segment in side] for side in self.sides],
             "recent": self.recent,
+            "owner": self.owner,
         }
         return json.dumps(data, separators=(",", ":")).encode()
 
@@ -102,11 +112,22 @@ class Manifest:
         yield from self.sides[0]
         yield from self.sides[1]
 
+    def uids(self) -> set[int]:
+        """The names under which a process may have cached parts of this state."""
+        uids = {segment.uid for segment in self.segments()}
+        uids |= {index_uid(uid) for uid in uids}
+        return uids | {self.recent[0]} if self.recent else uids
+
     def pages(self) -> set[int]:
         refs = [ref for segment in self.segments() for ref in (segment.ref, segment.bitmap)]
         if self.recent:
             refs.append(self.recent[1])
         return {ref.page for ref in refs if ref}
+
+
+def index_uid(uid: int) -> int:
+    """The name of an index over a segment's content; a segment's own name is never negative."""
+    return -uid
 
 
 def _fields(segment: Segment) -> list[Any]:

@@ -1,14 +1,11 @@
-"""Rows in memory, in time order with their index, and the process's cache of such rows."""
+"""Rows in memory, in time order with their index."""
 
 from __future__ import annotations
 
-import os
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import polars as pl
-from cachetools import RRCache
 
 from millstream.kernels.base import HASH, TIME
 from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
@@ -99,30 +96,3 @@ def take(frame: pl.DataFrame, rows: Ints) -> pl.DataFrame:
 def stack(frames: list[pl.DataFrame]) -> pl.DataFrame:
     """Frames one below the other, as chunks."""
     return reduce(pl.DataFrame.vstack, frames)
-
-
-CACHE_SETTING = "MILLSTREAM_SEGMENT_CACHE_BYTES"
-CACHE_BYTES = int(os.environ.get(CACHE_SETTING, str(1 << 30)))
-# What goes is drawn by lot. Steps look into segments in turn: were it the one that was not used for
-# the longest time, it would always be the next that is needed, and a little too much state would
-# make the whole cache useless.
-_cache: RRCache[int, tuple[int, Any]] = RRCache(CACHE_BYTES, getsizeof=lambda item: item[0])
-
-
-def remember(uid: int, thing: Any, nbytes: int) -> None:
-    """Keeps a decoded thing under its uid. The store stays the truth: a miss only costs time."""
-    if nbytes <= _cache.maxsize:
-        _cache[uid] = (nbytes, thing)
-
-
-def recall(uid: int) -> Any | None:
-    found = _cache.get(uid)
-    return None if found is None else found[1]
-
-
-def forget(uid: int) -> None:
-    _cache.pop(uid, None)
-
-
-def forget_all() -> None:
-    _cache.clear()

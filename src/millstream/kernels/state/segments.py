@@ -6,7 +6,6 @@ A `SegmentLog` lives for one step. It changes the manifest and gathers what is t
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -16,9 +15,8 @@ import polars as pl
 
 from millstream.kernels.base import HASH, MapState
 from millstream.kernels.index import Bools, Ints
-from millstream.kernels.state import codec, marks
-from millstream.kernels.state import rows as cache
-from millstream.kernels.state.manifest import Manifest, Segment
+from millstream.kernels.state import cache, codec, marks
+from millstream.kernels.state.manifest import Manifest, Segment, index_uid, new_uid
 from millstream.kernels.state.merging import LogSettings, split, to_merge, wasteful
 from millstream.kernels.state.pages import Pages
 from millstream.kernels.state.rows import Rows, stack, take
@@ -50,6 +48,7 @@ class SegmentLog:
         self._unwritten: dict[int, tuple[Rows, bytes]] = {}
         self._fresh_marks: dict[int, list[Ints]] = {}
         self._renamed: set[int] = set()
+        cache.retain(manifest.owner, manifest.uids())
 
     # --- reading
 
@@ -60,7 +59,7 @@ class SegmentLog:
         found = cast("Rows | None", cache.recall(segment.uid))
         if found is None:
             found = self._load(side, segment)
-            cache.remember(segment.uid, found, found.nbytes)
+            cache.remember(self.manifest.owner, segment.uid, found, found.nbytes)
         if self._layouts[side].marked and found.marks != segment.marks:
             found.matched = self._load_marks(segment, found)
             found.marks = segment.marks
@@ -122,7 +121,7 @@ class SegmentLog:
         found = cast("marks.Recent | None", cache.recall(uid))
         if found is None:
             found = marks.decode_recent(self._pages.read(ref))
-            cache.remember(uid, found, ref.size)
+            cache.remember(self.manifest.owner, uid, found, ref.size)
         return found
 
     # --- changing
@@ -239,6 +238,7 @@ class SegmentLog:
         self._unwritten.pop(segment.uid, None)
         self._fresh_marks.pop(segment.uid, None)
         cache.forget(segment.uid)
+        cache.forget(index_uid(segment.uid))
 
     # --- writing
 
@@ -270,9 +270,9 @@ class SegmentLog:
             segment.ref = ref
         if recent:
             self.manifest.recent = (new_uid(), refs[0][-1])
-            cache.remember(self.manifest.recent[0], recent, refs[0][-1].size)
+            cache.remember(self.manifest.owner, self.manifest.recent[0], recent, refs[0][-1].size)
         for uid, (rows, _) in self._unwritten.items():
-            cache.remember(uid, rows, rows.nbytes)
+            cache.remember(self.manifest.owner, uid, rows, rows.nbytes)
 
     def _marks_to_write(self) -> tuple[list[tuple[Segment, bytes]], marks.Recent]:
         """New bitmaps, and the recent marks if they are to be written anew."""
@@ -300,11 +300,6 @@ class SegmentLog:
             del recent[uid]
         self.manifest.recent = None  # not before: a segment may have been read for its bitmap
         return bitmaps, recent
-
-
-def new_uid() -> int:
-    """Never 0. From the system: forked workers would all draw the same from a seeded generator."""
-    return secrets.randbits(62) + 1
 
 
 def _own_marks(frame: pl.DataFrame) -> Bools:

@@ -16,8 +16,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from millstream.fates import ACCEPTED, Fate
 from millstream.kernels.accumulators.part import ROWS
-from millstream.kernels.base import HASH, LATENESS, OP, TIME, Clock, State, StepResult
+from millstream.kernels.base import (
+    HASH,
+    LATENESS,
+    OP,
+    TIME,
+    Clock,
+    State,
+    StepResult,
+    count_processed,
+)
 from millstream.kernels.index import Bools, Ints
 from millstream.kernels.specs import TopNSpec
 from millstream.kernels.state.merging import LogSettings
@@ -25,12 +35,12 @@ from millstream.kernels.state.rows import take
 from millstream.kernels.state.table import Found, Keyed, Table, Tables, group, hashed
 from millstream.kernels.top_n import changes
 from millstream.kernels.top_n.ranking import in_order, places
-from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction
+from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction, StateLimit
 
 __all__ = ["COUNTS", "TopN", "TopNSpec"]
 
-_OF_INPUT = ("accepted", "late", "held", "expired", "evicted")
-COUNTS = (*(f"input.{name}" for name in _OF_INPUT), "rows_out", "retractions")
+_FATES = (Fate.ACCEPTED, Fate.LATE, *ACCEPTED)
+COUNTS = (*(f"input.{fate}" for fate in _FATES), "rows_out", "retractions")
 ARRIVED = "_a"  # rows of a partition in the order they came, batch by batch
 
 
@@ -56,7 +66,8 @@ class TopN:
         counts = tables.counts
         after = max(clock.after, clock.before, tables.watermark)
         frame = inputs.get(0)
-        if (frame is None or not frame.height) and not self._time_matters(tables, after):
+        idle = (frame is None or not frame.height) and not clock.trims
+        if idle and not self._time_matters(tables, after):
             return StepResult(counts=dict(counts))
         result = StepResult()
         if frame is not None and frame.height:
@@ -65,10 +76,9 @@ class TopN:
                 counts["input.accepted"] += _count(rows)
                 self._change(tables, hashed(rows), after, result)
         self._let_go(tables, after, result)
-        self._evict(tables)
-        held, accepted = tables[0].held, counts["input.accepted"]
-        counts["input.held"] = held
-        counts["input.expired"] = accepted - counts["input.evicted"] - held
+        self._evict(tables, clock.limit_or(self.spec.limit))
+        counts["input.in_state"] = tables[0].held
+        count_processed(counts, "input")
         for out in result.main:
             counts["rows_out"] += out.height
             if OP in out.columns:
@@ -217,11 +227,11 @@ class TopN:
         elif self.spec.ttl is not None:
             silent = tables[1].due(after - self.spec.ttl)
             if silent is not None:
-                table.remove(table.probe(silent))
+                tables.counts["input.expired"] += table.remove(table.probe(silent))
 
-    def _evict(self, tables: Tables) -> None:
+    def _evict(self, tables: Tables, limit: StateLimit) -> None:
         """A partition whose time had to go goes with it: nothing else would ever end it."""
-        evicted = tables.evict(self.spec.limit, "top-n")
+        evicted = tables.evict(limit, "top-n")
         count = evicted[0].height if 0 in evicted else 0
         if 1 in evicted:
             count += tables[0].remove(tables[0].probe(evicted[1]))

@@ -7,6 +7,7 @@ from typing import Any
 from millstream.plan.explain.json_joins import table_data, table_join_data
 from millstream.plan.explain.json_operators import operator_data
 from millstream.plan.explain.secrets import masked
+from millstream.plan.explain.source_use import SourceUse
 from millstream.plan.facts.check import PipelineFacts, check_job, facts_of, hold_of, table_facts
 from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
 from millstream.plan.walk import inputs_of, references_of
@@ -40,13 +41,13 @@ def _pipeline(facts: PipelineFacts) -> dict[str, Any]:
         "emit": str(pipeline.emit) if pipeline.emit else None,
         "mode": str(pipeline.mode),
         "sink": _sink(pipeline.sink),
-        "root": _node(pipeline.root),
+        "root": _node(pipeline.root, SourceUse.of(facts)),
     }
 
 
-def _node(node: Node) -> dict[str, Any]:
+def _node(node: Node, use: SourceUse) -> dict[str, Any]:
     if isinstance(node, Source):
-        return _source(node)
+        return _source(node, use)
     if isinstance(node, Select):
         hold = hold_of(node)
         return {
@@ -57,14 +58,16 @@ def _node(node: Node) -> dict[str, Any]:
             "window": list(node.window) if node.window else None,
             "time": hold.time if hold else None,
             "hold_us": hold.hold if hold else None,
-            "input": _node(node.input),
+            "input": _node(node.input, use),
         }
     if isinstance(node, TableJoin):
-        return table_join_data(table_facts(node), _node(node.left.node))
-    return operator_data(facts_of(node), [_node(side.node) for side in inputs_of(node)])
+        return table_join_data(table_facts(node), _node(node.left.node, use))
+    return operator_data(
+        facts_of(node), [_node(side.node, use.by(side)) for side in inputs_of(node)]
+    )
 
 
-def _source(source: Source) -> dict[str, Any]:
+def _source(source: Source, use: SourceUse) -> dict[str, Any]:
     watermark = source.watermark
     return {
         "kind": "source",
@@ -79,6 +82,7 @@ def _source(source: Source) -> dict[str, Any]:
         if watermark
         else None,
         "idle_us": source.idle,
+        "max_ahead_us": use.max_ahead(source),  # None: off
         "event_missing": str(source.missing_time),
         "malformed": str(source.malformed),
         "dead_letter": source.dead_letter,

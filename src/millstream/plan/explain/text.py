@@ -6,6 +6,7 @@ from millstream.plan.explain.as_json import explain_json
 from millstream.plan.explain.blocks import Block, labelled, lines_of
 from millstream.plan.explain.operators import operator_block
 from millstream.plan.explain.secrets import masked, options_text
+from millstream.plan.explain.source_use import SourceUse
 from millstream.plan.explain.tables import asked_text, table_join_block
 from millstream.plan.facts.check import (
     PipelineFacts,
@@ -17,7 +18,7 @@ from millstream.plan.facts.check import (
 )
 from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
 from millstream.plan.walk import inputs_of, references_of, retracts
-from millstream.temporal import OutputMode, format_span
+from millstream.temporal import MissingTime, OutputMode, format_span
 
 __all__ = ["explain", "explain_json"]
 
@@ -43,7 +44,7 @@ def _pipeline(facts: PipelineFacts) -> Block:
         told.append(("emit", str(pipeline.emit)))
     if pipeline.mode is not OutputMode.APPEND or retracts(pipeline.root):
         told.append(("mode", _MODES[pipeline.mode]))
-    sink = _sink(pipeline.sink, _node(pipeline.root))
+    sink = _sink(pipeline.sink, _node(pipeline.root, SourceUse.of(facts)))
     return Block(f"Pipeline {pipeline.name}", tuple(told), (sink,))
 
 
@@ -59,19 +60,19 @@ def _sink(sink: SinkDef, below: Block) -> Block:
     return Block(f"Sink {sink.name}: {sink.connector}", options, (below,))
 
 
-def _node(node: Node, alias: str | None = None) -> Block:
+def _node(node: Node, use: SourceUse, alias: str | None = None) -> Block:
     called = f" as {alias}" if alias and alias != name_of(node, "") else ""
     if isinstance(node, Source):
-        return _source(node, called)
+        return _source(node, use, called)
     if isinstance(node, Select):
-        return _select(node, called)
+        return _select(node, use, called)
     if isinstance(node, TableJoin):
-        return table_join_block(table_facts(node), _node(node.left.node, node.left.alias))
-    children = tuple(_node(side.node, side.alias) for side in inputs_of(node))
+        return table_join_block(table_facts(node), _node(node.left.node, use, node.left.alias))
+    children = tuple(_node(side.node, use.by(side), side.alias) for side in inputs_of(node))
     return operator_block(facts_of(node), children)
 
 
-def _select(select: Select, called: str) -> Block:
+def _select(select: Select, use: SourceUse, called: str) -> Block:
     told = [("columns", ", ".join(_output_text(o.sql, o.name) for o in select.outputs))]
     if select.where:
         told.append(("where", select.where))
@@ -79,7 +80,7 @@ def _select(select: Select, called: str) -> Block:
         told.append(("window", "{} to {}".format(*select.window)))
     hold = hold_of(select)
     told.append(("time", str(hold) if hold else "none: no output is an event time"))
-    below = _node(select.input, select.alias)
+    below = _node(select.input, use, select.alias)
     return Block(f"Select{called}", tuple(told), (below,))
 
 
@@ -87,14 +88,16 @@ def _output_text(sql: str, name: str) -> str:
     return sql if sql.rsplit(".", 1)[-1] == name else f"{sql} AS {name}"
 
 
-def _source(source: Source, called: str) -> Block:
+def _source(source: Source, use: SourceUse, called: str) -> Block:
     told = [("columns", ", ".join(f"{c.name} {c.type or '?'}" for c in source.columns))]
     if source.watermark:
         delay = f"delay {format_span(source.watermark.delay)}"
         every = source.watermark.every
         advances = f", advances every {every} rows" if every > 1 else ""
         told.append(("watermark", f"{source.watermark.column}, {delay}{advances}"))
-        told.append(("no time", _MISSING[source.missing_time]))
+        told.append(("no time", _missing_time(source, use)))
+        if (max_ahead := _max_ahead(source, use)) is not None:
+            told.append(("max ahead", max_ahead))
     else:
         told.append(("watermark", "none"))
     if source.idle is not None:
@@ -105,6 +108,22 @@ def _source(source: Source, called: str) -> Block:
     if source.options:
         told.append(("options", options_text(source.options)))
     return Block(f"Source {source.name}{called}: {source.connector}", tuple(told))
+
+
+def _missing_time(source: Source, use: SourceUse) -> str:
+    if use.stateless and source.missing_time is not MissingTime.WALL_CLOCK:
+        return "rows without an event time pass: the query keeps no state"
+    return _MISSING[source.missing_time]
+
+
+def _max_ahead(source: Source, use: SourceUse) -> str | None:
+    """None: the source does not set it, and there is no watermark to protect."""
+    if source.max_ahead == 0:
+        return "off"
+    limit = use.max_ahead(source)
+    if limit is None:
+        return None if source.max_ahead is None else "not used: no watermark is at risk"
+    return f"a row more than {format_span(limit)} ahead of processing time is rejected"
 
 
 _MISSING = {

@@ -104,13 +104,9 @@ def _against_native_sources(sources: tuple[Source, ...]) -> str:
         return "Spark's watermark waits for a silent source, whatever 'idle.timeout' says"
     if any(source.watermark and source.watermark.every > 1 for source in sources):
         return "Spark's watermark advances with every row, not by 'watermark.every'"
-    if any(source.option("reader") == "arrow" and _is_csv(source) for source in sources):
-        return "Spark counts what it reads, and with 'reader' = 'arrow' these are files, not rows"
+    if any(source.max_ahead for source in sources):
+        return "Spark cannot reject rows by 'watermark.max_ahead'"
     return ""
-
-
-def _is_csv(source: Source) -> bool:
-    return source.option("format").lower() == "csv"
 
 
 def _against_native_join(join: IntervalJoin) -> str:

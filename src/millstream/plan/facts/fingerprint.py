@@ -17,7 +17,8 @@ from millstream.plan.nodes import Pipeline
 from millstream.plan.walk import operators_of, retracts, sources_of
 from millstream.temporal import OutputMode
 
-VERSION = 2
+# Raised when state or the order of Spark's sources changes: 3, one control source per query.
+VERSION = 3
 
 
 def fingerprint(pipeline: Pipeline) -> dict[str, Any]:

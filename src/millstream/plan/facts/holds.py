@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.plan.facts.joins import waiting
 from millstream.plan.facts.temporal import hold_of_rows
 from millstream.plan.joins.distances import ahead_of_own, columns_of
 from millstream.plan.nodes import (
@@ -94,7 +95,7 @@ def _behind(join: IntervalJoin | TemporalJoin | RegularJoin, carried: str) -> in
             assert join.ttl is not None, "rows that are held for ever have no event time"
             own = join.ttl
         else:
-            own = max(-join.bounds.lower if number else join.bounds.upper, 0)
+            own = max(waiting(join, number), 0)
         least = ahead_of_own(join, number, name).lower
         assert least is not None, f"{carried} is no event time of the join"
         holds.append(max(own - least, 0))

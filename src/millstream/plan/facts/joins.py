@@ -136,13 +136,12 @@ def name_of(node: Node, alias: str) -> str:
 
 
 def join_facts(join: IntervalJoin) -> JoinFacts:
-    left = _side(join, 0, join.bounds.upper)
-    right = _side(join, 1, -join.bounds.lower)
+    left, right = _side(join, 0), _side(join, 1)
     strategy = spread(join, join_key(join))
     return JoinFacts(join, left, right, strategy, _comes_out(join, left, right))
 
 
-def _side(join: IntervalJoin, number: int, shift: int) -> SideFacts:
+def _side(join: IntervalJoin, number: int) -> SideFacts:
     side = (join.left, join.right)[number]
     assert side.time is not None, "both sides of an interval join have an event time"
     pair = None if join.windows is None else pair_of(*join.windows, join.how, ("", ""), None)
@@ -151,30 +150,38 @@ def _side(join: IntervalJoin, number: int, shift: int) -> SideFacts:
         alias=side.alias,
         time=side.time,
         delay=side.delay,
-        shift=shift,
+        shift=waiting(join, number),
         retention=join.retention,
         window=None if pair is None else pair.panes[number].size,
         later=0 if pair is None else pair.later[number],
         lateness=join.lateness,
         copies=_copies(join),
-        lag=_lag(join),
+        lag=lag_of_results(join),
     )
 
 
-def _lag(join: IntervalJoin) -> int | None:
-    """How far the watermark of a join of results is behind their sources: the joins below add up,
-    and the other side waits for them."""
+def waiting(join: IntervalJoin, number: int) -> int:
+    """How long after its own time a row of a side may still match."""
+    if join.windows is not None:
+        return pair_of(*join.windows, join.how, ("", ""), None).wait(number)
+    return -join.bounds.lower if number else join.bounds.upper
+
+
+def lag_of_results(join: IntervalJoin | TemporalJoin | RegularJoin) -> int | None:
+    """How far the watermark of a join of results is behind their sources: the operators below add
+    up, and the other side waits for them. None for a join of sources."""
     sides = (join.left, join.right)
     if all(isinstance(bottom_of(side.node), Source) for side in sides):
         return None
-    return max(_behind_sources(side) for side in sides)
+    return max(behind_sources(side) for side in sides)
 
 
-def _behind_sources(side: Input) -> int:
+def behind_sources(side: Input) -> int:
+    """How far the watermark of an input is behind its sources."""
     below = bottom_of(side.node)
     if isinstance(below, Source):
         return side.delay
-    return side.delay + max(_behind_sources(each) for each in inputs_of(below))
+    return side.delay + max(behind_sources(each) for each in inputs_of(below))
 
 
 def stream_name(side: Input) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import JoinFacts, join_facts, name_of
+from millstream.plan.facts.joins import JoinFacts, behind_sources, join_facts, name_of
 from millstream.plan.facts.pairs import PairFacts, regular_facts, session_facts
 from millstream.plan.facts.strategies import Strategy, spread
 from millstream.plan.facts.temporal import TemporalFacts, temporal_facts
@@ -88,7 +88,7 @@ def _window_held(node: Aggregate, window: Window) -> tuple[str, ...]:
 
 def _window_state(node: Aggregate, window: Window) -> str:
     groups = "a row for each" if not node.keys else "a row for each key and"
-    span = window.size + node.lateness + (0 if window.wall_clock else node.input.delay)
+    span = window.size + node.lateness + (0 if window.wall_clock else behind_sources(node.input))
     match window.kind:
         case WindowKind.SESSION:
             return f"{groups} open session of {_named(node.input)}"

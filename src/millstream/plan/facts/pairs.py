@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import join_key, moved, predicates_of, stream_name
+from millstream.plan.facts.joins import (
+    join_key,
+    lag_of_results,
+    moved,
+    predicates_of,
+    stream_name,
+)
 from millstream.plan.facts.strategies import Strategy, spread
 from millstream.plan.nodes import Input, JoinType, RegularJoin, SessionJoin
 from millstream.temporal import Emit, format_span
@@ -78,7 +84,9 @@ def _row_held(join: RegularJoin, side: Input, changes: bool) -> str:
 def _rows(join: RegularJoin, side: Input) -> str:
     if join.ttl is None:
         return f"every row of {stream_name(side)} that ever came"
-    return f"rows of {format_span(join.ttl + side.delay)} of {stream_name(side)}"
+    lag = lag_of_results(join)
+    span = join.ttl + (side.delay if lag is None else lag)
+    return f"rows of {format_span(span)} of {stream_name(side)}"
 
 
 def _regular_out(join: RegularJoin) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import join_key, moved, stream_name
+from millstream.plan.facts.joins import join_key, lag_of_results, moved, stream_name
 from millstream.plan.facts.strategies import Strategy, spread
 from millstream.plan.nodes import Direction, Input, JoinType, TemporalJoin
 from millstream.temporal import format_span
@@ -103,12 +103,13 @@ def _version_held(join: TemporalJoin) -> str:
 
 
 def _state(join: TemporalJoin) -> str:
-    waits = format_span(hold_of_rows(join) + join.left.delay)
+    lag = lag_of_results(join)
+    waits = format_span(hold_of_rows(join) + (join.left.delay if lag is None else lag))
     rows = f"rows of {waits} of {_named(join.left)}"
     if join.direction is Direction.BACKWARD and join.tolerance is None:
         return f"{rows}, and a version for each key of {_named(join.right)} that ever came"
     back = {Direction.BACKWARD: 1, Direction.FORWARD: 0, Direction.NEAREST: 2}[join.direction]
-    span = format_span(back * (join.tolerance or 0) + join.right.delay)
+    span = format_span(back * (join.tolerance or 0) + (join.right.delay if lag is None else lag))
     return f"{rows} and versions of {span} of {_named(join.right)}"
 
 

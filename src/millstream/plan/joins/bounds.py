@@ -18,6 +18,7 @@ from millstream.plan.joins.gaps import OpenBounds, Times
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
+from millstream.temporal import MAX_SPAN, DurationRangeError
 
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LTE: exp.GTE,
@@ -96,6 +97,9 @@ def _compared(
         return None
     if form.odd is not None:
         raise no_fixed_length(form.odd, expressions)
+    if abs(value) > MAX_SPAN:
+        text = f"{expressions.written(one)} - ({expressions.written(other)})"
+        raise DurationRangeError.of(text).at(place_of(one, expressions.scope.text))
     # Times are whole microseconds, so a strict comparison is one microsecond tighter.
     said: dict[type[exp.Expr], OpenBounds] = {
         exp.LTE: OpenBounds(upper=value),
@@ -121,7 +125,7 @@ def _linear(node: exp.Expr, expressions: Expressions, times: Times) -> _Linear |
         return _linear(node.this, expressions, times)
     if isinstance(node, exp.Column):
         return _linear_column(node, expressions, times)
-    micros = interval_micros(node)
+    micros = interval_micros(node, expressions.scope.text)
     if micros is not None:
         return _Linear(micros=micros)
     if isinstance(node, exp.Interval):

@@ -15,7 +15,7 @@ from millstream.plan.nodes import JoinType
 from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
 from millstream.sql.statements import Property
-from millstream.temporal import Bounds, format_span, parse_span
+from millstream.temporal import Bounds, DurationRangeError, format_span, parse_span
 
 
 def refuse_within_first(query: exp.Select, scope: Scope) -> None:
@@ -32,7 +32,10 @@ def within(clause: exp.Join, scope: Scope) -> OpenBounds:
     second = clause.this.args.get("within")
     if second is None:
         return OpenBounds()
-    span = interval_micros(second.this)
+    try:
+        span = interval_micros(second.this, scope.text)
+    except DurationRangeError as error:
+        raise error.at(place_of(second, scope.text)) from None
     if span is None:
         raise no_fixed_length(second, Expressions(scope))
     return OpenBounds(-span, span)

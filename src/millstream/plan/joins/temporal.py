@@ -16,8 +16,10 @@ from millstream.plan.joins.predicates import conjuncts_of, filter_texts, key_of
 from millstream.plan.joins.salt import salt_of
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.names.expressions import Expressions
+from millstream.plan.names.names import same
 from millstream.plan.names.scope import Relation
 from millstream.plan.nodes import (
+    OP,
     Direction,
     Input,
     JoinType,
@@ -29,6 +31,8 @@ from millstream.plan.nodes import (
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.tables.versioned import Table
 from millstream.temporal import parse_span
+
+_TEXT = ("STRING", "VARCHAR", "CHAR")
 
 
 def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJoin:
@@ -55,7 +59,8 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
                 fix="Leave it out, or write 'temporal.tolerance' = '5m'.",
                 place=item.place,
             )
-    right = _versions(asked.right, table)
+    op = _op_of(asked.right, table)
+    right = _versions(asked.right, op)
     left.ready(asked.place)
     time = right_time(right, asked)
     names = left.scope(right)
@@ -85,7 +90,7 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
         keys=tuple(keys),
         direction=direction,
         tolerance=tolerance,
-        deletes=table.deletes(right.alias) if table else None,
+        deletes=f"{right.text(op)} <=> '-D'" if op else None,
         late=asked.late,
         limit=asked.limit,
         salt=salt_of(asked),
@@ -109,11 +114,29 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
     )
 
 
-def _versions(right: Relation, table: Table | None) -> Relation:
+def _op_of(right: Relation, table: Table | None) -> str | None:
+    """The column with the kind of change: the one that 'changelog.op' names, else `_OP`."""
+    name = (table.op if table else None) or OP
+    found = next((column for column in right.columns if same(column.name, name)), None)
+    if found is None:
+        return None
+    if found.type is not None and not found.type.upper().startswith(_TEXT):
+        raise PlanError(
+            "MS-PLAN-CHANGELOG",
+            f"{right.name}.{found.name} is {found.type}, and the kinds of changes (+I, -U, +U, -D) "
+            "are text.",
+            fix=f"Declare {found.name} STRING, or give the column another name.",
+            place=right.place,
+        )
+    return found.name
+
+
+def _versions(right: Relation, op: str | None) -> Relation:
     """The stream of versions: of a changelog, without the old values of changes."""
-    where = table.filter(right.alias) if table else None
-    if where is None:
+    if op is None:
         return right
+    # The old value of a change says nothing that the new one does not.
+    where = f"NOT {right.text(op)} <=> '-U'"
     outputs = tuple(Output(right.text(c.name), c.name, c.type) for c in right.columns)
     node = Select(right.node, outputs, where, right.alias, right.time, place=right.place)
     return replace(right, node=node)

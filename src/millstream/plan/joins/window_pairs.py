@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from millstream.errors import Place, PlanError
 from millstream.plan.joins.gaps import OpenBounds
@@ -27,6 +28,17 @@ class WindowPair:
     @property
     def same(self) -> bool:
         return self.panes[0] == self.panes[1] and self.windows == self.panes
+
+    def wait(self, number: int) -> int:
+        """How long after the last window of a row of one side the windows of the other side that
+        overlap it may still be open."""
+        if self.same or self.windows[0] == self.windows[1]:
+            return 0
+        own, other = self.windows[number], self.windows[1 - number]
+        # The least distance between this window's end and the start of a window of the other side.
+        step = gcd(own.slide, other.slide)
+        nearest = (own.offset + own.size - other.offset - 1) % step + 1
+        return other.size - nearest
 
     def apart(self, number: int) -> OpenBounds:
         """How far the own time of a row of one side is after the time of the result's window."""

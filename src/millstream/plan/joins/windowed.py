@@ -44,6 +44,7 @@ from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
     WINDOW_TIME,
+    WINDOW_UNTIL,
     Column,
     Input,
     IntervalJoin,
@@ -53,8 +54,6 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.policies import lateness_of
 from millstream.plan.refuse import not_yet
-
-WINDOW_UNTIL = "_window_until"  # until when rows of a pane are in time
 
 
 def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
@@ -141,7 +140,8 @@ class _Moments:
         """The stream with its windows. `*` has them once, not once a side."""
         spans = {WINDOW_TIME: -1, self.until(number): self.after(number) - 1}
         made = assigned(relation, self.pair.panes[number], self.asked.place, spans)
-        shown = tuple(column for column in made.columns if column.name not in self.names)
+        listed = made.columns if relation.listed is None else relation.listed
+        shown = tuple(column for column in listed if column.name not in self.names)
         return replace(made, listed=shown)
 
 

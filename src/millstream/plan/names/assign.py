@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millstream.errors import Place, PlanError
+from millstream.plan.names.names import fresh
 from millstream.plan.names.scope import Relation
 from millstream.plan.names.system import with_hidden
 from millstream.plan.names.times import needs_time
@@ -63,7 +64,8 @@ def assigned(
     else:
         count = window.size // window.slide
         each = f"_nth -> timestamp_micros({last} - _nth * {window.slide}L)"
-        starts = Output(f"transform(sequence(0, {count - 1}), {each})", _STARTS)
+        name = fresh(_STARTS, (column.name for column in columns))
+        starts = Output(f"transform(sequence(0, {count - 1}), {each})", name)
         inner = Select(node, (*columns, starts), alias=relation.alias, time=time, place=place)
         below = _exploded(inner, relation, window, after)
     return replace(relation, node=replace(below, window=(WINDOW_START, WINDOW_END)))
@@ -79,7 +81,7 @@ def _exploded(
     """A row a window. A row without a time has no windows, and stays to be dealt with."""
     own = inner.outputs[:-1]
     columns = tuple(Output(relation.text(o.name), o.name, o.type) for o in own)
-    starts = f"explode_outer({relation.text(_STARTS)})"
+    starts = f"explode_outer({relation.text(inner.outputs[-1].name)})"
     middle = Select(
         inner,
         (*columns, _moment(starts, WINDOW_START)),

@@ -14,7 +14,7 @@ from sqlglot import exp
 from millstream.errors import PlanError
 from millstream.plan.names.scope import Reference, Scope
 from millstream.plan.names.subqueries import refused_subquery
-from millstream.plan.names.texts import flat_text
+from millstream.plan.names.texts import flat_pieces, flat_text
 from millstream.plan.refuse import is_steady, place_of, refuse_part
 from millstream.sql.spans import span_of
 
@@ -37,7 +37,9 @@ class Expressions:
         if span is None:
             return node.sql("spark") if isinstance(node, exp.Literal | exp.Boolean) else None
         references = {reference.start: reference for reference in self._references(node)}
-        return flat_text(self.scope.text.parsed, span, references)
+        text, pieces = flat_pieces(self.scope.text.parsed, span, references)
+        self.scope.text.origins.add(text, pieces)
+        return text
 
     def written(self, node: exp.Expr) -> str:
         """The expression as it was written, on one line."""

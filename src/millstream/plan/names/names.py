@@ -35,6 +35,14 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def fresh(name: str, taken: Iterable[str]) -> str:
+    """The name, with underscores added until no column in `taken` has it."""
+    known = {each.lower() for each in taken}
+    while name.lower() in known:
+        name += "_"
+    return name
+
+
 IN_FROM = "the query in FROM"
 
 

@@ -12,6 +12,7 @@ from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Reference, Scope
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output
 from millstream.plan.refuse import not_yet, place_of
+from millstream.plan.size import reject_many_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,12 @@ class Item:
 
 
 def outputs_of(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
+    for count, item in enumerate(_outputs(tree, expressions), 1):
+        reject_many_columns(count, item.place)
+        yield item
+
+
+def _outputs(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
     for item in tree.expressions:
         place = place_of(item, expressions.scope.text)
         if is_star(item):

@@ -25,6 +25,7 @@ class Relation:
     place: Place | None = None
     plain: bool = False  # over an operator: its columns go without the alias
     listed: tuple[Column, ...] | None = None  # what `*` stands for, if not all columns
+    own: Mapping[str, str] = field(default_factory=dict)  # window columns that the stream has
     unnamed: bool = False  # a query in FROM without an alias: the alias is ours, `name` for errors
 
     @property
@@ -39,6 +40,10 @@ class Relation:
         """The column of that name, or a system column."""
         found = next((column for column in self.columns if same(column.name, name)), None)
         return found or system_column(self.node, name)
+
+    def own_column(self, name: str) -> Column | None:
+        """The column of that name of the stream itself, where a query adds one of that name."""
+        return self.column(self.own.get(name.lower(), name))
 
     def text(self, column: str) -> str:
         return quote(column) if self.plain else f"{quote(self.alias)}.{quote(column)}"
@@ -132,7 +137,7 @@ class Scope:
         start, end = parts[0].meta["start"], parts[0].meta["end"]
         if len(names) > 1:
             for number, relation in enumerate(self.relations):
-                found = relation.column(names[1]) if same(relation.alias, names[0]) else None
+                found = relation.own_column(names[1]) if same(relation.alias, names[0]) else None
                 if found:
                     known = self.refer(number, found)
                     end = parts[1].meta["end"]

@@ -7,6 +7,7 @@ from sqlglot import exp
 from millstream.errors import Place, PlanError
 from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
+from millstream.sql.limits import MAX_PANES
 from millstream.sql.text import SourceText
 from millstream.temporal import Window, WindowKind, format_span
 
@@ -56,6 +57,10 @@ def window_of(clause: exp.Expr, text: SourceText) -> Window:
         fix = f"Give a slide of {format_span(size[0])} or less."
         cause = f"the slide {format_span(slide)} is longer than the size {format_span(size[0])}"
         raise _bad(f"{cause}, so rows between windows would be lost.", slide_place, fix)
+    if size[0] // slide > MAX_PANES:
+        cause = f"every row belongs to {size[0] // slide:,} windows, and may belong to"
+        fix = f"Give a slide of {format_span(-(-size[0] // MAX_PANES))} or more."
+        raise _bad(f"{cause} {MAX_PANES:,}.", slide_place, fix)
     if size[0] % slide:
         raise _indivisible(size[0], slide, slide_place)
     if offset < 0 or offset >= slide:
@@ -90,7 +95,7 @@ def _spans(
         name = argument.name or next(unnamed, "")
         if name in spans or name not in (*names, "OFFSET"):
             raise _bad(f"{kind.upper()} takes other arguments.", place, _write(kind))
-        micros = interval_micros(argument.expression)
+        micros = interval_micros(argument.expression, text)
         if micros is None:
             fix = "Use weeks, days, hours, minutes, seconds or milliseconds, written as a constant."
             raise _bad(f"the {_WORDS[name]} of the window has no fixed length.", place, fix)

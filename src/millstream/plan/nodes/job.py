@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from millstream.errors import Place
 from millstream.plan.nodes.streams import Select
 from millstream.plan.nodes.values import Engine
+from millstream.sql.text import SourceText
 from millstream.temporal import Emit, OutputMode
 
 
@@ -33,6 +34,7 @@ class Pipeline:
     emit: Emit | None = None
     engine: Engine = Engine.AUTO
     mode: OutputMode = OutputMode.APPEND  # anything else shows `_op`
+    span: tuple[int, int] | None = field(default=None, repr=False, compare=False)  # of its query
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Job:
     pipelines: tuple[Pipeline, ...]
     sinks: tuple[SinkDef, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    text: SourceText | None = field(default=None, repr=False, compare=False)
 
     def sink(self, name: str) -> SinkDef | None:
         return next((sink for sink in self.sinks if sink.name == name), None)

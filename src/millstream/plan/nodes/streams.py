@@ -26,6 +26,7 @@ class Source:
     malformed: Malformed = Malformed.DEAD_LETTER
     dead_letter: str | None = None
     idle: int | None = None  # silent for so long, the source no longer holds the watermark back
+    max_ahead: int | None = None  # of event to processing time; 0: off, None: the run's default
     place: Place | None = field(default=None, compare=False)
 
     @property

@@ -137,4 +137,5 @@ FUNCTIONS = (
     *("collect_set", "bool_and", "bool_or", "max_by", "min_by"),
 )
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
+WINDOW_UNTIL = "_window_until"  # until when rows of a pane are on time
 OP = "_op"

@@ -16,6 +16,7 @@ from millstream.plan.emits import final_without_window
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.gaps import WINDOW
 from millstream.plan.names.expressions import Expressions
+from millstream.plan.names.names import fresh
 from millstream.plan.names.outputs import carrying, distinct, outputs_of
 from millstream.plan.nodes import Output, RowsOver, Select
 from millstream.plan.policies import limit_of
@@ -35,14 +36,15 @@ def plan_final(tree: exp.Select, planned: PlannedJoin, asked: Asked, text: Sourc
     base = of_join(tree, spread, text, every=False)
     assert isinstance(base.node, Select)
     texts = [(key.left, key.right)[side] for side in sides for key in planned.keys]
-    hashed = Output(f"xxhash64({', '.join(texts)})", _SPREAD, "BIGINT")
+    name = fresh(_SPREAD, (output.name for output in base.node.outputs))
+    hashed = Output(f"xxhash64({', '.join(texts)})", name, "BIGINT")
     node = replace(base.node, outputs=(*base.node.outputs, hashed))
     base = replace(base, node=node)
     items = list(outputs_of(tree, Expressions(base.above)))
-    used = tuple(name for name in base.used(items, every=False) if name != _SPREAD)
+    used = tuple(name for name in base.used(items, every=False) if name != hashed.name)
     waiting = RowsOver(
         input=base.input(base.time, used),
-        partition=(f"{JOINED}.{_SPREAD}",),
+        partition=(f"{JOINED}.{hashed.name}",),
         preceding=0,
         calls=(),
         limit=limit_of(asked.properties),

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.refuse import place_of
+from millstream.sql.limits import MAX_ROWS
 from millstream.sql.text import SourceText
 
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -44,6 +45,13 @@ def limit_in(
                 "MS-PLAN-TOP-N",
                 "ROW_NUMBER() counts from 1, so no row is kept.",
                 fix="Keep one row or more.",
+                place=place_of(term, text),
+            )
+        if found.n > MAX_ROWS:
+            raise PlanError(
+                "MS-PLAN-TOP-N",
+                f"the ranking keeps {found.n:,} rows per group; the maximum is {MAX_ROWS:,}.",
+                fix="Keep fewer rows.",
                 place=place_of(term, text),
             )
         limits.append(found)

@@ -21,6 +21,7 @@ from millstream.plan.operators.calls import GROWING, Calls, written_call
 from millstream.plan.operators.frames import Frame, frame_of, over_nodes
 from millstream.plan.policies import ROWS, late_policy, limit_of, refuse_unused, ttl_of
 from millstream.plan.refuse import place_of
+from millstream.sql.limits import MAX_ROWS
 from millstream.sql.spans import span_of
 from millstream.temporal import LateAction
 
@@ -112,7 +113,10 @@ def _preceding(frame: Frame, node: exp.Window, base: Base) -> int | None:
         return None
     if not before or not isinstance(start, exp.Literal) or not start.is_int:
         _refuse("the frame does not begin a fixed number of rows before its own.", node, base)
-    return int(start.name)
+    rows = int(start.name)
+    if rows > MAX_ROWS:
+        _refuse(f"the frame has {rows:,} rows, and may have {MAX_ROWS:,}.", node, base)
+    return rows
 
 
 def _refuse(cause: str, node: exp.Window, base: Base) -> NoReturn:

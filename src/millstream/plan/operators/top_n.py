@@ -18,6 +18,7 @@ from millstream.plan.emits import emit_of
 from millstream.plan.joins.predicates import conjuncts_of, filter_texts
 from millstream.plan.names.aliases import with_aliases
 from millstream.plan.names.expressions import Expressions, Replace, all_of
+from millstream.plan.names.names import fresh
 from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
 from millstream.plan.names.scope import Reference, Relation, Scope
 from millstream.plan.names.times import needs_time, refuse_forgetting, refuse_late_changes, staying
@@ -68,9 +69,8 @@ def plan_ranking(tree: exp.Select, base: Base, asked: Asked) -> Select:
         fix = "Add ORDER BY to its OVER."
         raise _refused("ROW_NUMBER() has no order, so its numbers mean nothing.", fix, place)
     refuse_forgetting(base.node, base.name, base.place or place)
-    columns = {column.name.lower() for column in base.node.columns}
-    rank = _own_alias(tree) or _RANK
-    rank = _RANK if rank.lower() in columns else rank
+    columns = [column.name for column in base.node.columns]
+    rank = fresh(_own_alias(tree) or _RANK, columns)
     expressions = Expressions(base.above, _replacing(rank))
     items = list(outputs_of(tree, expressions))
     terms, limit = _qualified(tree, items, expressions, rank)

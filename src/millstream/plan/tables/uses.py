@@ -8,7 +8,10 @@ from millstream.errors import PropertyError
 from millstream.plan.nodes import OnError
 from millstream.sql.statements import CreateTable, Property
 
-_FILE_OPTIONS = ("path", "format", "header", "delimiter", "timestamp.format", "compression")
+_FILE_OPTIONS = (
+    *("path", "format", "header", "delimiter", "timestamp.format", "compression"),
+    *("quote", "escape", "multiline", "trim", "null.value", "encoding"),
+)
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "file": _FILE_OPTIONS,
     "memory": (),
@@ -57,7 +60,7 @@ def _why_unused(
         on_error = properties.get("lookup.on_error")
         aside = on_error is not None and on_error.value.lower() == OnError.SIDE_OUTPUT
         why = "" if lookup and aside else "no row is set aside"
-    elif name in ("event.missing", "idle.timeout", "watermark.every"):
+    elif name in ("event.missing", "idle.timeout", "watermark.every", "watermark.max_ahead"):
         why = "it has no event time"
     elif any(name in options for options in OPTIONS.values()) or name in ("topic", "driver"):
         why = f"it is not for '{connector}'"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.declare import source_from
-from millstream.plan.names.names import quote
 from millstream.plan.nodes import Source
 from millstream.plan.tables.references import column_of
 from millstream.sql.properties import Where, check
@@ -19,19 +18,11 @@ _DATABASES = ("jdbc", "postgresql", "sqlite")
 @dataclass(frozen=True, slots=True)
 class Table:
     """A versioned table: a stream of rows, each in force from its own time on until the next of its
-    primary key. `op` is the column that tells what a row does, of a changelog."""
+    primary key. `op` is the column that 'changelog.op' names."""
 
     source: Source
     primary_key: tuple[str, ...]
     op: str | None = None
-
-    def deletes(self, alias: str) -> str | None:
-        """True of a row that ends its key's version."""
-        return f"{quote(alias)}.{quote(self.op)} <=> '-D'" if self.op else None
-
-    def filter(self, alias: str) -> str | None:
-        """The old value of a change says nothing that the new one does not."""
-        return f"NOT {quote(alias)}.{quote(self.op)} <=> '-U'" if self.op else None
 
 
 def table_of(statement: CreateTable) -> Table:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, IntervalJoin, Join, Key
+from millstream.plan.names.own_windows import shown_name
+from millstream.plan.nodes import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    WINDOW_UNTIL,
+    IntervalJoin,
+    Join,
+    Key,
+)
 from millstream.spark.inputs import Field
 from millstream.spark.joins.sides import Side, Sides
 from millstream.spark.operated import LateInput
@@ -59,13 +69,20 @@ def late_of(node: Join, sides: Sides) -> tuple[LateInput, ...]:
     """Late rows come out as they came: without the columns of a window."""
     if node.late.action is not LateAction.SIDE_OUTPUT:
         return ()
-    made = _WINDOW if isinstance(node, IntervalJoin) and node.windows else ()
+    both = (sides.left, sides.right)
+    if not isinstance(node, IntervalJoin) or not node.windows:
+        return tuple(LateInput(side.packing.name, side.fields) for side in both)
     return tuple(
         LateInput(
-            side.packing.name, tuple(field for field in side.fields if field.name not in made)
+            side.packing.name,
+            tuple(
+                replace(field, name=shown_name(field.name))
+                for field in side.fields
+                if field.name not in _ADDED
+            ),
         )
-        for side in (sides.left, sides.right)
+        for side in both
     )
 
 
-_WINDOW = (WINDOW_START, WINDOW_END, WINDOW_TIME)
+_ADDED = (WINDOW_START, WINDOW_END, WINDOW_TIME, WINDOW_UNTIL)

@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from millstream.kernels.joins.interval import IntervalJoin as IntervalJoinKernel
 from millstream.kernels.joins.interval import IntervalJoinSpec
+from millstream.kernels.joins.spec import Panes
 from millstream.plan.nodes import IntervalJoin
 from millstream.spark.joins.common import (
     key_texts,
@@ -16,8 +17,9 @@ from millstream.spark.joins.common import (
     types_of,
 )
 from millstream.spark.joins.sides import CARRIED, Sides, prepare
-from millstream.spark.operation import Operation, shared
+from millstream.spark.operation import Operation
 from millstream.spark.stateless import Flow
+from millstream.temporal import Window
 
 
 def interval_operation(
@@ -25,15 +27,14 @@ def interval_operation(
     node: IntervalJoin,
     flows: tuple[Flow, Flow],
     groups: int,
-    clocked: bool,
     carrying: bool,
 ) -> Operation:
     """`carrying`: the next join is by the same key, and reads its hash beside the result."""
-    sides = prepare(spark, node, flows, groups, clocked, carrying=carrying)
+    sides = prepare(spark, node, flows, groups, carrying=carrying)
     both = (sides.left, sides.right)
     count = 1 if node.how.left_only else 2
     return Operation(
-        IntervalJoinKernel(_spec(node, sides, groups), types_of(sides)),
+        IntervalJoinKernel(_spec(node, sides), types_of(sides)),
         tuple((side.ready, side.packing) for side in both),
         schema_of(both[:count]),
         shown_as(node, sides),
@@ -47,7 +48,7 @@ def interval_operation(
     )
 
 
-def _spec(node: IntervalJoin, sides: Sides, groups: int) -> IntervalJoinSpec:
+def _spec(node: IntervalJoin, sides: Sides) -> IntervalJoinSpec:
     carried = (CARRIED,) if CARRIED in sides.left.ready.schema.names else ()
     return IntervalJoinSpec(
         how=node.how,
@@ -60,9 +61,22 @@ def _spec(node: IntervalJoin, sides: Sides, groups: int) -> IntervalJoinSpec:
         across=sides.across,
         key_is_hash=sides.key_is_hash,
         retention=node.retention,
-        limit=shared(node.limit, groups),
+        limit=node.limit,
         late=node.late,
+        panes=_panes(node),
     )
+
+
+def _panes(node: IntervalJoin) -> tuple[Panes, Panes] | None:
+    """The windows that rows of either side wait for, where they are not their own."""
+    if node.windows is None or node.windows[0] == node.windows[1]:
+        return None
+    left, right = node.windows
+
+    def panes(window: Window) -> Panes:
+        return Panes(window.size, window.slide, window.offset, node.lateness)
+
+    return panes(right), panes(left)
 
 
 def _signature(node: IntervalJoin, sides: Sides) -> dict[str, str]:

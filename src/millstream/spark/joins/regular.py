@@ -16,7 +16,7 @@ from millstream.spark.joins.common import (
     types_of,
 )
 from millstream.spark.joins.sides import Sides, prepare
-from millstream.spark.operation import Operation, shared
+from millstream.spark.operation import Operation
 from millstream.spark.stateless import Flow
 from millstream.temporal import format_span
 
@@ -26,9 +26,8 @@ def regular_operation(
     node: RegularJoin,
     flows: tuple[Flow, Flow],
     groups: int,
-    clocked: bool,
 ) -> Operation:
-    sides = prepare(spark, node, flows, groups, clocked)
+    sides = prepare(spark, node, flows, groups)
     both = (sides.left, sides.right)
     count = 1 if node.how.left_only else 2
     spec = RegularJoinSpec(
@@ -42,7 +41,7 @@ def regular_operation(
         across=sides.across,
         key_is_hash=sides.key_is_hash,
         late=node.late,
-        limit=shared(node.limit, groups),
+        limit=node.limit,
     )
     return Operation(
         RegularJoinKernel(spec, types_of(sides)),

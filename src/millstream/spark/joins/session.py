@@ -19,7 +19,7 @@ from millstream.spark.joins.common import (
     types_of,
 )
 from millstream.spark.joins.sides import prepare
-from millstream.spark.operation import Operation, shared, wire_schema
+from millstream.spark.operation import Operation, wire_schema
 from millstream.spark.stateless import Flow
 from millstream.temporal import format_span
 
@@ -31,9 +31,8 @@ def session_operation(
     node: SessionJoin,
     flows: tuple[Flow, Flow],
     groups: int,
-    clocked: bool,
 ) -> Operation:
-    sides = prepare(spark, node, flows, groups, clocked)
+    sides = prepare(spark, node, flows, groups)
     both = (sides.left, sides.right)
     spec = SessionJoinSpec(
         how=node.how,
@@ -46,7 +45,7 @@ def session_operation(
         lateness=node.lateness,
         key_is_hash=sides.key_is_hash,
         late=node.late,
-        limit=shared(node.limit, groups),
+        limit=node.limit,
     )
     signature = {
         "type": str(node.how),

@@ -10,6 +10,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegerType, LongType, TimestampType
 
+from millstream.kernels.base import PREDICATE
 from millstream.plan.nodes import (
     Compare,
     Input,
@@ -21,6 +22,7 @@ from millstream.plan.nodes import (
     RegularJoin,
     TemporalJoin,
 )
+from millstream.spark.column_names import Kind
 from millstream.spark.inputs import (
     Field,
     beside,
@@ -46,6 +48,10 @@ from millstream.temporal import LateAction
 MATCHED = "_matched"  # false: the row meets no other, as if it lacked its key
 FLAG = "_flag"  # of a version: it ends its key's
 CARRIED = "_carried"  # the key's hash, that goes with the result to the next join by this key
+_KINDS = (
+    (Kind.LEFT, Kind.LEFT_KEY, Kind.LEFT_COMPARED),
+    (Kind.RIGHT, Kind.RIGHT_KEY, Kind.RIGHT_COMPARED),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,6 @@ def prepare(
     node: Join,
     flows: tuple[Flow, Flow],
     groups: int,
-    clocked: bool,
     *,
     carrying: bool = False,
 ) -> Sides:
@@ -109,8 +114,8 @@ def prepare(
             flag=flags[number],
             key_is_hash=is_hash,
             groups=groups,
-            clocked=clocked,
             salt=salts[number],
+            preserved=(node.how.keeps_left, node.how.keeps_right)[number],
             aside=node.late.action is LateAction.SIDE_OUTPUT,
             carrying=carrying and number == 0,
         )
@@ -141,7 +146,9 @@ def _numbered(predicate: Predicate, found: list[Compare]) -> Predicate:
         return Logic(predicate.op, tuple(_numbered(term, found) for term in predicate.terms))
     found.append(predicate)
     number = len(found) - 1
-    return Compare(f"lx{number}", predicate.op, f"rx{number}")
+    return Compare(
+        Kind.LEFT_COMPARED.name_of(number), predicate.op, Kind.RIGHT_COMPARED.name_of(number)
+    )
 
 
 def _common_types(
@@ -173,22 +180,27 @@ def _side(
     flag: str | None,
     key_is_hash: bool,
     groups: int,
-    clocked: bool,
     salt: Salt,
+    preserved: bool,
     aside: bool,
     carrying: bool,
 ) -> Side:
-    letter = "lr"[number]
+    kind, key_kind, compared_kind = _KINDS[number]
     sent = Sent(rows, side.alias)
-    wired = [_compared(sent, rows, f"{letter}k{i}", key) for i, key in enumerate(keys)]
+    wired = [_compared(sent, rows, key_kind.name_of(i), key) for i, key in enumerate(keys)]
     matchable = reduce(Column.__and__, [key.column.isNotNull() for key in wired])
     if where is not None:
         matchable = matchable & F.coalesce(guarded(rows.sound, where), F.lit(False))
-    fields = fields_of(side, rows, letter)
+    fields = fields_of(side, rows, kind)
     sent.made += [time_of(side, sent), *map(wired_as, fields)]
-    sent.made += [_compared(sent, rows, f"{letter}x{i}", each) for i, each in enumerate(compared)]
+    sent.made += [
+        _compared(sent, rows, compared_kind.name_of(i), each) for i, each in enumerate(compared)
+    ]
     if flag is not None:
         sent.made.append(Made(FLAG, F.coalesce(guarded(rows.sound, flag), F.lit(False))))
+    if where is not None and not preserved:  # otherwise such a row is emitted unmatched
+        is_true = F.coalesce(guarded(rows.sound, where), F.lit(False))
+        sent.made.append(Made(PREDICATE, is_true, asked=sent.asked(where)))
     held_as = _held_as(keys[0], side.alias, fields) if key_is_hash else None
     hash_from = held_as if where is None else None
     key_hash = F.xxhash64(*(key.column for key in wired))
@@ -219,10 +231,10 @@ def _side(
             group = F.pmod(group + F.pmod(content, F.lit(salt.spread)), F.lit(groups))
         sent.made.append(Made(GROUP, group.cast(IntegerType())))
         here = None
-    others = beside(side, rows, clocked, sent)
+    others = beside(side, rows, sent)
     ready = sent.ready(others, hashed=hashed, some=True, grouped=here, matched=matched)
     packing = replace(
-        packing_of(number, side, rows, groups, clocked, ready),
+        packing_of(number, side, rows, groups, ready),
         copies=salt.copies,
         keeps_progress=aside,
     )

@@ -16,7 +16,7 @@ from millstream.spark.joins.common import (
     types_of,
 )
 from millstream.spark.joins.sides import FLAG, prepare
-from millstream.spark.operation import Operation, shared
+from millstream.spark.operation import Operation
 from millstream.spark.stateless import Flow
 from millstream.temporal import format_span
 
@@ -26,9 +26,8 @@ def temporal_operation(
     node: TemporalJoin,
     flows: tuple[Flow, Flow],
     groups: int,
-    clocked: bool,
 ) -> Operation:
-    sides = prepare(spark, node, flows, groups, clocked)
+    sides = prepare(spark, node, flows, groups)
     both = (sides.left, sides.right)
     spec = TemporalJoinSpec(
         how=node.how,
@@ -41,7 +40,7 @@ def temporal_operation(
         deletes=None if node.deletes is None else FLAG,
         key_is_hash=sides.key_is_hash,
         late=node.late,
-        limit=shared(node.limit, groups),
+        limit=node.limit,
     )
     signature = {
         "type": f"{node.how}, {node.direction}",

@@ -10,7 +10,7 @@ moved the watermark.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Protocol, cast
 
@@ -21,7 +21,6 @@ from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.rows import Rows
-from millstream.kernels.base import OP
 from millstream.plan.nodes import (
     Broadcast,
     Condition,
@@ -32,9 +31,10 @@ from millstream.plan.nodes import (
     Reference,
     TableJoin,
 )
+from millstream.spark.column_names import BLOB, CHANGE, FROM, NOW, PORT
 from millstream.spark.host import PORTS
 from millstream.spark.inputs import NOTHING
-from millstream.spark.packets import BAD, BLOB, FROM, KEEP, NOW, PORT
+from millstream.spark.packets import BAD, KEEP
 from millstream.spark.stateless import Flow, flow, guarded, spark_errors
 from millstream.spark.tables.stage import FAILED, FOUND, Asking, asked, held, stage
 from millstream.spark.texts import expression
@@ -92,7 +92,7 @@ def table_join(
             joined, said = _by_spark(node, rows, frame, once, keys), rows.sided
         else:
             joined, said = _by_workers(node, rows, frame, keys, tables, number), True
-        return _shown(node, rows, joined, said)
+        return replace(_shown(node, rows, joined, said), tables=(*rows.tables, number))
 
 
 def _types(table: Reference) -> StructType:
@@ -126,7 +126,7 @@ def _keys(
 def _left_columns(node: TableJoin, rows: Flow) -> list[str]:
     beside = [KEEP] if rows.filtered else []
     beside += [BAD] if rows.checked else []
-    beside += [OP] if rows.changes else []
+    beside += [CHANGE] if rows.changes else []
     beside += [PORT, FROM, BLOB] if rows.sided else []
     return [*node.left.used, *beside]
 
@@ -241,10 +241,16 @@ def condition_of(condition: Condition) -> Column:
 def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
     left = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
     right = [F.col(f"_ms_r{i}").alias(name) for i, name in enumerate(node.used)]
+    beside = [BAD] if rows.checked else []
+    beside += [CHANGE] if rows.changes else []
+    beside += [PORT, FROM, BLOB] if sided else []
+    marks = [name for name in (KEEP, FOUND, FAILED) if name in joined.columns]
+    # Without the columns of users: one may have the name of the other side's alias.
     frame = joined.select(
-        "*",
         F.struct(*left).alias(node.left.alias),
         F.struct(*(right or [F.lit(None).alias(NOTHING)])).alias(node.alias),
+        *marks,
+        *beside,
     )
     found: Column = F.col(FOUND)
     if node.across_sql is not None:
@@ -259,9 +265,6 @@ def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
         shown.append(table)
     if filtered:
         shown.append(_kept(node, rows, joined).alias(KEEP))
-    beside = [BAD] if rows.checked else []
-    beside += [OP] if rows.changes else []
-    beside += [PORT, FROM, BLOB] if sided else []
     return Flow(
         Rows.of(frame.select(*shown, *(F.col(name) for name in beside))),
         filtered=filtered,

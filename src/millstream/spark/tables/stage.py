@@ -13,12 +13,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.connectors.dead_letters import LOOKUP_FAILED, Rejection, dead_letters
+from millstream.connectors.lookup.entries import NUMBER, REASON
 from millstream.connectors.versions import Version, Versions
 from millstream.errors import RunError
 from millstream.kernels.joins.table import Answer, HeldTable, answer, fulfilled
 from millstream.plan.nodes import Condition
+from millstream.spark.column_names import BLOB, FROM, NOW, PORT
 from millstream.spark.host import MAIN, REJECTED, STATS
-from millstream.spark.packets import BLOB, FROM, NOW, PORT, chunks, encode
+from millstream.spark.packets import TABLES, chunks, encode
 
 if TYPE_CHECKING:
     from millstream.connectors.lookup.lookups import Lookups
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 FOUND = "_ms_found"
 FAILED = "_ms_failed"  # the row could not be looked up, and is set aside
-TABLES = 1 << 16  # `_from` of what a table join says: this, and its number
+_ROW, _PLACE = "_ms_row", "_ms_place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +99,23 @@ class _Asked:
     ) -> tuple[Answer, dict[int, str]]:
         spec = self.lookups.spec
         asked = pl.DataFrame([key.alias(name) for key, name in zip(keys, spec.keys, strict=True)])
-        asked = asked.with_row_index("_row").drop_nulls()
-        distinct = asked.select(spec.keys).unique(maintain_order=True).with_row_index("_key")
+        asked = asked.with_row_index(_ROW).drop_nulls()
+        distinct = asked.select(spec.keys).unique(maintain_order=True).with_row_index(NUMBER)
         found = self.lookups.find(distinct.select(spec.keys))
         numbered = asked.join(distinct, on=list(spec.keys), how="left", maintain_order="left")
-        rows = found.rows.with_row_index("_place")
-        pairs = numbered.select("_row", "_key").join(
-            rows.select("_key", "_place"), on="_key", how="inner", maintain_order="left_right"
+        rows = found.rows.with_row_index(_PLACE)
+        pairs = numbered.select(_ROW, NUMBER).join(
+            rows.select(NUMBER, _PLACE), on=NUMBER, how="inner", maintain_order="left_right"
         )
         made = answer(
             len(keys[0]),
-            pairs["_row"].to_numpy().astype(np.int64),
-            pairs["_place"].to_numpy().astype(np.int64),
-            found.rows.drop("_key").to_arrow(),
+            pairs[_ROW].to_numpy().astype(np.int64),
+            pairs[_PLACE].to_numpy().astype(np.int64),
+            found.rows.drop(NUMBER).to_arrow(),
             first=first,
         )
-        failed = numbered.join(found.failed, on="_key", how="inner")
-        return made, dict(zip(failed["_row"], failed["_reason"], strict=True))
+        failed = numbered.join(found.failed, on=NUMBER, how="inner")
+        return made, dict(zip(failed[_ROW], failed[REASON], strict=True))
 
     def counts(self) -> dict[str, int]:
         return dict(self.lookups.counts)
@@ -148,7 +151,7 @@ def stage(
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table = opened()
         before = table.counts()
-        rows = copies = 0
+        rows = copies = failed_rows = 0
         for chunk in chunks(batches):
             found, failed = _find(asking, table, chunk)
             rows += _rows_among(chunk)
@@ -157,11 +160,13 @@ def stage(
                 raise _not_unique(asking)
             yield from _shown(asking, chunk, found, failed).to_batches()
             if failed and asking.shown is not None:
+                failed_rows += len(failed)
                 yield _said(asking, REJECTED, encode(_set_aside(asking, chunk, failed)))
         if rows:
             after = table.counts()
             said = {what: after[what] - before.get(what, 0) for what in after}
             said["copies"] = copies
+            said["failed_rows"] = failed_rows
             stats = {"table": asking.name, "number": asking.number, "rows": rows, "counts": said}
             yield _said(asking, STATS, json.dumps(stats).encode())
 
@@ -211,14 +216,12 @@ def _shown(asking: Asking, chunk: pa.Table, found: Answer, failed: dict[int, str
 
 
 def _set_aside(asking: Asking, chunk: pa.Table, failed: dict[int, str]) -> pa.Table:
-    rows = pa.array(sorted(failed))
-    return pa.table(
-        {
-            "_source": pa.array([asking.name] * len(failed), pa.string()),
-            "_reason": pa.array([failed[row] for row in sorted(failed)], pa.string()),
-            "_raw": chunk[cast("str", asking.shown)].take(rows).cast(pa.string()),
-        }
+    rows = sorted(failed)
+    raw = chunk[cast("str", asking.shown)].take(pa.array(rows)).cast(pa.string()).to_pylist()
+    rejections = (
+        Rejection(LOOKUP_FAILED, failed[row], text) for row, text in zip(rows, raw, strict=True)
     )
+    return dead_letters(asking.name, rejections, chunk[NOW][0].as_py())
 
 
 def _said(asking: Asking, port: int, blob: bytes) -> pa.RecordBatch:

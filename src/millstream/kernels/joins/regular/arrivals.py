@@ -9,6 +9,7 @@ import polars as pl
 
 from millstream.kernels.base import BEFORE, DELETE, HASH, LATENESS, OP, TIME
 from millstream.kernels.index import Bools, Ints
+from millstream.kernels.joins.arrivals import count_unmatched
 from millstream.kernels.joins.regular.sides import PARTNERS, Side
 from millstream.kernels.specs import RegularJoinSpec
 from millstream.kernels.state.rows import Rows, take
@@ -36,6 +37,7 @@ class Arrived:
     late: pl.DataFrame | None = None
     accepted: int = 0
     missing_key: int = 0
+    unmatched_predicate: int = 0
     reassigned: int = 0
 
 
@@ -45,7 +47,8 @@ def sort_out(side: Side, spec: RegularJoinSpec, frame: pl.DataFrame, before: int
         frame = _in_time(frame, before, before - spec.ttl, spec, arrived)
     keyless = frame[HASH].null_count()
     if keyless and not side.plain.preserved:
-        arrived.missing_key = keyless
+        arrived.unmatched_predicate = count_unmatched(frame)
+        arrived.missing_key = keyless - arrived.unmatched_predicate
         frame = frame.filter(pl.col(HASH).is_not_null())
         keyless = 0
     arrived.accepted = frame.height

@@ -16,8 +16,8 @@ from millstream.kernels.base import HASH
 from millstream.kernels.index import Bools, Ints, KeyIndex
 from millstream.kernels.joins.regular.arrivals import Back, content_hash
 from millstream.kernels.joins.regular.sides import PARTNERS, Side
-from millstream.kernels.state import rows as cache
-from millstream.kernels.state.manifest import Segment
+from millstream.kernels.state import cache
+from millstream.kernels.state.manifest import Segment, index_uid
 from millstream.kernels.state.rows import Rows, take
 from millstream.kernels.state.segments import SegmentLog
 from millstream.kernels.top_n.ranking import places
@@ -57,7 +57,7 @@ def _equal(log: SegmentLog, side: Side, frame: pl.DataFrame) -> Iterator[Found]:
         if _many_of_a_key(by_key, hay):
             if by_content is None:
                 by_content = KeyIndex.of(content_hash(wanted), by_key.times)
-            needles, hay = by_content, _content_index(segment, rows, content)
+            needles, hay = by_content, _content_index(log, segment, rows, content)
         for of, numbers in needles.pairs(hay, BEGIN_OF_TIME, END_OF_TIME, skip=segment.skip):
             part = Found(segment, rows, numbers, of)
             if segment.gone and rows.matched is not None:
@@ -97,20 +97,12 @@ def _many_of_a_key(needles: KeyIndex, hay: KeyIndex) -> bool:
     return int((stop - start).sum()) > 4 * len(needles) + FEW
 
 
-def _of_content(uid: int) -> int:
-    return -uid  # the segment's own name is never negative
-
-
-def forget(uid: int) -> None:
-    """The segment is no more."""
-    cache.forget(_of_content(uid))
-
-
-def _content_index(segment: Segment, rows: Rows, content: list[str]) -> KeyIndex:
-    found = cast("KeyIndex | None", cache.recall(_of_content(segment.uid)))
+def _content_index(log: SegmentLog, segment: Segment, rows: Rows, content: list[str]) -> KeyIndex:
+    found = cast("KeyIndex | None", cache.recall(index_uid(segment.uid)))
     if found is None:
         found = KeyIndex.of(content_hash(rows.frame[:, content]), rows.times)
-        cache.remember(_of_content(segment.uid), found, found.bytes_a_row * len(found))
+        nbytes = found.bytes_a_row * len(found)
+        cache.remember(log.manifest.owner, index_uid(segment.uid), found, nbytes)
     return found
 
 

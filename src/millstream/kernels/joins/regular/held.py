@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from millstream.errors import StateError
-from millstream.kernels.base import State
+from millstream.kernels.base import State, count_processed
 from millstream.kernels.index import Ints
 from millstream.kernels.joins.matching import Partner
 from millstream.kernels.joins.regular.arrivals import Back
-from millstream.kernels.joins.regular.back import Found, find, forget
+from millstream.kernels.joins.regular.back import Found, find
 from millstream.kernels.joins.regular.sides import Side
 from millstream.kernels.state import limits
 from millstream.kernels.state.manifest import Manifest, Segment
@@ -36,7 +36,6 @@ class Held:
         layouts = (sides[0].layout, sides[1].layout)
         self._log = SegmentLog(state.map("segments"), manifest, layouts, settings)
         self._sides = sides
-        self._known = {segment.uid for segment in manifest.segments()}
 
     def partners(self, side: int) -> Iterator[Partner]:
         """All that a side holds."""
@@ -55,7 +54,8 @@ class Held:
 
     def keep(self, side: Side, parts: list[Rows], live_from: int) -> None:
         """Lets go of rows older than `live_from`; adds those of `parts` that are not."""
-        self._log.expire(side.number, live_from)
+        expired = f"{side.name}.expired"
+        self.manifest.counts[expired] += self._log.expire(side.number, live_from)
         if not parts:
             return
         rows = parts[0]
@@ -63,7 +63,9 @@ class Held:
             marks = [part.matched for part in parts if part.matched is not None]
             frame = stack([part.frame for part in parts]).rechunk()
             rows = Rows.of(frame, np.concatenate(marks) if marks else None)
-        rows = rows.only(rows.rows_before(live_from))
+        old = rows.rows_before(live_from)
+        self.manifest.counts[expired] += old
+        rows = rows.only(old)
         self._log.append(side.number, rows, live_from, tidy=side.layout.once)
 
     def evict(self, limit: StateLimit) -> None:
@@ -82,8 +84,8 @@ class Held:
             if side.layout.once:
                 log.tidy(side.number)
             held = sum(segment.held for segment in self.manifest.sides[side.number])
-            gone = counts[f"{side.name}.accepted"] - counts[f"{side.name}.evicted"] - held
-            counts[f"{side.name}.held"], counts[f"{side.name}.expired"] = held, gone
+            counts[f"{side.name}.in_state"] = held
+            count_processed(counts, side.name)
         rows = log.held_rows
         counts["state_rows"] = rows
         counts["state_bytes"] = log.held_bytes
@@ -92,5 +94,3 @@ class Held:
         self.manifest.watermark = watermark
         log.flush()
         self._meta.put(self.manifest.dump())
-        for uid in self._known - {segment.uid for segment in self.manifest.segments()}:
-            forget(uid)

@@ -56,7 +56,7 @@ class RegularJoin:
         counts = manifest.counts = dict.fromkeys(COUNTS, 0) | manifest.counts
         after = max(clock.after, clock.before, manifest.watermark)
         live_from = BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
-        came = any(frame.height for frame in inputs.values())
+        came = any(frame.height for frame in inputs.values()) or clock.trims
         if not came and all(segment.first >= live_from for segment in manifest.segments()):
             return StepResult(counts=dict(counts))
 
@@ -67,7 +67,7 @@ class RegularJoin:
         held = Held(state, manifest, self._sides, self._settings)
         out = Out(self.spec, self._sides, self._types, counts)
         Step(self._matcher, self._sides, held, out).run((left, right), live_from)
-        held.evict(self.spec.limit)
+        held.evict(clock.limit_or(self.spec.limit))
         held.close(after)
         result.main = out.main
         result.counts = dict(counts)
@@ -84,6 +84,7 @@ class RegularJoin:
     ) -> None:
         counts[f"{side.name}.accepted"] += arrived.accepted
         counts[f"{side.name}.missing_key"] += arrived.missing_key
+        counts[f"{side.name}.unmatched_predicate"] += arrived.unmatched_predicate
         counts[f"{side.name}.reassigned"] += arrived.reassigned
         if arrived.late is not None:
             counts[f"{side.name}.late"] += arrived.late.height

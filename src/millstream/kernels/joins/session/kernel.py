@@ -34,7 +34,7 @@ from millstream.kernels.joins.session.state import Kept
 from millstream.kernels.specs import SessionJoinSpec
 from millstream.kernels.state.merging import LogSettings
 from millstream.plan.nodes import JoinType
-from millstream.temporal import END_OF_TIME, Emit, LateAction
+from millstream.temporal import END_OF_TIME, Emit, LateAction, StateLimit
 
 __all__ = ["COUNTS", "SessionJoin", "SessionJoinSpec"]
 
@@ -69,7 +69,8 @@ class SessionJoin:
         frames = [None if frame is None or not frame.height else frame for frame in frames]
         lateness = self.spec.lateness
         since, until = kept.watermark - lateness, after - lateness
-        if all(frame is None for frame in frames) and not _any_closing(kept, since, until):
+        idle = all(frame is None for frame in frames) and not clock.trims
+        if idle and not _any_closing(kept, since, until):
             return StepResult(counts=kept.told())
 
         out = Out(self.spec, self._types, kept.counts)
@@ -85,7 +86,7 @@ class SessionJoin:
         self._close(sides, ids, until, out)
         for side in sides:
             side.keep(until - self.spec.gap)
-        self._evict(kept, until, out)
+        self._evict(kept, until, clock.limit_or(self.spec.limit), out)
         kept.close(after)
         out.result.counts = kept.told()
         return out.result
@@ -141,8 +142,8 @@ class SessionJoin:
             return close_known(*sides, ids, out)
         return Closing(self.spec, sides, ids, until).run(out)
 
-    def _evict(self, kept: Kept, open_from: int, out: Out) -> None:
-        while count := excess(kept, self.spec.limit):
+    def _evict(self, kept: Kept, open_from: int, limit: StateLimit, out: Out) -> None:
+        while count := excess(kept, limit):
             sides = self._sides(kept)
             rows = self._close(sides, early(sides, count, open_from), 2 * END_OF_TIME - 1, out)
             for side, gone in zip(sides, rows, strict=True):

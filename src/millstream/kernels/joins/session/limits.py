@@ -59,12 +59,12 @@ def _longer(frames: list[pl.DataFrame]) -> pl.DataFrame:
 
 def _too_much(kept: Kept, limit: StateLimit) -> StateError:
     if limit.max_rows is not None and kept.rows > limit.max_rows:
-        what, name = f"{kept.rows} rows, its limit is {limit.max_rows}", "state.max_rows"
+        what, name = f"{kept.rows} rows; its limit is {limit.max_rows}", "state.max_rows"
     else:
-        what, name = f"{kept.bytes} bytes, its limit is {limit.max_bytes}", "state.max_bytes"
+        what, name = f"{kept.bytes} bytes; its limit is {limit.max_bytes}", "state.max_bytes"
     return StateError(
         "MS-STATE-LIMIT",
-        f"a key group of the session join holds {what}.",
+        f"one key group of the session join has {what}.",
         fix=f"Raise '{name}', shorten the gap, or set 'state.on_limit' = 'evict' to close the "
         "oldest sessions early.",
     )

@@ -8,7 +8,7 @@ A key group's `Tables` has room for two, so there are two of them, each in a hal
 
 from __future__ import annotations
 
-from millstream.kernels.base import State
+from millstream.kernels.base import State, count_processed
 from millstream.kernels.joins.interval import COUNTS
 from millstream.kernels.joins.session.halves import halves
 from millstream.kernels.specs import GIVEN_START, SessionJoinSpec
@@ -65,9 +65,8 @@ class Kept:
         counts = self.counts
         counts["peak_rows"] = max(counts["peak_rows"], self.rows)
         for number, side in enumerate(("left", "right")):
-            held = counts[f"{side}.held"] = self.logs[number].held
-            gone = counts[f"{side}.accepted"] - held
-            counts[f"{side}.expired"] = gone - counts[f"{side}.evicted"]
+            counts[f"{side}.in_state"] = self.logs[number].held
+            count_processed(counts, side)
         self.logs.close(watermark)
         self.tables.close(watermark)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.base import HASH, TIME, Clock, State, StepResult
+from millstream.kernels.base import HASH, TIME, Clock, State, StepResult, count_processed
 from millstream.kernels.joins.interval import COUNTS
 from millstream.kernels.joins.temporal.ahead import Ahead
 from millstream.kernels.joins.temporal.backward import Backward
@@ -26,7 +26,7 @@ from millstream.kernels.specs import TemporalJoinSpec
 from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.table import Keyed, Tables, judge
 from millstream.plan.nodes import Direction, JoinType
-from millstream.temporal import LateAction
+from millstream.temporal import LateAction, StateLimit
 
 __all__ = ["COUNTS", "TemporalJoin", "TemporalJoinSpec"]
 
@@ -60,7 +60,8 @@ class TemporalJoin:
         after = max(clock.after, clock.before, tables.watermark)
         frames = [inputs.get(number) for number in (0, 1)]
         frames = [None if frame is None or not frame.height else frame for frame in frames]
-        if all(frame is None for frame in frames) and not self._time_matters(tables, after):
+        idle = all(frame is None for frame in frames) and not clock.trims
+        if idle and not self._time_matters(tables, after):
             return StepResult(counts=dict(tables.counts))
 
         out = Out(self.spec, self._types, tables.counts)
@@ -71,7 +72,7 @@ class TemporalJoin:
             versions.arrive(came)
         self._way.release(tables[0], versions, new, after, out)
         self._way.let_go(versions, after)
-        self._evict(tables, out)
+        self._evict(tables, clock.limit_or(self.spec.limit), out)
         self._count(tables)
         tables.close(after)
         out.result.counts = dict(tables.counts)
@@ -115,9 +116,9 @@ class TemporalJoin:
         else:
             out.counts[f"{_SIDES[number]}.missing_key"] += rows.height
 
-    def _evict(self, tables: Tables, out: Out) -> None:
+    def _evict(self, tables: Tables, limit: StateLimit, out: Out) -> None:
         """A row that a limit does not let wait is one that met nothing."""
-        for number, rows in tables.evict(self.spec.limit, "temporal join").items():
+        for number, rows in tables.evict(limit, "temporal join").items():
             out.counts[f"{_SIDES[number]}.evicted"] += rows.height
             if number == 0:
                 out.alone(rows)
@@ -125,9 +126,10 @@ class TemporalJoin:
     def _count(self, tables: Tables) -> None:
         counts = tables.counts
         for number, side in enumerate(_SIDES):
-            held = counts[f"{side}.held"] = tables[number].held
-            gone = counts[f"{side}.accepted"] - held
-            counts[f"{side}.expired"] = gone - counts[f"{side}.evicted"]
+            counts[f"{side}.in_state"] = tables[number].held
+        count_processed(counts, "left")
+        counts["right.expired"] += count_processed(counts, "right")
+        counts["right.processed"] = 0  # a version stays until the watermark rules it out
 
 
 def _kept(*names: str) -> list[str]:

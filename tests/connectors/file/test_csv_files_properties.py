@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.connectors.csv_files import CsvFiles
-from millstream.connectors.csv_values import converted
-from millstream.connectors.malformed import BAD
+from millstream.connectors.dead_letters import BAD, Rejection
+from millstream.connectors.file.csv_files import CsvFiles
+from millstream.connectors.file.csv_records import CsvForm
+from millstream.connectors.file.values import Column, time_format
 
 COLUMNS = {"i": pa.int64(), "s": pa.string(), "f": pa.bool_()}
+DECLARED = tuple(Column(name, kind, str(kind)) for name, kind in COLUMNS.items())
 TEXTS = st.text('ab ,"|é\ufeff', max_size=5)
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 
@@ -66,14 +69,15 @@ def is_plain(line: str) -> bool:
     return ",".join(map(quoted, fields)).replace('""', "") == line.replace('""', "")
 
 
-def read(data: bytes, parts: int, block: int) -> list[dict[str, Any]]:
+def read(data: bytes, parts: int, block: int, *, multiline: bool = False) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.csv")
         path.write_bytes(data)
-        files = CsvFiles("s", folder, tuple(COLUMNS.items()), header=False)
-        with patch("millstream.connectors.csv_files._BLOCK", block):
+        form = CsvForm(multiline=multiline)
+        files = CsvFiles(folder, DECLARED, header=False, form=form)
+        with patch("millstream.connectors.file.text_file.BLOCK", block):
             return [
-                row
+                {**row, BAD: row[BAD] and Rejection.decoded(row[BAD]).raw}
                 for part in range(parts)
                 for batch in files.read(str(path), COLUMNS, part, parts)
                 for row in batch.to_pylist()
@@ -93,6 +97,26 @@ def test_every_line_comes_once_and_in_order(lines, parts, block, end, ended):
         if row[BAD] is not None:
             assert (row["i"], row["s"], row["f"]) == (None, None, None)
     assert rows == read(data.encode(), 1, 1 << 20), "cuts make no difference"
+
+
+@given(LINES, st.integers(1, 7), st.integers(1, 200), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_cuts_make_no_difference_where_values_may_have_line_ends(lines, parts, block, end):
+    data = end.join(["", *lines]).encode()
+    assert read(data, parts, block, multiline=True) == read(data, 1, 1 << 20, multiline=True)
+
+
+@given(
+    st.lists(st.tuples(INTEGERS, st.text('ab,"\n\r\t \\é\x00', max_size=6)), max_size=20),
+    st.integers(1, 4),
+    st.integers(1, 100),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_python_writes_is_read_back_unchanged(rows, parts, block, end):
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator=end, quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerows([number, word, "true"] for number, word in rows)
+    found = read(text.getvalue().encode(), parts, block, multiline=True)
+    assert found == [{"i": number, "s": word, "f": True, BAD: None} for number, word in rows]
 
 
 @given(LINES)
@@ -124,18 +148,33 @@ KINDS = [
     pa.timestamp("us", "UTC"),
     pa.string(),
 ]
+FORMS = st.sampled_from(["iso8601", "epoch_millis", "epoch_seconds", "yyyy-MM-dd[ HH:mm]"])
 WORDS = st.one_of(
     st.text("0123456789+-. eE\tx:TZ", max_size=12),
-    st.sampled_from(["true", "False", "nan", "-inf", "127", "1.25", "2026-01-01", " 2026-01-01"]),
+    st.sampled_from(
+        [
+            "true",
+            "False",
+            "nan",
+            "10000",
+            "1e999",
+            "-inf",
+            "127",
+            "1.25",
+            "2026-01-01",
+            " 2026-01-01",
+        ]
+    ),
     st.datetimes().map(str),
     st.datetimes(timezones=st.timezones()).map(lambda it: it.isoformat()),
 )
 
 
-@given(st.lists(WORDS, min_size=1, max_size=8), st.sampled_from(KINDS))
-def test_a_text_is_the_same_value_whatever_stands_beside_it(texts, kind):
+@given(st.lists(WORDS, min_size=1, max_size=8), st.sampled_from(KINDS), FORMS)
+def test_a_text_is_the_same_value_whatever_stands_beside_it(texts, kind, form):
     """Read at once if it stands alone, and taken apart if there is a bad record in its block."""
-    files = CsvFiles("s", "/", (("n", pa.int64()), ("x", kind)), header=False)
+    declared = Column("n", pa.int64(), "BIGINT"), Column("x", kind, "X", time_format(form))
+    files = CsvFiles("/", declared, header=False)
     alone = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.csv")
@@ -145,14 +184,21 @@ def test_a_text_is_the_same_value_whatever_stands_beside_it(texts, kind):
             alone += batch.to_pylist()
         path.write_text("".join(f"1,{text}\n" for text in texts) + "bad\n", encoding="utf-8")
         (batch,) = files.read(str(path), {"n": pa.int64(), "x": kind})
-    assert repr(batch.to_pylist()[:-1]) == repr(alone)
+    together = batch.to_pylist()[:-1]
+    assert repr(list(map(_placeless, together))) == repr(list(map(_placeless, alone)))
 
 
-@given(st.lists(st.none() | WORDS, max_size=20), st.sampled_from(KINDS))
-def test_texts_that_are_no_values_are_found(texts, kind):
+def _placeless(row: dict[str, Any]) -> dict[str, Any]:
+    bad = row[BAD] and Rejection.decoded(row[BAD])
+    return {**row, BAD: bad and (bad.message, bad.column, bad.value, bad.raw)}
+
+
+@given(st.lists(st.none() | WORDS, max_size=20), st.sampled_from(KINDS), FORMS)
+def test_texts_that_are_no_values_are_found(texts, kind, form):
     column = pa.array([None if text is None else text.encode() for text in texts], pa.binary())
-    found, unfit = converted(column, kind)
+    declared = Column("x", kind, "X", time_format(form))
+    found, unfit = declared.converted(column)
     for place in range(len(texts)):
-        single, lost = converted(column[place : place + 1], kind)
+        single, lost = declared.converted(column[place : place + 1])
         assert repr(found[place]) == repr(single[0])
-        assert (place in unfit) == bool(lost)
+        assert unfit[place] == lost[0]

@@ -1,0 +1,76 @@
+"""Dead letters: rejected records and files, with place and cause.
+
+In a stream, a rejected record is a row whose column BAD has the `Rejection` as JSON; BAD is NULL in
+all other rows. One string column costs valid rows less than a struct of eight fields.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+
+BAD = "_ms_bad"
+MALFORMED = "malformed"  # a record does not fit the columns of its source
+UNREADABLE_FILE = "unreadable_file"  # no row of the file is read
+AHEAD_OF_TIME = "ahead_of_time"  # the event time is too far ahead of processing time
+LOOKUP_FAILED = "lookup_failed"
+REMEDY = "Correct the input, or set 'malformed' = 'dead_letter' to continue without such records."
+
+DEAD_LETTER = pa.schema(
+    [
+        ("_source", pa.string()),
+        ("_reason", pa.string()),  # a category
+        ("_message", pa.string()),  # the cause, as a sentence
+        ("_raw", pa.string()),  # the record as it was
+        ("_column", pa.string()),
+        ("_value", pa.string()),
+        ("_file", pa.string()),
+        ("_line", pa.int64()),  # where the record begins; the first line is 1
+        ("_time", pa.timestamp("us", "UTC")),  # processing time
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a record or a file was not read, and where it is. `time` is in microseconds."""
+
+    reason: str
+    message: str
+    raw: str | None = None
+    column: str | None = None
+    value: str | None = None
+    file: str | None = None
+    line: int | None = None
+    time: int | None = None
+
+    def encoded(self) -> str:
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps(known, ensure_ascii=False)
+
+    @classmethod
+    def decoded(cls, text: str) -> Rejection:
+        return cls(**json.loads(text))
+
+    def __str__(self) -> str:
+        where = self.file or ""
+        if self.line is not None:
+            where += f"{', ' if where else ''}line {self.line}"
+        return f"{where}: {self.message}" if where else self.message
+
+
+def dead_letters(source: str, rejections: Iterable[Rejection], now: int | None = None) -> pa.Table:
+    """Returns the rejections of one source as rows of its dead-letter queue. `now` is the
+    processing time, in microseconds, for rejections without one."""
+    rows = [
+        {
+            "_source": source,
+            **{f"_{name}": value for name, value in asdict(each).items()},
+            "_time": now if each.time is None else each.time,
+        }
+        for each in rejections
+    ]
+    return pa.Table.from_pylist(rows, DEAD_LETTER)

@@ -1,0 +1,143 @@
+"""Reads CSV files on executors, in blocks of columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+
+from millstream.connectors.file.csv_blocks import CsvBlocks
+from millstream.connectors.file.csv_records import CsvForm
+from millstream.connectors.file.folders import folder_values
+from millstream.connectors.file.rejections import Rejections, unreadable
+from millstream.connectors.file.text_file import BOM, UTF8, Text, UnreadableFileError, open_text
+from millstream.connectors.file.values import Column
+from millstream.connectors.paths import local
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFiles:
+    """The files below a folder, and the declared columns."""
+
+    base: str
+    columns: tuple[Column, ...]
+    header: bool = True
+    form: CsvForm = field(default_factory=CsvForm)
+    nulls: tuple[str, ...] = ("",)
+    encoding: str = UTF8
+    least_part: ClassVar[int] = 16 << 20  # bytes; scheduling smaller parts costs more than it saves
+
+    def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:  # noqa: ARG002
+        """Bytes that are parsed, whichever columns are read; 0 if the file does not exist."""
+        return text_size(path)
+
+    def read(
+        self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
+    ) -> Iterator[pa.RecordBatch]:
+        """Reads the wanted columns, and BAD, of the records that begin in one part of a file."""
+        try:
+            given = folder_values(path, self.base, self.columns)
+            with open_text(path, self.encoding) as text:
+                for batch in self._rows(path, text, list(wanted), given, part, parts):
+                    yield with_given(batch, wanted, given)
+        except UnreadableFileError as why:
+            if part == 0:
+                yield unreadable(path, str(why), wanted)
+
+    def _rows(
+        self,
+        path: str,
+        text: Text,
+        wanted: list[str],
+        given: Mapping[str, pa.Scalar],
+        part: int,
+        parts: int,
+    ) -> Iterator[pa.RecordBatch]:
+        first, width, places = self._layout(text, given)
+        blocks = CsvBlocks(
+            self.form, width, places, wanted, Rejections(path, text.line), self.nulls
+        )
+        begin, end = part_of(text, first, part, parts)
+        limit = text.size
+        if not self.form.multiline:  # any line begins a record
+            first, limit = text.line_start(first, begin), text.line_start(first, end)
+        for offset, block in text.blocks(first, min(end, limit), self.form.end_of, limit):
+            if offset >= begin and (rows := blocks.read(offset, block)) is not None:
+                yield rows
+
+    def _layout(
+        self, text: Text, given: Mapping[str, pa.Scalar]
+    ) -> tuple[int, int, dict[int, Column]]:
+        """Returns where records begin, their number of values, and the positions of columns."""
+        declared = [column for column in self.columns if column.name not in given]
+        text.file.seek(0)
+        first = len(BOM) if text.file.read(len(BOM)) == BOM else 0
+        if not self.header:
+            return first, len(declared), dict(enumerate(declared))
+        names, after = self._header(text, first)
+        if names is None:
+            return text.size, len(declared), dict(enumerate(declared))
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(names):
+            found.setdefault(name.lower(), []).append(place)
+        missing = [column.name for column in declared if column.name.lower() not in found]
+        twice = [column.name for column in declared if len(found.get(column.name.lower(), ())) > 1]
+        if missing or twice:
+            what = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(twice)} twice"
+            raise UnreadableFileError(
+                f"its header {what}. The header is {', '.join(names)}; the declared columns are "
+                f"{', '.join(column.name for column in declared)}."
+            )
+        return after, len(names), {found[each.name.lower()][0]: each for each in declared}
+
+    def _header(self, text: Text, first: int) -> tuple[list[str] | None, int]:
+        """Returns the names in the first record that is not empty, and where it ends."""
+        for offset, block in text.blocks(first, text.size, self.form.end_of):
+            for place, record, _ in self.form.records(block):
+                line = record.decode("utf-8", "replace")
+                names = next(
+                    csv.reader(
+                        [line],
+                        delimiter=self.form.delimiter,
+                        quotechar=self.form.quote or None,
+                        quoting=csv.QUOTE_MINIMAL if self.form.quote else csv.QUOTE_NONE,
+                    )
+                )
+                after = offset + place + len(record)
+                return [name.strip() if self.form.trim else name for name in names], after
+        return None, text.size
+
+
+def text_size(path: str) -> int:
+    """Returns the size of a local file that can be read in parts; 0 for other files."""
+    try:
+        return Path(local(path)).stat().st_size
+    except OSError:
+        return 0
+
+
+def part_of(text: Text, first: int, part: int, parts: int) -> tuple[int, int]:
+    """Returns the range of offsets in which a task's blocks begin."""
+    if not text.split:
+        return (first, text.size) if part == 0 else (text.size, 0)
+    size = text.size - first
+    begin, end = (first + size * each // parts for each in (part, part + 1))
+    return begin, end
+
+
+def with_given(
+    batch: pa.RecordBatch, wanted: Mapping[str, pa.DataType], given: Mapping[str, pa.Scalar]
+) -> pa.RecordBatch:
+    """Adds the column values of the file's folders, in the order of `wanted`."""
+    if not given.keys() & wanted.keys():
+        return batch
+    *_, bad = batch.columns
+    arrays = [
+        pa.repeat(given[name], batch.num_rows) if name in given else batch.column(name)
+        for name in wanted
+    ]
+    return pa.RecordBatch.from_arrays([*arrays, bad], [*wanted, batch.schema.names[-1]])

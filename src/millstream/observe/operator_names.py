@@ -1,0 +1,88 @@
+"""The names of operators and of their inputs in the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from millstream.plan.nodes import (
+    Aggregate,
+    Deduplicate,
+    Input,
+    IntervalJoin,
+    Operator,
+    RowsOver,
+    Select,
+    SessionJoin,
+    Source,
+    TemporalJoin,
+    TopN,
+)
+from millstream.plan.walk import bottom_of, inputs_of, operators_of
+
+
+class OperatorNames(NamedTuple):
+    operator: str
+    inputs: tuple[str, ...]
+    derived: tuple[bool, ...]  # does the input read the results of another operator?
+
+
+Names = tuple[OperatorNames, ...]
+
+
+def names_of(root: Select) -> Names:
+    """Returns the names of all operators, from the sink to the sources. Names are unique.
+
+    An input has the name of its source or, if it reads the results of an operator, its alias. If
+    several inputs have the same name, the alias and a number are added.
+    """
+    operators = operators_of(root)
+    plain = [[_plain_name(side) for side in inputs_of(each)] for each in operators]
+    occurrences = Counter(name for names in plain for name in names)
+    used: Counter[str] = Counter()
+
+    def unique(name: str) -> str:
+        used[name] += 1
+        return name if used[name] == 1 else f"{name} {used[name]}"
+
+    inputs = []
+    for each, names in zip(operators, plain, strict=True):
+        full = []
+        for name, side in zip(names, inputs_of(each), strict=True):
+            is_unique = occurrences[name] == 1 or name == side.alias
+            full.append(unique(name if is_unique else f"{name} {side.alias}"))
+        inputs.append(tuple(full))
+    return tuple(
+        OperatorNames(
+            unique(_label(each, names)),
+            names,
+            tuple(bool(operators_of(side.node)) for side in inputs_of(each)),
+        )
+        for each, names in zip(operators, inputs, strict=True)
+    )
+
+
+def _plain_name(side: Input) -> str:
+    found = bottom_of(side.node)
+    return found.name if isinstance(found, Source) else side.alias
+
+
+def _label(operator: Operator, inputs: tuple[str, ...]) -> str:
+    of = " and ".join(inputs)
+    match operator:
+        case Aggregate():
+            return f"aggregate of {of}"
+        case Deduplicate():
+            return f"deduplication of {of}"
+        case TopN():
+            return f"top {operator.n} of {of}"
+        case RowsOver():
+            return f"window over rows of {of}"
+        case TemporalJoin():
+            return f"{operator.how} temporal join of {of}"
+        case SessionJoin():
+            return f"{operator.how} session join of {of}"
+        case IntervalJoin():
+            return f"{operator.how} join of {of}"
+        case _:
+            return f"{operator.how} regular join of {of}"

@@ -1,0 +1,35 @@
+"""How a query uses a source's event times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from millstream.plan.facts.check import PipelineFacts
+from millstream.plan.nodes import Engine, Input, Source
+from millstream.temporal import DEFAULT_MAX_AHEAD
+
+
+@dataclass(frozen=True, slots=True)
+class SourceUse:
+    """`watermark`: the operator that reads the source has a watermark, on the columnar engine.
+    `default` is the limit of sources that set no `watermark.max_ahead`."""
+
+    stateless: bool
+    columnar: bool
+    default: int | None
+    watermark: bool = False
+
+    @classmethod
+    def of(cls, facts: PipelineFacts) -> SourceUse:
+        default = None if facts.pipeline.sink.connector == "noop" else DEFAULT_MAX_AHEAD
+        return cls(not facts.operators, facts.engine is Engine.COLUMNAR, default)
+
+    def by(self, side: Input) -> SourceUse:
+        """The use by an operator that reads this input."""
+        return replace(self, watermark=self.columnar and side.time is not None)
+
+    def max_ahead(self, source: Source) -> int | None:
+        """The limit that `run` applies, in microseconds; None: it applies none."""
+        if source.watermark is None or not self.watermark or source.max_ahead == 0:
+            return None
+        return self.default if source.max_ahead is None else source.max_ahead

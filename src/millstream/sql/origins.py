@@ -1,0 +1,62 @@
+"""Maps expressions that are sent to Spark back to their place in the user's SQL.
+
+Spark evaluates expressions from texts in which columns are qualified and line breaks are gone. When
+one fails for a value, Spark reports a position in such a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Piece(NamedTuple):
+    """A token: where it begins in the generated text, its first and last character's offset in the
+    user's."""
+
+    at: int
+    first: int
+    last: int
+
+
+@dataclass(slots=True)
+class Origins:
+    """The generated texts of a job, each with its pieces, once per place that it comes from."""
+
+    texts: dict[str, list[tuple[Piece, ...]]] = field(default_factory=dict)
+
+    def add(self, text: str, pieces: tuple[Piece, ...]) -> None:
+        known = self.texts.setdefault(text, [])
+        if pieces not in known:
+            known.append(pieces)
+
+    def spans(self, text: str, offset: int, length: int) -> list[tuple[int, int]]:
+        """The user's characters that a part of a text sent to Spark comes from.
+
+        The text may combine several generated ones. There are several spans if the user has
+        written the same expression more than once.
+        """
+        containing = [
+            (generated, offset - start)
+            for generated in self.texts
+            for start in _starts(text, generated)
+            if start <= offset < start + len(generated)
+        ]
+        if not containing:
+            return []
+        generated, within = max(containing, key=lambda each: len(each[0]))
+        return sorted(_span(pieces, within, length) for pieces in self.texts[generated])
+
+
+def _span(pieces: tuple[Piece, ...], offset: int, length: int) -> tuple[int, int]:
+    begin = [piece for piece in pieces if piece.at <= offset] or [pieces[0]]
+    end = [piece for piece in pieces if piece.at < offset + length] or [pieces[0]]
+    return begin[-1].first, end[-1].last
+
+
+def _starts(text: str, part: str) -> Iterator[int]:
+    start = text.find(part)
+    while start >= 0:
+        yield start
+        start = text.find(part, start + 1)

@@ -1,0 +1,81 @@
+"""A query has one control source: every operator sees the end of input in the same micro-batch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from tests.run.trial import Trial, at
+
+SOURCES = """
+CREATE SOURCE clicks (id BIGINT, k STRING, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in/clicks', 'format' = 'json');
+CREATE SOURCE views (k STRING, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in/views', 'format' = 'json');
+"""
+# Three shuffles read sources: DISTINCT and the left input of the join by its own key, the join.
+CHAIN = """
+CREATE STREAM unique_clicks AS SELECT DISTINCT ON (id) id, k, at FROM clicks
+WITH ('state.ttl' = '1h');
+CREATE STREAM view_counts AS
+SELECT k, count(*) AS views, _WINDOW_TIME AS at FROM views WINDOW TUMBLING(INTERVAL 10 MINUTES)
+GROUP BY k;
+CREATE STREAM pairs AS
+SELECT c.id, v.views, c.at FROM unique_clicks c LEFT JOIN view_counts v
+  ON c.k = v.k AND v.at BETWEEN c.at AND c.at + INTERVAL 10 MINUTES;
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'json') AS
+SELECT p.id, p.views, w.k FROM pairs p LEFT JOIN views w
+  ON p.views = length(w.k) AND w.at BETWEEN p.at AND p.at + INTERVAL 10 MINUTES;
+"""
+NATIVE = """
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'json') AS
+SELECT c.id, v.k FROM clicks c LEFT JOIN views v
+  ON c.k = v.k AND v.at BETWEEN c.at AND c.at + INTERVAL 10 MINUTES WITH ('engine' = 'native');
+"""
+
+
+def trial_of(spark, folder, sql: str) -> Trial:
+    trial = Trial(spark, folder, SOURCES + sql)
+    clicks = [{"id": 1, "k": "a", "at": at(1)}, {"id": 2, "k": "b", "at": at(2)}]
+    views = [{"k": "a", "at": at(3)}, {"k": "a", "at": at(4)}]
+    trial.add("clicks", "1.json", map(json.dumps, clicks))
+    trial.add("views", "1.json", map(json.dumps, views))
+    return trial
+
+
+def control_sources(trial: Trial) -> int:
+    """Sources in Spark's checkpoint that have read a file of the control folder."""
+    sources = (trial.folder / "checkpoint/out/spark/sources").iterdir()
+    logs = ["".join(file.read_text() for file in source.glob("[0-9]*")) for source in sources]
+    return sum("/control/" in log for log in logs)
+
+
+def test_all_operators_of_a_pipeline_end_in_the_same_micro_batch(spark, tmp_path):
+    trial = trial_of(spark, tmp_path, CHAIN)
+    run = trial.start()
+    try:
+        run.process_available()
+        [running] = run.running
+        before = running.tally.batch
+        run.flush()
+        assert running.tally.batch == before + 1
+        assert len({each["operator"] for each in running.tally.stats.values()}) == 4
+        assert running.tally.ended
+    finally:
+        run.stop()
+    assert control_sources(trial) == 1
+    assert trial.rows() == Counter([("1", "2", "None"), ("2", "None", "None")])
+
+
+@pytest.mark.slow
+def test_spark_own_join_has_one_control_source(spark, tmp_path):
+    trial = trial_of(spark, tmp_path, NATIVE)
+    run = trial.start()
+    try:
+        run.process_available()
+        run.flush()
+    finally:
+        run.stop()
+    assert control_sources(trial) == 1
+    assert trial.rows() == Counter([("1", "a"), ("1", "a"), ("2", "None")])

@@ -1,0 +1,45 @@
+"""A file is read once, by its path; a batch never planned leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from tests.run.trial import Trial
+
+SELECT = """
+CREATE SOURCE numbers (n INT) WITH ('connector' = 'file', 'path' = 'in/numbers', 'format' = 'csv',
+  'max.files.per.batch' = '1');
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'csv') AS
+SELECT n FROM numbers;
+"""
+
+
+def test_rows_appended_to_a_file_and_a_file_repaired_under_its_name_are_not_read(spark, tmp_path):
+    trial = Trial(spark, tmp_path, SELECT)
+    trial.add("numbers", "1.csv", ["n", "1"])
+    trial.once()
+    with (tmp_path / "in/numbers/1.csv").open("a") as file:
+        file.write("2\n")
+    trial.add("numbers", "2.csv", ["n", "3"])
+    trial.once()
+    trial.add("numbers", "1.csv", ["n", "4"])
+    trial.add("numbers", "1-repaired.csv", ["n", "5"])
+    trial.once()
+    assert trial.rows() == Counter([("1",), ("3",), ("5",)])
+
+
+def test_after_a_kill_a_batch_has_no_more_files_than_its_limit(spark, tmp_path):
+    trial = Trial(spark, tmp_path, SELECT)
+    trial.add("numbers", "1.csv", ["n", "1"])
+    trial.once()
+    for number in (2, 3):
+        trial.add("numbers", f"{number}.csv", ["n", str(number)])
+    # Killed after Spark logged the files of the next batch, before it logged the batch.
+    log = tmp_path / "checkpoint/out/spark/sources/0"
+    entry = {"path": f"file://{tmp_path}/in/numbers/2.csv", "timestamp": 1, "batchId": 1}
+    (log / "1").write_text(f"v1\n{json.dumps(entry)}")
+    trial.once()
+    assert trial.rows() == Counter([("1",), ("2",), ("3",)])
+    files = sorted(path.name for path in (tmp_path / "out").glob("*.csv"))
+    assert files == ["000000-0.csv", "000001-0.csv", "000002-0.csv"]

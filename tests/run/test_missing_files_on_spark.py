@@ -1,0 +1,112 @@
+"""A file that is deleted before it is read is a dead letter, or stops the job by name."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.run.trial import Trial
+
+from millstream.errors import RunError
+from millstream.run.missing_files import MissingFiles
+
+SELECT = """
+CREATE SOURCE numbers (n INT) WITH ('connector' = 'file', 'path' = 'in/numbers', 'format' = 'csv',
+  'max.files.per.batch' = '2', 'malformed' = '{malformed}');
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'csv') AS
+SELECT n FROM numbers;
+"""
+GROUPED = """
+CREATE SOURCE numbers (n INT) WITH ('connector' = 'file', 'path' = 'in/numbers', 'format' = 'csv');
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'csv') AS
+SELECT n, COUNT(*) AS c FROM numbers GROUP BY n EMIT CHANGES
+WITH ('state.ttl' = 'forever', 'output.mode' = 'upsert');
+"""
+CHAINED = """
+CREATE SOURCE numbers (n INT, at TIMESTAMP, WATERMARK FOR at AS at) WITH ('connector' = 'file',
+  'path' = 'in/numbers', 'format' = 'csv');
+CREATE SOURCE others (n INT, at TIMESTAMP, WATERMARK FOR at AS at) WITH ('connector' = 'file',
+  'path' = 'in/others', 'format' = 'csv');
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'csv') AS
+SELECT o.n FROM (SELECT DISTINCT ON (n) n, at FROM others WITH ('state.ttl' = '1d')) o
+JOIN (SELECT DISTINCT ON (n) n, at FROM numbers WITH ('state.ttl' = '1d')) m
+  ON o.n = m.n AND m.at BETWEEN o.at AND o.at + INTERVAL 1 HOUR;
+"""
+
+
+def delete_once_planned(monkeypatch: pytest.MonkeyPatch, trial: Trial, name: str) -> None:
+    """Delete a file when its batch has been planned, before it runs."""
+    begin = MissingFiles.begin
+
+    def deleting(self: MissingFiles, spark: SparkSession, query: str) -> None:
+        begin(self, spark, query)
+        (trial.folder / "in/numbers" / name).unlink(missing_ok=True)
+
+    monkeypatch.setattr(MissingFiles, "begin", deleting)
+
+
+def letters(trial: Trial) -> list[dict[str, Any]]:
+    return trial.read("checkpoint/out/dead-letter/numbers")
+
+
+@pytest.mark.parametrize("sql", [SELECT.format(malformed="dead_letter"), GROUPED])
+def test_a_file_that_is_deleted_before_it_is_read_is_a_dead_letter(
+    spark, tmp_path, monkeypatch, sql
+):
+    trial = Trial(spark, tmp_path, sql)
+    trial.add("numbers", "a b%20.csv", ["n", "1"])
+    trial.add("numbers", "kept.csv", ["n", "2"])
+    (tmp_path / "in/numbers/empty.csv").touch()
+    delete_once_planned(monkeypatch, trial, "a b%20.csv")
+    trial.once()
+    assert {row["n"] for row in trial.read("out")} == {"2"}
+    [letter] = letters(trial)
+    assert letter["_source"] == "numbers"
+    assert letter["_reason"] == "unreadable_file"
+    assert letter["_message"] == "the file was deleted before it was read."
+    assert letter["_file"] == str(tmp_path / "in/numbers/a b%20.csv")
+    assert letter["_time"] is not None
+    trial.add("numbers", "later.csv", ["n", "3"])
+    trial.once()
+    assert {row["n"] for row in trial.read("out")} == {"2", "3"}
+    assert len(letters(trial)) == 1
+
+
+def test_with_fail_the_error_names_the_file_and_the_job_resumes_when_it_is_back(
+    spark, tmp_path, monkeypatch
+):
+    trial = Trial(spark, tmp_path, SELECT.format(malformed="fail"))
+    trial.add("numbers", "gone.csv", ["n", "1"])
+    with monkeypatch.context() as patched:
+        delete_once_planned(patched, trial, "gone.csv")
+        with pytest.raises(RunError) as caught:
+            trial.once()
+    path = tmp_path / "in/numbers/gone.csv"
+    assert str(caught.value) == (
+        f"MS-RUN-MALFORMED: source numbers: {path}: the file was deleted before it was read. "
+        "Write the file again under the same name, or set 'malformed' = 'dead_letter' to continue "
+        "without it."
+    )
+    trial.add("numbers", "gone.csv", ["n", "1"])
+    trial.once()
+    assert trial.rows() == Counter([("1",)])
+
+
+def test_a_deleted_file_is_found_where_several_operators_read_the_control_stream(
+    spark, tmp_path, monkeypatch
+):
+    trial = Trial(spark, tmp_path, CHAINED)
+    for name in ("a.csv", "b.csv"):
+        number = "1" if name == "a.csv" else "2"
+        for source in ("numbers", "others"):
+            trial.add(source, name, ["n,at", f"{number},2026-01-01T00:00:00Z"])
+    delete_once_planned(monkeypatch, trial, "a.csv")
+    trial.flushed()
+    assert trial.rows() == Counter([("2",)])
+    [letter] = letters(trial)
+    assert letter["_file"] == str(tmp_path / "in/numbers/a.csv")
+    folders = json.loads((tmp_path / "checkpoint/out/source-folders.json").read_text())
+    assert len(folders) > len(set(folders)) == 3
