@@ -3,9 +3,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?=
+FUZZ_SECONDS ?= 300
+FUZZERS ?= sql kernels pipelines kills
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test lint bench clean
+.PHONY: help setup java demo test lint fuzz bench soak clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 14
@@ -34,9 +36,16 @@ lint: setup ## ruff, mypy and the import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 
+fuzz: setup ## run the fuzzers with random seeds, each for FUZZ_SECONDS (300); FUZZERS="sql pipelines"
+	@status=0; for each in $(FUZZERS); do \
+	  $(BIN)/python -m tests.fuzz $$each --seconds $(FUZZ_SECONDS) || status=1; done; exit $$status
+
 bench: setup ## run the benchmarks
 	@test -d bench || { echo "There is no bench/ folder yet."; exit 1; }
 	$(BIN)/python -m bench
+
+soak: setup ## run a job of two queries for MINUTES=30 and check that its memory stays flat
+	$(BIN)/python -m bench.soak --minutes $(or $(MINUTES),30)
 
 clean: ## remove .venv and everything that was built or written
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
