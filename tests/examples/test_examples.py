@@ -23,7 +23,7 @@ CASES = load([EXAMPLES])
 # With the whole input there and nothing late, a stream's join is a table's join. These say more:
 # words that only a stream has, or a source's declaration.
 STREAM_ONLY = re.compile(
-    r"CREATE (SOURCE|TABLE)|WITHIN|WINDOW|EMIT|SYSTEM_TIME|state\.ttl", re.IGNORECASE
+    r"CREATE (SOURCE|TABLE)|WITHIN|WINDOW|EMIT|SYSTEM_TIME|state\.", re.IGNORECASE
 )
 JOINS = ("interval_joins", "joins", "tests")
 PLAIN = [
