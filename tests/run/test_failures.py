@@ -139,12 +139,24 @@ def test_a_checkpoint_that_cannot_be_written_is_found_by_trying(tmp_path):
     assert error.cause == f"the checkpoint folder {tmp_path}/file cannot be written: File exists."
 
 
-def test_a_lost_worker_is_reported_with_its_tries_and_a_safe_restart():
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider "
+        "setting 'spark.python.worker.faulthandler.enabled'.\nCaused by: java.io.EOFException\n",
+        "java.io.EOFException\n"
+        "\tat java.base/java.io.DataInputStream.readInt(DataInputStream.java:386)\n"
+        "\tat org.apache.spark.api.python.PythonWorkerFactory.create(PythonWorkerFactory)\n",
+        "java.net.SocketException: Connection reset by peer\n"
+        "\tat java.base/sun.nio.ch.SocketDispatcher.read0(Native Method)\n"
+        "\tat org.apache.spark.sql.execution.python.PythonArrowOutput.read(PythonArrowOutput)\n",
+    ],
+    ids=["while it works", "while it starts", "while it is read"],
+)
+def test_a_lost_worker_is_reported_with_its_tries_and_a_safe_restart(cause):
     text = (
         "Job aborted due to stage failure: Task 1 in stage 9.0 failed 4 times, most recent failure:"
-        " Lost task 1.3 in stage 9.0: org.apache.spark.SparkException: Python worker exited "
-        "unexpectedly (crashed). Consider setting 'spark.python.worker.faulthandler.enabled'.\n"
-        "Caused by: java.io.EOFException\n"
+        f" Lost task 1.3 in stage 9.0: {cause}"
     )
     assert told(failure(RuntimeError(text), Path("spark.log"))) == (
         RunError,

@@ -35,7 +35,13 @@ _SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$")
 _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
 _SPARK_CLASS = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
 _OTHER_FORM = "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]"
-_WORKER_LOST = re.compile(r"Python worker (?:exited unexpectedly|failed to connect|crashed)")
+# Spark names the loss of a worker, or its connection to one fails where it starts or feeds it.
+_WORKER_LOST = re.compile(
+    r"Python worker (?:exited unexpectedly|failed to connect|crashed)"
+    r"|java\.(?:io|net|nio\.channels)\.\w*Exception[^\n]*\n"
+    r"(?:\s+at (?:java|jdk|sun)[./][^\n]*\n)*"
+    r"\s+at org\.apache\.spark\.(?:sql\.execution|api)\.python\."
+)
 _TRIES = re.compile(r"failed (\d+) times, most recent failure")
 _NOT_WRITABLE = re.compile(
     r"No space left on device|Read-only file system|Disk quota exceeded|Not enough space"
@@ -57,7 +63,7 @@ def user_error(log: Path | None = None) -> Iterator[None]:
     """Turns a failed query's exception into an error with a code."""
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise explained(error, log) or failure(error, log) from error
 
 

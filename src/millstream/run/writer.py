@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -132,7 +133,7 @@ class Writer:
                 fix="Mend that and run again: the batch is then written anew.",
             )
             raise
-        except (MillstreamError, PySparkException) as error:
+        except (MillstreamError, PySparkException, Py4JJavaError) as error:
             # On its way back through Spark it would be wrapped in texts of Spark's.
             self.error = failure(error, self.log)
             raise
