@@ -21,8 +21,8 @@ from millstream.kernels.base import Clock
 from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
-from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME
+from millstream.values import JoinType
 
 MINUTE = 60_000_000
 Batch = tuple[pl.DataFrame, pl.DataFrame]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from millstream.kernels.base import Clock
-from millstream.plan.nodes import JoinType
+from millstream.values import JoinType
 
 Key = tuple[object, ...]
 Bag = Counter[tuple[int | None, ...]]  # rows out, by their ids: (left, right), or (left,)

@@ -12,7 +12,7 @@ from tests.kernels.regular_join_oracle import Change, Join, Row, Weights
 
 from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, StepResult
 from millstream.kernels.joins.regular.kernel import RegularJoin, RegularJoinSpec
-from millstream.plan.nodes import JoinType, Predicate
+from millstream.values import JoinType, Predicate
 
 BOTH = (True, True)
 

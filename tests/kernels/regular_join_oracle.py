@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from millstream.kernels.base import Clock
-from millstream.plan.nodes import JoinType
+from millstream.values import JoinType
 
 Key = tuple[str | None, int | None]
 Weights = Counter[tuple[int | None, ...]]  # rows by their ids, (left, right) or (left,)

@@ -13,10 +13,10 @@ from tests.kernels.session_join_oracle import Bag, Join, Row
 
 from millstream.kernels.base import StepResult
 from millstream.kernels.joins.session.kernel import SessionJoin, SessionJoinSpec
-from millstream.plan.nodes import JoinType
 from millstream.temporal import (
     Emit,
 )
+from millstream.values import JoinType
 
 
 def spec_of(join: Join, **more: object) -> SessionJoinSpec:

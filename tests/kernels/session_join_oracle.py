@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from millstream.kernels.base import Clock
-from millstream.plan.nodes import JoinType
 from millstream.temporal import Emit
+from millstream.values import JoinType
 
 Key = tuple[str | None, int | None]
 Out = tuple[int | None, int | None, int, int]  # ids of a left and a right row, start and end

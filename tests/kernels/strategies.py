@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.kernels.oracle import Row
 
 from millstream.kernels.state.merging import LogSettings
-from millstream.plan.nodes import Compare, JoinType, Logic, Predicate
+from millstream.values import Compare, JoinType, Logic, Predicate
 
 Batches = list[tuple[list[Row], list[Row]]]
 

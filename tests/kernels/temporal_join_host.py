@@ -12,7 +12,7 @@ from tests.kernels.temporal_oracle import Bag, Join, Row
 
 from millstream.kernels.base import StepResult
 from millstream.kernels.joins.temporal.kernel import TemporalJoin, TemporalJoinSpec
-from millstream.plan.nodes import Direction, JoinType
+from millstream.values import Direction, JoinType
 
 
 def spec_of(join: Join, **more: object) -> TemporalJoinSpec:

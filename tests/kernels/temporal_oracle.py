@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from millstream.kernels.base import Clock
-from millstream.plan.nodes import Direction, JoinType
+from millstream.values import Direction, JoinType
 
 Key = tuple[str | None, int | None]
 Bag = Counter[tuple[int, int | None]]  # rows out: the ids of a row and of the version it met

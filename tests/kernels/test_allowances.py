@@ -28,8 +28,8 @@ from millstream.kernels.specs import (
 )
 from millstream.kernels.state.memory import MemoryState
 from millstream.kernels.top_n.kernel import TopN
-from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME, OnLimit, StateLimit, Window, WindowKind
+from millstream.values import JoinType
 
 EVICT = OnLimit.EVICT
 WHOLE = StateLimit(max_rows=100, on_limit=EVICT)

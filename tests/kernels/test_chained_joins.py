@@ -17,10 +17,10 @@ from millstream.kernels.rows_over.kernel import RowsOver
 from millstream.kernels.specs import RowsOverSpec
 from millstream.plan.build import build_job
 from millstream.plan.nodes import IntervalJoin as JoinNode
-from millstream.plan.nodes import JoinType
 from millstream.plan.nodes import RowsOver as RowsOverNode
 from millstream.plan.walk import operators_in_order
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Window
+from millstream.values import JoinType
 
 JOB = """
 CREATE SOURCE a (id BIGINT, k BIGINT, t TIMESTAMP, WATERMARK FOR t AS t - INTERVAL {delay} SECONDS);

@@ -9,8 +9,8 @@ import polars as pl
 from millstream.kernels.base import Clock, Kernel
 from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state.memory import MemoryState
-from millstream.plan.nodes import Compare, JoinType
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+from millstream.values import Compare, JoinType
 
 SPEC = IntervalJoinSpec(
     JoinType.LEFT, 0, 5, ("l_k",), ("r_k",), ("l_k",), ("r_x",), across=Compare("l_y", "<", "r_x")

@@ -13,7 +13,6 @@ from tests.kernels.test_interval_join_properties import spec_of
 from millstream.kernels.base import Clock, frames
 from millstream.kernels.joins.interval import COUNTS, IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state.memory import MemoryState
-from millstream.plan.nodes import JoinType
 from millstream.temporal import (
     BEGIN_OF_TIME,
     END_OF_TIME,
@@ -22,6 +21,7 @@ from millstream.temporal import (
     LatePolicy,
     StateLimit,
 )
+from millstream.values import JoinType
 
 
 def micros(text: str) -> int:

@@ -16,8 +16,8 @@ from tests.kernels.strategies import Arrival
 
 from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state.merging import LogSettings
-from millstream.plan.nodes import JoinType, Predicate
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
+from millstream.values import JoinType, Predicate
 
 SIDES = st.tuples(strategies.rows(), strategies.rows())
 TROUBLE = st.one_of(st.none(), st.randoms(use_true_random=False))

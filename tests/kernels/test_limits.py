@@ -8,8 +8,8 @@ from tests.kernels.test_interval_join_properties import spec_of
 from millstream.errors import StateError
 from millstream.kernels.joins.interval import IntervalJoin
 from millstream.kernels.state.limits import Pressure, pressure
-from millstream.plan.nodes import JoinType
 from millstream.temporal import OnLimit, StateLimit
+from millstream.values import JoinType
 
 ROWS = [Row(number, number, ("a", number)) for number in range(10)]
 

@@ -19,8 +19,8 @@ from millstream.kernels.base import DELETE, INSERT, Clock
 from millstream.kernels.joins.regular.kernel import COUNTS, RegularJoin, RegularJoinSpec
 from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
-from millstream.plan.nodes import Compare, JoinType
 from millstream.temporal import BEGIN_OF_TIME, LateAction, LatePolicy, OnLimit, StateLimit
+from millstream.values import Compare, JoinType
 
 
 def test_a_pair_comes_out_when_its_second_row_comes() -> None:

@@ -26,8 +26,8 @@ from millstream.kernels.joins.predicate import columns_of
 from millstream.kernels.joins.regular import back as regular_join_back
 from millstream.kernels.joins.regular.kernel import RegularJoin
 from millstream.kernels.state.merging import LogSettings
-from millstream.plan.nodes import Predicate
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
+from millstream.values import Predicate
 
 Batches = list[tuple[list[Change], list[Change]]]
 Sides = tuple[list[Change], list[Change]]

@@ -12,8 +12,8 @@ from millstream.kernels.specs import DeduplicateSpec, TemporalJoinSpec
 from millstream.kernels.state.memory import MemoryState
 from millstream.plan.build import build_job
 from millstream.plan.facts.check import check_job
-from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME
+from millstream.values import JoinType
 
 SOURCES = """
 CREATE SOURCE o (id STRING, k STRING, t TIMESTAMP, WATERMARK FOR t AS t - INTERVAL 5 SECONDS);

@@ -14,8 +14,8 @@ from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state import cache, codec
 from millstream.kernels.state.memory import MemoryState
 from millstream.kernels.state.merging import LogSettings
-from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+from millstream.values import JoinType
 
 HOUR = 3_600_000_000
 

@@ -6,11 +6,11 @@ import pytest
 from tests.kernels.session_join_host import CHANGES, EITHER, FINAL, NO_KEY, A, B, at, host_of
 from tests.kernels.session_join_oracle import Row
 
-from millstream.plan.nodes import JoinType
 from millstream.temporal import (
     BEGIN_OF_TIME,
     Emit,
 )
+from millstream.values import JoinType
 
 
 def test_every_row_with_every_row_once_both_sessions_are_closed() -> None:

@@ -16,7 +16,6 @@ from millstream.kernels.base import Clock
 from millstream.kernels.joins.session.kernel import COUNTS, SessionJoin
 from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
-from millstream.plan.nodes import JoinType
 from millstream.temporal import (
     BEGIN_OF_TIME,
     END_OF_TIME,
@@ -26,6 +25,7 @@ from millstream.temporal import (
     OnLimit,
     StateLimit,
 )
+from millstream.values import JoinType
 
 
 def test_late_rows_are_those_that_would_make_only_what_is_closed() -> None:

@@ -16,8 +16,8 @@ from tests.kernels.session_join_oracle import Bag, Join, Row, Stepwise, final_ro
 
 from millstream.kernels.joins.session.kernel import SessionJoin
 from millstream.kernels.state.merging import LogSettings
-from millstream.plan.nodes import JoinType
 from millstream.temporal import Emit, LateAction, LatePolicy, OnLimit, StateLimit
+from millstream.values import JoinType
 
 Batches = list[tuple[list[Row], list[Row]]]
 Sides = tuple[list[Row], list[Row]]

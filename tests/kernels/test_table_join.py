@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.kernels.joins.table import HeldTable, fulfilled
-from millstream.plan.nodes import Condition
+from millstream.values import Condition
 
 
 def joined(

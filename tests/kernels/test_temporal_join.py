@@ -17,7 +17,6 @@ from millstream.kernels.joins.temporal.kernel import COUNTS, TemporalJoin, Tempo
 from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.kernels.state.segments import NULL_HASH
-from millstream.plan.nodes import Direction, JoinType
 from millstream.temporal import (
     BEGIN_OF_TIME,
     END_OF_TIME,
@@ -26,6 +25,7 @@ from millstream.temporal import (
     OnLimit,
     StateLimit,
 )
+from millstream.values import Direction, JoinType
 
 
 def test_a_row_meets_the_version_in_force_at_its_time_once_the_watermark_has_passed_it() -> None:

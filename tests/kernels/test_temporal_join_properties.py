@@ -16,8 +16,8 @@ from tests.kernels.temporal_oracle import Bag, Join, Row, Stepwise, final_rows
 
 from millstream.kernels.joins.temporal.kernel import TemporalJoin
 from millstream.kernels.state.merging import LogSettings
-from millstream.plan.nodes import Direction, JoinType
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
+from millstream.values import Direction, JoinType
 
 Batches = list[tuple[list[Row], list[Row]]]
 Sides = tuple[list[Row], list[Row]]

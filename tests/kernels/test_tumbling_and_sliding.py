@@ -15,8 +15,8 @@ from millstream.kernels.joins.spec import Panes
 from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
 from millstream.plan.joins.window_pairs import pair_of
-from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME, Window, WindowKind
+from millstream.values import JoinType
 
 END = 10_000
 

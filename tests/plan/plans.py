@@ -11,14 +11,12 @@ from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (
     Aggregate,
     Broadcast,
-    Compare,
     Deduplicate,
     Input,
     IntervalJoin,
     Job,
     Node,
     Pipeline,
-    Predicate,
     Reference,
     RegularJoin,
     RowsOver,
@@ -31,6 +29,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import references_of
 from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
+from millstream.values import Compare, Predicate
 
 SOURCES_SQL = """
 CREATE SOURCE orders (

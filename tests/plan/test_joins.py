@@ -12,11 +12,9 @@ from millstream.plan.build import build_job
 from millstream.plan.explain.text import explain_json
 from millstream.plan.facts.fingerprint import diff, fingerprint
 from millstream.plan.nodes import (
-    Direction,
     Engine,
     Input,
     IntervalJoin,
-    JoinType,
     Key,
     Output,
     Pipeline,
@@ -27,6 +25,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import inputs_of, operators_in_order, sources_of, with_sources
 from millstream.temporal import LateAction
+from millstream.values import Direction, JoinType
 
 RATES = """CREATE TABLE rates (currency STRING PRIMARY KEY, rate DOUBLE, op STRING, t TIMESTAMP,
   WATERMARK FOR t AS t) WITH ('connector' = 'file', 'path' = 'x', 'dead_letter.sink' = 'bad',

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.plan.joins.window_pairs import WindowPair, pair_of
-from millstream.plan.nodes import JoinType
 from millstream.temporal import Window, WindowKind
+from millstream.values import JoinType
 
 times = st.integers(-60, 60)
 tumbling = st.builds(

@@ -8,7 +8,7 @@ import pytest
 from tests.kernels.oracle import Join, Row, final_rows
 from tests.spark.joins import JoinOnSpark, bag
 
-from millstream.plan.nodes import JoinType
+from millstream.values import JoinType
 
 SQL = {
     JoinType.INNER: "JOIN",

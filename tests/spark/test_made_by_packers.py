@@ -18,11 +18,12 @@ from pyspark.sql import functions as F
 import millstream as ms
 from millstream.connectors.rows import Rows
 from millstream.errors import PlanError
-from millstream.plan.nodes import Column, Output, Pane, Select, Source
+from millstream.plan.nodes import Column, Output, Select, Source
 from millstream.spark.files import FileStreams
 from millstream.spark.moments import Moment
 from millstream.spark.sent import Sent
 from millstream.spark.stateless import Flow, flow
+from millstream.values import Pane
 
 SCHEMA = "k bigint, s string, c int, t timestamp"
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

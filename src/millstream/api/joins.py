@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError
 from millstream.plan.names.names import quote
-from millstream.plan.nodes import JoinType, Output
+from millstream.plan.nodes import Output
+from millstream.values import JoinType
 
 LEFT, RIGHT = "left", "right"  # what the sides go by in texts
 

@@ -38,7 +38,6 @@ from millstream.plan.nodes import (
     Column,
     Input,
     IntervalJoin,
-    JoinType,
     Key,
     Pipeline,
     Select,
@@ -53,6 +52,7 @@ from millstream.temporal import (
     Watermark,
     Window,
 )
+from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from pyspark.sql import functions as F
 
 from millstream.errors import PlanError
 from millstream.plan.names.names import quote
-from millstream.plan.nodes import Broadcast, Column, Lookup, OnError, Reference
+from millstream.plan.nodes import Broadcast, Column, Reference
 from millstream.plan.tables.references import reference_of
 from millstream.spark.tables.join import SINCE, UNTIL
 from millstream.sql.parse import parse
 from millstream.sql.statements import CreateTable
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+from millstream.values import Lookup, OnError
 
 
 @dataclass(frozen=True, slots=True)

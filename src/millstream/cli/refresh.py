@@ -10,8 +10,9 @@ import typer
 from millstream.cli.fail import CommandError, print_json, reported
 from millstream.cli.load import load_job
 from millstream.cli.options import AsJson, JobFile, Variables
-from millstream.plan.nodes import Job, Lookup
+from millstream.plan.nodes import Job
 from millstream.plan.walk import references_of
+from millstream.values import Lookup
 
 EPILOG = """
 Examples:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.nodes import Direction, JoinType, Predicate
 from millstream.temporal import Emit, LateAction, LatePolicy, StateLimit, Window, WindowKind
+from millstream.values import Direction, JoinType, Predicate
 
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
 GIVEN_START, GIVEN_END = "_ws", "_we"  # of rows that come with their window

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from millstream.errors import Place, PlanError
 from millstream.plan.declare import sink_of, source_of
-from millstream.plan.names.names import among, nearest, same
 from millstream.plan.names.objects import check_object_name
 from millstream.plan.nodes import Job, Reference, Select, SinkDef, Source
 from millstream.plan.query import Planned, Planner
@@ -27,6 +26,7 @@ from millstream.sql.statements import (
     Query,
     Statement,
 )
+from millstream.suggestions import among, nearest, same
 
 _KINDS: Mapping[type, str] = {
     CreateSource: "source",

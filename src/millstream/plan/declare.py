@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.file_sinks import check_file_sink
-from millstream.plan.names.names import nearest, same
 from millstream.plan.nodes import Column, SinkDef, Source
 from millstream.plan.refuse import not_yet
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
+from millstream.suggestions import nearest, same
 from millstream.temporal import Malformed, MissingTime, Watermark, parse_span
 
 _LATER_CONNECTORS = ("kafka", "jdbc")

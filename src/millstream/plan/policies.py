@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from millstream.errors import Place, PlanError, PropertyError
-from millstream.plan.names.names import nearest, same
 from millstream.plan.names.times import timeless
 from millstream.plan.nodes import Select, Source
 from millstream.sql.statements import Property
+from millstream.suggestions import nearest, same
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit, parse_span
 
 _LIMITS = ("state.max_rows", "state.max_bytes", "state.on_limit")

@@ -18,7 +18,6 @@ from millstream.plan.joins.predicates import conjuncts_of, filter_texts
 from millstream.plan.joins.windows import join_windows
 from millstream.plan.names.assign import assigned
 from millstream.plan.names.expressions import Expressions, all_of
-from millstream.plan.names.names import same
 from millstream.plan.names.names import unnamed as unnamed_query
 from millstream.plan.names.own_windows import with_own_windows
 from millstream.plan.names.scope import Relation, Scope
@@ -44,6 +43,7 @@ from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
+from millstream.suggestions import same
 from millstream.temporal import Emit, Window, WindowKind
 
 Lookup = Callable[[str, Place | None], Source | Select]

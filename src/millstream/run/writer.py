@@ -23,7 +23,7 @@ from millstream.connectors.rows import Rows
 from millstream.connectors.sinks import NoopSink, Sink
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.account import dead_letters_of, late_rows_in
-from millstream.plan.nodes import Lookup, OnError, Operator, Pipeline, Reference, SinkDef, Source
+from millstream.plan.nodes import Operator, Pipeline, Reference, SinkDef, Source
 from millstream.plan.walk import inputs_of, operators_of, references_of, sources_of
 from millstream.run.failures import failure
 from millstream.run.file_log import FileLog
@@ -35,6 +35,7 @@ from millstream.spark.packets import BAD
 from millstream.spark.ports import CAUGHT, SideRows
 from millstream.spark.stateless import source_of
 from millstream.temporal import LateAction, Malformed
+from millstream.values import Lookup, OnError
 
 
 class Opener(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.plan.nodes import Pane
+from millstream.values import Pane
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from millstream.plan.nodes import (
     Aggregate,
     Input,
     IntervalJoin,
-    JoinType,
     Operator,
     Source,
     TableJoin,
@@ -30,6 +29,7 @@ from millstream.spark.calls import call_text
 from millstream.spark.control import ControlStream, end_rows
 from millstream.spark.stateless import Flow, flow, refusing_malformed, source_of, spark_errors
 from millstream.temporal import Malformed, MissingTime, Window, WindowKind
+from millstream.values import JoinType
 
 _END = "TIMESTAMP '9999-01-01 00:00:00'"
 READ = "read"  # begins the names under which a query's progress counts the rows of sources

@@ -16,12 +16,13 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from millstream.plan.nodes import Broadcast, Job, Lookup, Reference
+from millstream.plan.nodes import Broadcast, Job, Reference
 from millstream.plan.walk import references_of, with_references
 from millstream.run.job import JobRun
 from millstream.testing.arrow_rows import arrow_rows
 from millstream.testing.case import Case
 from millstream.testing.sources import given_input, rows_of, types_of
+from millstream.values import Lookup
 
 
 @dataclass(slots=True)

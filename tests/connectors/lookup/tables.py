@@ -14,7 +14,7 @@ from millstream.connectors.lookup.failures import UnreachableError
 from millstream.connectors.lookup.lookups import Found, Lookups
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.values import frame_of
-from millstream.plan.nodes import Condition, Lookup, OnError
+from millstream.values import Condition, Lookup, OnError
 
 SCHEMA = pa.schema(
     [

@@ -16,7 +16,7 @@ from millstream.connectors.lookup.lookups import lookups_of
 from millstream.connectors.lookup.postgresql.store import PostgresStore
 from millstream.connectors.lookup.stores import check
 from millstream.errors import RunError
-from millstream.plan.nodes import Condition
+from millstream.values import Condition
 
 pytestmark = pytest.mark.service
 

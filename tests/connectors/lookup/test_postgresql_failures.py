@@ -15,8 +15,8 @@ from millstream.connectors.lookup import asking
 from millstream.connectors.lookup.lookups import Lookups
 from millstream.connectors.lookup.stores import check
 from millstream.errors import RunError
-from millstream.plan.nodes import Condition
 from millstream.temporal import MICROS
+from millstream.values import Condition
 
 pytestmark = pytest.mark.service
 

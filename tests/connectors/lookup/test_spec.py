@@ -11,7 +11,7 @@ from tests.connectors.lookup.tables import spec_of
 
 from millstream.connectors.lookup.stores import check
 from millstream.errors import RunError
-from millstream.plan.nodes import Condition
+from millstream.values import Condition
 
 
 def test_a_spec_is_picklable_and_hashable():

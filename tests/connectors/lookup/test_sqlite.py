@@ -16,8 +16,8 @@ from millstream.connectors.lookup.lookups import Lookups
 from millstream.connectors.lookup.sqlite.store import SqliteStore
 from millstream.connectors.lookup.stores import check
 from millstream.errors import RunError
-from millstream.plan.nodes import Condition
 from millstream.temporal import MICROS
+from millstream.values import Condition
 
 TABLE = """
 CREATE TABLE customers (id INTEGER, region TEXT, name TEXT, age INTEGER, active INTEGER);

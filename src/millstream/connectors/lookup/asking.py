@@ -22,7 +22,7 @@ from millstream.connectors.lookup.failures import UnreachableError, gave_up, gav
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.stores import Store
 from millstream.connectors.lookup.values import empty_frame
-from millstream.plan.nodes import OnError
+from millstream.values import OnError
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds
 

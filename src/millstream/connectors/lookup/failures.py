@@ -13,7 +13,7 @@ import pyarrow as pa
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.types import spark_name
 from millstream.errors import RunError
-from millstream.plan.names.names import nearest, same
+from millstream.suggestions import nearest, same
 
 
 class UnreachableError(Exception):

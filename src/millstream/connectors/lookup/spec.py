@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from millstream.plan.nodes import Condition, Lookup
+from millstream.values import Condition, Lookup
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from millstream.kernels.state.manifest import Manifest, Segment
 from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.rows import Rows, take
 from millstream.kernels.state.segments import SegmentLog
-from millstream.plan.nodes import JoinType
 from millstream.temporal import LateAction, StateLimit
+from millstream.values import JoinType
 
 __all__ = ["COUNTS", "IntervalJoin", "IntervalJoinSpec"]
 

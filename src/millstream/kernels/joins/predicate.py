@@ -12,7 +12,7 @@ from functools import reduce
 
 import polars as pl
 
-from millstream.plan.nodes import Compare, Predicate
+from millstream.values import Compare, Predicate
 
 _COMPARE: dict[str, Callable[[pl.Series, pl.Series], pl.Series]] = {
     "=": operator.eq,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from millstream.kernels.base import HASH, TIME
 from millstream.kernels.joins.predicate import columns_of
 from millstream.kernels.state.segments import Layout
-from millstream.plan.nodes import JoinType, Predicate
 from millstream.temporal import LatePolicy, StateLimit
+from millstream.values import JoinType, Predicate
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.kernels.index import Ints, KeyIndex
-from millstream.plan.nodes import Condition
+from millstream.values import Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from millstream.plan.facts.joins import JoinFacts, SideFacts
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.tables import TableFacts
 from millstream.plan.facts.temporal import TemporalFacts
-from millstream.plan.nodes import Input, IntervalJoin, Lookup, Reference, SessionJoin
+from millstream.plan.nodes import Input, IntervalJoin, Reference, SessionJoin
+from millstream.values import Lookup
 
 Nodes = list[dict[str, Any]]
 

@@ -7,7 +7,8 @@ from millstream.plan.explain.secrets import masked, options_text
 from millstream.plan.explain.words import used_text
 from millstream.plan.facts.joins import stream_name
 from millstream.plan.facts.tables import TableFacts
-from millstream.plan.nodes import Lookup, Reference
+from millstream.plan.nodes import Reference
+from millstream.values import Lookup
 
 
 def table_join_block(facts: TableFacts, child: Block) -> Block:

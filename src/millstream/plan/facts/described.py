@@ -8,14 +8,12 @@ from millstream.plan.explain.words import call_text, order_text
 from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (
     Aggregate,
-    Compare,
     Deduplicate,
     Input,
     IntervalJoin,
     Key,
     Node,
     Operator,
-    Predicate,
     RegularJoin,
     RowsOver,
     Select,
@@ -26,6 +24,7 @@ from millstream.plan.nodes import (
     TopN,
 )
 from millstream.temporal import format_span
+from millstream.values import Compare, Predicate
 
 
 def source_described(source: Source) -> dict[str, Any]:

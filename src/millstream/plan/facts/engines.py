@@ -11,7 +11,6 @@ from millstream.plan.nodes import (
     Engine,
     IntervalJoin,
     Join,
-    JoinType,
     Operator,
     Pipeline,
     RegularJoin,
@@ -23,6 +22,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import operators_of, sources_of, table_joins_of
 from millstream.temporal import Emit, LateAction, WindowKind
+from millstream.values import JoinType
 
 _ONLY_SPARK = "only Spark can decide a predicate of ON that decides matching"
 _SKETCHES = ("approx_count_distinct", "approx_percentile")

@@ -10,19 +10,17 @@ from millstream.plan.facts.traced import by_key_alone, column_of, equal, traced,
 from millstream.plan.nodes import (
     Aggregate,
     Call,
-    Compare,
     Deduplicate,
     Input,
     IntervalJoin,
     Key,
-    Logic,
     Operator,
-    Predicate,
     RowsOver,
     TemporalJoin,
     TopN,
 )
 from millstream.temporal import LateAction
+from millstream.values import Compare, Logic, Predicate
 
 _INEXACT = ("FLOAT", "DOUBLE", "REAL")  # with two zeros, which are one when they are compared
 _HASHED_BY_HOSTS = (

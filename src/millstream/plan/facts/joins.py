@@ -15,7 +15,6 @@ from millstream.plan.nodes import (
     Input,
     IntervalJoin,
     Join,
-    JoinType,
     Node,
     RegularJoin,
     Select,
@@ -24,6 +23,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import bottom_of, inputs_of
 from millstream.temporal import format_span
+from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from millstream.plan.facts.joins import (
     stream_name,
 )
 from millstream.plan.facts.strategies import Strategy, spread
-from millstream.plan.nodes import Input, JoinType, RegularJoin, SessionJoin
+from millstream.plan.nodes import Input, RegularJoin, SessionJoin
 from millstream.temporal import Emit, format_span
+from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from millstream.plan.facts.joins import stream_name
 from millstream.plan.facts.strategies import Strategy
-from millstream.plan.nodes import Broadcast, Condition, JoinType, Lookup, OnError, TableJoin
+from millstream.plan.nodes import Broadcast, TableJoin
 from millstream.temporal import format_span
+from millstream.values import Condition, JoinType, Lookup, OnError
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from millstream.plan.facts.joins import join_key, lag_of_results, moved, stream_name
 from millstream.plan.facts.strategies import Strategy, spread
-from millstream.plan.nodes import Direction, Input, JoinType, TemporalJoin
+from millstream.plan.nodes import Input, TemporalJoin
 from millstream.temporal import format_span
+from millstream.values import Direction, JoinType
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from millstream.plan.nodes import Input, IntervalJoin, JoinType, Node, Select, Source
+from millstream.plan.nodes import Input, IntervalJoin, Node, Select, Source
+from millstream.values import JoinType
 
 _COLUMN = re.compile(r"(?:(`[^`]+`|\w+)\.)?(`[^`]+`|\w+)")
 

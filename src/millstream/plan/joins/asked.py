@@ -11,10 +11,10 @@ from millstream.errors import Place
 from millstream.plan.joins.filters import Step
 from millstream.plan.joins.predicates import conjuncts_of
 from millstream.plan.names.scope import Relation
-from millstream.plan.nodes import JoinType
 from millstream.plan.policies import late_policy, limit_of
 from millstream.sql.statements import Property
 from millstream.temporal import Emit, LatePolicy, StateLimit
+from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,15 @@ from millstream.plan.joins.table import plan_table
 from millstream.plan.joins.temporal import plan_temporal
 from millstream.plan.joins.windowed import plan_window
 from millstream.plan.joins.windows import Windows
-from millstream.plan.names.names import same
 from millstream.plan.names.scope import Relation, Scope
-from millstream.plan.nodes import IntervalJoin, JoinType, Reference, TableJoin
+from millstream.plan.nodes import IntervalJoin, Reference, TableJoin
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.tables.versioned import Table
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
+from millstream.suggestions import same
 from millstream.temporal import Emit, Window, WindowKind
+from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Literal
 from sqlglot import exp
 
 from millstream.plan.names.expressions import Expressions
-from millstream.plan.nodes import Condition
+from millstream.values import Condition
 
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
 Value = int | str | bool

@@ -16,8 +16,8 @@ from millstream.errors import PlanError
 from millstream.plan.joins.predicates import conjuncts_of
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Merged, Relation, Scope
-from millstream.plan.nodes import JoinType
 from millstream.sql.text import SourceText
+from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from millstream.plan.joins.bounds import Bound, no_fixed_length, time_bound
 from millstream.plan.joins.gaps import OpenBounds, Times
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Scope
-from millstream.plan.nodes import JoinType
 from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
 from millstream.sql.statements import Property
 from millstream.temporal import Bounds, DurationRangeError, format_span, parse_span
+from millstream.values import JoinType
 
 
 def refuse_within_first(query: exp.Select, scope: Scope) -> None:

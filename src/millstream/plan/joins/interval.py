@@ -22,7 +22,8 @@ from millstream.plan.joins.using import Pair, merged_columns, using_bounds, usin
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Relation, Scope
 from millstream.plan.names.times import A_BOUNDED_JOIN, needs_time, refuse_changes
-from millstream.plan.nodes import Input, IntervalJoin, JoinType
+from millstream.plan.nodes import Input, IntervalJoin
+from millstream.values import JoinType
 
 
 def plan_interval(left: Left, asked: JoinAsked, *, or_none: bool = False) -> PlannedJoin | None:

@@ -17,10 +17,11 @@ from millstream.plan.names.times import (
     staying,
     timeless,
 )
-from millstream.plan.nodes import Column, Join, JoinType, Select, Source, TableJoin
+from millstream.plan.nodes import Column, Join, Select, Source, TableJoin
 from millstream.plan.walk import retracts
 from millstream.sql.text import SourceText
 from millstream.temporal import Window
+from millstream.values import JoinType
 
 _LEFT_OR_RIGHT = "Join with LEFT or RIGHT"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millstream.plan.names.names import quote, same
+from millstream.plan.names.names import quote
 from millstream.plan.names.texts import flat_text, was_filled
 from millstream.plan.nodes import WINDOW_END, WINDOW_START
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
+from millstream.suggestions import same
 
 _WINDOW = (WINDOW_START, WINDOW_END)
 _OF_SIDES = ("within", "stream_window", "version")

@@ -11,8 +11,9 @@ from sqlglot import exp
 from millstream.plan.joins.bounds import Bound, both, time_bound
 from millstream.plan.joins.gaps import Times
 from millstream.plan.names.expressions import Expressions, all_of
-from millstream.plan.nodes import Compare, Key, Logic, Predicate
+from millstream.plan.nodes import Key
 from millstream.plan.refuse import not_yet, place_of
+from millstream.values import Compare, Logic, Predicate
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 _OPERATORS: dict[type[exp.Expr], tuple[Operator, Operator]] = {

@@ -19,11 +19,12 @@ from millstream.plan.joins.salt import refuse_salt
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.times import refuse_forgetting, refuse_late_changes, staying
-from millstream.plan.nodes import Input, JoinType, RegularJoin
+from millstream.plan.nodes import Input, RegularJoin
 from millstream.plan.policies import ttl_of
 from millstream.plan.refuse import not_yet
 from millstream.plan.walk import retracts
 from millstream.temporal import LateAction, LatePolicy
+from millstream.values import JoinType
 
 
 def is_regular(left: Left, asked: JoinAsked) -> bool:

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.joins.asked import JoinAsked
-from millstream.plan.nodes import IntervalJoin, JoinType, Pipeline, TemporalJoin
+from millstream.plan.nodes import IntervalJoin, Pipeline, TemporalJoin
 from millstream.plan.walk import operators_of
+from millstream.values import JoinType
 
 
 def salt_of(asked: JoinAsked) -> int:

@@ -21,18 +21,11 @@ from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.joins.windows import Windows
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Merged
-from millstream.plan.nodes import (
-    WINDOW_END,
-    WINDOW_START,
-    WINDOW_TIME,
-    Column,
-    Input,
-    JoinType,
-    SessionJoin,
-)
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, Column, Input, SessionJoin
 from millstream.plan.policies import lateness_of
 from millstream.plan.refuse import not_yet, place_of
 from millstream.temporal import Emit, Window, WindowKind
+from millstream.values import JoinType
 
 
 def plan_sessions(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:

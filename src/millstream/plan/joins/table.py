@@ -20,7 +20,8 @@ from millstream.plan.joins.table_refused import (
 )
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.names.expressions import Expressions, all_of
-from millstream.plan.nodes import Condition, Input, JoinType, Key, Reference, TableJoin
+from millstream.plan.nodes import Input, Key, Reference, TableJoin
+from millstream.values import Condition, JoinType
 
 _LEFT, _TABLE = frozenset((0,)), frozenset((1,))
 

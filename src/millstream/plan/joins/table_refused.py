@@ -11,8 +11,9 @@ from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.left import Left
 from millstream.plan.joins.salt import refuse_salt
 from millstream.plan.names.expressions import Expressions
-from millstream.plan.nodes import Broadcast, JoinType, Reference
+from millstream.plan.nodes import Broadcast, Reference
 from millstream.plan.refuse import place_of
+from millstream.values import JoinType
 
 
 def refuse_kind(table: Reference, asked: JoinAsked) -> None:

@@ -16,21 +16,13 @@ from millstream.plan.joins.predicates import conjuncts_of, filter_texts, key_of
 from millstream.plan.joins.salt import salt_of
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.names.expressions import Expressions
-from millstream.plan.names.names import same
 from millstream.plan.names.scope import Relation
-from millstream.plan.nodes import (
-    OP,
-    Direction,
-    Input,
-    JoinType,
-    Key,
-    Output,
-    Select,
-    TemporalJoin,
-)
+from millstream.plan.nodes import OP, Input, Key, Output, Select, TemporalJoin
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.tables.versioned import Table
+from millstream.suggestions import same
 from millstream.temporal import parse_span
+from millstream.values import Direction, JoinType
 
 _TEXT = ("STRING", "VARCHAR", "CHAR")
 

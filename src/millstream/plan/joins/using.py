@@ -7,10 +7,11 @@ from sqlglot import exp
 from millstream.errors import Place, PlanError
 from millstream.plan.joins.bounds import Bound
 from millstream.plan.joins.gaps import NONE_APART, Times
-from millstream.plan.names.names import nearest, same
 from millstream.plan.names.scope import Merged, Reference, Relation, Scope
-from millstream.plan.nodes import JoinType, Key
+from millstream.plan.nodes import Key
 from millstream.plan.refuse import place_of
+from millstream.suggestions import nearest, same
+from millstream.values import JoinType
 
 Pair = tuple[Reference, Reference]
 

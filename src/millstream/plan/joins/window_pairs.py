@@ -7,9 +7,9 @@ from math import gcd
 
 from millstream.errors import Place, PlanError
 from millstream.plan.joins.gaps import OpenBounds
-from millstream.plan.nodes import JoinType
 from millstream.plan.refuse import not_yet
 from millstream.temporal import Bounds, Window, WindowKind
+from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,12 @@ from millstream.plan.nodes import (
     Column,
     Input,
     IntervalJoin,
-    JoinType,
     Key,
     Select,
 )
 from millstream.plan.policies import lateness_of
 from millstream.plan.refuse import not_yet
+from millstream.values import JoinType
 
 
 def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:

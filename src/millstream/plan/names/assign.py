@@ -13,8 +13,9 @@ from millstream.plan.names.names import fresh
 from millstream.plan.names.scope import Relation
 from millstream.plan.names.system import with_hidden
 from millstream.plan.names.times import needs_time
-from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output, Pane, Select
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output, Select
 from millstream.temporal import Window, WindowKind
+from millstream.values import Pane
 
 _STARTS = "_window_starts"
 

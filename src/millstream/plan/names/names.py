@@ -1,8 +1,7 @@
-"""Names: how Spark compares them, how they are quoted, and which known one is nearest."""
+"""Names: how they are quoted, and how errors call those that a query does not give."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -22,10 +21,6 @@ _KEYWORDS = frozenset(
         union unique unknown user using values when where window with within year""",
     )
 )
-
-
-def same(one: str, other: str) -> bool:
-    return one.lower() == other.lower()
 
 
 def quote(name: str) -> str:
@@ -54,22 +49,3 @@ def unnamed(place: Place | None) -> str:
 def query_of(name: str) -> str:
     """The query that a stream is made by."""
     return name if name.startswith(IN_FROM) else f"the query of {name}"
-
-
-def among(name: str, known: Iterable[str]) -> str:
-    """A sentence with all known names, the nearest first."""
-    names = list(known)
-    near = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1)
-    if not near:
-        return nearest(name, names)
-    others = [each for each in names if each.lower() != near[0]]
-    return nearest(name, names) + (f" Known, too: {', '.join(others)}." if others else "")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that names the nearest known name, or all of them if none is near."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
-    if near:
-        return f"Did you mean {by_lower[near[0]]}?"
-    return f"Known: {', '.join(by_lower.values())}." if by_lower else ""

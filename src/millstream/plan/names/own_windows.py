@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.plan.names.names import fresh, same
+from millstream.plan.names.names import fresh
 from millstream.plan.names.scope import Relation
 from millstream.plan.names.system import with_hidden
 from millstream.plan.nodes import (
@@ -18,6 +18,7 @@ from millstream.plan.nodes import (
     Output,
     Select,
 )
+from millstream.suggestions import same
 
 _ADDED = (WINDOW_START, WINDOW_END, WINDOW_TIME, WINDOW_UNTIL)
 

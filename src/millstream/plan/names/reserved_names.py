@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.errors import Place, PlanError
-from millstream.plan.names.names import same
 from millstream.plan.nodes import Node, Pipeline, Select, Source, TableJoin
 from millstream.plan.walk import inputs_of, nodes_of, operators_of, retracts
+from millstream.suggestions import same
 from millstream.temporal import LateAction
 
 PREFIX = "_ms_"

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.names.names import nearest, quote, same
+from millstream.plan.names.names import quote
 from millstream.plan.names.system import EVENT_TIME, missing_system_column, system_column, time_of
 from millstream.plan.nodes import Column, Select, Source
 from millstream.plan.refuse import place_of
 from millstream.sql.text import SourceText
+from millstream.suggestions import nearest, same
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ import re
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.names.names import same
 from millstream.plan.names.table_queries import of_table
 from millstream.plan.refuse import is_aggregate, place_of
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
+from millstream.suggestions import same
 
 _RUNNING = "OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from millstream.errors import Place, PlanError
 from millstream.plan.facts.holds import lag_of
 from millstream.plan.joins.window_pairs import chief_of, of_either
-from millstream.plan.names.names import quote, same
+from millstream.plan.names.names import quote
 from millstream.plan.nodes import (
     WINDOW_TIME,
     Aggregate,
@@ -28,6 +28,7 @@ from millstream.plan.nodes import (
     TopN,
 )
 from millstream.plan.refuse import not_yet
+from millstream.suggestions import same
 from millstream.temporal import Emit
 
 EVENT_TIME, TIMESTAMP = "_event_time", "_timestamp"

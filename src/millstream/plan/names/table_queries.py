@@ -7,13 +7,14 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.names.names import quote, same
+from millstream.plan.names.names import quote
 from millstream.plan.names.scope import Reference
 from millstream.plan.names.texts import flat_text, was_filled
 from millstream.plan.nodes import Column
 from millstream.plan.refuse import place_of
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
+from millstream.suggestions import same
 
 _TABLE = "table"  # the mark of a name that means a table
 

@@ -9,7 +9,6 @@ from millstream.plan.names.names import query_of
 from millstream.plan.nodes import (
     Aggregate,
     IntervalJoin,
-    JoinType,
     RegularJoin,
     Select,
     SessionJoin,
@@ -19,6 +18,7 @@ from millstream.plan.nodes import (
 from millstream.plan.walk import bottom_of, operators_of, retracts
 from millstream.sql.statements import Property
 from millstream.temporal import Emit, LateAction, LatePolicy
+from millstream.values import JoinType
 
 A_BOUNDED_JOIN = "a join by event time"
 THE_JOIN = "the join"  # of the same query

@@ -43,7 +43,7 @@ from millstream.plan.nodes.streams import (
     Select,
     Source,
 )
-from millstream.plan.nodes.tables import Broadcast, Condition, Lookup, OnError, Reference
+from millstream.plan.nodes.tables import Broadcast, Reference
 from millstream.plan.nodes.values import (
     FUNCTIONS,
     OP,
@@ -53,16 +53,10 @@ from millstream.plan.nodes.values import (
     WINDOW_UNTIL,
     Call,
     Column,
-    Compare,
-    Direction,
     Engine,
-    JoinType,
     Key,
-    Logic,
     Order,
     Output,
-    Pane,
-    Predicate,
 )
 
 Join = IntervalJoin | TemporalJoin | SessionJoin | RegularJoin
@@ -80,27 +74,18 @@ __all__ = [
     "Broadcast",
     "Call",
     "Column",
-    "Compare",
-    "Condition",
     "Deduplicate",
-    "Direction",
     "Engine",
     "Input",
     "IntervalJoin",
     "Job",
     "Join",
-    "JoinType",
     "Key",
-    "Logic",
-    "Lookup",
     "Node",
-    "OnError",
     "Operator",
     "Order",
     "Output",
-    "Pane",
     "Pipeline",
-    "Predicate",
     "Reference",
     "RegularJoin",
     "RowsOver",

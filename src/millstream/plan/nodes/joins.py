@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from millstream.errors import Place
 from millstream.plan.nodes.streams import Input
-from millstream.plan.nodes.tables import Condition, Reference
-from millstream.plan.nodes.values import Direction, JoinType, Key, Predicate
+from millstream.plan.nodes.tables import Reference
+from millstream.plan.nodes.values import Key
 from millstream.temporal import Bounds, Emit, LatePolicy, StateLimit, Window
+from millstream.values import Condition, Direction, JoinType, Predicate
 
 
 @dataclass(frozen=True, slots=True)

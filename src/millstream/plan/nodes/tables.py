@@ -3,33 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Literal
 
 from millstream.errors import Place
 from millstream.plan.nodes.values import Column
-from millstream.temporal import MICROS
-
-
-class OnError(StrEnum):
-    """What becomes of a row whose table cannot be asked, all retries made."""
-
-    FAIL = "fail"
-    NULL = "null"  # it goes on as if it had found nothing
-    SIDE_OUTPUT = "side_output"  # to the dead letters, with the reason
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """How a database is asked."""
-
-    cache_rows: int = 100_000  # keys a worker remembers; 0: none
-    cache_ttl: int = 60 * MICROS["s"]
-    capacity: int = 4  # questions in flight, a worker
-    batch: int = 1_000  # keys a question
-    timeout: int = 10 * MICROS["s"]
-    retries: int = 10
-    on_error: OnError = OnError.FAIL
+from millstream.values import Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +40,3 @@ class Reference:
 
     def option(self, name: str, default: str = "") -> str:
         return dict(self.options).get(name, default)
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A comparison of a table's column with constants, which a database can decide as Spark does:
-    whole numbers, texts and booleans. `in` has one value or more, the others one; `null` and
-    `not null` none."""
-
-    column: str
-    op: Literal["=", "<>", "<", "<=", ">", ">=", "in", "null", "not null"]
-    values: tuple[int | str | bool, ...] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+
+from millstream.values import Pane
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,53 +16,10 @@ class Column:
     type: str | None = None
 
 
-class JoinType(StrEnum):
-    INNER = "inner"
-    LEFT = "left"
-    RIGHT = "right"
-    FULL = "full"
-    SEMI = "semi"
-    ANTI = "anti"
-
-    @property
-    def keeps_left(self) -> bool:
-        """Do left rows come out without a partner?"""
-        return self in (JoinType.LEFT, JoinType.FULL, JoinType.ANTI)
-
-    @property
-    def keeps_right(self) -> bool:
-        return self in (JoinType.RIGHT, JoinType.FULL)
-
-    @property
-    def left_only(self) -> bool:
-        """Are the output's columns those of the left side alone?"""
-        return self in (JoinType.SEMI, JoinType.ANTI)
-
-
-class Direction(StrEnum):
-    """Which version of a key a row meets: the latest at or before it, the earliest at or after it,
-    or the nearer of both (the one before, if both are as near)."""
-
-    BACKWARD = "backward"
-    FORWARD = "forward"
-    NEAREST = "nearest"
-
-
 class Engine(StrEnum):
     AUTO = "auto"
     COLUMNAR = "columnar"
     NATIVE = "native"
-
-
-@dataclass(frozen=True, slots=True)
-class Pane:
-    """A moment of the pane that a time is in, `after` microseconds after the pane's begin. Panes
-    are `slide` microseconds long; one begins at `offset`."""
-
-    time: str  # the text that names the time's column
-    slide: int
-    offset: int = 0
-    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +39,6 @@ class Key:
 
     left: str
     right: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """A comparison across the sides: left text, operator, right text. NULL as in SQL."""
-
-    left: str
-    op: Literal["=", "<>", "<", "<=", ">", ">="]
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
-class Logic:
-    """AND / OR / NOT of comparisons, in SQL's three-valued logic."""
-
-    op: Literal["and", "or", "not"]
-    terms: tuple[Predicate, ...]
-
-
-Predicate = Compare | Logic
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.names.expressions import Expressions
-from millstream.plan.names.names import nearest, same
 from millstream.plan.nodes import Order
 from millstream.plan.refuse import not_yet, place_of
 from millstream.sql.text import SourceText
+from millstream.suggestions import nearest, same
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.names.expressions import Expressions
-from millstream.plan.names.names import same
 from millstream.plan.refuse import is_aggregate, not_yet, place_of
+from millstream.suggestions import same
 
 _SETS = {"rollup": "ROLLUP", "cube": "CUBE", "grouping_sets": "GROUPING SETS", "totals": "TOTALS"}
 

@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.declare import missing, refuse_no_path, refuse_second_column
-from millstream.plan.names.names import nearest, same
-from millstream.plan.nodes import Broadcast, Column, Lookup, OnError, Reference
+from millstream.plan.nodes import Broadcast, Column, Reference
 from millstream.plan.tables.uses import OPTIONS, refuse_unused
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import CreateTable, Property
+from millstream.suggestions import nearest, same
 from millstream.temporal import parse_span
+from millstream.values import Lookup, OnError
 
 _DATABASES = ("postgresql", "sqlite")
 _URLS = {"postgresql://": "postgresql", "postgres://": "postgresql", "sqlite:": "sqlite"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.errors import PropertyError
-from millstream.plan.nodes import OnError
 from millstream.sql.statements import CreateTable, Property
+from millstream.values import OnError
 
 _FILE_OPTIONS = (
     *("path", "format", "header", "delimiter", "timestamp.format", "compression"),

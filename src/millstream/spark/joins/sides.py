@@ -11,17 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegerType, LongType, TimestampType
 
 from millstream.kernels.base import PREDICATE
-from millstream.plan.nodes import (
-    Compare,
-    Input,
-    IntervalJoin,
-    Join,
-    JoinType,
-    Logic,
-    Predicate,
-    RegularJoin,
-    TemporalJoin,
-)
+from millstream.plan.nodes import Input, IntervalJoin, Join, RegularJoin, TemporalJoin
 from millstream.spark.column_names import Kind
 from millstream.spark.inputs import (
     Field,
@@ -44,6 +34,7 @@ from millstream.spark.wire import (
     hashes_to_itself,
 )
 from millstream.temporal import LateAction
+from millstream.values import Compare, JoinType, Logic, Predicate
 
 MATCHED = "_matched"  # false: the row meets no other, as if it lacked its key
 FLAG = "_flag"  # of a version: it ends its key's

@@ -21,16 +21,7 @@ from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.rows import Rows
-from millstream.plan.nodes import (
-    Broadcast,
-    Condition,
-    JoinType,
-    Lookup,
-    OnError,
-    Operator,
-    Reference,
-    TableJoin,
-)
+from millstream.plan.nodes import Broadcast, Operator, Reference, TableJoin
 from millstream.spark.column_names import BLOB, CHANGE, FROM, NOW, PORT
 from millstream.spark.host import PORTS
 from millstream.spark.inputs import NOTHING
@@ -39,6 +30,7 @@ from millstream.spark.stateless import Flow, flow, guarded, spark_errors
 from millstream.spark.tables.stage import FAILED, FOUND, Asking, asked, held, stage
 from millstream.spark.texts import expression
 from millstream.spark.wire import common_type, comparable
+from millstream.values import Condition, JoinType, Lookup, OnError
 
 SINCE, UNTIL = "_ms_since", "_ms_until"
 _SHOWN = "_ms_shown"

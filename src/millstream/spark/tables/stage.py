@@ -18,10 +18,10 @@ from millstream.connectors.lookup.entries import NUMBER, REASON
 from millstream.connectors.versions import Version, Versions
 from millstream.errors import RunError
 from millstream.kernels.joins.table import Answer, HeldTable, answer, fulfilled
-from millstream.plan.nodes import Condition
 from millstream.spark.column_names import BLOB, FROM, NOW, PORT
 from millstream.spark.host import MAIN, REJECTED, STATS
 from millstream.spark.packets import TABLES, chunks, encode
+from millstream.values import Condition
 
 if TYPE_CHECKING:
     from millstream.connectors.lookup.lookups import Lookups

@@ -20,7 +20,7 @@ from millstream.connectors.lookup.postgresql.describe import Column, Table, quot
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.types import family
 from millstream.connectors.lookup.values import Reader
-from millstream.plan.nodes import Condition
+from millstream.values import Condition
 
 _UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _NUL = "\0"

@@ -17,7 +17,7 @@ from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.sqlite.columns import reader
 from millstream.connectors.lookup.types import family
 from millstream.connectors.lookup.values import Reader
-from millstream.plan.nodes import Condition
+from millstream.values import Condition
 
 # Types of which a value has only one form in the database, so that equal values are equal there.
 _KEYS = ("whole", "string", "boolean", "date")

@@ -18,8 +18,8 @@ from millstream.kernels.joins import spec as join_spec
 from millstream.kernels.joins.spec import IntervalJoinSpec, sides_of
 from millstream.kernels.specs import RegularJoinSpec
 from millstream.kernels.state.segments import Layout
-from millstream.plan.nodes import JoinType
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+from millstream.values import JoinType
 
 PARTNERS = "_partners"  # of a held row: with how many it was told, those that expired among them
 

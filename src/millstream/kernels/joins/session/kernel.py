@@ -33,8 +33,8 @@ from millstream.kernels.joins.session.side import Side
 from millstream.kernels.joins.session.state import Kept
 from millstream.kernels.specs import SessionJoinSpec
 from millstream.kernels.state.merging import LogSettings
-from millstream.plan.nodes import JoinType
 from millstream.temporal import END_OF_TIME, Emit, LateAction, StateLimit
+from millstream.values import JoinType
 
 __all__ = ["COUNTS", "SessionJoin", "SessionJoinSpec"]
 

@@ -16,7 +16,7 @@ from millstream.kernels.joins.session.out import Out, Windows
 from millstream.kernels.joins.session.search import least_of_each
 from millstream.kernels.joins.session.side import Side
 from millstream.kernels.joins.session.state import HELD
-from millstream.plan.nodes import JoinType
+from millstream.values import JoinType
 
 
 def spend_left(left: Side, right: Side, how: JoinType, out: Out) -> None:

@@ -27,8 +27,8 @@ from millstream.kernels.specs import TemporalJoinSpec
 from millstream.kernels.state.rows import stack, take
 from millstream.kernels.state.segments import NULL_HASH
 from millstream.kernels.state.table import Keyed, Table, group
-from millstream.plan.nodes import Direction
 from millstream.temporal import END_OF_TIME
+from millstream.values import Direction
 
 AT = "_at"  # a known row's own time; NULL: the row is fresh
 NEAR = "_near"  # the time of the version before a known row, if there is one near enough

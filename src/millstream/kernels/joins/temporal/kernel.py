@@ -25,8 +25,8 @@ from millstream.kernels.joins.temporal.versions import Versions
 from millstream.kernels.specs import TemporalJoinSpec
 from millstream.kernels.state.merging import LogSettings
 from millstream.kernels.state.table import Keyed, Tables, judge
-from millstream.plan.nodes import Direction, JoinType
 from millstream.temporal import LateAction, StateLimit
+from millstream.values import Direction, JoinType
 
 __all__ = ["COUNTS", "TemporalJoin", "TemporalJoinSpec"]
 

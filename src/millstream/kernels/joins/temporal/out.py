@@ -13,7 +13,7 @@ from millstream.kernels.index import Bools
 from millstream.kernels.joins.temporal.search import Met, Part, gather
 from millstream.kernels.specs import TemporalJoinSpec
 from millstream.kernels.state.rows import take
-from millstream.plan.nodes import JoinType
+from millstream.values import JoinType
 
 
 class Out:

@@ -1,0 +1,29 @@
+"""Compares names as Spark does and suggests known names for a misspelt one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def same(one: str, other: str) -> bool:
+    return one.lower() == other.lower()
+
+
+def among(name: str, known: Iterable[str]) -> str:
+    """A sentence with all known names, the nearest first."""
+    names = list(known)
+    near = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1)
+    if not near:
+        return nearest(name, names)
+    others = [each for each in names if each.lower() != near[0]]
+    return nearest(name, names) + (f" Known, too: {', '.join(others)}." if others else "")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A sentence that names the nearest known name, or all of them if none is near."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    if near:
+        return f"Did you mean {by_lower[near[0]]}?"
+    return f"Known: {', '.join(by_lower.values())}." if by_lower else ""

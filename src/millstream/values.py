@@ -1,0 +1,104 @@
+"""Value types that plans, kernels and executors share. They depend on no other part of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from millstream.temporal import MICROS
+
+
+class JoinType(StrEnum):
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+    @property
+    def keeps_left(self) -> bool:
+        """Do left rows come out without a partner?"""
+        return self in (JoinType.LEFT, JoinType.FULL, JoinType.ANTI)
+
+    @property
+    def keeps_right(self) -> bool:
+        return self in (JoinType.RIGHT, JoinType.FULL)
+
+    @property
+    def left_only(self) -> bool:
+        """Are the output's columns those of the left side alone?"""
+        return self in (JoinType.SEMI, JoinType.ANTI)
+
+
+class Direction(StrEnum):
+    """Which version of a key a row meets: the latest at or before it, the earliest at or after it,
+    or the nearer of both (the one before, if both are as near)."""
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
+    NEAREST = "nearest"
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A moment of the pane that a time is in, `after` microseconds after the pane's begin. Panes
+    are `slide` microseconds long; one begins at `offset`."""
+
+    time: str  # the text that names the time's column
+    slide: int
+    offset: int = 0
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A comparison across the sides: left text, operator, right text. NULL as in SQL."""
+
+    left: str
+    op: Literal["=", "<>", "<", "<=", ">", ">="]
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """AND / OR / NOT of comparisons, in SQL's three-valued logic."""
+
+    op: Literal["and", "or", "not"]
+    terms: tuple[Predicate, ...]
+
+
+Predicate = Compare | Logic
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A comparison of a table's column with constants, which a database can decide as Spark does:
+    whole numbers, texts and booleans. `in` has one value or more, the others one; `null` and
+    `not null` none."""
+
+    column: str
+    op: Literal["=", "<>", "<", "<=", ">", ">=", "in", "null", "not null"]
+    values: tuple[int | str | bool, ...] = ()
+
+
+class OnError(StrEnum):
+    """What becomes of a row whose table cannot be asked, all retries made."""
+
+    FAIL = "fail"
+    NULL = "null"  # it goes on as if it had found nothing
+    SIDE_OUTPUT = "side_output"  # to the dead letters, with the reason
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """How a database is asked."""
+
+    cache_rows: int = 100_000  # keys a worker remembers; 0: none
+    cache_ttl: int = 60 * MICROS["s"]
+    capacity: int = 4  # questions in flight, a worker
+    batch: int = 1_000  # keys a question
+    timeout: int = 10 * MICROS["s"]
+    retries: int = 10
+    on_error: OnError = OnError.FAIL
