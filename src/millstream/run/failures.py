@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from millstream.errors import ExpressionError, MillstreamError, RunError, StateError, decode
-from millstream.spark.session import jvm_end
+from millstream.spark.runtime.jvm import jvm_end
 from millstream.sql.text import SourceText
 
 _DISK = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EIO}
