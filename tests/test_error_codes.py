@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,12 @@ def test_the_messages_of_a_code_are_found_in_the_source(tmp_path: Path):
         ("MS-RUN-B", "it is wrong here.", ""),
     }
     assert {use.code for use in uses(tmp_path)} == {"MS-RUN-A", "MS-RUN-B", "MS-RUN-C"}
+
+
+def test_errors_that_spark_raises_are_made_in_one_place():
+    found = [
+        str(file.relative_to(ROOT))
+        for file in sorted((ROOT / "src").rglob("*.py"))
+        if re.search(r"F\.raise_error\(|\braise_error\('", file.read_text(encoding="utf-8"))
+    ]
+    assert found == ["src/millstream/connectors/row_errors.py"]
