@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyspark
 import pytest
@@ -22,6 +23,7 @@ from millstream.spark.runtime.check import (
     Internal,
     JavaClass,
     check_driver,
+    check_gateway,
     check_jvm,
     check_worker,
 )
@@ -101,6 +103,11 @@ def test_a_session_is_not_started_without_an_internal(monkeypatch):
     monkeypatch.delattr("pyspark.find_spark_home._find_spark_home")
     rejected(active_session)
     rejected(local_session)
+
+
+def test_a_gateway_without_its_process_is_rejected():
+    check_gateway(SimpleNamespace(proc=None))
+    assert "proc of the gateway is missing" in rejected(check_gateway, SimpleNamespace()).cause
 
 
 def test_a_worker_whose_results_would_be_copied_value_by_value_is_rejected(monkeypatch):

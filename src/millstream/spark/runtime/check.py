@@ -124,6 +124,12 @@ def check_driver() -> None:
     _reject((f"{each}", problem, each.purpose) for each in DRIVER if (problem := each.problem()))
 
 
+def check_gateway(gateway: object) -> None:
+    """Rejects a connection to a JVM that does not have the JVM's process, or None for another's."""
+    if not hasattr(gateway, "proc"):
+        _reject([("proc of the gateway", "is missing", _START)])
+
+
 def check_jvm(spark: SparkSession) -> None:
     """Rejects a Spark without the classes that the driver calls; once in each JVM."""
     if type(spark).__module__.startswith("pyspark.sql.connect"):

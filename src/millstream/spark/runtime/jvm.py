@@ -12,7 +12,7 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from millstream.spark.runtime.check import check_driver
+from millstream.spark.runtime.check import check_driver, check_gateway
 from millstream.spark.runtime.spark_log import opened
 from millstream.spark.runtime.worker_start import own_folder
 
@@ -38,6 +38,7 @@ def launch(conf: SparkConf, log: Path | None) -> None:
     with opened(log) as out:
         start = {"stdout": out, "stderr": out, "executable": _submit()}
         gateway = launch_gateway(conf, start)  # type: ignore[no-untyped-call]
+    check_gateway(gateway)
     SparkContext(conf=conf, gateway=gateway)
 
 

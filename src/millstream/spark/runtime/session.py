@@ -143,6 +143,8 @@ def _start(settings: Mapping[str, str], log: Path | None) -> SparkSession:
     try:
         launch(conf, log)
         spark = SparkSession.builder.config(conf=conf).getOrCreate()
+    except RunError:
+        raise
     except Exception as error:
         told = decisive_line(since(log, begin)) or str(error).splitlines()[0]
         raise RunError(
