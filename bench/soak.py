@@ -28,7 +28,7 @@ from millstream.plan.build import build_job
 from millstream.run.drive import Drive
 from millstream.run.progress import progress_of
 from millstream.run.settings import settings_of
-from millstream.spark.session import session, warm
+from millstream.spark.runtime.session import session, warm
 
 OUT = Path(__file__).parent / "soak"
 EVERY = 10.0  # seconds between samples

@@ -22,6 +22,7 @@ from millstream.spark.filtered_changes import with_kinds
 from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.operated import Operated
 from millstream.spark.ports import Reading, observed
+from millstream.spark.runtime.check import check_driver, check_jvm
 from millstream.spark.stateless import Flow, flow, refusing_malformed, with_wall_clock
 from millstream.spark.tables.join import Tables, TableSteps
 from millstream.temporal import Malformed, OutputMode
@@ -58,6 +59,8 @@ def compile_pipeline(
     max_ahead: int | None = None,
     allowances: bool = False,
 ) -> Query:
+    check_driver()
+    check_jvm(spark)
     steps = TableSteps(spark, tables)
     # A frame under two names is one stream.
     same = {id(given): Rows.of(given) for given in sources.values() if not isinstance(given, Rows)}

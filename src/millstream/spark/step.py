@@ -17,11 +17,11 @@ import pyarrow as pa
 from millstream.kernels.base import HASH, LATENESS, TIME, Clock, StepResult, frames
 from millstream.kernels.heavy import HeavyKeys
 from millstream.spark import packets
-from millstream.spark.arrow_frame import ArrowFrame
 from millstream.spark.clock import HostInput, Progress
 from millstream.spark.column_names import BLOB, FROM, PORT
 from millstream.spark.hashes import xxhash64
 from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, KernelHost, Stage
+from millstream.spark.runtime.arrow_frame import ArrowFrame
 from millstream.spark.state import SparkState
 from millstream.temporal import OnLimit, StateLimit
 

@@ -17,12 +17,10 @@ if __name__ == "__main__":
     import polars as pl  # noqa: F401
     import pyarrow as pa  # noqa: F401
     import pyarrow.parquet as pq  # noqa: F401
-    import pyspark.daemon
-    import pyspark.sql.pandas.serializers
-    import pyspark.sql.streaming.proto.StateMessage_pb2
-    import pyspark.sql.streaming.stateful_processor_api_client
-    import pyspark.sql.streaming.stateful_processor_util
-    import pyspark.worker
+
+    from millstream.spark.runtime import daemon
+
+    daemon.start()
 
     import millstream.connectors.file.source
     import millstream.kernels.aggregate.windowed
@@ -39,9 +37,4 @@ if __name__ == "__main__":
     from millstream.kernels.state.cache_sizes import CacheSizes
 
     cache.share(CacheSizes.open(os.environ.get("MILLSTREAM_CACHE_SIZES")))
-
-    # Spark's workers collect garbage after every task. What is imported is none: to look through it
-    # takes 40 ms, before which the next task cannot begin.
-    gc.freeze()
-    gc.enable()
-    pyspark.daemon.manager()
+    daemon.serve()

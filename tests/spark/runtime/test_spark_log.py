@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.observe import sparklog
-from millstream.observe.sparklog import decisive_line, opened, since
+from millstream.spark.runtime import spark_log
+from millstream.spark.runtime.spark_log import decisive_line, opened, since
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_only_what_this_start_wrote_counts(tmp_path):
 
 
 def test_a_large_log_is_put_aside(tmp_path, monkeypatch):
-    monkeypatch.setattr(sparklog, "_LARGE", 3)
+    monkeypatch.setattr(spark_log, "_LARGE", 3)
     log = tmp_path / "spark.log"
     log.write_text("full")
     with opened(log) as out:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from py4j.java_gateway import null_handler
-from pyspark import accumulators
-from pyspark.logger import PySparkLogger
-
 
 def disable_callback_errors() -> None:
     """Stops Py4J and PySpark from printing an error of a micro-batch: the query reports it."""
+    # Imported after `check_driver`, which reports what is missing.
+    from py4j.java_gateway import null_handler
+    from pyspark import accumulators
+    from pyspark.logger import PySparkLogger
+
     py4j = logging.getLogger("py4j")
     # Py4J's own handler writes nothing, but is not a `logging.NullHandler`. Once Py4J has reported
     # a lost connection to the root logger, the root logger has a handler and prints every record.

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from millstream.errors import RunError
-from millstream.spark.master import check_master
+from millstream.spark.runtime.master import check_master
 
 
 def unused_port() -> int:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from millstream.spark import session
+from millstream.spark.runtime import worker_start
 
 
 def test_workers_pass_over_what_spark_puts_on_their_path_and_what_is_imported(spark) -> None:
@@ -36,10 +36,10 @@ def test_workers_pass_over_what_spark_puts_on_their_path_and_what_is_imported(sp
 
 
 def test_sockets_of_a_run_that_ends_are_in_a_folder_of_its_own(monkeypatch, tmp_path) -> None:
-    settings = session._sockets()
+    settings = worker_start.sockets()
     folder = Path(settings["spark.python.unix.domain.socket.dir"])
     assert settings["spark.python.unix.domain.socket.enabled"] == "true"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert len(f"{folder}/.{uuid4()}.sock") <= 104
-    monkeypatch.setattr(session, "_own_folder", lambda: tmp_path / ("long" * 20))
-    assert session._sockets() == {}
+    monkeypatch.setattr(worker_start, "own_folder", lambda: tmp_path / ("long" * 20))
+    assert worker_start.sockets() == {}

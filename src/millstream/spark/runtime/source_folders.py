@@ -16,7 +16,7 @@ def source_folders(spark: SparkSession, query: str) -> list[int]:
     first place.
     """
     running: Any = next(each for each in spark.streams.active if each.name == query)
-    sources = running._jsq.streamingQuery().sources()  # noqa: SLF001
+    sources = running._jsq.streamingQuery().sources()
     numbers: dict[int, int] = {}
     places = [sources.apply(place).hashCode() for place in range(sources.size())]
     return [numbers.setdefault(place, len(numbers)) for place in places]
