@@ -30,7 +30,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import inputs_of
 from millstream.spark import operations
-from millstream.spark.control import ControlStream, allowance_packets, control_packets
+from millstream.spark.control import ControlStream, control_packets
 from millstream.spark.files import FileStreams
 from millstream.spark.groups import labels
 from millstream.spark.host import INPUTS, PORTS, KernelHost, Stage
@@ -106,8 +106,9 @@ class Columnar:
         signature = {**operation.signature, "key groups": str(self.groups)}
         share = share_of(node.limit, self.groups)
         own_share = None if self.allowances else share
-        own = Stage(number, operation.kernel, hosted, signature, share=own_share)
-        host = _Hosted(operation, (own,), operation.inputs, evicts=share is not None)
+        evicts = share is not None
+        own = Stage(number, operation.kernel, hosted, signature, share=own_share, evicts=evicts)
+        host = _Hosted(operation, (own,), operation.inputs)
         if shared is not None:
             host = _after(shared, self._hosted[firsts[shared.number]], host)
         self._hosted[number] = host
@@ -161,11 +162,10 @@ class Columnar:
             stream = packets if stream is None else stream.unionByName(packets)
         assert stream is not None
         read = [each for stage in hosted.stages for each in stage.inputs]
-        if self.control is not None and any(each.wall_clock or not each.derived for each in read):
-            said = control_packets(self.control, labels(self.groups))
+        if self.control is not None:
+            timed = any(each.wall_clock or not each.derived for each in read)
+            said = control_packets(self.control, labels(self.groups), about_time=timed)
             stream = stream.unionByName(said)
-        if self.control is not None and hosted.evicts and self.allowances:
-            stream = stream.unionByName(allowance_packets(self.control))
         schema = _given(hosted.operation)
         columns = tuple(schema.names[: -len(PORTS)])
         host = KernelHost(hosted.stages, columns)
@@ -195,7 +195,6 @@ class _Hosted:
     operation: Operation
     stages: tuple[Stage, ...]
     inputs: tuple[tuple[Ready, Packing], ...]
-    evicts: bool = False  # does one of them evict rows over its limit?
 
 
 def _given(operation: Operation) -> StructType:
@@ -230,5 +229,4 @@ def _after(shared: SharedExchange, below: _Hosted, own: _Hosted) -> _Hosted:
         if packing.source != shared.number
     )
     stages = (*first, fed, *own.stages)
-    evicts = below.evicts or own.evicts
-    return _Hosted(own.operation, stages, (*below.inputs, *others), evicts)
+    return _Hosted(own.operation, stages, (*below.inputs, *others))

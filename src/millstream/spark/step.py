@@ -82,7 +82,8 @@ class _Step:
     def hear(self, packet: _Packet) -> None:
         """Reads a packet's processing time, and its allowance if it has one for this operator."""
         self.progress.tick(packet.now)
-        if packet.kind == packets.ALLOWANCE and packet.source == self.stage.number:
+        is_own = packet.kind == packets.ALLOWANCE and packet.source == self.stage.number
+        if is_own and self.stage.evicts:
             rows = None if packet.rows == packets.NO_LIMIT else packet.rows
             self.allowance = StateLimit(rows, packet.top, OnLimit.EVICT)
 

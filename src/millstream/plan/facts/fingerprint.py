@@ -17,8 +17,9 @@ from millstream.plan.nodes import Pipeline
 from millstream.plan.walk import operators_of, retracts, sources_of
 from millstream.temporal import OutputMode
 
-# Raised when state or the order of Spark's sources changes: 3, one control source per query.
-VERSION = 3
+# Raised when state or the order of Spark's sources changes: 4, each operator reads the control
+# stream once.
+VERSION = 4
 
 
 def fingerprint(pipeline: Pipeline) -> dict[str, Any]:
