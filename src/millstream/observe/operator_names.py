@@ -17,6 +17,7 @@ from millstream.plan.nodes import (
     Source,
     TemporalJoin,
     TopN,
+    WindowJoin,
 )
 from millstream.plan.walk import bottom_of, inputs_of, operators_of
 
@@ -82,7 +83,7 @@ def _label(operator: Operator, inputs: tuple[str, ...]) -> str:
             return f"{operator.how} temporal join of {of}"
         case SessionJoin():
             return f"{operator.how} session join of {of}"
-        case IntervalJoin():
+        case IntervalJoin() | WindowJoin():
             return f"{operator.how} join of {of}"
         case _:
             return f"{operator.how} regular join of {of}"

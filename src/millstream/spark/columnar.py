@@ -18,8 +18,8 @@ from millstream.kernels.base import OP
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange
 from millstream.plan.nodes import (
     Aggregate,
+    BoundedJoin,
     Input,
-    IntervalJoin,
     Operator,
     RegularJoin,
     Select,
@@ -27,6 +27,7 @@ from millstream.plan.nodes import (
     Source,
     TableJoin,
     TemporalJoin,
+    WindowJoin,
 )
 from millstream.plan.walk import inputs_of
 from millstream.spark import operations
@@ -97,7 +98,7 @@ class Columnar:
                 strict=True,
             )
         )
-        if isinstance(node, IntervalJoin) and node.windows and node.windows[0] == node.windows[1]:
+        if isinstance(node, WindowJoin) and node.windows[0] == node.windows[1]:
             window = node.windows[0]
             last = node.lateness + window.size - window.slide
             hosted = tuple(replace(each, last_window=last) for each in hosted)
@@ -127,7 +128,7 @@ class Columnar:
         return self.operate(node).flow()
 
     def _operation(self, node: Operator, flows: list[Flow], carrying: bool) -> Operation:
-        if isinstance(node, IntervalJoin):
+        if isinstance(node, BoundedJoin):
             both = flows[0], flows[1]
             return interval_operation(self.spark, node, both, self.groups, carrying)
         if isinstance(node, TemporalJoin):

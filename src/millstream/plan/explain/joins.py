@@ -7,7 +7,7 @@ from millstream.plan.explain.words import clock_text, late_text, limit_text, use
 from millstream.plan.facts.joins import JoinFacts, SideFacts, join_key, salted, stream_name
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.temporal import TemporalFacts
-from millstream.plan.nodes import Input, IntervalJoin, Join, RegularJoin, SessionJoin
+from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, SessionJoin, WindowJoin
 from millstream.temporal import format_span
 
 
@@ -39,7 +39,7 @@ def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
         told.append(("retention", format_span(join.retention)))
     told += [("late", late_text(join.late)), ("limit", limit_text(join.limit))]
     told += labelled("comes out", facts.comes_out)
-    kind = "Interval" if join.windows is None else "Window"
+    kind = "Window" if isinstance(join, WindowJoin) else "Interval"
     title = f"{kind} join, {join.how}: {_side_of(left)}, {_side_of(right)}"
     return Block(title, tuple(told), children)
 
@@ -48,8 +48,8 @@ def _side_of(side: SideFacts) -> str:
     return side.name if side.name == side.alias else f"{side.name} {side.alias}"
 
 
-def _windows(join: IntervalJoin) -> list[tuple[str, str]]:
-    if join.windows is None:
+def _windows(join: BoundedJoin) -> list[tuple[str, str]]:
+    if not isinstance(join, WindowJoin):
         return []
     one, other = join.windows
     text = f"the same of both: {one}"

@@ -16,7 +16,7 @@ from millstream.plan.facts.joins import JoinFacts, SideFacts
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.tables import TableFacts
 from millstream.plan.facts.temporal import TemporalFacts
-from millstream.plan.nodes import Input, IntervalJoin, Reference, SessionJoin
+from millstream.plan.nodes import BoundedJoin, Input, Reference, SessionJoin, WindowJoin
 from millstream.values import Lookup
 
 Nodes = list[dict[str, Any]]
@@ -144,7 +144,7 @@ def _temporal(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, An
 def _join(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     join = facts.join
     return {
-        "kind": "interval_join" if join.windows is None else "window_join",
+        "kind": "window_join" if isinstance(join, WindowJoin) else "interval_join",
         "how": str(join.how),
         "keys": keys_data(join.keys),
         "salt": join.salt,
@@ -164,8 +164,8 @@ def _join(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _windows(join: IntervalJoin) -> dict[str, Any]:
-    if join.windows is None:
+def _windows(join: BoundedJoin) -> dict[str, Any]:
+    if not isinstance(join, WindowJoin):
         return {}
     windows = [window_data(window) for window in join.windows]
     return {"windows": windows, "lateness_us": join.lateness}

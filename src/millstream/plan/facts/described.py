@@ -8,6 +8,7 @@ from millstream.plan.explain.words import call_text, order_text
 from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (
     Aggregate,
+    BoundedJoin,
     Deduplicate,
     Input,
     IntervalJoin,
@@ -22,6 +23,7 @@ from millstream.plan.nodes import (
     TableJoin,
     TemporalJoin,
     TopN,
+    WindowJoin,
 )
 from millstream.temporal import format_span
 from millstream.values import Compare, Predicate
@@ -39,7 +41,7 @@ def source_described(source: Source) -> dict[str, Any]:
 def operator_described(operator: Operator) -> dict[str, Any]:
     told: dict[str, Any]
     match operator:
-        case IntervalJoin():
+        case IntervalJoin() | WindowJoin():
             return {"operator": "join", **_join(operator)}
         case TemporalJoin():
             return {"operator": "temporal join", **_temporal(operator)}
@@ -72,7 +74,7 @@ def _keys(keys: tuple[Key, ...]) -> list[str]:
     return [f"{key.left} = {key.right}" for key in keys]
 
 
-def _join(join: IntervalJoin) -> dict[str, Any]:
+def _join(join: BoundedJoin) -> dict[str, Any]:
     return {
         "type": str(join.how),
         "key": _keys(join.keys),
@@ -87,7 +89,7 @@ def _join(join: IntervalJoin) -> dict[str, Any]:
     }
 
 
-def _salt(join: IntervalJoin | TemporalJoin) -> dict[str, Any]:
+def _salt(join: BoundedJoin | TemporalJoin) -> dict[str, Any]:
     return {} if join.salt == 1 else {"salt": join.salt}
 
 
@@ -116,8 +118,8 @@ def _regular(join: RegularJoin) -> dict[str, Any]:
     }
 
 
-def _windows(join: IntervalJoin) -> dict[str, Any]:
-    if join.windows is None:
+def _windows(join: BoundedJoin) -> dict[str, Any]:
+    if not isinstance(join, WindowJoin):
         return {}
     return {"windows": list(map(str, join.windows)), "lateness": format_span(join.lateness)}
 

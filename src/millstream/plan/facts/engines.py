@@ -7,6 +7,7 @@ from millstream.plan.facts.joins import needed_retention
 from millstream.plan.facts.orders import refuse_struct_order
 from millstream.plan.nodes import (
     Aggregate,
+    BoundedJoin,
     Deduplicate,
     Engine,
     IntervalJoin,
@@ -19,6 +20,7 @@ from millstream.plan.nodes import (
     Source,
     TemporalJoin,
     TopN,
+    WindowJoin,
 )
 from millstream.plan.walk import operators_of, sources_of, table_joins_of
 from millstream.temporal import Emit, LateAction, WindowKind
@@ -68,7 +70,7 @@ def _why_columnar(operators: tuple[Operator, ...]) -> str:
 
 def _against_columnar(operators: tuple[Operator, ...]) -> str:
     for operator in operators:
-        join = operator if isinstance(operator, IntervalJoin | RegularJoin) else None
+        join = operator if isinstance(operator, BoundedJoin | RegularJoin) else None
         if join and join.only_spark and join.how is not JoinType.INNER:
             return _ONLY_SPARK
     return ""
@@ -80,7 +82,7 @@ def _against_native(operators: tuple[Operator, ...], sources: tuple[Source, ...]
         return "there is more than one operator with state, and Spark's cannot hand on watermarks"
     (operator,) = operators
     match operator:
-        case IntervalJoin():
+        case IntervalJoin() | WindowJoin():
             found = _against_native_join(operator)
         case TemporalJoin():
             found = "Spark has no temporal join of streams"
@@ -109,10 +111,10 @@ def _against_native_sources(sources: tuple[Source, ...]) -> str:
     return ""
 
 
-def _against_native_join(join: IntervalJoin) -> str:
+def _against_native_join(join: BoundedJoin) -> str:
     if join.salt > 1:
         return "Spark spreads rows by their key alone"
-    if join.windows is not None:
+    if isinstance(join, WindowJoin):
         return "Spark's join of streams keeps rows by their own times, not until a window closes"
     if join.how is JoinType.ANTI:
         return "Spark has no LEFT ANTI join of two streams"

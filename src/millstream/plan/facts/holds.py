@@ -41,7 +41,7 @@ from millstream.plan.facts.temporal import hold_of_rows
 from millstream.plan.joins.distances import ahead_of_own, columns_of
 from millstream.plan.nodes import (
     Aggregate,
-    IntervalJoin,
+    BoundedJoin,
     RegularJoin,
     Select,
     SessionJoin,
@@ -74,7 +74,7 @@ def hold_of(select: Select) -> HoldFacts | None:
 
 def _hold(select: Select) -> int:
     operator = select.input
-    if isinstance(operator, IntervalJoin | TemporalJoin | RegularJoin):
+    if isinstance(operator, BoundedJoin | TemporalJoin | RegularJoin):
         carried = next(output.sql for output in select.outputs if output.name == select.time)
         return _behind(operator, carried) + _reassigned(operator.late)
     if isinstance(operator, SessionJoin):
@@ -85,7 +85,7 @@ def _hold(select: Select) -> int:
     return 0 if isinstance(operator, Source | Select | TableJoin) else _reassigned(operator.late)
 
 
-def _behind(join: IntervalJoin | TemporalJoin | RegularJoin, carried: str) -> int:
+def _behind(join: BoundedJoin | TemporalJoin | RegularJoin, carried: str) -> int:
     """How far behind the watermark a time of a join's result may be."""
     holds = []
     for number, name in columns_of(join, carried):

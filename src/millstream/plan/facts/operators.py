@@ -20,6 +20,7 @@ from millstream.plan.nodes import (
     SessionJoin,
     TemporalJoin,
     TopN,
+    WindowJoin,
 )
 from millstream.temporal import Emit, Window, WindowKind, format_span
 
@@ -38,7 +39,7 @@ Facts = JoinFacts | TemporalFacts | PairFacts | OperatorFacts
 
 def facts_of(operator: Operator) -> Facts:
     match operator:
-        case IntervalJoin():
+        case IntervalJoin() | WindowJoin():
             return join_facts(operator)
         case TemporalJoin():
             return temporal_facts(operator)

@@ -13,8 +13,9 @@ from millstream.values import Condition, Direction, JoinType, Predicate
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalJoin:
-    """`right.time` in [left.time + lower, left.time + upper], keys equal, predicates true."""
+class _BoundedJoin:
+    """What an interval and a window join share: `right.time` in [left.time + lower, left.time +
+    upper], keys equal, predicates true. One kernel runs both."""
 
     left: Input
     right: Input
@@ -29,14 +30,25 @@ class IntervalJoin:
     late: LatePolicy = LatePolicy()
     retention: int | None = None
     limit: StateLimit = StateLimit()
-    windows: tuple[Window, Window] | None = None  # of a window join: what `time` is made of
-    lateness: int = 0  # of a window join: how long after its end a window takes rows
     salt: int = 1  # over so many groups the rows of a key are spread
     place: Place | None = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoin(_BoundedJoin):
+    """The times of a pair are apart by a bound that the query gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowJoin(_BoundedJoin):
+    """Rows of one window: the bound is between the ends of the windows of a pair's rows."""
+
+    windows: tuple[Window, Window] = field(kw_only=True)  # of each side: `time` is made of them
+    lateness: int = field(default=0, kw_only=True)  # how long after its end a window accepts rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from millstream.plan.nodes import (
     WINDOW_START,
     WINDOW_TIME,
     WINDOW_UNTIL,
-    IntervalJoin,
     Join,
     Key,
+    WindowJoin,
 )
 from millstream.spark.inputs import Field
 from millstream.spark.joins.sides import Side, Sides
@@ -70,7 +70,7 @@ def late_of(node: Join, sides: Sides) -> tuple[LateInput, ...]:
     if node.late.action is not LateAction.SIDE_OUTPUT:
         return ()
     both = (sides.left, sides.right)
-    if not isinstance(node, IntervalJoin) or not node.windows:
+    if not isinstance(node, WindowJoin):
         return tuple(LateInput(side.packing.name, side.fields) for side in both)
     return tuple(
         LateInput(

@@ -1,4 +1,4 @@
-"""The interval join as a kernel."""
+"""Interval and window joins as a kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from millstream.kernels.joins.interval import IntervalJoin as IntervalJoinKernel
 from millstream.kernels.joins.interval import IntervalJoinSpec
 from millstream.kernels.joins.spec import Panes
-from millstream.plan.nodes import IntervalJoin
+from millstream.plan.nodes import BoundedJoin, WindowJoin
 from millstream.spark.joins.common import (
     key_texts,
     late_of,
@@ -24,7 +24,7 @@ from millstream.temporal import Window
 
 def interval_operation(
     spark: SparkSession,
-    node: IntervalJoin,
+    node: BoundedJoin,
     flows: tuple[Flow, Flow],
     groups: int,
     carrying: bool,
@@ -48,7 +48,7 @@ def interval_operation(
     )
 
 
-def _spec(node: IntervalJoin, sides: Sides) -> IntervalJoinSpec:
+def _spec(node: BoundedJoin, sides: Sides) -> IntervalJoinSpec:
     carried = (CARRIED,) if CARRIED in sides.left.ready.schema.names else ()
     return IntervalJoinSpec(
         how=node.how,
@@ -67,9 +67,9 @@ def _spec(node: IntervalJoin, sides: Sides) -> IntervalJoinSpec:
     )
 
 
-def _panes(node: IntervalJoin) -> tuple[Panes, Panes] | None:
+def _panes(node: BoundedJoin) -> tuple[Panes, Panes] | None:
     """The windows that rows of either side wait for, where they are not their own."""
-    if node.windows is None or node.windows[0] == node.windows[1]:
+    if not isinstance(node, WindowJoin) or node.windows[0] == node.windows[1]:
         return None
     left, right = node.windows
 
@@ -79,7 +79,7 @@ def _panes(node: IntervalJoin) -> tuple[Panes, Panes] | None:
     return panes(right), panes(left)
 
 
-def _signature(node: IntervalJoin, sides: Sides) -> dict[str, str]:
+def _signature(node: BoundedJoin, sides: Sides) -> dict[str, str]:
     """What state depends on. It is kept in the state, for those who keep nothing beside it."""
     return {
         "type": str(node.how),
