@@ -11,8 +11,8 @@ from tests.plan.plans import job
 
 from millstream.errors import MillstreamError
 from millstream.plan.explain.text import explain, explain_json
-from millstream.plan.facts.fingerprint import fingerprint
 from millstream.plan.facts.holds import lag_of
+from millstream.plan.identity import pipeline_identity
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -145,7 +145,7 @@ def _planned(sql: str) -> bool:
     explain(made)
     explain_json(made)
     for pipeline in made.pipelines:
-        fingerprint(pipeline)
+        pipeline_identity(pipeline)
         for node in nodes_of(pipeline.root):
             _check(node)
     return True

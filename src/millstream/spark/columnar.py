@@ -16,6 +16,7 @@ from millstream.connectors.file_names import MOST_PARTS, in_parts
 from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange
+from millstream.plan.identity import Document
 from millstream.plan.nodes import (
     Aggregate,
     BoundedJoin,
@@ -48,6 +49,7 @@ from millstream.spark.sent import Ready
 from millstream.spark.shared import feed
 from millstream.spark.stateless import Flow, flow, source_of, spark_errors
 from millstream.spark.tables.join import TableSteps
+from millstream.state_format import STATE_FORMAT, canonical
 
 
 @dataclass(slots=True)
@@ -57,6 +59,7 @@ class Columnar:
     spark: SparkSession
     sources: Mapping[str, Rows]
     names: tuple[tuple[str, ...], ...]  # of the inputs of each operator
+    identities: tuple[Document, ...]  # what the state of each operator depends on
     groups: int
     control: ControlStream | None
     tables: TableSteps
@@ -104,10 +107,10 @@ class Columnar:
             hosted = tuple(replace(each, last_window=last) for each in hosted)
         if isinstance(node, Aggregate) and node.window and node.window.wall_clock:
             hosted = tuple(replace(each, wall_clock=True) for each in hosted)
-        signature = {**operation.signature, "key groups": str(self.groups)}
+        identity = self._identity(number, operation)
         share = share_of(node.limit, self.groups)
         own_share = None if self.allowances else share
-        own = Stage(number, operation.kernel, hosted, signature, share=own_share)
+        own = Stage(number, operation.kernel, hosted, identity, share=own_share)
         host = _Hosted(operation, (own,), operation.inputs, evicts=share is not None)
         if shared is not None:
             host = _after(shared, self._hosted[firsts[shared.number]], host)
@@ -138,6 +141,12 @@ class Columnar:
         if isinstance(node, SessionJoin):
             return session_operation(self.spark, node, (flows[0], flows[1]), self.groups)
         return operations.make(self.spark, node, flows[0], self.groups)
+
+    def _identity(self, number: int, operation: Operation) -> str:
+        """What an operator's state depends on: its plan, and what only the engine knows."""
+        physical = {"key_groups": self.groups, **operation.physical}
+        document = {**self.identities[number], "physical": physical, "format": STATE_FORMAT}
+        return canonical(document)
 
     def _limited(
         self, operation: Operation, sides: Sequence[Input], flows: Sequence[Flow]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 from pyspark.sql import Column
@@ -30,14 +30,14 @@ from millstream.temporal import OnLimit, StateLimit
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`schema` is of the columns that the kernel gives, `shown` how users read them, `signature`
-    what the state that is kept depends on."""
+    """`schema` is of the columns that the kernel gives, `shown` how users read them, `physical`
+    the facts of its state that only the engine knows."""
 
     kernel: Kernel
     inputs: tuple[tuple[Ready, Packing], ...]
     schema: StructType
     shown: tuple[Column, ...]
-    signature: Mapping[str, str]
+    physical: Mapping[str, Any]
     changes: bool = False
     where: str | None = None
     late: tuple[LateInput, ...] = ()
@@ -69,6 +69,13 @@ def polars_types(schema: StructType) -> dict[str, pl.DataType]:
     """Types of columns, so that a column no row has come of has its own NULLs."""
     empty = to_arrow_schema(schema, timezone="UTC").empty_table()
     return dict(cast("pl.DataFrame", pl.from_arrow(empty)).schema)
+
+
+def types_in_state(schema: StructType, names: Iterable[str]) -> dict[str, str]:
+    """The Spark types of columns in state, by their names there. A key may be in state as its hash
+    alone: it has no column."""
+    known = schema.names
+    return {name: schema[name].dataType.simpleString() for name in names if name in known}
 
 
 def share_of(limit: StateLimit, groups: int) -> StateLimit | None:

@@ -1,9 +1,10 @@
-"""What all joins give: the columns of their sides, and the texts that their state depends on."""
+"""What all joins give: the columns of their sides, and the types of their state."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 from pyspark.sql import Column
@@ -17,13 +18,12 @@ from millstream.plan.nodes import (
     WINDOW_TIME,
     WINDOW_UNTIL,
     Join,
-    Key,
     WindowJoin,
 )
 from millstream.spark.inputs import Field
 from millstream.spark.joins.sides import Side, Sides
 from millstream.spark.operated import LateInput
-from millstream.spark.operation import polars_types
+from millstream.spark.operation import polars_types, types_in_state
 from millstream.temporal import LateAction
 
 
@@ -43,19 +43,16 @@ def struct_of(fields: tuple[Field, ...]) -> Column:
     return F.struct(*(field.shown for field in fields))
 
 
-def side_texts(sides: Sides, wheres: tuple[str | None, str | None]) -> dict[str, str]:
-    texts = {}
-    for name, side, where in zip(("left", "right"), (sides.left, sides.right), wheres, strict=True):
-        held = [f"{field.name} {field.type.simpleString()}" for field in side.fields]
-        texts[f"{name} columns"] = ", ".join(held)
-        texts[f"{name} filter"] = where or "none"
-    return texts
-
-
-def key_texts(keys: tuple[Key, ...], sides: Sides) -> dict[str, str]:
-    wired = [field for field in sides.left.ready.schema if field.name in sides.left.keys]
-    types = ", ".join(field.dataType.simpleString() for field in wired) or "bigint"
-    return {"key": " AND ".join(f"{key.left} = {key.right}" for key in keys), "key type": types}
+def physical_of(sides: Sides) -> dict[str, Any]:
+    """The types of keys and columns in state, a side."""
+    return {
+        "types": {
+            name: types_in_state(
+                side.ready.schema, (*side.keys, *(field.wire for field in side.fields))
+            )
+            for name, side in (("left", sides.left), ("right", sides.right))
+        }
+    }
 
 
 def shown_as(node: Join, sides: Sides) -> tuple[Column, ...]:

@@ -9,11 +9,10 @@ from millstream.kernels.joins.interval import IntervalJoinSpec
 from millstream.kernels.joins.spec import Panes
 from millstream.plan.nodes import BoundedJoin, WindowJoin
 from millstream.spark.joins.common import (
-    key_texts,
     late_of,
+    physical_of,
     schema_of,
     shown_as,
-    side_texts,
     types_of,
 )
 from millstream.spark.joins.sides import CARRIED, Sides, prepare
@@ -38,7 +37,7 @@ def interval_operation(
         tuple((side.ready, side.packing) for side in both),
         schema_of(both[:count]),
         shown_as(node, sides),
-        _signature(node, sides),
+        physical_of(sides),
         # An inner join's predicate may as well be a filter of its rows.
         where=node.across_sql if node.only_spark else None,
         late=late_of(node, sides),
@@ -77,14 +76,3 @@ def _panes(node: BoundedJoin) -> tuple[Panes, Panes] | None:
         return Panes(window.size, window.slide, window.offset, node.lateness)
 
     return panes(right), panes(left)
-
-
-def _signature(node: BoundedJoin, sides: Sides) -> dict[str, str]:
-    """What state depends on. It is kept in the state, for those who keep nothing beside it."""
-    return {
-        "type": str(node.how),
-        "bound": str(node.bounds),
-        **side_texts(sides, (node.left_where, node.right_where)),
-        **key_texts(node.keys, sides),
-        "predicate": node.across_sql or "none",
-    }

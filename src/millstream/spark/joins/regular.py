@@ -8,17 +8,15 @@ from millstream.kernels.joins.regular.kernel import RegularJoin as RegularJoinKe
 from millstream.kernels.specs import RegularJoinSpec
 from millstream.plan.nodes import RegularJoin
 from millstream.spark.joins.common import (
-    key_texts,
     late_of,
+    physical_of,
     schema_of,
     shown_as,
-    side_texts,
     types_of,
 )
-from millstream.spark.joins.sides import Sides, prepare
+from millstream.spark.joins.sides import prepare
 from millstream.spark.operation import Operation
 from millstream.spark.stateless import Flow
-from millstream.temporal import format_span
 
 
 def regular_operation(
@@ -48,7 +46,7 @@ def regular_operation(
         tuple((side.ready, side.packing) for side in both),
         schema_of(both[:count]),
         shown_as(node, sides),
-        _signature(node, sides),
+        physical_of(sides),
         changes=node.retracts,
         # A pair of an inner join is filtered alike when it is told and when it is taken back.
         where=node.across_sql if node.only_spark else None,
@@ -56,18 +54,3 @@ def regular_operation(
         hash_from=tuple(side.hash_from for side in both),
         keys=(sides.left.keys, sides.right.keys),
     )
-
-
-def _signature(node: RegularJoin, sides: Sides) -> dict[str, str]:
-    """What state depends on. With rows taken back, more is held of each."""
-    changing = [
-        name for name, told in zip(("left", "right"), node.over_changes, strict=True) if told
-    ]
-    return {
-        "type": str(node.how),
-        "ttl": "none" if node.ttl is None else format_span(node.ttl),
-        "changing": " and ".join(changing) or "none",
-        **side_texts(sides, (node.left_where, node.right_where)),
-        **key_texts(node.keys, sides),
-        "predicate": node.across_sql or "none",
-    }

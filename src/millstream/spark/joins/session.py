@@ -11,17 +11,15 @@ from millstream.kernels.specs import SessionJoinSpec
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, SessionJoin
 from millstream.spark.inputs import Field
 from millstream.spark.joins.common import (
-    key_texts,
     late_of,
+    physical_of,
     schema_of,
     shown_as,
-    side_texts,
     types_of,
 )
 from millstream.spark.joins.sides import prepare
 from millstream.spark.operation import Operation, wire_schema
 from millstream.spark.stateless import Flow
-from millstream.temporal import format_span
 
 _WINDOW = tuple(Field(name, name, TimestampType()) for name in (WINDOW_START, WINDOW_END))
 
@@ -47,21 +45,13 @@ def session_operation(
         late=node.late,
         limit=node.limit,
     )
-    signature = {
-        "type": str(node.how),
-        "gap": format_span(node.gap),
-        "emit": str(node.emit),
-        "lateness": format_span(node.lateness),
-        **side_texts(sides, (None, None)),
-        **key_texts(node.keys, sides),
-    }
     count = 1 if node.how.left_only else 2
     return Operation(
         SessionJoinKernel(spec, types_of(sides)),
         tuple((side.ready, side.packing) for side in both),
         StructType([*schema_of(both[:count]), *wire_schema(_WINDOW)]),
         (*shown_as(node, sides), *_window()),
-        signature,
+        physical_of(sides),
         late=late_of(node, sides),
         hash_from=tuple(side.hash_from for side in both),
         keys=(sides.left.keys, sides.right.keys),

@@ -8,17 +8,15 @@ from millstream.kernels.joins.temporal.kernel import TemporalJoin as TemporalJoi
 from millstream.kernels.specs import TemporalJoinSpec
 from millstream.plan.nodes import TemporalJoin
 from millstream.spark.joins.common import (
-    key_texts,
     late_of,
+    physical_of,
     schema_of,
     shown_as,
-    side_texts,
     types_of,
 )
 from millstream.spark.joins.sides import FLAG, prepare
 from millstream.spark.operation import Operation
 from millstream.spark.stateless import Flow
-from millstream.temporal import format_span
 
 
 def temporal_operation(
@@ -42,19 +40,12 @@ def temporal_operation(
         late=node.late,
         limit=node.limit,
     )
-    signature = {
-        "type": f"{node.how}, {node.direction}",
-        "tolerance": "none" if node.tolerance is None else format_span(node.tolerance),
-        "deletes": node.deletes or "none",
-        **side_texts(sides, (None, None)),
-        **key_texts(node.keys, sides),
-    }
     return Operation(
         TemporalJoinKernel(spec, types_of(sides)),
         tuple((side.ready, side.packing) for side in both),
         schema_of(both),
         shown_as(node, sides),
-        signature,
+        physical_of(sides),
         late=late_of(node, sides),
         hash_from=tuple(side.hash_from for side in both),
         keys=(sides.left.keys, sides.right.keys),
