@@ -11,15 +11,7 @@ from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, Session
 from millstream.temporal import format_span
 
 
-def join_block(facts: JoinFacts | TemporalFacts | PairFacts, children: tuple[Block, ...]) -> Block:
-    if isinstance(facts, JoinFacts):
-        return _join(facts, children)
-    if isinstance(facts, TemporalFacts):
-        return _temporal(facts, children)
-    return _pairs(facts, children)
-
-
-def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
+def bounded_block(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
     join, left, right = facts.join, facts.left, facts.right
     difference = f"{right.alias}.{right.time} - {left.alias}.{left.time}"
     told = [
@@ -59,7 +51,7 @@ def _windows(join: BoundedJoin) -> list[tuple[str, str]]:
     return [("window", text), *lateness]
 
 
-def _temporal(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
+def temporal_block(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
     join = facts.join
     told = [
         ("key", join_key(join)),
@@ -78,7 +70,7 @@ def _temporal(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
     return Block(f"Temporal join, {_sides(join)}", tuple(told), children)
 
 
-def _pairs(facts: PairFacts, children: tuple[Block, ...]) -> Block:
+def pairs_block(facts: PairFacts, children: tuple[Block, ...]) -> Block:
     join = facts.join
     timed = isinstance(join, SessionJoin) or join.ttl is not None
     told = [

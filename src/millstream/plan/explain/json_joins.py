@@ -22,15 +22,7 @@ from millstream.values import Lookup
 Nodes = list[dict[str, Any]]
 
 
-def join_data(facts: JoinFacts | TemporalFacts | PairFacts, nodes: Nodes) -> dict[str, Any]:
-    if isinstance(facts, JoinFacts):
-        return _join(facts, nodes)
-    if isinstance(facts, TemporalFacts):
-        return _temporal(facts, nodes)
-    return _pairs(facts, nodes)
-
-
-def _pairs(facts: PairFacts, nodes: Nodes) -> dict[str, Any]:
+def pairs_data(facts: PairFacts, nodes: Nodes) -> dict[str, Any]:
     join = facts.join
     told: dict[str, Any]
     if isinstance(join, SessionJoin):
@@ -117,7 +109,7 @@ def table_data(table: Reference) -> dict[str, Any]:
     }
 
 
-def _temporal(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+def temporal_data(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     join = facts.join
     return {
         "kind": "temporal_join",
@@ -141,7 +133,7 @@ def _temporal(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, An
     }
 
 
-def _join(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+def bounded_data(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     join = facts.join
     return {
         "kind": "window_join" if isinstance(join, WindowJoin) else "interval_join",
