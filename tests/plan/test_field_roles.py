@@ -114,10 +114,11 @@ def leaves(value: Any, hint: Any) -> Iterator[tuple[tuple[Any, ...], Any, Role]]
 
 
 def leaves_of_fields(value: Any) -> Iterator[tuple[tuple[Any, ...], Any, Role]]:
-    for each in declarations(type(value)):
+    kind: type = type(value)
+    for each in declarations(kind):
         if each.only is not None:
             continue
-        hint = hints_of(type(value))[each.name]
+        hint = hints_of(kind)[each.name]
         for path, inner, role in leaves(getattr(value, each.name), hint):
             yield (each.name, *path), inner, _weaker(each.role or Role.STATE, role)
 

@@ -39,7 +39,11 @@ class Runs:
         self.streams[1].add([row(minutes + 1)])
         left, right = (ms.stream(each.frame(), time=time) for each in self.streams)
         before = len(self.sink.rows())
-        writer = make(left, right).writeStream.foreachBatch(self.sink.write)
+
+        def write(batch: DataFrame, number: int) -> None:
+            self.sink.write(batch, number)
+
+        writer = make(left, right).writeStream.foreachBatch(write)
         query = writer.option("checkpointLocation", str(self.folder)).start()
         try:
             query.processAllAvailable()

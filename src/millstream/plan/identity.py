@@ -67,6 +67,10 @@ def _marks(hint: Any) -> list[Any]:
     return own + [mark for each in inner for mark in _marks(each)]
 
 
+def _kind(value: object) -> type:
+    return type(value)
+
+
 def kind_name(kind: type) -> str:
     """The name of a kind of operator: WindowJoin is "window_join"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
@@ -75,7 +79,7 @@ def kind_name(kind: type) -> str:
 def pipeline_identity(pipeline: Pipeline) -> Document:
     """What a pipeline's checkpoint depends on, and what only its output depends on."""
     sources, operators = sources_of(pipeline.root), operators_of(pipeline.root)
-    parts: Document = {}
+    parts: dict[Role, Document] = {}
     for role in (Role.STATE, Role.OUTPUT):
         own = describe(pipeline, role)
         own.pop("root", None)
@@ -110,7 +114,7 @@ def _without(document: Document, name: str) -> Document:
 def describe(value: Any, role: Role) -> Document:
     """The fields of a node or value on which `role` depends."""
     found: Document = {}
-    for each in declarations(type(value)):
+    for each in declarations(_kind(value)):
         held, own = getattr(value, each.name), each.role or Role.STATE
         if each.only is not None:
             held = {name: masked(name, text) for name, text in held if name in each.only}
