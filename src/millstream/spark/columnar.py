@@ -18,29 +18,19 @@ from millstream.kernels.base import OP
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange
 from millstream.plan.identity import Document
 from millstream.plan.nodes import (
-    Aggregate,
-    BoundedJoin,
     Input,
     Operator,
-    RegularJoin,
     Select,
-    SessionJoin,
     Source,
     TableJoin,
-    TemporalJoin,
-    WindowJoin,
 )
 from millstream.plan.walk import inputs_of
-from millstream.spark import operations
+from millstream.spark.compilers import COMPILERS
 from millstream.spark.control import ControlStream, allowance_packets, control_packets
 from millstream.spark.files import FileStreams
 from millstream.spark.groups import labels
 from millstream.spark.host import INPUTS, PORTS, KernelHost, Stage
 from millstream.spark.inputs import host_input
-from millstream.spark.joins.interval import interval_operation
-from millstream.spark.joins.regular import regular_operation
-from millstream.spark.joins.session import session_operation
-from millstream.spark.joins.temporal import temporal_operation
 from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.operated import Operated
 from millstream.spark.operation import Operation, share_of
@@ -88,7 +78,9 @@ class Columnar:
             flows.append(self.flow(side.node))
         with spark_errors():
             carrying = reader is not None and not reader.hashable
-            operation = self._limited(self._operation(node, flows, carrying), inputs, flows)
+            compile_operator = COMPILERS[type(node)]
+            operation = compile_operator(self.spark, node, flows, self.groups, carrying)
+            operation = self._limited(operation, inputs, flows)
         hosted = tuple(
             host_input(name, side, rows, packing, hash_from, keys)
             for name, side, rows, (_, packing), hash_from, keys in zip(
@@ -101,12 +93,14 @@ class Columnar:
                 strict=True,
             )
         )
-        if isinstance(node, WindowJoin) and node.windows[0] == node.windows[1]:
-            window = node.windows[0]
-            last = node.lateness + window.size - window.slide
-            hosted = tuple(replace(each, last_window=last) for each in hosted)
-        if isinstance(node, Aggregate) and node.window and node.window.wall_clock:
-            hosted = tuple(replace(each, wall_clock=True) for each in hosted)
+        hosted = tuple(
+            replace(
+                each,
+                last_window=operation.last_window,
+                wall_clock=each.wall_clock or operation.wall_clock,
+            )
+            for each in hosted
+        )
         identity = self._identity(number, operation)
         share = share_of(node.limit, self.groups)
         own_share = None if self.allowances else share
@@ -129,18 +123,6 @@ class Columnar:
         if isinstance(node, TableJoin):
             return self.tables.step(node, self.flow(node.left.node))
         return self.operate(node).flow()
-
-    def _operation(self, node: Operator, flows: list[Flow], carrying: bool) -> Operation:
-        if isinstance(node, BoundedJoin):
-            both = flows[0], flows[1]
-            return interval_operation(self.spark, node, both, self.groups, carrying)
-        if isinstance(node, TemporalJoin):
-            return temporal_operation(self.spark, node, (flows[0], flows[1]), self.groups)
-        if isinstance(node, RegularJoin):
-            return regular_operation(self.spark, node, (flows[0], flows[1]), self.groups)
-        if isinstance(node, SessionJoin):
-            return session_operation(self.spark, node, (flows[0], flows[1]), self.groups)
-        return operations.make(self.spark, node, flows[0], self.groups)
 
     def _identity(self, number: int, operation: Operation) -> str:
         """What an operator's state depends on: its plan, and what only the engine knows."""

@@ -43,7 +43,9 @@ class Operation:
     late: tuple[LateInput, ...] = ()
     hash_from: tuple[str | None, ...] = (None,)
     keys: tuple[tuple[str, ...], ...] = ((),)  # of each input, for the heaviest to be told by
-    sides: Sides | None = None  # of a join that may run in the host of another, or host one
+    sides: Sides | None = None  # of a join, which may run in the host of another, or host one
+    wall_clock: bool = False  # its rows have the operator's processing time
+    last_window: int = 0  # of a window join: how far a row's last window is from its own time
 
 
 def wire_type(kind: DataType) -> DataType:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column
 from pyspark.sql.types import IntegerType, TimestampType
 
 from millstream.kernels.aggregate.fold import tallied
@@ -37,23 +38,9 @@ from millstream.spark.operands import Operand
 from millstream.spark.operated import LateInput
 from millstream.spark.operation import Operation, polars_types, types_in_state, wire_schema
 from millstream.spark.packets import Packing
-from millstream.spark.stateless import Flow
 from millstream.temporal import LateAction
 
 SingleInput = Aggregate | Deduplicate | TopN | RowsOver
-
-
-def make(spark: SparkSession, node: SingleInput, rows: Flow, groups: int) -> Operation:
-    operand = Operand(spark, node.input, rows)
-    match node:
-        case Aggregate():
-            return _aggregate(operand, node, groups)
-        case Deduplicate():
-            return _deduplicate(operand, node, groups)
-        case TopN():
-            return _top_n(operand, node, groups)
-        case RowsOver():
-            return _rows_over(operand, node, groups)
 
 
 def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
@@ -94,6 +81,7 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
         physical,
         changes=node.retracts,
         late=(LateInput(packing.name, late),) if keeps else (),
+        wall_clock=node.window is not None and node.window.wall_clock,
     )
 
 
@@ -203,3 +191,11 @@ def _late(
     if node.late.action is not LateAction.SIDE_OUTPUT:
         return ()
     return (LateInput(packing.name, fields),)
+
+
+SINGLE_INPUT: dict[type[SingleInput], Callable[[Operand, Any, int], Operation]] = {
+    Aggregate: _aggregate,
+    Deduplicate: _deduplicate,
+    TopN: _top_n,
+    RowsOver: _rows_over,
+}
