@@ -123,7 +123,6 @@ CODES = {
     "MS-STATE-LOST": "State that the checkpoint lists is missing from the state store.",
     "MS-STATE-SINK": "The folder of a sink has files of another run.",
     "MS-STATE-TABLE": "A table does not fit the checkpoint, or no job with it has run.",
-    "MS-STATE-VERSION": "The checkpoint has a format that this version does not read.",
     "MS-TEST-ACCOUNT": "The ledger of a test case is not balanced.",
     "MS-TEST-COLUMNS": "Expected rows and result have different columns.",
     "MS-TEST-DOUBLE": "A key is repeated.",

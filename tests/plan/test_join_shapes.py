@@ -11,14 +11,14 @@ from tests.plan.plans import job
 
 from millstream.errors import MillstreamError
 from millstream.plan.explain.text import explain, explain_json
-from millstream.plan.facts.fingerprint import fingerprint
 from millstream.plan.facts.holds import lag_of
+from millstream.plan.identity import pipeline_identity
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
     WINDOW_TIME,
+    BoundedJoin,
     Input,
-    IntervalJoin,
     Join,
     Node,
     RegularJoin,
@@ -145,7 +145,7 @@ def _planned(sql: str) -> bool:
     explain(made)
     explain_json(made)
     for pipeline in made.pipelines:
-        fingerprint(pipeline)
+        pipeline_identity(pipeline)
         for node in nodes_of(pipeline.root):
             _check(node)
     return True
@@ -161,7 +161,7 @@ def _check(node: Node) -> None:
         assert node.time is None or lag_of(node) >= 0
         _check_texts([*(output.sql for output in node.outputs), node.where], _readable(node))
         plain = {output.sql for output in node.outputs} & {WINDOW_START, WINDOW_END, WINDOW_TIME}
-        if isinstance(node.input, TableJoin | IntervalJoin | RegularJoin):
+        if isinstance(node.input, TableJoin | BoundedJoin | RegularJoin):
             assert not plain
         if isinstance(node.input, SessionJoin):
             assert not plain or node.input.emit == "final"
@@ -181,7 +181,7 @@ def _check(node: Node) -> None:
     if isinstance(node, Join):
         over = {side.alias: _columns(side) for side in inputs_of(node)}
         texts = [text for key in node.keys for text in (key.left, key.right)]
-        if isinstance(node, IntervalJoin | RegularJoin):
+        if isinstance(node, BoundedJoin | RegularJoin):
             texts += [text for text in (node.left_where, node.right_where) if text]
             _check_texts(
                 [node.across_sql], {side.alias: set(side.used) for side in inputs_of(node)}

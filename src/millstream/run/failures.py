@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from millstream.errors import ExpressionError, MillstreamError, RunError, StateError, decode
 from millstream.spark.runtime.jvm import jvm_end
 from millstream.sql.text import SourceText
+from millstream.state_format import FORMAT_FIX
 
 _DISK = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EIO}
 _PROBE = 64 << 10  # bytes: a batch writes more
@@ -92,7 +93,7 @@ def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
         return StateError(
             "MS-STATE-FORMAT",
             "the checkpoint keeps its state in a form that this version does not read.",
-            fix="Run the job with the version that wrote its checkpoint, or start a new one.",
+            fix=FORMAT_FIX,
         )
     if _WORKER_LOST.search(text):
         tries = _TRIES.search(text)

@@ -12,6 +12,7 @@ from millstream.connectors.dead_letters import BAD, REMEDY
 from millstream.connectors.rows import Rows
 from millstream.kernels.base import BEFORE
 from millstream.observe.operator_names import names_of
+from millstream.plan.identity import operator_identities
 from millstream.plan.nodes import Engine, Operator, Pipeline, Select, TableJoin
 from millstream.plan.walk import operators_of, sources_of
 from millstream.spark import native
@@ -75,7 +76,10 @@ def compile_pipeline(
     if engine is Engine.NATIVE:
         return _native(pipeline.root, read, messages)
     names = tuple(each.inputs for each in names_of(pipeline.root))
-    columnar = Columnar(spark, read, names, groups, messages, steps, max_ahead, allowances)
+    identities = operator_identities(pipeline.root)
+    columnar = Columnar(
+        spark, read, names, identities, groups, messages, steps, max_ahead, allowances
+    )
     result = columnar.flow(pipeline.root)
     made = tuple(each for each in columnar.made if each is not None)
     sound, shown = result.sound, result.shown

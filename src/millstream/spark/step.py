@@ -69,7 +69,7 @@ class _Step:
     @classmethod
     def begin(cls, stage: Stage, state: SparkState) -> _Step:
         held = state.value("clock").get()
-        progress = Progress.load(held, stage.inputs, stage.signature)
+        progress = Progress.load(held, stage.inputs, stage.identity)
         return cls(stage, state, progress, progress.watermark)
 
     def take(self, source: int, packet: _Packet) -> None:

@@ -2,7 +2,7 @@
 
     Job ── Pipeline ── Select ──┬── Source
               │                 ├── Select            (a view, a subquery)
-              └─ SinkDef        ├── IntervalJoin ──┬── Input ── Source | Select
+              └─ SinkDef        ├── a join ────────┬── Input ── Source | Select
                                 │                  └── Input ── Source | Select
                                 └── Aggregate | Deduplicate | TopN | RowsOver ── Input ── …
 
@@ -31,6 +31,7 @@ from millstream.plan.nodes.joins import (
     SessionJoin,
     TableJoin,
     TemporalJoin,
+    WindowJoin,
 )
 from millstream.plan.nodes.operators import (
     Aggregate,
@@ -59,7 +60,8 @@ from millstream.plan.nodes.values import (
     Output,
 )
 
-Join = IntervalJoin | TemporalJoin | SessionJoin | RegularJoin
+BoundedJoin = IntervalJoin | WindowJoin
+Join = BoundedJoin | TemporalJoin | SessionJoin | RegularJoin
 Operator = Join | Aggregate | Deduplicate | TopN | RowsOver  # with state
 Node = Source | Select | TableJoin | Operator
 
@@ -71,6 +73,7 @@ __all__ = [
     "WINDOW_TIME",
     "WINDOW_UNTIL",
     "Aggregate",
+    "BoundedJoin",
     "Broadcast",
     "Call",
     "Column",
@@ -96,4 +99,5 @@ __all__ = [
     "TableJoin",
     "TemporalJoin",
     "TopN",
+    "WindowJoin",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from millstream.roles import Neither, Sql, SqlType, State
 from millstream.values import Pane
 
 
@@ -12,8 +13,8 @@ from millstream.values import Pane
 class Column:
     """A column; its type is Spark SQL text, or None where only Spark's analysis can tell it."""
 
-    name: str
-    type: str | None = None
+    name: State[str]
+    type: State[SqlType | None] = None
 
 
 class Engine(StrEnum):
@@ -27,27 +28,27 @@ class Output:
     """One column of a SELECT: its Spark SQL text and the name it gets. `pane` says the same as the
     text, for those who need not ask Spark."""
 
-    sql: str
-    name: str
-    type: str | None = None
-    pane: Pane | None = None
+    sql: State[Sql]
+    name: State[str]
+    type: Neither[str | None] = None
+    pane: Neither[Pane | None] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """An equality of the join: one Spark SQL text a side, over that side's alias."""
 
-    left: str
-    right: str
+    left: State[Sql]
+    right: State[Sql]
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """One term of ORDER BY."""
 
-    sql: str
-    descending: bool = False
-    nulls_first: bool = True
+    sql: State[Sql]
+    descending: State[bool] = False
+    nulls_first: State[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,14 @@ class Call:
     for functions that see NULLs: those have the filter apart.
     """
 
-    function: str
-    argument: str | None  # None: COUNT(*)
-    name: str  # of the column it gives: a0, a1, …
-    type: str | None = None
-    filter: str | None = None
-    by: str | None = None  # max_by, min_by: what they go by
-    ignore_nulls: bool = True  # first, last
-    parameters: tuple[float, ...] = ()  # percentiles; accuracy
+    function: State[str]
+    argument: State[Sql | None]  # None: COUNT(*)
+    name: State[str]  # of the column it gives: a0, a1, …
+    type: Neither[str | None] = None
+    filter: State[Sql | None] = None
+    by: State[Sql | None] = None  # max_by, min_by: what they go by
+    ignore_nulls: State[bool] = True  # first, last
+    parameters: State[tuple[float, ...]] = ()  # percentiles; accuracy
 
 
 FUNCTIONS = (
