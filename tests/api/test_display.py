@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import millstream as ms
@@ -47,7 +49,11 @@ def test_a_plan_is_shown_as_text(stream) -> None:
 
 
 def test_passwords_are_not_shown() -> None:
-    options = {"url": "postgresql://me:secret@db/shop", "password": "secret", "table": "t"}
+    options: dict[str, Any] = {
+        "url": "postgresql://me:secret@db/shop",
+        "password": "secret",
+        "table": "t",
+    }
     assert "secret" not in repr(ms.database("postgresql", "id BIGINT", **options))
     assert "secret" not in repr(ms.sink("postgresql", **options))
 

@@ -16,8 +16,8 @@ def frames(spark):
     return [MemoryStream(spark, SCHEMA).frame() for _ in range(3)]
 
 
-def join(left: ms.Stream, right: ms.Stream, **options: str) -> ms.Stream:
-    return left.interval_join(right, on="k", lower="0s", upper="1m", **options)
+def join(left: ms.Stream, right: ms.Stream, suffix: str = "_right") -> ms.Stream:
+    return left.interval_join(right, on="k", lower="0s", upper="1m", suffix=suffix)
 
 
 def test_sources_are_named_by_the_order_of_first_use(frames) -> None:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from pyspark.sql.types import (
+    DataType,
+    DoubleType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 import millstream as ms
 from millstream.api.frames import pipeline_of
-from millstream.connectors.memory import MemoryStream
+from millstream.api.sources import SourceFrame
+from millstream.api.tables import table_node
 from millstream.plan.build import build_job
 from millstream.plan.facts.check import check_pipeline
 from millstream.plan.nodes import (
@@ -25,18 +36,12 @@ from millstream.plan.nodes import (
     TemporalJoin,
     TopN,
 )
-from millstream.plan.walk import nodes_of, with_references, with_sources
+from millstream.plan.walk import nodes_of
 
-ORDERS = "id string, customer string, amount double, t timestamp"
-SHIPS = "id string, carrier string, t timestamp"
-DECLARED = """
-CREATE SOURCE orders (id string, customer string, amount double, t timestamp,
-  WATERMARK FOR t AS t - INTERVAL 5 SECONDS);
-CREATE SOURCE ships (id string, carrier string, t timestamp,
-  WATERMARK FOR t AS t - INTERVAL 1 MINUTE);
-CREATE TABLE names (customer string, name string)
-  WITH ('connector' = 'file', 'path' = 'names', 'format' = 'json');
-"""
+TIMES = TimestampType()
+ORDERS = {"id": StringType(), "customer": StringType(), "amount": DoubleType(), "t": TIMES}
+SHIPS = {"id": StringType(), "carrier": StringType(), "t": TIMES}
+NAMES = {"customer": StringType(), "name": StringType()}
 
 
 @dataclass(frozen=True)
@@ -46,34 +51,25 @@ class Inputs:
     names: ms.Table
 
 
+def frame(columns: Mapping[str, DataType]) -> Any:
+    """A DataFrame without Spark: a plan reads nothing but its schema."""
+    return SimpleNamespace(schema=StructType([StructField(*each) for each in columns.items()]))
+
+
 @pytest.fixture(scope="module")
-def inputs(spark) -> Inputs:
-    def stream(name: str, schema: str, delay: str) -> ms.Stream:
-        return ms.stream(MemoryStream(spark, schema).frame(), time="t", delay=delay, name=name)
-
-    frame = spark.createDataFrame([], "customer string, name string")
-    orders, ships = stream("orders", ORDERS, "5s"), stream("ships", SHIPS, "1m")
-    return Inputs(orders, ships, ms.table(frame, name="names"))
+def inputs() -> Inputs:
+    orders = SourceFrame(frame(ORDERS), "t", 5_000_000, name="orders")
+    ships = SourceFrame(frame(SHIPS), "t", 60_000_000, name="ships")
+    table = ms.Table("", (), frame=frame(NAMES), name="names")
+    return Inputs(ms.Stream(orders), ms.Stream(ships), table)
 
 
-def of_sql(text: str) -> Pipeline:
-    """The plan of the SQL, with sources and tables as they are in Python."""
-
-    def lowered(column):
-        return type(column)(column.name, column.type.lower())
-
-    job = build_job(f"{DECLARED} CREATE SINK result WITH ('connector' = 'console') AS {text}")
-    job = with_sources(
-        job,
-        lambda source: Source(
-            source.name, tuple(map(lowered, source.columns)), source.watermark, "dataframe"
-        ),
-    )
-    job = with_references(
-        job,
-        lambda table: type(table)(
-            table.name, tuple(map(lowered, table.columns)), table.key, "dataframe", (), table.access
-        ),
+def of_sql(text: str, inputs: Inputs) -> Pipeline:
+    """The plan of a job in SQL over the same sources and tables."""
+    job = build_job(
+        f"CREATE SINK result WITH ('connector' = 'console') AS {text}",
+        sources={each.sources[0]: each._node for each in (inputs.orders, inputs.ships)},  # type: ignore[misc]
+        tables={"names": table_node(inputs.names, "names")},
     )
     return job.pipelines[0]
 
@@ -255,7 +251,7 @@ def test_a_stream_has_the_plan_of_its_sql(inputs: Inputs, name: str) -> None:
     kind, text, stream = CASES[name]
     made = stream(inputs)
     found = pipeline_of(made._root, made._names)
-    expected = of_sql(text)
+    expected = of_sql(text, inputs)
     assert found.root == expected.root
     assert (found.mode, found.emit) == (expected.mode, expected.emit)
     assert any(isinstance(node, kind) for node in nodes_of(found.root))
@@ -272,7 +268,7 @@ def test_sql_and_methods_chain_in_one_plan(inputs: Inputs) -> None:
     joined = ms.sql(INTERVAL, orders=inputs.orders, ships=inputs.ships)
     found = hourly(joined)
     assert pipeline_of(found._root, found._names).root == (
-        of_sql(f"WITH stream AS ({INTERVAL}) {HOURLY.format('stream')}").root
+        of_sql(f"WITH stream AS ({INTERVAL}) {HOURLY.format('stream')}", inputs).root
     )
     again = ms.sql("SELECT * FROM h WHERE total > 10", h=found)
     assert again.operators == ["left join of orders and ships", "aggregate of stream"]
