@@ -28,8 +28,7 @@ def interval_join(spark: SparkSession, task: Task, how: str) -> DataFrame:
             f"AND o.event_time + INTERVAL '{seconds}' SECOND",
             orders=_stream(orders),
             shipments=_stream(shipments),
-            key_groups=task.cores,  # one a partition, as `millstream run` has it
-        )
+        ).to_df(key_groups=task.cores)  # one a partition, as `millstream run` has it
     left, right = (
         frame.withWatermark("event_time", _DELAY).alias(name)
         for frame, name in ((orders, "o"), (shipments, "s"))
@@ -50,8 +49,7 @@ def windowed(clause: str, window: Callable[[], Any], spark: SparkSession, task: 
             "SELECT user_id, _window_start, _window_end, COUNT(*) AS n, SUM(amount) AS total "
             f"FROM events WINDOW {clause} GROUP BY user_id EMIT FINAL",
             events=_stream(events),
-            key_groups=task.cores,
-        )
+        ).to_df(key_groups=task.cores)
     grouped = events.withWatermark("event_time", _DELAY).groupBy(window().alias("w"), "user_id")
     made = grouped.agg(F.count("*").alias("n"), F.sum("amount").alias("total"))
     return made.select("user_id", "w.start", "w.end", "n", "total")
@@ -65,8 +63,7 @@ def deduplicated(spark: SparkSession, task: Task) -> DataFrame:
             "SELECT DISTINCT ON (message_id) message_id, user_id, amount, event_time FROM events "
             "WITH ('state.ttl' = '60s')",
             events=_stream(events),
-            key_groups=task.cores,
-        )
+        ).to_df(key_groups=task.cores)
     timed = events.withWatermark("event_time", "60 seconds")
     return timed.dropDuplicatesWithinWatermark(["message_id"])
 
@@ -82,8 +79,7 @@ def window_join(spark: SparkSession, task: Task) -> DataFrame:
             "WINDOW TUMBLING(INTERVAL '60' SECONDS) EMIT CHANGES",
             orders=_stream(orders),
             shipments=_stream(shipments),
-            key_groups=task.cores,
-        )
+        ).to_df(key_groups=task.cores)
     sides = [
         frame.withWatermark("event_time", _DELAY).withColumn(
             "w", F.window("event_time", "60 seconds")
@@ -104,8 +100,7 @@ def session_join(spark: SparkSession, task: Task) -> DataFrame:
             "ON v.user_id = c.user_id WINDOW SESSION(GAP INTERVAL '3' SECONDS) EMIT FINAL",
             visits=_stream(visits),
             clicks=_stream(clicks),
-            key_groups=task.cores,
-        )
+        ).to_df(key_groups=task.cores)
     sides = []
     for frame, name in ((visits, "visit_id"), (clicks, "click_id")):
         grouped = frame.withWatermark("event_time", _DELAY).groupBy(
@@ -130,8 +125,7 @@ def temporal_join(spark: SparkSession, task: Task) -> DataFrame:
             "ON t.symbol = q.symbol",
             trades=_stream(trades),
             quotes=_stream(quotes),
-            key_groups=task.cores,
-        )
+        ).to_df(key_groups=task.cores)
     left = trades.withWatermark("event_time", _DELAY).alias("t")
     right = quotes.withWatermark("event_time", _DELAY).alias("q")
     oldest = data.QUOTED // 1_000_000
@@ -157,8 +151,7 @@ def hot_join(spark: SparkSession, task: Task, salt: int) -> DataFrame:
         f"AND o.event_time + INTERVAL '0.000090' SECOND{salted}",
         orders=_stream(_read(spark, task, "orders", data.ORDERS)),
         shipments=_stream(_read(spark, task, "shipments", data.SHIPMENTS)),
-        key_groups=task.cores,
-    )
+    ).to_df(key_groups=task.cores)
 
 
 def lookup(spark: SparkSession, task: Task) -> DataFrame:
@@ -171,7 +164,7 @@ def lookup(spark: SparkSession, task: Task) -> DataFrame:
         table="users",
     )
     events: ms.Stream = _stream(_read(spark, task, "events", data.EVENTS))
-    return events.lookup_join(users, on={"user_id": "id"}, how="left")
+    return events.lookup_join(users, on={"user_id": "id"}, how="left").to_df()
 
 
 def _read(spark: SparkSession, task: Task, name: str, schema: str) -> DataFrame:

@@ -87,7 +87,7 @@ def test_a_stream_given_in_python_is_read_whatever_the_modification_times(spark,
     counted = ms.sql(
         "SELECT x, COUNT(*) AS n FROM s GROUP BY x EMIT CHANGES WITH ('state.ttl' = 'forever')",
         s=rows,
-    )
+    ).to_df()
     query = counted.writeStream.format("memory").queryName("python_times").start()
     try:
         for number, days in ((1, 8), (2, 0), (3, -8)):

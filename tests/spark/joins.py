@@ -54,9 +54,10 @@ class JoinOnSpark:
         sink = MemorySink()
         with tempfile.TemporaryDirectory() as folder:
             control = Path(folder) / "control"
-            joined = ms.sql(self.query, engine=self.engine, control=control, l=left, r=right)
+            joined = ms.sql(self.query, l=left, r=right)
             query = (
-                joined.writeStream.foreachBatch(writer(sink))
+                joined.to_df(engine=self.engine, control=control)
+                .writeStream.foreachBatch(writer(sink))
                 .option("checkpointLocation", f"{folder}/checkpoint")
                 .start()
             )

@@ -72,7 +72,8 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         control = Path(folder) / "control"
         timed = ms.stream(stream.frame(), time="t", delay=f"{delay}s")
-        frame = ms.sql(query, engine=engine, control=control, key_groups=key_groups, s=timed)
+        result = ms.sql(query, s=timed)
+        frame = result.to_df(engine=engine, control=control, key_groups=key_groups)
         return collect(frame, control, folder)
 
 

@@ -66,7 +66,7 @@ def ran(spark, query: str) -> Bag:
             for name, stream in streams.items()
             if f" {name}" in query
         }
-        frame = ms.sql(query, control=control, key_groups=2, **timed)
+        frame = ms.sql(query, **timed).to_df(control=control, key_groups=2)
         return left_over(collect(frame, control, folder)[0])
 
 

@@ -109,7 +109,7 @@ def test_rows_that_are_filtered_out_still_move_time(spark, tmp_path, reader) -> 
         "SELECT k, COUNT(*) AS n FROM s WHERE k < 3 WINDOW TUMBLING(INTERVAL '2' SECONDS) "
         "GROUP BY k EMIT FINAL",
         s=stream,
-    )
+    ).to_df()
     query = (
         counted.writeStream.foreachBatch(lambda made, _: found.update(map(tuple, made.collect())))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))

@@ -133,6 +133,7 @@ def _result(spark: SparkSession, folder: Path, reader: str, text: str) -> Counte
     used: dict[str, Any] = {name: each for name, each in streams.items() if f" {name} " in text}
     query = (
         ms.sql(text, **used)
+        .to_df()
         .select(F.struct("*").cast("string"))
         .writeStream.foreachBatch(lambda made, _: found.update(map(tuple, made.collect())))
         .option("checkpointLocation", str(folder / f"checkpoint-{reader}"))

@@ -42,7 +42,7 @@ def check(
         spark.createDataFrame(given, SCHEMA).createOrReplaceTempView(name)
     with tempfile.TemporaryDirectory() as folder:
         control = Path(folder) / "control"
-        frame = ms.sql(query, control=control, key_groups=3, **streams)  # type: ignore[arg-type]
+        frame = ms.sql(query, **streams).to_df(control=control, key_groups=3)
         plan = frame._jdf.queryExecution().analyzed().toString()
         came, account = collect(frame, control, folder)
     assert hosts is None or plan.count("- ~TransformWithState") == hosts

@@ -231,7 +231,7 @@ def test_rows_are_counted_where_no_column_is_read(spark, tmp_path) -> None:
     rows = spark.readStream.schema("x bigint").parquet(str(tmp_path))
     counted = ms.sql(
         "SELECT COUNT(*) AS n FROM s EMIT CHANGES WITH ('state.ttl' = 'forever')", s=rows
-    )
+    ).to_df()
     query = counted.writeStream.format("memory").queryName("counted_rows")
     assert query.trigger(availableNow=True).start().awaitTermination(120)
     assert [row.n for row in spark.sql("SELECT n FROM counted_rows").collect()] == [3]
@@ -241,7 +241,7 @@ def test_an_expression_that_makes_rows_makes_them_unread(spark, tmp_path) -> Non
     pq.write_table(pa.table({"k": [1, 2], "xs": [[1, 2, 3], [4]]}), tmp_path / "a.parquet")
     rows = spark.readStream.schema("k bigint, xs array<bigint>").parquet(str(tmp_path))
     text = "SELECT k, COUNT(*) AS n FROM (SELECT k, explode(xs) AS x FROM s) GROUP BY k"
-    counted = ms.sql(f"{text} EMIT CHANGES WITH ('state.ttl' = 'forever')", s=rows)
+    counted = ms.sql(f"{text} EMIT CHANGES WITH ('state.ttl' = 'forever')", s=rows).to_df()
     query = counted.writeStream.format("memory").queryName("exploded_rows")
     assert query.trigger(availableNow=True).start().awaitTermination(120)
     found = spark.sql("SELECT k, n FROM exploded_rows ORDER BY k").collect()
@@ -289,7 +289,7 @@ def _counted(spark: SparkSession, folder: Path, readers: tuple[str, ...]) -> Cou
         counted = ms.sql(
             "SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES WITH ('state.ttl' = 'forever')",
             s=stream,
-        )
+        ).to_df()
         query = counted.where("_OP <> '-U'").drop("_OP").writeStream.foreachBatch(write)
         query = query.option("checkpointLocation", str(folder / "checkpoint"))
         started = query.trigger(availableNow=True).start()

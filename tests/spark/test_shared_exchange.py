@@ -126,7 +126,7 @@ def _result(
         for op, row in made.collect():
             found[row] += -1 if op in ("-U", "-D") else 1
 
-    rows = ms.sql(text, **streams)
+    rows = ms.sql(text, **streams).to_df()
     values = F.struct(*(name for name in rows.columns if name != "_OP")).cast("string")
     query = (
         rows.select("_OP" if changing else F.lit("+I"), values)

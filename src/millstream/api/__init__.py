@@ -1,23 +1,27 @@
-"""The Python API: event-time queries over streaming DataFrames, giving streaming DataFrames."""
+"""The Python API: streams with an event time, whose joins and operators chain into one query."""
 
-from millstream.api.query import Outputs, account, end_of_input
+from millstream.api.accounts import account, end_of_input
+from millstream.api.frames import Outputs
+from millstream.api.runs import Sink, StreamRun, sink
 from millstream.api.stream import Stream, stream
 from millstream.api.tables import Table, database, table
-from millstream.api.text import outputs, sql
+from millstream.api.text import sql
 from millstream.api.values import drop, reassign, session, side_output, sliding, tumbling
 
 __all__ = [
     "Outputs",
+    "Sink",
     "Stream",
+    "StreamRun",
     "Table",
     "account",
     "database",
     "drop",
     "end_of_input",
-    "outputs",
     "reassign",
     "session",
     "side_output",
+    "sink",
     "sliding",
     "sql",
     "stream",

@@ -9,62 +9,81 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from millstream.errors import PlanError
-from millstream.plan.names.names import quote
+from millstream.plan.explain.secrets import options_text
+from millstream.plan.names.names import literal, quote
+from millstream.plan.names.objects import check_object_name
 from millstream.plan.nodes import Broadcast, Column, Reference
 from millstream.plan.tables.references import reference_of
 from millstream.spark.tables.join import SINCE, UNTIL
 from millstream.sql.parse import parse
 from millstream.sql.statements import CreateTable
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
-from millstream.values import Lookup, OnError
+
+DATAFRAME = "dataframe"  # the connector of a table that is a DataFrame
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table:
-    """`columns` are as CREATE TABLE has them; `frame` is the table itself, if Spark has it."""
+    """A table for `Stream.lookup_join` and `sql`, made by `table` or `database`.
 
-    columns: str
+    Example:
+        >>> ms.table(countries, key="code")
+        Table(code string, name string; key code; DataFrame)
+    """
+
+    columns: str  # as CREATE TABLE has them
     key: tuple[str, ...]
     properties: tuple[tuple[str, str], ...] = ()
     frame: DataFrame | None = None
+    name: str | None = None
 
-    def reference(self, name: str) -> Reference:
-        """The table as a plan knows it."""
+    def __repr__(self) -> str:
+        columns = self.columns
         if self.frame is not None:
-            columns = tuple(Column(f.name, f.dataType.simpleString()) for f in self.frame.schema)
-            return Reference(name, columns, self.key, "dataframe", (), Broadcast())
-        listed = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in self.properties)
-        key = f", PRIMARY KEY ({', '.join(map(quote, self.key))})" if self.key else ""
-        (made,) = parse(f"CREATE TABLE {quote(name)} ({self.columns}{key}) WITH ({listed})")
-        assert isinstance(made, CreateTable)
-        found = reference_of(made)
-        if isinstance(found.access, Lookup) and found.access.on_error is OnError.SIDE_OUTPUT:
-            raise PlanError(
-                "MS-PLAN-LATE-SINK",
-                "a DataFrame has no second output for rows that could not be looked up.",
-                fix="Set 'lookup.on_error' to fail or null, or use `millstream run`.",
-            )
-        return found
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.reference("table").columns)
+            columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in self.frame.schema)
+        parts = [columns]
+        if self.key:
+            parts.append(f"key {', '.join(self.key)}")
+        parts.append("DataFrame" if self.frame is not None else options_text(self.properties))
+        return f"Table({'; '.join(parts)})"
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+def table_node(table: Table, name: str) -> Reference:
+    """Returns the node of a table in a plan."""
+    if table.frame is not None:
+        columns = tuple(Column(f.name, f.dataType.simpleString()) for f in table.frame.schema)
+        return Reference(name, columns, table.key, DATAFRAME, (), Broadcast())
+    listed = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in table.properties)
+    key = f", PRIMARY KEY ({', '.join(map(quote, table.key))})" if table.key else ""
+    (made,) = parse(f"CREATE TABLE {quote(name)} ({table.columns}{key}) WITH ({listed})")
+    assert isinstance(made, CreateTable)
+    return reference_of(made)
 
 
-def table(frame: DataFrame, *, key: str | Sequence[str] = ()) -> Table:
-    """A static DataFrame as a table: Spark reads it in every micro-batch and hands it to all
-    workers. `key` are the columns that tell its rows apart, if they do."""
+def table(frame: DataFrame, *, key: str | Sequence[str] = (), name: str | None = None) -> Table:
+    """Makes a table of a static DataFrame.
+
+    Args:
+        frame: The rows. `Stream.to_df` reads them anew in every micro-batch; `Stream.write` reads
+            them when it starts.
+        key: The columns that identify a row, if some do.
+        name: The name of the table in plans; by default its position in the query.
+
+    Returns:
+        A table for `Stream.lookup_join` and `sql`.
+
+    Example:
+        >>> named = orders.lookup_join(ms.table(countries), on={"country": "code"}, how="left")
+        >>> named.columns
+        ['order_id', 'customer_id', 'country', 'amount', 'event_time', 'code', 'name']
+    """
     if frame.isStreaming:
         raise PlanError(
             "MS-PLAN-TABLE",
-            "a streaming DataFrame is no table.",
+            "a streaming DataFrame is not a table.",
             fix="Use it as a stream of versions: orders.temporal_join(ms.stream(…), on=…).",
         )
-    return Table("", (key,) if isinstance(key, str) else tuple(key), frame=frame)
+    return Table("", _listed(key), frame=frame, name=_checked(name))
 
 
 def database(
@@ -73,21 +92,43 @@ def database(
     *,
     key: str | Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
+    name: str | None = None,
     **options: str,
 ) -> Table:
-    """A table of a database that is asked by key: "postgresql" or "sqlite".
+    """Makes a table of a database that is queried by key.
 
-    `columns` are written as in CREATE TABLE ("id BIGINT, name STRING"), `options` are `url` or
-    `path`, `table`, `user`, `password`; `properties` are those of CREATE TABLE, such as
-    {"lookup.cache.ttl": "5m"}.
+    Args:
+        connector: "postgresql" or "sqlite".
+        columns: The columns as in CREATE TABLE: "id BIGINT, name STRING".
+        key: The columns that identify a row.
+        properties: Properties of CREATE TABLE, such as {"lookup.cache.ttl": "5m"}.
+        name: The name of the table in plans; by default its position in the query.
+        **options: `url` or `path`, `table`, `user`, `password`.
+
+    Returns:
+        A table for `Stream.lookup_join` and `sql`. Its repr has no passwords.
+
+    Example:
+        >>> ms.database("sqlite", "id STRING, country STRING", key="id", path="shop.db", table="u")
+        Table(id STRING, country STRING; key id; connector = sqlite, path = shop.db, table = u)
     """
     given = {"connector": connector, **options, **(properties or {})}
-    return Table(columns, (key,) if isinstance(key, str) else tuple(key), tuple(given.items()))
+    return Table(columns, _listed(key), tuple(given.items()), name=_checked(name))
+
+
+def _listed(key: str | Sequence[str]) -> tuple[str, ...]:
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
+def _checked(name: str | None) -> str | None:
+    if name is not None:
+        check_object_name("table", name, None)
+    return name
 
 
 @dataclass(frozen=True, slots=True)
-class GivenTables:
-    """Where the tables of a query in Python are (spark.tables.join.Tables)."""
+class FrameTables:
+    """The DataFrames that are tables of a query (spark.tables.join.Tables)."""
 
     frames: Mapping[str, DataFrame]
 

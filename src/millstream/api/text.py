@@ -1,103 +1,48 @@
-"""SQL texts over streaming DataFrames."""
+"""SQL over streams."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-
 from pyspark.sql import DataFrame
 
-from millstream.api.query import KEY_GROUPS, Outputs, engine_of, outputs_of, rows_of
+from millstream.api.sources import with_spark_watermark
+from millstream.api.steps import Step
 from millstream.api.stream import Stream
 from millstream.api.tables import Table, table
-from millstream.errors import PlanError
-from millstream.plan.build import build_query
-from millstream.plan.nodes import Column, Pipeline, Source
-
-_WATERMARK = "spark.watermarkDelayMs"
 
 
-def sql(
-    text: str,
-    *,
-    control: str | Path | None = None,
-    engine: str = "auto",
-    key_groups: int = KEY_GROUPS,
-    **streams: DataFrame | Stream | Table,
-) -> DataFrame:
-    """One SELECT of Millstream's SQL over streams that go by the names of the keyword arguments.
+def sql(text: str, /, **inputs: DataFrame | Stream | Table) -> Stream:
+    """Plans one SELECT of Millstream's SQL over streams and tables.
 
-    A stream's event time is that of `stream(…)`, or of Spark's `withWatermark`. A static DataFrame
-    is a table, as is what `table` and `database` give. Rows of a result that changes carry their
-    kind in the column `_OP`.
+    Args:
+        text: The SELECT.
+        **inputs: Streams and tables by the name they have in the text: streams, streaming
+            DataFrames (their event time is that of `withWatermark`), static DataFrames, and what
+            `table` and `database` return. A source without a name takes this one.
+
+    Returns:
+        The result, to chain, to write or to turn into a DataFrame.
+
+    Example:
+        >>> hourly = ms.sql(
+        ...     "SELECT country, sum(amount) AS total FROM o WINDOW TUMBLING(INTERVAL 1 HOUR) "
+        ...     "GROUP BY country",
+        ...     o=orders,
+        ... )
+        >>> hourly.where("total > 100").columns
+        ['country', 'total']
     """
-    planned = _planned(text, streams, engine)
-    return rows_of(planned.pipeline, planned.frames, control, key_groups, planned.tables)
-
-
-def outputs(
-    text: str,
-    *,
-    control: str | Path | None = None,
-    key_groups: int = KEY_GROUPS,
-    **streams: DataFrame | Stream | Table,
-) -> Outputs:
-    """As `sql`, for a SELECT whose late rows are an output as well ('late.policy')."""
-    planned = _planned(text, streams, "auto")
-    return outputs_of(planned.pipeline, planned.frames, control, key_groups, planned.tables)
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    pipeline: Pipeline
-    frames: dict[str, DataFrame]
-    tables: dict[str, Table]
-
-
-def _planned(text: str, given: Mapping[str, DataFrame | Stream | Table], engine: str) -> _Planned:
-    tables = {name: found for name, each in given.items() if (found := _as_table(each))}
-    known = {
-        name: _as_stream(each)
-        for name, each in given.items()
-        if name not in tables and not isinstance(each, Table)
+    tables = {name: found for name, each in inputs.items() if (found := _table(each)) is not None}
+    streams = {
+        name: each._root if isinstance(each, Stream) else with_spark_watermark(each)
+        for name, each in inputs.items()
+        if name not in tables
     }
-    for name, each in known.items():
-        if isinstance(each, Stream) and each.distinct:
-            raise PlanError(
-                "MS-PLAN-NOT-YET",
-                f"the stream {name} is deduplicated already, and SQL reads plain streams.",
-                fix=f"Give it as it was and write SELECT DISTINCT ON (…) * FROM {name}.",
-            )
-    sources = {
-        name: each.source(name)
-        if isinstance(each, Stream)
-        else Source(name, tuple(Column(f.name, f.dataType.simpleString()) for f in each.schema))
-        for name, each in known.items()
-    }
-    references = {name: each.reference(name) for name, each in tables.items()}
-    pipeline = build_query(text, sources, tables=references)
-    if engine != "auto":
-        pipeline = replace(pipeline, engine=engine_of(engine))
-    frames = {
-        name: each.frame if isinstance(each, Stream) else each for name, each in known.items()
-    }
-    return _Planned(pipeline, frames, tables)
+    return Stream(Step(text, streams, tables, written=True))
 
 
-def _as_table(given: DataFrame | Stream | Table) -> Table | None:
+def _table(given: DataFrame | Stream | Table) -> Table | None:
     if isinstance(given, Table):
         return given
     if isinstance(given, DataFrame) and not given.isStreaming:
         return table(given)
     return None
-
-
-def _as_stream(given: DataFrame | Stream) -> DataFrame | Stream:
-    if isinstance(given, Stream):
-        return given
-    for field in given.schema:
-        delay = (field.metadata or {}).get(_WATERMARK)
-        if delay is not None:
-            return Stream(given, field.name, int(delay) * 1000)
-    return given

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import Any
 
 from millstream.fates import ACCEPTED, REJECTED, Fate
@@ -126,6 +127,12 @@ class Account:
     def unreported(self) -> list[str]:
         return [each.name for each in self.operators if not each.reported]
 
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(_text(self))}</pre>"
+
     def as_data(self) -> dict[str, Any]:
         return {
             "inputs": {each.name: each.as_data() for each in self.inputs},
@@ -139,6 +146,13 @@ class Account:
             "balanced": self.balanced,
             "errors": self.errors,
         }
+
+
+def _text(account: Account | SparkAccount) -> str:
+    """The ledger as a table, for a console or a notebook."""
+    from millstream.observe.account_text import account_text  # which imports this module
+
+    return account_text("ledger", account)
 
 
 OWN_LATE_SINK = "late"  # in the checkpoint, if the query names none
@@ -178,6 +192,12 @@ class SparkAccount:
     @property
     def balanced(self) -> bool | None:
         return None
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(_text(self))}</pre>"
 
     def as_data(self) -> dict[str, Any]:
         return {

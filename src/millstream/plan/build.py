@@ -1,20 +1,22 @@
-"""From text to plan: `build_job` for a file of statements, `build_query` for one SELECT."""
+"""From text to plan: `build_job` for a file of statements, `build_query` for one SELECT,
+`plan_select` and `plan_view` for one step of a stream in Python."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from millstream.errors import PlanError, SqlError
 from millstream.plan.catalog import Catalog
-from millstream.plan.declare import check_partitions
+from millstream.plan.declare import check_partitions, sink_of
 from millstream.plan.emits import mode_of
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.joins.salt import refuse_more_salt
+from millstream.plan.names.names import literal, quote
 from millstream.plan.names.objects import check_object_name
 from millstream.plan.names.reserved_names import reject_reserved_names
-from millstream.plan.nodes import Engine, Job, Pipeline, Reference, SinkDef, Source
+from millstream.plan.nodes import Engine, Job, Pipeline, Reference, Select, SinkDef, Source
 from millstream.plan.operators.top_n import refuse_unlimited
-from millstream.plan.query import Planned
+from millstream.plan.query import Planned, inner_select
 from millstream.plan.unsteady import refuse_unsteady
 from millstream.sql.limits import deep_recursion
 from millstream.sql.parse import parse
@@ -73,28 +75,57 @@ def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
 
 def build_query(
     select_text: str,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, Source | Select],
     *,
     tables: Mapping[str, Reference] | None = None,
 ) -> Pipeline:
     """One SELECT over the given sources; its rows go back to Python as a data frame."""
+    return build_pipeline(plan_select(select_text, sources, tables=tables))
+
+
+def plan_select(
+    select_text: str,
+    inputs: Mapping[str, Source | Select],
+    *,
+    tables: Mapping[str, Reference] | None = None,
+    side_outputs: Collection[str] = (),
+) -> Planned:
+    """Plans one SELECT over `inputs` by name: sources, and results of other SELECTs, which it
+    reads as it would read views. `side_outputs` are the names that 'late.sink' may have."""
     with deep_recursion(_too_deep):
-        return _query(parse(select_text), sources, tables or {})
+        statements = parse(select_text)
+        if len(statements) != 1 or not isinstance(statements[0], SelectStatement):
+            raise SqlError(
+                "MS-SQL-STATEMENT",
+                "exactly one SELECT is expected here.",
+                fix="A text with other statements is a job.",
+                place=statements[-1].place if statements else None,
+            )
+        catalog = _catalog(inputs, tables or {})
+        catalog.sinks = {name.lower(): SinkDef(name, "dataframe") for name in side_outputs}
+        return catalog.plan(statements[0].query)
 
 
-def _query(
-    statements: Sequence[Statement], sources: Mapping[str, Source], tables: Mapping[str, Reference]
+def plan_view(planned: Planned) -> Select:
+    """Returns the stream that another query reads; rejects options of an outermost query."""
+    return inner_select(planned, planned.select.place)
+
+
+def build_pipeline(
+    planned: Planned, sink: SinkDef | None = None, mode: OutputMode | None = None
 ) -> Pipeline:
-    if len(statements) != 1 or not isinstance(statements[0], SelectStatement):
-        raise SqlError(
-            "MS-SQL-STATEMENT",
-            "exactly one SELECT is expected here.",
-            fix="A text with other statements is a job.",
-            place=statements[-1].place if statements else None,
-        )
-    catalog = _catalog(sources, tables)
-    sink = SinkDef("result", "dataframe")
-    return _pipeline(sink, catalog.plan(statements[0].query), Engine.AUTO)
+    """Returns the pipeline that writes a planned SELECT to a sink; by default to a DataFrame.
+    `mode` replaces the query's own 'output.mode'."""
+    return _pipeline(sink or SinkDef("result", "dataframe"), planned, Engine.AUTO, mode=mode)
+
+
+def build_sink(name: str, properties: Mapping[str, str]) -> SinkDef:
+    """Returns the sink that CREATE SINK with these properties declares."""
+    listed = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
+    check_object_name("sink", name, None)
+    (statement,) = parse(f"CREATE SINK {quote(name)} WITH ({listed})")
+    assert isinstance(statement, CreateSink)
+    return sink_of(statement)
 
 
 def _too_deep() -> PlanError:
@@ -105,7 +136,7 @@ def _too_deep() -> PlanError:
     )
 
 
-def _catalog(sources: Mapping[str, Source], tables: Mapping[str, Reference]) -> Catalog:
+def _catalog(sources: Mapping[str, Source | Select], tables: Mapping[str, Reference]) -> Catalog:
     for name in sources:
         check_object_name("source", name, None)
     for name in tables:
@@ -115,10 +146,14 @@ def _catalog(sources: Mapping[str, Source], tables: Mapping[str, Reference]) -> 
 
 
 def _pipeline(
-    sink: SinkDef, planned: Planned, engine: Engine, span: tuple[int, int] | None = None
+    sink: SinkDef,
+    planned: Planned,
+    engine: Engine,
+    span: tuple[int, int] | None = None,
+    mode: OutputMode | None = None,
 ) -> Pipeline:
     refuse_unlimited(planned.select)
-    mode = mode_of(planned.mode, planned.select, sink)
+    mode = mode_of(planned.mode, planned.select, sink, mode)
     columns = [output.name for output in planned.select.outputs]
     check_partitions(sink, columns, operation=mode is not OutputMode.APPEND)
     refuse_unsteady(planned.select, mode)

@@ -40,7 +40,7 @@ _KINDS: Mapping[type, str] = {
 class Catalog:
     """The names of a job: sources, views, tables and sinks. Letter case does not matter."""
 
-    given: dict[str, Source] = field(default_factory=dict)
+    given: dict[str, Source | Select] = field(default_factory=dict)
     given_tables: dict[str, Reference] = field(default_factory=dict)  # by lower name
     sources: dict[str, Source] = field(default_factory=dict)
     views: dict[str, CreateStream] = field(default_factory=dict)
@@ -96,9 +96,9 @@ class Catalog:
             )
         if key in self.references:
             raise _no_stream(self.references[key], place)
-        for given, source in self.given.items():
+        for given, stream in self.given.items():
             if same(given, name):
-                return source
+                return stream
         if key in self.given_tables:
             raise _no_stream(self.given_tables[key], place)
         known = [

@@ -93,11 +93,14 @@ def _unshown_key(root: Select) -> str | None:
     return None
 
 
-def mode_of(asked: Property | None, root: Select, sink: SinkDef) -> OutputMode:
-    """How the pipeline's rows are written: as asked, else by whether they can be taken back."""
+def mode_of(
+    asked: Property | None, root: Select, sink: SinkDef, given: OutputMode | None = None
+) -> OutputMode:
+    """How the pipeline's rows are written: as `given` in Python or asked in the query, else by
+    whether they can be taken back."""
     changes = retracts(root)
     keyless = changes and isinstance(bottom_of(root), RegularJoin)
-    mode = OutputMode(asked.value.lower()) if asked else None
+    mode = given or (OutputMode(asked.value.lower()) if asked else None)
     takes = MODES.get(sink.connector, (OutputMode.APPEND,))
     place = asked.place if asked else root.place
     if changes and mode is OutputMode.APPEND:

@@ -59,6 +59,25 @@ class Planned:
     mode: Property | None = None
 
 
+def inner_select(planned: Planned, place: Place | None) -> Select:
+    """The Select of a query inside another, which may not have options of the outermost one."""
+    if planned.engine is not None:
+        raise PlanError(
+            "MS-PLAN-ENGINE",
+            "'engine' stands on a query inside another.",
+            fix="One engine runs the whole query: put it on the outermost one, or SET it.",
+            place=place,
+        )
+    if planned.mode is not None:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            "'output.mode' stands on a query inside another.",
+            fix="It says how the sink is written: put it on the outermost query.",
+            place=planned.mode.place,
+        )
+    return planned.select
+
+
 AnyTable = Table | Reference | None
 
 
@@ -80,22 +99,7 @@ class Planner:
 
     def plan_inner(self, tree: exp.Expr, place: Place | None) -> Select:
         """A query inside another; the outermost one alone may choose the engine."""
-        planned = self.plan(tree)
-        if planned.engine is not None:
-            raise PlanError(
-                "MS-PLAN-ENGINE",
-                "'engine' stands on a query inside another.",
-                fix="One engine runs the whole query: put it on the outermost one, or SET it.",
-                place=place,
-            )
-        if planned.mode is not None:
-            raise PropertyError(
-                "MS-PROP-UNUSED",
-                "'output.mode' stands on a query inside another.",
-                fix="It says how the sink is written: put it on the outermost query.",
-                place=planned.mode.place,
-            )
-        return planned.select
+        return inner_select(self.plan(tree), place)
 
     def _plan(self, tree: exp.Expr, emit: exp.Expr | None, options: Sequence[exp.Expr]) -> Planned:
         emit = self._one_emit(tree.args.get("emit"), emit)

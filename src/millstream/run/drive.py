@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
-from millstream.plan.nodes import Job
+from millstream.plan.nodes import Job, Reference, Source
 from millstream.run.failures import explained, unwritable_checkpoint
 from millstream.run.job import JobRun
 from millstream.run.processing_clock import ProcessingClock
@@ -29,6 +30,9 @@ class Drive:
     settings: RunSettings
     session: Callable[[], SparkSession]
     log: Path | None = None
+    sources: Callable[[SparkSession, Source], DataFrame] | None = None  # instead of connectors
+    read_table: Callable[[Reference], pa.Table] | None = None
+    at_end: Callable[[], None] | None = None  # called once the run has ended
     run: JobRun | None = None
     phase: str = "starting Spark"
     error: BaseException | None = None
@@ -67,8 +71,10 @@ class Drive:
                 self.job,
                 self.settings.checkpoint,
                 self.settings.base,
+                sources=self.sources,
                 groups=self.settings.groups,
                 log=self.log,
+                read_table=self.read_table,
             )
             self._run(self.run)
         except BaseException as error:  # noqa: BLE001 -- reported by the thread that waits
@@ -77,6 +83,8 @@ class Drive:
         finally:
             if self.run is not None:
                 self.run.stop()
+            if self.at_end is not None:
+                self.at_end()
 
     def _explained(self, error: BaseException) -> BaseException:
         found = explained(error, self.log)

@@ -30,6 +30,11 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def literal(value: str) -> str:
+    """The value as a text of SQL."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def fresh(name: str, taken: Iterable[str]) -> str:
     """The name, with underscores added until no column in `taken` has it."""
     known = {each.lower() for each in taken}

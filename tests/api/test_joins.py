@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.api.test_windows import rows
 from tests.spark.joins import moment
-from tests.spark.test_api_windows import rows
 
 import millstream as ms
 from millstream.connectors.memory import MemoryStream
@@ -23,9 +23,8 @@ def stream(spark, *values: tuple[str, int, int]) -> ms.Stream:
 def test_pairs_of_one_window(spark, tmp_path: Path) -> None:
     left = stream(spark, ("a", 1, 0), ("a", 2, 11), ("b", 3, 5))
     right = stream(spark, ("a", 10, 9), ("a", 20, 30))
-    frame = left.window_join(
-        right, ms.tumbling("10s"), on="k", how="left", emit="final", control=tmp_path
-    )
+    joined = left.window_join(right, ms.tumbling("10s"), on="k", how="left", emit="final")
+    frame = joined.to_df(control=tmp_path)
     assert frame.columns == ["k", "n", "t", "n_right", "t_right"]
     found = sorted((row["n"], row["n_right"]) for row in rows(frame, tmp_path))
     assert found == [(1, 10), (2, None), (3, None)]
@@ -34,7 +33,7 @@ def test_pairs_of_one_window(spark, tmp_path: Path) -> None:
 def test_the_version_in_force(spark, tmp_path: Path) -> None:
     orders = stream(spark, ("a", 1, 5), ("a", 2, 15), ("b", 3, 5))
     rates = stream(spark, ("a", 10, 0), ("a", 20, 10))
-    frame = orders.temporal_join(rates, on="k", how="left", control=tmp_path)
+    frame = orders.temporal_join(rates, on="k", how="left").to_df(control=tmp_path)
     found = sorted((row["n"], row["n_right"]) for row in rows(frame, tmp_path))
     assert found == [(1, 10), (2, 20), (3, None)]
 
@@ -42,9 +41,8 @@ def test_the_version_in_force(spark, tmp_path: Path) -> None:
 def test_the_nearest_version(spark, tmp_path: Path) -> None:
     orders = stream(spark, ("a", 1, 4), ("a", 2, 7), ("a", 3, 50))
     rates = stream(spark, ("a", 10, 0), ("a", 20, 10))
-    frame = orders.temporal_join(
-        rates, on="k", direction="nearest", tolerance="10s", control=tmp_path
-    )
+    joined = orders.temporal_join(rates, on="k", direction="nearest", tolerance="10s")
+    frame = joined.to_df(control=tmp_path)
     found = sorted((row["n"], row["n_right"]) for row in rows(frame, tmp_path))
     assert found == [(1, 10), (2, 20)]
 

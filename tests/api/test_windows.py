@@ -54,10 +54,10 @@ def test_a_window_of_each_kind(spark, tmp_path: Path) -> None:
     }
     for name, (window, wanted) in kinds.items():
         control = tmp_path / name
-        frame = stream.window(window).aggregate(
-            by="user", cents="sum(cents)", since="_window_start", control=control
+        totals = stream.window(window).aggregate(
+            by="user", cents="sum(cents)", since="_window_start"
         )
-        found = rows(frame, control)
+        found = rows(totals.to_df(control=control), control)
         assert sorted((row["user"], row["since"], row["cents"]) for row in found) == [
             (user, moment(since), cents) for user, since, cents in wanted
         ], name
@@ -66,7 +66,7 @@ def test_a_window_of_each_kind(spark, tmp_path: Path) -> None:
 def test_late_rows_come_out_under_their_name(spark, tmp_path: Path) -> None:
     stream = clicks(spark, [(1, "a", 10, 0), (2, "a", 5, 30)], [(3, "a", 99, 1), (4, "b", 1, 31)])
     windowed = stream.window(ms.tumbling("10s"), late=ms.side_output("too_late"))
-    outputs = windowed.aggregate(by="user", n="count(*)", control=tmp_path)
+    outputs = windowed.aggregate(by="user", n="count(*)").outputs(control=tmp_path)
     assert outputs.names == ("too_late",)
     main, late = MemorySink(), MemorySink()
     finished(outputs.write(rows=writer(main), too_late=writer(late)).start(), tmp_path)
@@ -77,15 +77,16 @@ def test_late_rows_come_out_under_their_name(spark, tmp_path: Path) -> None:
     ]
     (row,) = late.rows()
     assert (row["user"], row["cents"], row["_lateness_ms"]) == ("a", 99, 27_000)
-    with pytest.raises(PlanError, match="nobody writes too_late"):
+    with pytest.raises(PlanError, match="too_late has no function"):
         outputs.write(rows=writer(main))
 
 
 def test_a_window_re_fires_for_a_row_within_the_allowed_lateness(spark, tmp_path: Path) -> None:
     stream = clicks(spark, [(1, "a", 10, 0), (2, "a", 5, 14)], [(3, "a", 1, 9)])
-    frame = stream.window(ms.tumbling("10s"), lateness="5 minutes").aggregate(
-        by="user", cents="sum(cents)", control=tmp_path
+    totals = stream.window(ms.tumbling("10s"), lateness="5 minutes").aggregate(
+        by="user", cents="sum(cents)"
     )
+    frame = totals.to_df(control=tmp_path)
     found = [(row["cents"], row["_OP"]) for row in rows(frame, tmp_path)]
     assert found == [(10, "+I"), (10, "-U"), (11, "+U"), (5, "+I")]
 
@@ -93,17 +94,16 @@ def test_a_window_re_fires_for_a_row_within_the_allowed_lateness(spark, tmp_path
 def test_a_redelivered_message_counts_once(spark, tmp_path: Path) -> None:
     stream = clicks(spark, [(1, "a", 10, 0), (1, "a", 10, 0)], [(1, "a", 10, 0), (2, "a", 4, 1)])
     once = stream.deduplicate("message_id", within="1 hour")
-    frame = once.window(ms.tumbling("1 minute")).aggregate(
-        by="user", cents="sum(cents)", control=tmp_path / "a"
-    )
+    totals = once.window(ms.tumbling("1 minute")).aggregate(by="user", cents="sum(cents)")
+    frame = totals.to_df(control=tmp_path / "a")
     assert [(row["user"], row["cents"]) for row in rows(frame, tmp_path / "a")] == [("a", 14)]
-    plain = rows(once.rows(control=tmp_path / "b"), tmp_path / "b")
+    plain = rows(once.to_df(control=tmp_path / "b"), tmp_path / "b")
     assert sorted(row["message_id"] for row in plain) == [1, 2]
 
 
 def test_an_aggregate_over_all_rows_tells_its_changes(spark, tmp_path: Path) -> None:
     stream = clicks(spark, [(1, "a", 10, 0)], [(2, "a", 5, 1)])
-    frame = stream.aggregate(by="user", ttl=None, cents="sum(cents)", control=tmp_path)
+    frame = stream.aggregate(by="user", ttl=None, cents="sum(cents)").to_df(control=tmp_path)
     found = [(row["cents"], row["_OP"]) for row in rows(frame, tmp_path)]
     assert found == [(10, "+I"), (10, "-U"), (15, "+U")]
 
@@ -123,8 +123,8 @@ def test_mistakes_are_told_before_anything_runs(spark) -> None:
 def test_a_dataframe_has_no_output_for_rows_ahead_of_time(spark):
     stream = ms.stream(MemoryStream(spark, CLICKS).frame(), time="at", max_ahead="1d")
     with pytest.raises(PlanError) as caught:
-        stream.window(ms.tumbling("10s")).aggregate(by="user", n="count(*)")
+        stream.window(ms.tumbling("10s")).aggregate(by="user", n="count(*)").to_df()
     assert str(caught.value) == (
-        "MS-PLAN-MAX-AHEAD: a DataFrame has no dead-letter queue for rows of stream that are ahead "
-        "of time. Leave max_ahead out and filter such rows, or run the query with `millstream run`."
+        "MS-PLAN-MAX-AHEAD: a DataFrame has no dead-letter queue for rows of stream0 that are "
+        "ahead of time. Leave max_ahead out and filter such rows, or run the query with .write(…)."
     )

@@ -1,4 +1,4 @@
-"""The Python API: DataFrames in, an ordinary streaming DataFrame out."""
+"""Streams of DataFrames: joins, SQL, validation, and the DataFrames they become."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def written(frame, control=None) -> list[dict[str, Any]]:
 def test_a_left_join_gives_every_type_of_column_unchanged(spark, tmp_path) -> None:
     left = ms.stream(orders(spark).frame(), time="event_time", delay="5s")
     right = ms.stream(shipments(spark).frame(), time="event_time", delay="5s")
-    joined = left.interval_join(
-        right, on="id", lower="0s", upper="10s", how="left", control=tmp_path / "control"
+    joined = left.interval_join(right, on="id", lower="0s", upper="10s", how="left").to_df(
+        control=tmp_path / "control"
     )
     assert joined.isStreaming
     a, b = sorted(written(joined, tmp_path / "control"), key=lambda row: row["id"])
@@ -80,7 +80,7 @@ def test_a_left_join_gives_every_type_of_column_unchanged(spark, tmp_path) -> No
 def test_the_result_composes_with_any_pyspark_code(spark) -> None:
     left = ms.stream(orders(spark).frame(), time="event_time")
     right = ms.stream(shipments(spark).frame(), time="event_time")
-    joined = left.interval_join(right, on={"id": "id"}, lower="0s", upper="1m")
+    joined = left.interval_join(right, on={"id": "id"}, lower="0s", upper="1m").to_df()
     shown = joined.where("carrier = 'UPS'").selectExpr("lower(id) AS id")
     assert written(shown) == [{"id": "a"}]
 
@@ -92,14 +92,14 @@ def test_sql_takes_a_stream_s_watermark_from_spark(spark) -> None:
             "AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR",
             orders=orders(spark).frame().withWatermark("event_time", "5 seconds"),
             ships=ms.stream(shipments(spark).frame(), time="event_time"),
-        )
+        ).to_df()
     )
     assert rows == [{"id": "A", "carrier": "UPS"}]
 
 
 def test_sql_without_a_join_is_spark_s_own(spark) -> None:
     text = "SELECT id, amount * 2 AS twice FROM orders WHERE amount > 1"
-    assert written(ms.sql(text, orders=orders(spark).frame())) == [
+    assert written(ms.sql(text, orders=orders(spark).frame()).to_df()) == [
         {"id": "A", "twice": Decimal("3.00")}
     ]
 
@@ -109,16 +109,16 @@ def test_mistakes_are_told_before_anything_runs(spark) -> None:
     right = ms.stream(shipments(spark).frame(), time="event_time")
     with pytest.raises(PlanError, match="MS-PLAN-UNKNOWN-COLUMN: the stream has no column 'tme'"):
         ms.stream(orders(spark).frame(), time="tme")
-    with pytest.raises(PropertyError, match="MS-PROP-VALUE: 'complete' is no way"):
+    with pytest.raises(PropertyError, match="MS-PROP-VALUE: 'complete' is not"):
         left.window_join(right, ms.tumbling("1h"), on="id", emit="complete")
     with pytest.raises(PlanError, match="MS-PLAN-EMPTY-BOUND"):
         left.interval_join(right, on="id", lower="1m", upper="0s")
-    with pytest.raises(PlanError, match="MS-PLAN-JOIN-TYPE: 'sideways' is no type of join"):
+    with pytest.raises(PlanError, match="MS-PLAN-JOIN-TYPE: 'sideways' is not a type of join"):
         left.interval_join(right, on="id", lower="0s", upper="1m", how="sideways")
     with pytest.raises(MillstreamError, match="MS-PROP-DURATION"):
         left.interval_join(right, on="id", lower="soon", upper="1m")
     with pytest.raises(PlanError, match="MS-PLAN-KEY-TYPE: The join's key compares string with"):
-        left.interval_join(right, on={"id": "event_time"}, lower="0s", upper="1m")
+        left.interval_join(right, on={"id": "event_time"}, lower="0s", upper="1m").to_df()
 
 
 @pytest.mark.parametrize(
@@ -142,17 +142,19 @@ def test_the_public_names_are_these() -> None:
         "MillstreamError",
         "OnLimit",
         "Outputs",
+        "Sink",
         "StateLimit",
         "Stream",
+        "StreamRun",
         "Table",
         "account",
         "database",
         "drop",
         "end_of_input",
-        "outputs",
         "reassign",
         "session",
         "side_output",
+        "sink",
         "sliding",
         "sql",
         "stream",

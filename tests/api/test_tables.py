@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.spark.test_api_joins import stream
-from tests.spark.test_api_windows import rows
+from tests.api.test_joins import stream
+from tests.api.test_windows import rows
 
 import millstream as ms
 from millstream.errors import PlanError
@@ -33,7 +33,7 @@ def names(spark):
 )
 def test_a_static_frame_is_a_table(spark, tmp_path: Path, how, expected) -> None:
     left = stream(spark, ("a", 1, 0), ("b", 2, 1), ("c", 3, 2))
-    frame = left.lookup_join(names(spark), on="k", how=how)
+    frame = left.lookup_join(names(spark), on="k", how=how).to_df()
     shown = ["n", *(["name"] if len(expected[0]) == 2 else [])]
     found = [tuple(row[name] for name in shown) for row in rows(frame, tmp_path)]
     assert sorted(found, key=str) == expected
@@ -52,20 +52,20 @@ def test_a_database_is_asked_and_sql_takes_both(spark, tmp_path: Path) -> None:
         orders=stream(spark, ("a", 1, 0), ("b", 2, 1), ("c", 3, 2)),
         users=users,
         names=names(spark),
-    )
+    ).to_df()
     found = sorted((row["n"], row["country"], row["name"]) for row in rows(frame, tmp_path))
     assert found == [(1, "AT", None), (2, "BE", "Ben")]
 
 
 def test_a_streaming_frame_is_no_table(spark) -> None:
     with pytest.raises(PlanError, match="MS-PLAN-TABLE"):
-        ms.table(stream(spark, ("a", 1, 0)).frame)
+        ms.table(stream(spark, ("a", 1, 0)).to_df())
 
 
 def test_rows_meet_whenever_they_came(spark, tmp_path: Path) -> None:
     left = stream(spark, ("a", 1, 0), ("b", 2, 5))
     right = stream(spark, ("a", 10, 900), ("a", 20, 0))
-    frame = left.join(right, on="k", ttl=None, how="left", control=tmp_path)
+    frame = left.join(right, on="k", ttl=None, how="left").to_df(control=tmp_path)
     signs = {"+I": 1, "+U": 1, "-U": -1, "-D": -1}
     total: dict[tuple[int, int | None], int] = {}
     for row in rows(frame, tmp_path):

@@ -1,0 +1,187 @@
+"""From a plan to a streaming DataFrame, or to several outputs of one query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from millstream.api.clauses import STREAM
+from millstream.api.sources import SourceFrame
+from millstream.api.steps import Names, Step
+from millstream.api.tables import FrameTables
+from millstream.api.values import mode_of
+from millstream.errors import PlanError
+from millstream.plan.build import build_pipeline
+from millstream.plan.facts.check import check_pipeline, choose_engine
+from millstream.plan.nodes import Engine, Pipeline, SinkDef
+from millstream.plan.walk import operators_of, references_of, sources_of
+from millstream.spark.compile import Query, compile_pipeline
+from millstream.temporal import LateAction
+from millstream.values import Lookup, OnError
+
+KEY_GROUPS = 8  # state is kept by key group, so their number must not change between two runs
+WriteBatch = Callable[[DataFrame, int], None]
+
+
+def pipeline_of(
+    root: Step | SourceFrame,
+    names: Names,
+    *,
+    engine: str = "auto",
+    mode: str | None = None,
+    sink: SinkDef | None = None,
+) -> Pipeline:
+    """Returns the pipeline of a stream: the plan of its last step, written to a sink."""
+    step = root if isinstance(root, Step) else Step(f"SELECT * FROM {STREAM}", {STREAM: root})
+    with step.located():
+        pipeline = build_pipeline(step.planned(names), sink, mode_of(mode))
+        if engine != "auto":
+            pipeline = replace(pipeline, engine=engine_of(engine))
+        check_pipeline(pipeline)
+    return pipeline
+
+
+def engine_of(name: str) -> Engine:
+    try:
+        return Engine(name)
+    except ValueError:
+        raise PlanError(
+            "MS-PLAN-ENGINE", f"{name!r} is not an engine.", fix=f"Use one of {', '.join(Engine)}."
+        ) from None
+
+
+def session_of(names: Names) -> SparkSession:
+    return next(iter(names.sources.values())).frame.sparkSession
+
+
+def compiled(
+    pipeline: Pipeline, names: Names, control: str | Path | None, key_groups: int
+) -> Query:
+    """Compiles a pipeline whose rows Python writes itself."""
+    _reject_side_outputs_of_runs(pipeline)
+    if control is not None:
+        Path(control).mkdir(parents=True, exist_ok=True)
+    tables = {name: table.frame for name, table in names.tables.items() if table.frame is not None}
+    return compile_pipeline(
+        session_of(names),
+        pipeline,
+        {name: source.frame for name, source in names.sources.items()},
+        engine=choose_engine(pipeline)[0],
+        groups=key_groups,
+        control=None if control is None else str(control),
+        tables=FrameTables(tables),
+    )
+
+
+def reject_late_output(pipeline: Pipeline) -> None:
+    for operator in operators_of(pipeline.root):
+        if operator.late.action is LateAction.SIDE_OUTPUT:
+            raise PlanError(
+                "MS-PLAN-LATE-SINK",
+                "a DataFrame has no second output for late rows.",
+                fix="Call .outputs() or .write(…) instead of .to_df(), or drop late rows.",
+            )
+
+
+def _reject_side_outputs_of_runs(pipeline: Pipeline) -> None:
+    """Only a run (`Stream.write`) has an output for rows ahead of time and failed lookups."""
+    for source in sources_of(pipeline.root):
+        if source.max_ahead:
+            raise PlanError(
+                "MS-PLAN-MAX-AHEAD",
+                f"a DataFrame has no dead-letter queue for rows of {source.name} that are ahead "
+                "of time.",
+                fix="Leave max_ahead out and filter such rows, or run the query with .write(…).",
+            )
+    for table in references_of(pipeline.root):
+        if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
+            raise PlanError(
+                "MS-PLAN-LATE-SINK",
+                f"a DataFrame has no second output for failed lookups in {table.name}.",
+                fix="Set 'lookup.on_error' to fail or null, or run the query with .write(…).",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs of one query: its result, and late rows by the name of their side output.
+
+    Example:
+        >>> hourly = orders.window(ms.tumbling("1 hour"), late=ms.side_output("too_late"))
+        >>> outputs = hourly.aggregate(total="sum(amount)").outputs()
+        >>> outputs.names
+        ('too_late',)
+    """
+
+    query: Query
+    pipeline: Pipeline
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the side outputs.
+
+        Example:
+            >>> hourly = orders.window(ms.tumbling("1 hour"), late=ms.side_output())
+            >>> hourly.aggregate(total="sum(amount)").outputs().names
+            ('late',)
+        """
+        return tuple(dict.fromkeys(name for _, name in self._late()))
+
+    def write(self, rows: WriteBatch, **late: WriteBatch) -> DataStreamWriter:
+        """Hands the outputs of every micro-batch to functions.
+
+        Args:
+            rows: Called with the result, a DataFrame, and the number of the batch. A batch that is
+                retried comes again under its number.
+            **late: A function of the same form for each side output.
+
+        Returns:
+            A writer; start it with `.start()`.
+
+        Example:
+            >>> hourly = orders.window(ms.tumbling("1 hour"), late=ms.side_output())
+            >>> outputs = hourly.aggregate(total="sum(amount)").outputs()
+            >>> writer = outputs.write(
+            ...     rows=lambda frame, batch: frame.show(), late=lambda frame, batch: frame.show()
+            ... )
+        """
+        missing = [name for name in self.names if name not in late]
+        unknown = [name for name in late if name not in self.names]
+        if missing or unknown:
+            raise PlanError(
+                "MS-PLAN-LATE-SINK",
+                f"the side outputs are {', '.join(self.names) or 'none'}, and "
+                + (f"{missing[0]} has no function." if missing else f"{unknown[0]} is not one."),
+                fix=f"Give a function for each: write(rows=…, {missing[0]}=…)." if missing else "",
+            )
+
+        def write(frame: DataFrame, batch: int) -> None:
+            caught = self.query.reading.batch(frame)
+            # Whatever `rows` does with them, once or in part, the batch runs once and whole.
+            main = caught.main.persist()
+            main.count()
+            side = caught.side()
+            try:
+                rows(main, batch)
+            finally:
+                main.unpersist()
+            for number, name in self._late():
+                found = [
+                    (place, table) for (operator, place), table in side.late if operator == number
+                ]
+                if found:
+                    operator = self.query.operators[number]
+                    late[name](operator.late_rows(frame.sparkSession, found), batch)
+
+        return self.query.stream.writeStream.foreachBatch(write)
+
+    def _late(self) -> list[tuple[int, str]]:
+        return [
+            (number, operator.late.sink or "late")
+            for number, operator in enumerate(operators_of(self.pipeline.root))
+            if operator.late.action is LateAction.SIDE_OUTPUT
+        ]
