@@ -35,6 +35,7 @@ from millstream.plan.nodes import (
     TableJoin,
     TemporalJoin,
     TopN,
+    WindowJoin,
 )
 from millstream.plan.walk import nodes_of
 
@@ -138,7 +139,7 @@ CASES: dict[str, tuple[type, str, Callable[[Inputs], ms.Stream]]] = {
         lambda i: i.orders.interval_join(i.ships, on="id", lower="0s", upper="1h", how="semi"),
     ),
     "window join": (
-        IntervalJoin,
+        WindowJoin,
         JOINED.format(
             "INNER",
             "AS `right` ON `left`.id = `right`.id WINDOW SLIDING(SIZE INTERVAL 1 HOUR, "
@@ -259,7 +260,7 @@ def test_a_stream_has_the_plan_of_its_sql(inputs: Inputs, name: str) -> None:
 
 
 def test_every_kind_of_operator_is_compared() -> None:
-    joins = {IntervalJoin, SessionJoin, TemporalJoin, RegularJoin, TableJoin}
+    joins = {IntervalJoin, WindowJoin, SessionJoin, TemporalJoin, RegularJoin, TableJoin}
     operators = {Aggregate, Deduplicate, TopN, RowsOver}
     assert {kind for kind, _, _ in CASES.values()} == {Source, *joins, *operators}
 

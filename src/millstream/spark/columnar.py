@@ -154,8 +154,8 @@ class Columnar:
             stream = packets if stream is None else stream.unionByName(packets)
         assert stream is not None
         read = [each for stage in hosted.stages for each in stage.inputs]
-        if self.control is not None:
-            timed = any(each.wall_clock or not each.derived for each in read)
+        timed = any(each.wall_clock or not each.derived for each in read)
+        if self.control is not None and (timed or self.allowances):
             said = control_packets(self.control, labels(self.groups), about_time=timed)
             stream = stream.unionByName(said)
         schema = _given(hosted.operation)
