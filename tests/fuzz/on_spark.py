@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.fuzz.streams import DDL, Data, Row
 
 from millstream.connectors.memory import MemorySink, MemoryStream
-from millstream.connectors.sinks import Sink
+from millstream.connectors.sink import Sink
 from millstream.plan.nodes import Engine, Job, Reference, SinkDef, Source
 from millstream.run.job import JobRun
 
