@@ -25,7 +25,7 @@ from tests.run.fake_sinks import (
 from millstream.connectors.dead_letters import Rejection, dead_letters
 from millstream.connectors.files import FileSink
 from millstream.connectors.sink import BatchId, Sink
-from millstream.observe.account import dead_letters_of, late_rows_in
+from millstream.observe.account import Account, dead_letters_of, late_rows_in
 from millstream.plan.build import build_job
 from millstream.run.batch_writer import Openers, write_batch
 from millstream.run.checkpoint import Checkpoint
@@ -181,6 +181,7 @@ def test_a_job_killed_between_any_two_calls_writes_every_row_once(
         hidden = list(Path(folder).rglob("_writing-*"))
         assert hidden == []
         account = Tally.open(PIPELINE, world.checkpoint.account, world.committed).account
+        assert isinstance(account, Account)
         assert account.rows_out == expected(given, MAIN).total()
         assert account.written.get(late_rows_in("out"), 0) == expected(given, LATE).total()
         assert account.written.get(dead_letters_of("s"), 0) == expected(given, REJECTED).total()
