@@ -16,14 +16,16 @@ from urllib.parse import unquote
 
 import polars as pl
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from bench.nexmark.differences import Difference, difference
 from bench.nexmark.expected import answers
 from bench.nexmark.options import Options
 from bench.nexmark.suite import QUERIES, Query, job_of
 from bench.nexmark.write import Data, Say, write
-from millstream.connectors.sinks import Sink, open_sink
+from millstream.connectors.memory import MemorySink
+from millstream.connectors.sink import Sink
+from millstream.connectors.sinks import open_sink
 from millstream.errors import MillstreamError
 from millstream.observe.account import Account
 from millstream.plan.nodes import Job, SinkDef
@@ -158,7 +160,7 @@ class _Check:
 
     def _run(self, job: Job) -> tuple[pl.DataFrame, list[str]]:
         """The rows that came, and what is wrong with the account of them."""
-        kept = _Kept()
+        kept = MemorySink()
         run = JobRun(
             self.spark,
             job,
@@ -179,7 +181,8 @@ class _Check:
                 wrong += account.errors
                 late = sum(side["late"] for side in account.inputs)
                 wrong += [f"{late} rows were late"] if late else []
-        return (kept.rows() if kept.tables else self._partitions()), wrong
+        came = pl.DataFrame(pa.concat_tables(kept.tables)) if kept.tables else self._partitions()
+        return came, wrong
 
     def _file(self, sink: SinkDef) -> Sink:
         return open_sink(sink, self.folder)
@@ -200,20 +203,6 @@ class _Check:
             # Which window a bid falls into is the wall clock's; that each is counted once is not.
             came = came.group_by("bidder").agg(pl.col("bid_count").sum())
         return difference(self.expected, came)
-
-
-class _Kept:
-    """A sink that keeps all rows, by micro-batch."""
-
-    def __init__(self) -> None:
-        self.tables: dict[int, pa.Table] = {}
-
-    def write(self, rows: DataFrame, batch: int) -> int | None:
-        self.tables[batch] = rows.toArrow()
-        return int(self.tables[batch].num_rows)
-
-    def rows(self) -> pl.DataFrame:
-        return pl.DataFrame(pa.concat_tables(self.tables.values()))
 
 
 def chosen(names: Sequence[str]) -> list[Query]:

@@ -103,3 +103,24 @@ class Lookup:
     timeout: Neither[Micros] = 10 * MICROS["s"]
     retries: Neither[int] = 10
     on_error: OutputOnly[OnError] = OnError.FAIL
+
+
+@dataclass(frozen=True, slots=True)
+class CsvDialect:
+    """How a CSV sink writes values; the defaults follow RFC 4180."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str = '"'  # precedes a quote inside a quoted value
+    null: str = ""  # written for NULL, without quotes; an equal string is quoted
+    header: bool = True
+
+    def field(self, text: str) -> str:
+        """Returns a string as it is written in a line."""
+        special = {self.delimiter, self.quote, self.escape, "\r", "\n"}
+        blank_ends = text != text.strip(" \t")
+        if text and text != self.null and not blank_ends and special.isdisjoint(text):
+            return text
+        if self.escape != self.quote:
+            text = text.replace(self.escape, self.escape * 2)
+        return self.quote + text.replace(self.quote, self.escape + self.quote) + self.quote

@@ -18,15 +18,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+from tests.connectors.sink_writer import write_frame
 
 from millstream.connectors.csv_lines import CsvLines
 from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file.options import files_of
 from millstream.connectors.files import FileSink
 from millstream.errors import PlanError
-from millstream.plan.file_sinks import COMPRESSIONS, CsvDialect
+from millstream.plan.file_sinks import COMPRESSIONS
 from millstream.plan.nodes import Source
 from millstream.run.failures import failure
+from millstream.values import CsvDialect
 
 DIFFICULT = [
     *("", " ", "  lead", "trail  ", "\t", '"', '""', 'a"b', '"a"', ",", "a,b", "\n", "\r", "\r\n"),
@@ -59,7 +61,9 @@ def frame_of(spark: SparkSession, rows: list[Row]) -> DataFrame:
 
 
 def written(spark, folder: Path, rows: list[Row], dialect: CsvDialect = RFC_4180) -> Path:
-    FileSink(str(folder), "csv", csv=CsvLines("out", dialect)).write(frame_of(spark, rows), 0)
+    write_frame(
+        FileSink(str(folder), "csv", csv=CsvLines("out", dialect)), frame_of(spark, rows), 0
+    )
     [path] = folder.glob("*.csv")
     return path
 
@@ -171,7 +175,7 @@ def test_other_dialects_are_read_back_by_python(spark, tmp_path, dialect):
 def test_column_names_that_need_quotes_get_them(spark, tmp_path):
     names = ['a,"b"', " c", "d\ne", "`f`"]
     frame = spark.createDataFrame(pa.table([pa.array(["1"])] * 4, names))
-    FileSink(str(tmp_path), "csv").write(frame, 0)
+    write_frame(FileSink(str(tmp_path), "csv"), frame, 0)
     [path] = tmp_path.glob("*.csv")
     text = path.read_text(encoding="utf-8")
     assert next(csv.reader(io.StringIO(text, newline=""))) == names
@@ -195,7 +199,7 @@ VALUES = {
 
 def test_values_of_every_type_have_a_text_that_our_reader_reads_back(spark, tmp_path):
     table = pa.table(VALUES)
-    FileSink(str(tmp_path), "csv").write(spark.createDataFrame(table).coalesce(1), 0)
+    write_frame(FileSink(str(tmp_path), "csv"), spark.createDataFrame(table).coalesce(1), 0)
     [path] = tmp_path.glob("*.csv")
     assert path.read_text().splitlines() == [
         ",".join(VALUES),
@@ -243,7 +247,7 @@ def test_a_null_that_would_be_an_empty_line_stops_the_job(spark, tmp_path):
     rows: list[Row] = [("",), (None,)]
     sink = FileSink(str(tmp_path / "a"), "csv", csv=CsvLines("out"))
     with pytest.raises(Exception, match="MS-RUN-CSV-NULL") as caught:
-        sink.write(frame_of(spark, rows), 0)
+        write_frame(sink, frame_of(spark, rows), 0)
     assert str(failure(caught.value)) == (
         "MS-RUN-CSV-NULL: the sink out writes one column, c0, and NULL would be an empty line, "
         "which readers of CSV skip. Set 'null.value' of the sink to a text, such as NULL."
@@ -254,7 +258,7 @@ def test_a_null_that_would_be_an_empty_line_stops_the_job(spark, tmp_path):
 
 def test_every_file_of_a_partitioned_sink_has_the_header_first(spark, tmp_path):
     rows = spark.range(0, 1000, numPartitions=3).selectExpr("id", "id % 3 AS `the key`")
-    FileSink(str(tmp_path), "csv", partition_by=("the key",)).write(rows, 0)
+    write_frame(FileSink(str(tmp_path), "csv", partition_by=("the key",)), rows, 0)
     found = sorted(tmp_path.rglob("*.csv"))
     assert {path.parent.name for path in found} == {"the key=0", "the key=1", "the key=2"}
     ids: list[int] = []
@@ -270,6 +274,8 @@ def test_every_file_of_a_partitioned_sink_has_the_header_first(spark, tmp_path):
 def test_every_compression_that_is_offered_can_be_written_and_read(spark, tmp_path, form):
     for compression in COMPRESSIONS[form]:
         folder = tmp_path / compression
-        FileSink(str(folder), form, options={"compression": compression}).write(spark.range(3), 0)
+        write_frame(
+            FileSink(str(folder), form, options={"compression": compression}), spark.range(3), 0
+        )
         reader = spark.read.schema("id bigint").option("header", "true").format(form)
         assert sorted(row.id for row in reader.load(str(folder)).collect()) == [0, 1, 2]

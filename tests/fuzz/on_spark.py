@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.fuzz.streams import DDL, Data, Row
 
 from millstream.connectors.memory import MemorySink, MemoryStream
-from millstream.connectors.sinks import Sink
+from millstream.connectors.sink import Sink
 from millstream.plan.nodes import Engine, Job, Reference, SinkDef, Source
 from millstream.run.job import JobRun
 
@@ -78,8 +78,10 @@ class OnSpark:
     def _source(self, _: SparkSession, source: Source) -> DataFrame:
         return self._stream(source.name).frame()
 
-    def _sink(self, _: SinkDef) -> Sink:
-        return self.sink
+    def _sink(self, sink: SinkDef) -> Sink:
+        """Each output has its own: an output without rows would replace those of another."""
+        is_main = any(pipeline.sink.name == sink.name for pipeline in self.job.pipelines)
+        return self.sink if is_main else MemorySink()
 
     def _table(self, _: Reference) -> pa.Table:
         return pa.Table.from_pylist(list(self.table), self._stream("a")._arrow)

@@ -6,7 +6,8 @@ import pytest
 
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job
-from millstream.plan.file_sinks import CsvDialect, csv_dialect
+from millstream.plan.file_sinks import csv_dialect
+from millstream.values import CsvDialect
 
 SOURCE = "CREATE SOURCE a (k STRING);\n"
 

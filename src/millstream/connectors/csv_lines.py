@@ -1,4 +1,4 @@
-"""Formats rows as CSV lines, which Spark writes as text files.
+"""Formats rows as CSV lines, as a column that Spark computes.
 
 Spark's own CSV writer drops NULL in a file of one column, does not distinguish NULL from a string
 that equals 'null.value', and writes a zero as `0E-17`.
@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BooleanType,
@@ -34,14 +34,12 @@ from pyspark.sql.types import (
 
 from millstream.connectors.row_errors import raise_error
 from millstream.errors import PlanError
-from millstream.plan.file_sinks import CsvDialect
+from millstream.values import CsvDialect
 
-LINE = "_ms_line"
 ZONED_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 LOCAL_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 _TYPES = (BooleanType, DateType, NumericType, StringType, TimestampNTZType, TimestampType)
 _IN_NUMBERS = frozenset("0123456789+-.:ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-_ROWS_BITS = 33  # of monotonically_increasing_id, below the partition number
 
 
 def check_types(sink: str, schema: StructType) -> None:
@@ -64,33 +62,14 @@ class CsvLines:
     timestamp_format: str = ""
     ansi: bool = True  # whether Spark casts a decimal to all its digits, not to 0E-2
 
-    def lines(self, rows: DataFrame, partition_by: tuple[str, ...]) -> DataFrame:
-        """Returns the column LINE and partition columns; the first line of a file is the header."""
-        folders = {name.lower() for name in partition_by}
-        schema = StructType([each for each in rows.schema if each.name.lower() not in folders])
+    def line(self, schema: StructType) -> Column:
+        """The line of a row with these columns."""
         check_types(self.sink, schema)
         columns = [self._field(each.name, each.dataType, len(schema)) for each in schema]
-        line = F.concat_ws(self.dialect.delimiter, *columns)
-        names = [F.col(_quoted(name)) for name in partition_by]
-        if not self.dialect.header:
-            return rows.select(line.alias(LINE), *names)
-        header = self.dialect.delimiter.join(self.dialect.field(each.name) for each in schema)
-        return self._with_header(rows, line, f"{header}\n", names)
+        return F.concat_ws(self.dialect.delimiter, *columns)
 
-    def _with_header(
-        self, rows: DataFrame, line: Column, header: str, names: list[Column]
-    ) -> DataFrame:
-        number = F.monotonically_increasing_id()
-        if not names:  # a task writes one file
-            first = number.bitwiseAND((1 << _ROWS_BITS) - 1) == 0
-            return rows.select(_headed(first, header, line).alias(LINE))
-        # A task writes the rows of a folder in the order of the window, so the header is first.
-        given = rows.repartition(*names).select(
-            line.alias(LINE), *names, number.alias("_ms_number")
-        )
-        window = Window.partitionBy(*names).orderBy("_ms_number")
-        place = F.row_number().over(window)
-        return given.select(_headed(place == 1, header, F.col(LINE)).alias(LINE), *names)
+    def header(self, schema: StructType) -> str:
+        return self.dialect.delimiter.join(self.dialect.field(each.name) for each in schema)
 
     def _field(self, name: str, kind: DataType, count: int) -> Column:
         column = F.col(_quoted(name))
@@ -128,10 +107,6 @@ class CsvLines:
             text = F.replace(text, F.lit(escape), F.lit(escape * 2))
         inner = F.replace(text, F.lit(quote), F.lit(escape + quote))
         return F.concat(F.lit(quote), inner, F.lit(quote))
-
-
-def _headed(first: Column, header: str, line: Column) -> Column:
-    return F.when(first, F.concat(F.lit(header), line)).otherwise(line)
 
 
 def _quoted(name: str) -> str:

@@ -1,27 +1,37 @@
 """The file sink: folders of files that anything can read while the job runs.
 
-A micro-batch is written to a hidden folder first and moved into place, file by file, under names
-that say the batch: `000042-0.parquet`, in folders `day=…/` of their own where the sink is
-partitioned. Files that an earlier try of the batch left are removed before, so a batch that is
+Executors write a micro-batch to a hidden folder. At the commit, its files are moved into place
+under names that say the batch: `000042-0.parquet`, in folders `day=…/` of their own where the sink
+is partitioned. Files that an earlier try of the batch left are removed before, so a batch that is
 written again replaces itself.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import ClassVar
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 from pyarrow import fs
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import DataType, DayTimeIntervalType, StructType, YearMonthIntervalType
 
 from millstream.connectors.csv_lines import LOCAL_PATTERN, ZONED_PATTERN, CsvLines, check_types
+from millstream.connectors.file.texts import strftime_format
+from millstream.connectors.file.writers import FOLDER, LINE, FileFormat, FileOpener
 from millstream.connectors.paths import filesystem
+from millstream.connectors.sink import BatchId, Message
+from millstream.errors import PlanError
 
 
 class FileSink:
+    stable_tasks: ClassVar[bool] = False
+
     def __init__(
         self,
         path: str,
@@ -31,20 +41,21 @@ class FileSink:
         options: Mapping[str, str] | None = None,
         csv: CsvLines | None = None,
     ) -> None:
-        """`options` are Spark's, on top of those that this sink sets. `csv` formats rows as CSV
+        """`options` are Spark's `compression` and `timestampFormat`. `csv` formats rows as CSV
         lines."""
+        given = options or {}
         self._path = path.rstrip("/")
-        self._form = form
-        self._partition_by = partition_by
-        self._clean = False
         self._csv = (csv or CsvLines(self._path)) if form == "csv" else None
-        self._options: dict[str, str] = {}
-        # Timestamps as in the input: ISO 8601, to the microsecond, with their offset.
-        if form == "json":
-            self._options["timestampFormat"] = ZONED_PATTERN
-            self._options["timestampNTZFormat"] = LOCAL_PATTERN
-            self._options["ignoreNullFields"] = "false"
-        self._options |= options or {}
+        self._form = FileFormat(
+            form,
+            partition_by,
+            given.get("compression", "").lower(),
+            given.get("timestampFormat", "") or (self._csv.timestamp_format if self._csv else ""),
+        )
+        if self._csv is not None:
+            self._form = replace(self._form, csv=self._csv.dialect)
+        self._hidden = ""  # the folder of the batch that is being written
+        self._clean = False
 
     def check(self, rows: Callable[[], DataFrame]) -> None:
         """Rejects columns that the format does not support. `rows` is called only if needed:
@@ -52,68 +63,80 @@ class FileSink:
         if self._csv is not None:
             check_types(self._csv.sink, rows().schema)
 
-    def write(
-        self, rows: DataFrame, batch: int, before_commit: Callable[[], None] | None = None
-    ) -> int | None:
-        """`before_commit` is called after all rows are written and before their files become
-        visible; if it raises, they do not."""
-        system, root = filesystem(self._path)
-        system.create_dir(root, recursive=True)
-        self._remove_leftovers(system, root)
-        written = f"{self._path}/_writing-{uuid.uuid4().hex}"
-        hidden = f"{root}/{written.rsplit('/', 1)[1]}"
-        try:
-            written_as, given = self._form, rows
-            if self._csv is not None:
-                ansi = rows.sparkSession.conf.get("spark.sql.ansi.enabled") == "true"
-                csv = replace(self._csv, ansi=ansi)
-                written_as, given = "text", csv.lines(rows, self._partition_by)
-            writer = given.write.mode("overwrite").options(**self._options).format(written_as)
-            writer.partitionBy(*self._partition_by).save(written)
-            if before_commit is not None:
-                before_commit()
-            for stale in self._files(system, root, f"{batch:06d}-"):
-                system.delete_file(stale)
-            parts = [
-                part
-                for part in self._files(system, hidden, "part-")
-                if self._holds_rows(system, part)
-            ]
-            for number, part in enumerate(parts):
-                folder, _, name = part.removeprefix(f"{hidden}/").rpartition("/")
-                target = f"{root}/{folder}" if folder else root
-                system.create_dir(target, recursive=True)
-                system.move(part, f"{target}/{batch:06d}-{number}.{self._ending(name)}")
-        finally:
-            with suppress(FileNotFoundError):  # Spark rejected the rows before it wrote any
-                system.delete_dir(hidden)
-        return None
+    def check_side_output(self, schema: pa.Schema) -> None:
+        """Rejects what executors cannot write of rows that Spark does not format."""
+        if self._form.timestamp_format:
+            strftime_format(self._form.timestamp_format)
+        if self._csv is not None:
+            check_types(self._csv.sink, from_arrow_schema(schema))
 
-    def _ending(self, name: str) -> str:
-        """The format, and what a compressed text file needs to be read."""
-        written_as = "txt" if self._csv is not None else self._form
-        return self._form + name.rpartition(f".{written_as}")[2]
+    def projection(self, schema: StructType, *, ansi: bool = True) -> dict[str, Column]:
+        """The columns that Spark computes of a query's rows for the writers of this sink."""
+        folders = {name.lower() for name in self._form.partition_by}
+        shown = StructType([each for each in schema if each.name.lower() not in folders])
+        parts = {
+            f"{FOLDER}{number}": F.col(_quoted(name)).cast("string")
+            for number, name in enumerate(self._form.partition_by)
+        }
+        if self._csv is not None:
+            csv = replace(self._csv, ansi=ansi)
+            self._form = replace(self._form, header=csv.header(shown))
+            return {LINE: csv.line(shown), **parts}
+        if self._form.name == "json":
+            rows = F.struct(*(F.col(_quoted(each.name)) for each in shown))
+            return {LINE: F.to_json(rows, self._json_options()), **parts}
+        for each in shown:
+            _check_type(self._form.name, each.name, each.dataType)
+        return {**{each.name: F.col(_quoted(each.name)) for each in shown}, **parts}
+
+    def _json_options(self) -> dict[str, str]:
+        """Timestamps as in the input: ISO 8601, to the microsecond, with their offset."""
+        return {
+            "timestampFormat": self._form.timestamp_format or ZONED_PATTERN,
+            "timestampNTZFormat": LOCAL_PATTERN,
+            "ignoreNullFields": "false",
+        }
+
+    def begin(self, batch: BatchId) -> FileOpener:
+        self._remove_leftovers(*filesystem(self._path))
+        self._hidden = f"_writing-{batch.batch}-{uuid.uuid4().hex}"
+        return FileOpener(f"{self._path}/{self._hidden}", self._form)
+
+    def commit(self, batch: BatchId, messages: Sequence[Message]) -> None:
+        system, root = filesystem(self._path)
+        for stale in self._files(system, root, f"{batch.batch:06d}-"):
+            system.delete_file(stale)
+        parts = sorted(name for message in messages for name in message["files"])
+        for number, part in enumerate(parts):
+            folder, _, name = part.rpartition("/")
+            target = f"{root}/{folder}" if folder else root
+            system.create_dir(target, recursive=True)
+            ending = name.partition(".")[2]
+            source = f"{root}/{self._hidden}/{part}"
+            system.move(source, f"{target}/{batch.batch:06d}-{number}.{ending}")
+        self._remove_hidden(system, root)
+
+    def abort(self, batch: BatchId, messages: Sequence[Message]) -> None:  # noqa: ARG002
+        self._remove_hidden(*filesystem(self._path))
+
+    def _remove_hidden(self, system: fs.FileSystem, root: str) -> None:
+        if self._hidden:
+            with suppress(FileNotFoundError):  # no task had rows
+                system.delete_dir(f"{root}/{self._hidden}")
+        self._hidden = ""
 
     def _remove_leftovers(self, system: fs.FileSystem, root: str) -> None:
         """A job that was killed while it wrote leaves a hidden folder; no other job writes here."""
         if self._clean:
             return
-        for info in system.get_file_info(fs.FileSelector(root)):
+        for info in system.get_file_info(fs.FileSelector(root, allow_not_found=True)):
             if info.base_name.startswith("_writing-"):
                 system.delete_dir(info.path)
         self._clean = True
 
-    def _holds_rows(self, system: fs.FileSystem, part: str) -> bool:
-        """Spark writes a file for a batch without rows, too; nobody needs that."""
-        if self._form == "parquet":
-            with system.open_input_file(part) as file:
-                return bool(pq.read_metadata(file).num_rows)
-        with system.open_input_stream(part) as stream:  # decompressed, by its name
-            return bool(stream.read(1))
-
     def _files(self, system: fs.FileSystem, folder: str, prefix: str) -> list[str]:
-        deep = bool(self._partition_by)
-        found = system.get_file_info(fs.FileSelector(folder, recursive=deep))
+        deep = bool(self._form.partition_by)
+        found = system.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=deep))
         return sorted(
             info.path
             for info in found
@@ -121,3 +144,18 @@ class FileSink:
             and info.base_name.startswith(prefix)
             and ("/_writing-" not in info.path.removeprefix(folder))
         )
+
+
+def _check_type(form: str, name: str, kind: DataType) -> None:
+    unsupported = (DayTimeIntervalType, YearMonthIntervalType)
+    if isinstance(kind, unsupported) or kind.typeName() in ("interval", "variant", "void"):
+        raise PlanError(
+            "MS-PLAN-SINK-TYPE",
+            f"a file sink writes {form}, and column {name} has the type {kind.simpleString()}, "
+            "which its files cannot hold.",
+            fix="CAST it to STRING, or leave it out.",
+        )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

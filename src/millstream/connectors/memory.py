@@ -9,15 +9,18 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from millstream.connectors.arrow_writer import ArrowOpener, rows_of
 from millstream.connectors.file_names import EVERY_FILE
+from millstream.connectors.sink import BatchId, Message
 
 _MILLI = 1_000_000  # nanoseconds
 
@@ -70,16 +73,37 @@ def _temporary() -> Path:
 class MemorySink:
     """Rows by micro-batch; a batch that is written again replaces itself."""
 
+    stable_tasks: ClassVar[bool] = False
+
     def __init__(self) -> None:
         self._batches: dict[int, pa.Table] = {}
+        self._empty = pa.table({})
 
-    def write(self, rows: DataFrame, batch: int) -> int:
+    def projection(self, schema: StructType, *, ansi: bool = True) -> dict[str, Column]:  # noqa: ARG002
+        self._empty = to_arrow_schema(schema, timezone="UTC").empty_table()
+        return {name: F.col("`" + name.replace("`", "``") + "`") for name in schema.names}
+
+    def begin(self, batch: BatchId) -> ArrowOpener:  # noqa: ARG002
+        return ArrowOpener()
+
+    def commit(self, batch: BatchId, messages: Sequence[Message]) -> None:
+        self._batches[batch.batch] = rows_of(messages, self._empty)
+
+    def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        """For Spark's `foreachBatch`."""
         self._batches[batch] = rows.toArrow()
-        return int(self._batches[batch].num_rows)
 
     @property
     def columns(self) -> list[str]:
-        return next((table.column_names for table in self._batches.values()), [])
+        named = (table.column_names for table in self._batches.values())
+        return next(filter(None, named), [])
+
+    @property
+    def tables(self) -> list[pa.Table]:
+        """The rows of each batch."""
+        return [*self._batches.values()]
 
     def rows(self) -> list[dict[str, Any]]:
         return [row for table in self._batches.values() for row in table.to_pylist()]

@@ -1,55 +1,77 @@
-"""Where rows go. A sink writes a micro-batch once: written again, a batch replaces itself."""
+"""Opens sinks by their definition, and those that need no files: the console and none at all."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql.types import StructType
 from rich.console import Console
 from rich.table import Table
 
+from millstream.connectors.arrow_writer import ArrowOpener, rows_of
 from millstream.connectors.csv_lines import CsvLines
 from millstream.connectors.files import FileSink
 from millstream.connectors.memory import MemorySink
 from millstream.connectors.paths import resolve
+from millstream.connectors.sink import BatchId, Message, Sink
 from millstream.plan.declare import partition_columns
 from millstream.plan.file_sinks import csv_dialect
 from millstream.plan.nodes import SinkDef
 
 
-class Sink(Protocol):
-    def write(self, rows: DataFrame, batch: int) -> int | None:
-        """Write a micro-batch, running its plan exactly once; how many rows, if that is known."""
+@runtime_checkable
+class Projecting(Protocol):
+    """A sink that takes other columns than those of the query's result, such as lines of text."""
+
+    def projection(self, schema: StructType, *, ansi: bool) -> dict[str, Column]:
+        """The columns that Spark computes of main rows for the sink's writers. `ansi`: whether
+        Spark's ANSI mode is on."""
         ...
 
 
 class ConsoleSink:
     """Prints each batch; to look at, not to keep."""
 
+    stable_tasks: ClassVar[bool] = False
+
     def __init__(self, name: str, rows: int = 20) -> None:
         self._name = name
         self._rows = rows
 
-    def write(self, rows: DataFrame, batch: int) -> int | None:
-        table = rows.toArrow()
-        if table.num_rows:
-            shown = Table(title=f"{self._name}, batch {batch}: {table.num_rows} rows")
-            for name in table.column_names:
-                shown.add_column(name)
-            for row in table.slice(0, self._rows).to_pylist():
-                shown.add_row(*("NULL" if value is None else str(value) for value in row.values()))
-            Console(file=sys.stdout).print(shown)
-        return int(table.num_rows)
+    def begin(self, batch: BatchId) -> ArrowOpener:  # noqa: ARG002
+        return ArrowOpener(self._rows)
+
+    def commit(self, batch: BatchId, messages: Sequence[Message]) -> None:
+        count = sum(message["rows"] for message in messages)
+        if not count:
+            return
+        shown = Table(title=f"{self._name}, batch {batch.batch}: {count} rows")
+        rows = rows_of(messages, pa.table({})).slice(0, self._rows)
+        for name in rows.column_names:
+            shown.add_column(name)
+        for row in rows.to_pylist():
+            shown.add_row(*("NULL" if value is None else str(value) for value in row.values()))
+        Console(file=sys.stdout).print(shown)
+
+    def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
 
 
 class NoopSink:
     """Runs the plan and keeps nothing; for measurements."""
 
-    def write(self, rows: DataFrame, batch: int) -> int | None:  # noqa: ARG002
-        rows.write.format("noop").mode("overwrite").save()
-        return None
+    stable_tasks: ClassVar[bool] = False
+
+    def begin(self, batch: BatchId) -> ArrowOpener:  # noqa: ARG002
+        return ArrowOpener(0)
+
+    def commit(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
+
+    def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
 
 
 _FILE_OPTIONS = {"compression": "compression", "timestamp.format": "timestampFormat"}

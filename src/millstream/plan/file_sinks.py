@@ -1,13 +1,13 @@
-"""Checks the properties of file sinks, and defines the CSV dialect of a sink."""
+"""Checks the properties of file sinks, and reads the CSV dialect of a sink."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from millstream.errors import PropertyError
 from millstream.plan.nodes import SinkDef
 from millstream.sql.statements import CreateSink, Property
+from millstream.values import CsvDialect
 
 _CSV_ONLY = ("delimiter", "quote", "escape", "null.value", "encoding", "header")
 COMPRESSIONS = {
@@ -17,27 +17,6 @@ COMPRESSIONS = {
     "orc": ("none", "snappy", "zlib", "zstd", "lz4"),
 }
 _TAB = "\\t"
-
-
-@dataclass(frozen=True, slots=True)
-class CsvDialect:
-    """How a CSV sink writes values; the defaults follow RFC 4180."""
-
-    delimiter: str = ","
-    quote: str = '"'
-    escape: str = '"'  # precedes a quote inside a quoted value
-    null: str = ""  # written for NULL, without quotes; an equal string is quoted
-    header: bool = True
-
-    def field(self, text: str) -> str:
-        """Returns a string as it is written in a line."""
-        special = {self.delimiter, self.quote, self.escape, "\r", "\n"}
-        blank_ends = text != text.strip(" \t")
-        if text and text != self.null and not blank_ends and special.isdisjoint(text):
-            return text
-        if self.escape != self.quote:
-            text = text.replace(self.escape, self.escape * 2)
-        return self.quote + text.replace(self.quote, self.escape + self.quote) + self.quote
 
 
 def csv_dialect(sink: SinkDef) -> CsvDialect:

@@ -3,10 +3,12 @@
 <checkpoint>/spark.log                    what Spark said, when run from the command line
              reference-tables/            versions of tables that workers hold
              lock                         held by the process that runs the job
-<checkpoint>/<pipeline>/millstream.json   what the state depends on: plan, engine, key groups
+<checkpoint>/<pipeline>/millstream.json   what the state depends on: plan, engine, key groups; and
+                                          the UUID of the checkpoint
                         spark/            Spark's own checkpoint
                         control/          the control stream
                         ended             there once a flush is done
+                        tasks.json        how many tasks write the last batch, if a sink needs it
                         account.json      the account of rows after the last batch
                         late/             late rows that are put out, if no sink is named
                         dead-letter/<source>/   malformed records, if no sink is named
@@ -22,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from millstream.errors import StateError
 from millstream.plan.identity import pipeline_identity
@@ -70,6 +73,22 @@ class Checkpoint:
         (self.folder / "ended").touch()
 
     @property
+    def uuid(self) -> str:
+        """Identifies the checkpoint: a new one in the same folder has another."""
+        described = json.loads((self.folder / "millstream.json").read_text(encoding="utf-8"))
+        return str(described.get("uuid", ""))
+
+    def tasks(self, batch: int, current: int) -> int:
+        """The number of tasks that write a batch: `current`, or what an earlier try of the batch
+        had, which is recorded before anything is written."""
+        recorded = self.folder / "tasks.json"
+        held = json.loads(recorded.read_text(encoding="utf-8")) if recorded.exists() else {}
+        if held.get("batch") == batch:
+            return int(held["tasks"])
+        write_json(recorded, {"batch": batch, "tasks": current})
+        return current
+
+    @property
     def begun(self) -> bool:
         """Has a run from here ever taken in a batch, done or not?"""
         return any((self.spark / "offsets").glob("[0-9]*"))
@@ -80,7 +99,8 @@ class Checkpoint:
         described = self.folder / "millstream.json"
         if not described.exists() or not self.begun:
             identity = pipeline_identity(pipeline)
-            write_json(described, {"key_groups": groups, "identity": identity})
+            made = {"key_groups": groups, "identity": identity, "uuid": uuid4().hex}
+            write_json(described, made)
             return groups
         self.check(pipeline)
         return int(json.loads(described.read_text(encoding="utf-8"))["key_groups"])

@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.connectors.files import FileSink
 from millstream.connectors.memory import MemorySink
 from millstream.connectors.rows import Rows
-from millstream.connectors.sinks import Sink, open_sink
+from millstream.connectors.sink import Sink
+from millstream.connectors.sinks import open_sink
 from millstream.connectors.sources import read_stream
 from millstream.errors import MillstreamError, PlanError
 from millstream.observe.account import OWN_LATE_SINK
@@ -178,9 +179,9 @@ class JobRun:
         )
         tally = Tally.open(pipeline, folder.account, first)
         limits = StateLimits.of(pipeline, folder.control)
-        writer = Writer(self, spark, pipeline, query, tally, limits, self.log)
+        writer = Writer(self, spark, pipeline, query, tally, limits, folder, self.log)
         writer.open(sources)
-        started = writer.start(trigger, folder.spark)
+        started = writer.start(trigger)
         return Running(pipeline, engine, started, tally, folder, writer, first)
 
     def _max_ahead(self, pipeline: Pipeline) -> int | None:

@@ -1,4 +1,4 @@
-"""Writes the micro-batches of one pipeline, each once: main rows, then what rode with them."""
+"""Writes the micro-batches of one pipeline, each once, to the sinks of all its outputs."""
 
 from __future__ import annotations
 
@@ -10,32 +10,50 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
 
-from millstream.connectors.dead_letters import AHEAD_OF_TIME
+from millstream.connectors.dead_letters import DEAD_LETTER
 from millstream.connectors.file.source import FileStream
 from millstream.connectors.files import FileSink
 from millstream.connectors.rows import Rows
-from millstream.connectors.sinks import NoopSink, Sink
+from millstream.connectors.sink import DRIVER, BatchId, Sink, TaskId
+from millstream.connectors.sinks import NoopSink, Projecting
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.account import dead_letters_of, late_rows_in
 from millstream.plan.nodes import Operator, Pipeline, Reference, SinkDef, Source
 from millstream.plan.walk import inputs_of, operators_of, references_of, sources_of
+from millstream.run.batch_writer import Openers, write_batch
+from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure
 from millstream.run.file_log import FileLog
 from millstream.run.missing_files import MissingFiles, ReadSource
 from millstream.run.state_limits import StateLimits
 from millstream.run.tally import Tally
 from millstream.spark.compile import Query
+from millstream.spark.late_rows import LateTable
+from millstream.spark.operated import Operated, late_tables
 from millstream.spark.packets import BAD
 from millstream.spark.ports import CAUGHT, SideRows
+from millstream.spark.routing import (
+    MAIN_OUTPUT,
+    MESSAGES,
+    BatchReport,
+    Routing,
+    TaskReport,
+    router,
+)
+from millstream.spark.runtime.session import partitions
+from millstream.spark.stable_tasks import in_stable_tasks, quoted
 from millstream.spark.stateless import source_of
 from millstream.temporal import LateAction, Malformed
 from millstream.values import Lookup, OnError
+
+_LATE, _REJECTED = "late ", "rejected "  # begin the names of outputs, before that of the sink
 
 
 class Opener(Protocol):
@@ -57,12 +75,13 @@ class Writer:
     query: Query
     tally: Tally
     limits: StateLimits
+    checkpoint: Checkpoint
     log: Path | None = None
     error: MillstreamError | None = None
     _main: Sink | None = None
-    _late: dict[int, tuple[str, Sink]] = field(default_factory=dict)  # by operator
-    _first_read: dict[str, tuple[int, int]] = field(default_factory=dict)  # of a source
-    _dead_letters: dict[str, tuple[str, Sink]] = field(default_factory=dict)  # by source
+    _sinks: dict[str, Sink] = field(default_factory=dict)  # by output
+    _names: dict[str, str] = field(default_factory=dict)  # of sinks, by output
+    _routing: Routing = field(default_factory=Routing)
     _streams: dict[str, FileStream] = field(default_factory=dict)  # by source
     _missing: MissingFiles | None = None
     _rejecting: bool = False  # may rows come that go to dead letters?
@@ -81,30 +100,70 @@ class Writer:
             if isinstance(rows, Rows) and isinstance(rows.origin, FileStream)
         }
         self._main = self.run.open_sink(self.pipeline.sink)
+        self._add(MAIN_OUTPUT, self.pipeline.sink.name, self._main)
         if isinstance(self._main, FileSink):
             self._main.check(lambda: self.query.reading.rows(self.query.stream))
+        reading = self.query.reading
+        self._routing = Routing(
+            labelled=reading.is_labelled,
+            late=self._open_late(),
+            rejected=self._open_dead_letters(),
+            source=reading.source or "",
+        )
+
+    def _add(self, output: str, name: str, sink: Sink) -> None:
+        self._sinks.setdefault(output, sink)
+        self._names[output] = name
+
+    def _open_late(self) -> dict[tuple[int, int], tuple[str, LateTable]]:
+        """Late rows of several operators may go to one sink."""
+        operators: dict[str, list[Operated]] = {}
         for number, operator in enumerate(operators_of(self.pipeline.root)):
             if operator.late.action is LateAction.SIDE_OUTPUT:
-                self._late[number] = self.run.late_sink(operator, self.pipeline)
+                name, sink = self.run.late_sink(operator, self.pipeline)
+                self._add(output := f"{_LATE}{name}", name, sink)
+                operators.setdefault(output, []).append(self.query.operators[number])
+        found: dict[tuple[int, int], tuple[str, LateTable]] = {}
+        for output, given in operators.items():
+            for origin, table in late_tables(given).items():
+                found[origin] = output, table
+                self._check_side_output(output, table.schema)
+        return found
+
+    def _check_side_output(self, output: str, schema: pa.Schema) -> None:
+        sink = self._sinks[output]
+        if isinstance(sink, FileSink):
+            sink.check_side_output(schema)
+
+    def _open_dead_letters(self) -> dict[str, tuple[str, tuple[int, int] | None]]:
+        first_read: dict[str, tuple[int, int]] = {}
+        for number, operator in enumerate(operators_of(self.pipeline.root)):
             for place, side in enumerate(inputs_of(operator)):
                 if source := source_of(side.node):
-                    self._first_read.setdefault(source.name, (number, place))
-        for source in sources_of(self.pipeline.root):
-            self._dead_letters[source.name] = self.run.dead_letter_sink(source, self.pipeline)
+                    first_read.setdefault(source.name, (number, place))
+        given: list[Source | Reference] = list(sources_of(self.pipeline.root))
         for table in references_of(self.pipeline.root):
             if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
-                self._dead_letters[table.name] = self.run.dead_letter_sink(table, self.pipeline)
+                given.append(table)
                 self._rejecting = True
+        outputs: dict[str, tuple[str, tuple[int, int] | None]] = {}
+        for each in given:
+            name, sink = self.run.dead_letter_sink(each, self.pipeline)
+            self._add(output := f"{_REJECTED}{name}", name, sink)
+            outputs[each.name] = output, first_read.get(each.name)
+            self._check_side_output(output, DEAD_LETTER)
+        return outputs
 
     @property
     def direct(self) -> bool:
         """Does Spark itself write the rows? Only if no others ride with them, and to a sink that
         keeps none: rows that it wrote could not be told from those of a batch's first try."""
-        only_rows = not self._late and not self._rejecting and not self.limits.limited
+        only_rows = not self._routing.late and not self._rejecting and not self.limits.limited
         return isinstance(self._main, NoopSink) and only_rows
 
-    def start(self, trigger: Mapping[str, object], checkpoint: Path) -> StreamingQuery:
+    def start(self, trigger: Mapping[str, object]) -> StreamingQuery:
         """Start the query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
+        checkpoint = self.checkpoint.spark
         streams = ((each, self._streams.get(each.name)) for each in sources_of(self.pipeline.root))
         read = [ReadSource(each, it.files.base, it.reported) for each, it in streams if it]
         self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
@@ -150,78 +209,86 @@ class Writer:
             raise self.error or error from error
 
     def _write(self, frame: DataFrame, batch: int) -> None:
-        assert self._main is not None
-        caught = self.query.reading.batch(frame)
         if self._missing is not None:
             self._missing.begin(self.spark, self.pipeline.name)
-        if self.limits.limited and isinstance(self._main, FileSink):
-            self._main.write(caught.main, batch, lambda: self.limits.check(caught.side().stats))
-        else:
-            self._main.write(caught.main, batch)
-        side = caught.side()
-        self.limits.check(side.stats)
-        self._add_missing_files(side, batch)
-        written = self._write_rejected(side, batch) + self._write_late(side, batch)
-        self.tally.add(batch, side.stats, caught.count(), side.tables, written)
+        seen = Observation() if self.query.reading.counts_input else None
+        if seen is not None:
+            frame = frame.observe(seen, F.count(F.lit(1)).alias("rows"))
+        rows = self._labelled(frame, batch)
+        ids = {name: self._id(name, batch) for name in self._sinks}
+        side = SideRows()
+
+        def execute(openers: Openers) -> BatchReport:
+            found = rows.mapInArrow(router(self._routing, ids, openers), MESSAGES).collect()
+            return BatchReport.of(found)
+
+        def before_commit(report: BatchReport, openers: Openers) -> None:
+            nonlocal side
+            side = self.query.reading.read(report, 0 if seen is None else seen.get["rows"])
+            self.limits.check(side.stats)
+            self._add_missing_files(report, ids, openers, batch)
+
+        report = write_batch(self._sinks, ids, execute, before_commit)
+        self._warn_ahead(report)
+        rows_out = report.rows(MAIN_OUTPUT)
+        self.tally.add(batch, side.stats, rows_out, side.tables, self._written(report))
         self.limits.distribute(batch, side.stats)
 
-    def _add_missing_files(self, side: SideRows, batch: int) -> None:
+    def _id(self, output: str, batch: int) -> BatchId:
+        return BatchId(self.checkpoint.uuid, self.pipeline.name, output, batch)
+
+    def _labelled(self, frame: DataFrame, batch: int) -> DataFrame:
+        rows = self.query.reading.labelled(frame, self._columns)
+        if any(sink.stable_tasks for sink in self._sinks.values()):
+            return in_stable_tasks(rows, self.checkpoint.tasks(batch, partitions(self.spark)))
+        return rows
+
+    def _columns(self, schema: StructType) -> dict[str, Column]:
+        sink: object = self._main
+        if isinstance(sink, Projecting):
+            ansi = self.spark.conf.get("spark.sql.ansi.enabled") == "true"
+            return sink.projection(schema, ansi=ansi)
+        return {name: F.col(quoted(name)) for name in schema.names}
+
+    def _add_missing_files(
+        self, report: BatchReport, ids: Mapping[str, BatchId], openers: Openers, batch: int
+    ) -> None:
+        """Dead letters of files that were deleted before they were read: only the driver knows."""
         for table in self._missing.dead_letters(batch) if self._missing is not None else ():
             source = table["_source"][0].as_py()
-            side.rejected.append((self._first_read.get(source, (0, 0)), table))
-            name = self._dead_letters[source][0]
+            output, _ = self._routing.rejected[source]
+            writer = openers[output].open(TaskId(ids[output], DRIVER, len(report.outputs)))
+            for rows in table.to_batches():
+                writer.write(rows)
+            count = table.num_rows
+            made = TaskReport(DRIVER, writer.close(), count, {source: count})
+            report.outputs.setdefault(output, []).append(made)
             self.run.warn(
                 f"source {source}: files that could not be read: {table.num_rows}, first "
                 f"{table['_file'][0].as_py()}: {table['_message'][0].as_py()} "
-                f"See the dead-letter queue in {name}."
+                f"See the dead-letter queue in {self._names[output]}."
             )
 
-    def _write_rejected(self, side: SideRows, batch: int) -> Counter[str]:
-        """Returns how many rows of each source or table were written. A sink is written once a
-        batch: a second write would replace the first."""
+    def _written(self, report: BatchReport) -> Counter[str]:
+        """How many rows were written to each sink of late rows, and of each source or table to
+        dead letters."""
         written: Counter[str] = Counter()
-        tables: dict[str, list[pa.Table]] = {}
-        for origin, table in side.rejected:
-            source = table["_source"][0].as_py()
-            if origin != self._first_read.get(source, origin):
-                continue  # a source that a query names twice is read twice
-            tables.setdefault(self._dead_letters[source][0], []).append(table)
-            written[dead_letters_of(source)] += table.num_rows
-            self._warn_ahead(source, table)
-        for name, sink in dict(self._dead_letters.values()).items():
-            if name in tables:
-                sink.write(self.spark.createDataFrame(pa.concat_tables(tables[name])), batch)
+        for output, reports in report.outputs.items():
+            for each in reports:
+                for source, count in each.sources.items():
+                    written[dead_letters_of(source)] += count
+                if output.startswith(_LATE):
+                    written[late_rows_in(self._names[output])] += each.rows
         return written
 
-    def _warn_ahead(self, source: str, table: pa.Table) -> None:
+    def _warn_ahead(self, report: BatchReport) -> None:
         """One warning a source and run, with the first of the rows."""
-        found = table.filter(pc.equal(table["_reason"], AHEAD_OF_TIME))
-        if found.num_rows == 0 or source in self._warned:
-            return
-        self._warned.add(source)
-        name = self._dead_letters[source][0]
-        self.run.warn(
-            f"source {source} has rows ahead of time, which go to the dead-letter queue in {name}: "
-            f"{found['_message'][0].as_py()} See 'watermark.max_ahead'."
-        )
-
-    def _write_late(self, side: SideRows, batch: int) -> Counter[str]:
-        """Returns how many rows were written to each sink. A sink has the columns of all operators
-        that write to it, whichever has late rows."""
-        found: dict[int, list[tuple[int, pa.Table]]] = {}
-        for (operator, place), table in side.late:
-            if operator in self._late:
-                found.setdefault(operator, []).append((place, table))
-        written: Counter[str] = Counter()
-        for operator, parts in found.items():
-            written[self._late[operator][0]] += sum(table.num_rows for _, table in parts)
-        frames: dict[str, DataFrame] = {}
-        for number, (name, _) in self._late.items():
-            if name in written:
-                rows = self.query.operators[number].late_rows(self.spark, found.get(number, []))
-                held = frames.get(name)
-                frames[name] = held.unionByName(rows, allowMissingColumns=True) if held else rows
-        for name, sink in dict(self._late.values()).items():
-            if name in frames:
-                sink.write(frames[name], batch)
-        return Counter({late_rows_in(name): count for name, count in written.items()})
+        for output, reports in report.outputs.items():
+            found = {source: text for each in reports for source, text in each.ahead.items()}
+            for source, text in found.items():
+                if source not in self._warned:
+                    self._warned.add(source)
+                    self.run.warn(
+                        f"source {source} has rows ahead of time, which go to the dead-letter "
+                        f"queue in {self._names[output]}: {text} See 'watermark.max_ahead'."
+                    )

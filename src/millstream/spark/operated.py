@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StringType
 
 from millstream.connectors.rows import Rows
@@ -14,6 +16,7 @@ from millstream.kernels.base import OP
 from millstream.spark.column_names import BLOB, CHANGE, FROM, PORT
 from millstream.spark.host import MAIN
 from millstream.spark.inputs import NOTHING, Field
+from millstream.spark.late_rows import LATENESS_MS, SOURCE, LateColumn, LateTable
 from millstream.spark.stateless import Flow, spark_errors
 from millstream.spark.wire import from_wire
 
@@ -79,3 +82,36 @@ class Operated:
         fields = [field for each in self.late for field in each.fields]
         types = {field.name: field.type for field in fields}
         return {field.name for field in fields if types[field.name] != field.type}
+
+
+def late_tables(operators: Iterable[Operated]) -> dict[tuple[int, int], LateTable]:
+    """The late rows of operators that write to one sink, by operator and input. A column that has
+    two types is text in both cases: a cast could change a value."""
+    found = [
+        (operator.number, place, late)
+        for operator in operators
+        for place, late in enumerate(operator.late)
+    ]
+    types: dict[str, pa.DataType] = {}
+    for _, _, late in found:
+        for field in late.fields:
+            if field.name != NOTHING:
+                kind = _arrow(field.type)
+                types[field.name] = kind if types.get(field.name, kind) == kind else pa.string()
+    schema = pa.schema([*types.items(), (SOURCE, pa.string()), (LATENESS_MS, pa.int64())])
+    return {
+        (operator, place): LateTable(late.source, _columns(late), schema)
+        for operator, place, late in found
+    }
+
+
+def _columns(late: LateInput) -> tuple[LateColumn, ...]:
+    return tuple(
+        LateColumn(field.wire, field.name, _arrow(field.type))
+        for field in late.fields
+        if field.name != NOTHING
+    )
+
+
+def _arrow(kind: DataType) -> pa.DataType:
+    return to_arrow_type(kind, timezone="UTC")

@@ -15,12 +15,14 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType
+from pyspark.sql.types import StringType, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection, dead_letters
+from millstream.connectors.sink import DRIVER
 from millstream.spark import host
 from millstream.spark.column_names import BLOB, FROM, PORT
 from millstream.spark.packets import decode
+from millstream.spark.routing import BAD_RECORD, BatchReport
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class Batch:
 
 
 OBSERVED = "millstream"  # names under which a query's progress shows statistics begin with it
+Columns = Callable[[StructType], dict[str, Column]]
 CAUGHT = "caught"  # the name under which it shows what a reading caught
 
 
@@ -85,6 +88,7 @@ class Reading:
     source: str | None = None
     _counts: list[Column] = field(init=False)
     _beside: list[Column] = field(init=False)
+    _taken: dict[str, Column] | None = None  # by the sink
 
     def __post_init__(self) -> None:
         self._counts = [F.count(F.lit(1)).alias("rows")]
@@ -104,6 +108,63 @@ class Reading:
         seen = Observation()
         rows = self.rows(frame.observe(seen, *self._counts, *self._beside))
         return Batch(rows, lambda: self._side(seen.get), lambda: self._count(seen.get))
+
+    def labelled(self, frame: DataFrame, columns: Columns) -> DataFrame:
+        """The rows of a batch as `routing` reads them: those of the result, as the columns that
+        their sink takes, and all that is said beside them."""
+        is_main, beside = None, []
+        if self.sided:
+            is_main, beside = F.col(PORT) == host.MAIN, [F.col(name) for name in (PORT, FROM, BLOB)]
+        if self.checked:
+            bad = F.col(BAD).isNotNull()
+            port = F.when(bad, F.lit(BAD_RECORD)).otherwise(beside[0] if beside else F.lit(0))
+            origin = beside[1] if beside else F.lit(0)
+            blob = F.when(bad, F.col(BAD).cast("binary"))
+            blob = blob.otherwise(beside[2]) if beside else blob
+            beside = [port.cast("tinyint").alias(PORT), origin.alias(FROM), blob.alias(BLOB)]
+            is_main = ~bad if is_main is None else is_main & ~bad
+        if self.sound is not None:
+            frame = frame.where(self.sound if is_main is None else self.sound | ~is_main)
+        rows = frame.select(*self.shown, *beside)
+        if self._taken is None:
+            names = {PORT, FROM, BLOB} if beside else set()
+            shown = StructType([each for each in rows.schema if each.name not in names])
+            self._taken = columns(shown)
+        taken = self._taken
+        if beside:
+            # What a sink computes of a row is not computed of anything else: it may fail.
+            known, main = set(rows.columns), F.col(PORT) == host.MAIN
+            taken = {
+                name: column if name in known else F.when(main, column)
+                for name, column in taken.items()
+            }
+        named = [column.alias(name) for name, column in taken.items()]
+        return rows.select(*named, *((PORT, FROM, BLOB) if beside else ()))
+
+    @property
+    def counts_input(self) -> bool:
+        """Must the rows of a batch be counted, since no operator and no table counts them?"""
+        return self.source is not None and not self.sided
+
+    @property
+    def is_labelled(self) -> bool:
+        return self.sided or self.checked
+
+    def read(self, report: BatchReport, rows_in: int) -> SideRows:
+        """What operators and tables said in a batch. `rows_in` is how many rows the batch had, if
+        no operator counts them."""
+        side = SideRows()
+        for text in report.stats:
+            side.hear(text)
+        if self.source is not None:
+            malformed = sum(
+                each.sources.get(self.source, 0)
+                for reports in report.outputs.values()
+                for each in reports
+                if each.task != DRIVER
+            )
+            side.stats.append(self._counted(side, rows_in, malformed))
+        return side
 
     def streamed(self, stream: DataFrame) -> DataFrame:
         """The rows of a stream that Spark writes itself. Its progress says what was counted, and
@@ -126,16 +187,19 @@ class Reading:
         if self.source is None:
             return side
         bad = caught.get("bad") or []
-        # A row may have found several rows of a table. How many there were, the first table knows.
-        first = min((said["number"] for said in side.tables), default=0)
-        asked = [said["rows"] for said in side.tables if said["number"] == first]
-        rows = sum(asked) if self.sided else caught["rows"]
-        read = {"in": rows, "malformed": len(bad)}
-        side.stats.append({"tally": {self.source: read}, "counts": {}})
+        side.stats.append(self._counted(side, caught["rows"], len(bad)))
         if bad:
             letters = dead_letters(self.source, map(Rejection.decoded, bad))
             side.rejected.append(((0, 0), letters))
         return side
+
+    def _counted(self, side: SideRows, rows: int, malformed: int) -> dict[str, Any]:
+        """The counts of a query without operators. A row may have found several rows of a table;
+        how many there were, the first table knows."""
+        first = min((said["number"] for said in side.tables), default=0)
+        asked = [said["rows"] for said in side.tables if said["number"] == first]
+        read = {"in": sum(asked) if self.sided else rows, "malformed": malformed}
+        return {"tally": {self.source: read}, "counts": {}}
 
 
 def _sort(rows: list[Any]) -> SideRows:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.connectors.memory import MemorySink, MemoryStream
-from millstream.connectors.sinks import Sink
+from millstream.connectors.sink import Sink
 from millstream.errors import HarnessError, MillstreamError, PlanError
 from millstream.plan.build import build_job
 from millstream.plan.facts.check import check_job
