@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from millstream.connectors.csv_lines import CsvLines
 from millstream.connectors.dead_letters import BAD
+from millstream.connectors.file.csv_lines import CsvLines
 from millstream.connectors.file.options import files_of
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.sink import FileSink
 from millstream.errors import PlanError
 from millstream.plan.file_sinks import COMPRESSIONS, CsvDialect
 from millstream.plan.nodes import Source

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from tests.run.trial import Trial, at
 
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.sink import FileSink
 from millstream.errors import PlanError
 
 SELECT = """

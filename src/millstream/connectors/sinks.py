@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 
-from millstream.connectors.csv_lines import CsvLines
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.csv_lines import CsvLines
+from millstream.connectors.file.sink import FileSink
 from millstream.connectors.memory import MemorySink
 from millstream.connectors.paths import resolve
 from millstream.plan.declare import partition_columns

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from millstream.connectors.declared import schema_of
+from millstream.connectors.file.names import EVERY_FILE
 from millstream.connectors.file.options import FORMATS
 from millstream.connectors.file.source import read_files
-from millstream.connectors.file_names import EVERY_FILE
 from millstream.connectors.paths import resolve
 from millstream.connectors.rows import Rows
 from millstream.errors import PlanError, PropertyError

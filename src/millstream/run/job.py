@@ -13,7 +13,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.sink import FileSink
 from millstream.connectors.memory import MemorySink
 from millstream.connectors.rows import Rows
 from millstream.connectors.sinks import Sink, open_sink

@@ -18,7 +18,7 @@ from pyarrow.fs import FileType
 from pyspark.sql import SparkSession
 
 from millstream.connectors.dead_letters import UNREADABLE_FILE, Rejection, dead_letters
-from millstream.connectors.file_names import ReportedFiles
+from millstream.connectors.file.names import ReportedFiles
 from millstream.connectors.paths import filesystem, local
 from millstream.errors import RunError
 from millstream.plan.nodes import Source

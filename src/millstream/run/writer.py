@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.connectors.dead_letters import AHEAD_OF_TIME
+from millstream.connectors.file.sink import FileSink
 from millstream.connectors.file.source import FileStream
-from millstream.connectors.files import FileSink
 from millstream.connectors.rows import Rows
 from millstream.connectors.sinks import NoopSink, Sink
 from millstream.errors import MillstreamError, RunError

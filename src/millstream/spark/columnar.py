@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ByteType, StructField, StructType
 
-from millstream.connectors.file_names import MOST_PARTS, in_parts
+from millstream.connectors.file.names import MOST_PARTS, in_parts
 from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange

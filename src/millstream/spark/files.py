@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from millstream.connectors.dead_letters import Rejection
+from millstream.connectors.file.names import ReportedFiles, file_names, first_file, read_type
 from millstream.connectors.file.options import arrow_type
 from millstream.connectors.file.parquet_files import ParquetFiles
 from millstream.connectors.file.source import FileStream
 from millstream.connectors.file.values import Column
-from millstream.connectors.file_names import ReportedFiles, file_names, first_file, read_type
 from millstream.connectors.paths import local, value_folder
 from millstream.connectors.rows import Rows
 from millstream.errors import RunError

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.file_names import PART, PATH, ReportedFiles
+from millstream.connectors.file.names import PART, PATH, ReportedFiles
 from millstream.spark.conditions import Condition
 from millstream.spark.moments import Moment
 

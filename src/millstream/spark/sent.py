@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 )
 
 from millstream.connectors.dead_letters import BAD
-from millstream.connectors.file_names import PATH, read_type
+from millstream.connectors.file.names import PATH, read_type
 from millstream.kernels.base import HASH, TIME
 from millstream.spark.column_names import Kind
 from millstream.spark.conditions import Both, Condition, columns_in

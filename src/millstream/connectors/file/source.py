@@ -19,8 +19,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.declared import schema_of
-from millstream.connectors.file.options import Files, files_of
-from millstream.connectors.file_names import (
+from millstream.connectors.file.names import (
     MOST_PARTS,
     PART,
     PATH,
@@ -29,6 +28,7 @@ from millstream.connectors.file_names import (
     first_file,
     in_parts,
 )
+from millstream.connectors.file.options import Files, files_of
 from millstream.connectors.rows import Rows
 from millstream.plan.nodes import Source
 

@@ -44,11 +44,11 @@ def open_store(spec: LookupSpec) -> Store:
         if family(spec.schema.field(name).type) == "other":
             raise wrong_type(spec, name, "a lookup reads plain values only", "STRING")
     if spec.connector == "sqlite":
-        from millstream.connectors.lookup.sqlite.store import SqliteStore
+        from millstream.connectors.sqlite.store import SqliteStore
 
         return SqliteStore(spec)
     try:
-        from millstream.connectors.lookup.postgresql.store import PostgresStore
+        from millstream.connectors.postgresql.store import PostgresStore
     except ImportError:
         raise not_installed(spec) from None
     return PostgresStore(spec)

@@ -19,8 +19,8 @@ from millstream.connectors.lookup.failures import (
     refused,
 )
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.sqlite.question import Question, question_of
 from millstream.connectors.lookup.values import empty_frame, frame_of
+from millstream.connectors.sqlite.question import Question, question_of
 from millstream.temporal import format_span
 
 _SAMPLE = 100

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark.sql import DataFrame
 
-from millstream.connectors.csv_lines import LOCAL_PATTERN, ZONED_PATTERN, CsvLines, check_types
+from millstream.connectors.file.csv_lines import LOCAL_PATTERN, ZONED_PATTERN, CsvLines, check_types
 from millstream.connectors.paths import filesystem
 
 

@@ -10,16 +10,16 @@ from psycopg import sql
 
 from millstream.connectors.lookup.connections import Connections
 from millstream.connectors.lookup.failures import UnreachableError, refused
-from millstream.connectors.lookup.postgresql.connect import (
+from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.lookup.values import empty_frame, frame_of
+from millstream.connectors.postgresql.connect import (
     Connection,
     UnsayableError,
     bounded,
     connect,
 )
-from millstream.connectors.lookup.postgresql.describe import describe
-from millstream.connectors.lookup.postgresql.question import Question, question_of
-from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.values import empty_frame, frame_of
+from millstream.connectors.postgresql.describe import describe
+from millstream.connectors.postgresql.question import Question, question_of
 
 
 class PostgresStore:
