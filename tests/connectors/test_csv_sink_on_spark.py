@@ -21,10 +21,10 @@ from pyspark.sql.types import StructType
 
 from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file.csv_lines import CsvLines
+from millstream.connectors.file.dialect import COMPRESSIONS, CsvDialect
 from millstream.connectors.file.options import files_of
 from millstream.connectors.file.sink import FileSink
 from millstream.errors import PlanError
-from millstream.plan.file_sinks import COMPRESSIONS, CsvDialect
 from millstream.plan.nodes import Source
 from millstream.run.failures import failure
 

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from millstream.errors import PlanError
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.names.names import quote
 from millstream.plan.nodes import Broadcast, Column, Reference
 from millstream.plan.tables.references import reference_of
@@ -37,7 +38,7 @@ class Table:
         key = f", PRIMARY KEY ({', '.join(map(quote, self.key))})" if self.key else ""
         (made,) = parse(f"CREATE TABLE {quote(name)} ({self.columns}{key}) WITH ({listed})")
         assert isinstance(made, CreateTable)
-        found = reference_of(made)
+        found = reference_of(made, installed_connectors())
         if isinstance(found.access, Lookup) and found.access.on_error is OnError.SIDE_OUTPUT:
             raise PlanError(
                 "MS-PLAN-LATE-SINK",
@@ -100,3 +101,6 @@ class GivenTables:
 
     def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
         return table.options
+
+    def lookup(self, table: Reference) -> str:
+        return installed_connectors()[table.connector].lookup or ""

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 
-from millstream.connectors.file.csv_lines import CsvLines
-from millstream.connectors.file.sink import FileSink
-from millstream.connectors.memory import MemorySink
-from millstream.connectors.paths import resolve
-from millstream.plan.declare import partition_columns
-from millstream.plan.file_sinks import csv_dialect
 from millstream.plan.nodes import SinkDef
 
 
@@ -23,6 +18,31 @@ class Sink(Protocol):
     def write(self, rows: DataFrame, batch: int) -> int | None:
         """Write a micro-batch, running its plan exactly once; how many rows, if that is known."""
         ...
+
+
+@runtime_checkable
+class ChecksColumns(Protocol):
+    """A sink that rejects columns of some types before the job starts."""
+
+    def check(self, rows: Callable[[], DataFrame]) -> None: ...
+
+
+@runtime_checkable
+class ChecksBeforeCommit(Protocol):
+    """A sink that calls a function between writing a batch and making it visible."""
+
+    checks_before_commit: bool
+
+    def write(
+        self, rows: DataFrame, batch: int, before_commit: Callable[[], None] | None = None
+    ) -> int | None: ...
+
+
+@runtime_checkable
+class WrittenBySpark(Protocol):
+    """A sink that keeps no rows, so that Spark can write to it without a batch function."""
+
+    spark_format: str
 
 
 class ConsoleSink:
@@ -47,30 +67,16 @@ class ConsoleSink:
 class NoopSink:
     """Runs the plan and keeps nothing; for measurements."""
 
+    spark_format = "noop"
+
     def write(self, rows: DataFrame, batch: int) -> int | None:  # noqa: ARG002
         rows.write.format("noop").mode("overwrite").save()
         return None
 
 
-_FILE_OPTIONS = {"compression": "compression", "timestamp.format": "timestampFormat"}
+def open_console(sink: SinkDef, base: Path) -> ConsoleSink:  # noqa: ARG001
+    return ConsoleSink(sink.name, int(sink.option("rows", "20")))
 
 
-def open_sink(sink: SinkDef, base: Path) -> Sink:
-    """The sink of a definition; relative paths are relative to `base`."""
-    if sink.connector == "file":
-        return FileSink(
-            resolve(sink.option("path"), base),
-            sink.option("format", "json").lower(),
-            csv=CsvLines(sink.name, csv_dialect(sink), sink.option("timestamp.format")),
-            partition_by=partition_columns(sink),
-            options={
-                spark_name: sink.option(name)
-                for name, spark_name in _FILE_OPTIONS.items()
-                if sink.option(name)
-            },
-        )
-    if sink.connector == "console":
-        return ConsoleSink(sink.name, int(sink.option("rows", "20")))
-    if sink.connector == "noop":
-        return NoopSink()
-    return MemorySink()
+def open_noop(sink: SinkDef, base: Path) -> NoopSink:  # noqa: ARG001
+    return NoopSink()

@@ -17,10 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.connectors.dead_letters import AHEAD_OF_TIME
-from millstream.connectors.file.sink import FileSink
-from millstream.connectors.file.source import FileStream
 from millstream.connectors.rows import Rows
-from millstream.connectors.sinks import NoopSink, Sink
+from millstream.connectors.sinks import ChecksBeforeCommit, ChecksColumns, Sink, WrittenBySpark
+from millstream.connectors.work import ItemCheck
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.account import dead_letters_of, late_rows_in
 from millstream.plan.nodes import Operator, Pipeline, Reference, SinkDef, Source
@@ -63,7 +62,7 @@ class Writer:
     _late: dict[int, tuple[str, Sink]] = field(default_factory=dict)  # by operator
     _first_read: dict[str, tuple[int, int]] = field(default_factory=dict)  # of a source
     _dead_letters: dict[str, tuple[str, Sink]] = field(default_factory=dict)  # by source
-    _streams: dict[str, FileStream] = field(default_factory=dict)  # by source
+    _checks: dict[str, ItemCheck] = field(default_factory=dict)  # by source
     _missing: MissingFiles | None = None
     _rejecting: bool = False  # may rows come that go to dead letters?
     _warned: set[str] = field(default_factory=set)  # sources with a row ahead of time
@@ -75,13 +74,13 @@ class Writer:
             for source in sources_of(self.pipeline.root)
         )
         self._rejecting = self._rejecting or bool(self.query.limits)
-        self._streams = {
-            name: rows.origin
+        self._checks = {
+            name: rows.origin.check
             for name, rows in sources.items()
-            if isinstance(rows, Rows) and isinstance(rows.origin, FileStream)
+            if isinstance(rows, Rows) and rows.origin is not None and rows.origin.check is not None
         }
         self._main = self.run.open_sink(self.pipeline.sink)
-        if isinstance(self._main, FileSink):
+        if isinstance(self._main, ChecksColumns):
             self._main.check(lambda: self.query.reading.rows(self.query.stream))
         for number, operator in enumerate(operators_of(self.pipeline.root)):
             if operator.late.action is LateAction.SIDE_OUTPUT:
@@ -101,15 +100,16 @@ class Writer:
         """Does Spark itself write the rows? Only if no others ride with them, and to a sink that
         keeps none: rows that it wrote could not be told from those of a batch's first try."""
         only_rows = not self._late and not self._rejecting and not self.limits.limited
-        return isinstance(self._main, NoopSink) and only_rows
+        return isinstance(self._main, WrittenBySpark) and only_rows
 
     def start(self, trigger: Mapping[str, object], checkpoint: Path) -> StreamingQuery:
         """Start the query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
-        streams = ((each, self._streams.get(each.name)) for each in sources_of(self.pipeline.root))
-        read = [ReadSource(each, it.files.base, it.reported) for each, it in streams if it]
+        checks = ((each, self._checks.get(each.name)) for each in sources_of(self.pipeline.root))
+        read = [ReadSource(each, check) for each, check in checks if check]
         self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
-        if self.direct:
-            stream = self.query.reading.streamed(self.query.stream).writeStream.format("noop")
+        if self.direct and isinstance(self._main, WrittenBySpark):
+            rows = self.query.reading.streamed(self.query.stream)
+            stream = rows.writeStream.format(self._main.spark_format)
         else:
             stream = self.query.stream.writeStream.foreachBatch(self.write)
         named = stream.queryName(self.pipeline.name).outputMode("append")
@@ -152,7 +152,7 @@ class Writer:
         caught = self.query.reading.batch(frame)
         if self._missing is not None:
             self._missing.begin(self.spark, self.pipeline.name)
-        if self.limits.limited and isinstance(self._main, FileSink):
+        if self.limits.limited and isinstance(self._main, ChecksBeforeCommit):
             self._main.write(caught.main, batch, lambda: self.limits.check(caught.side().stats))
         else:
             self._main.write(caught.main, batch)

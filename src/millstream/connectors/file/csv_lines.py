@@ -32,8 +32,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from millstream.connectors.file.dialect import CsvDialect
 from millstream.errors import PlanError
-from millstream.plan.file_sinks import CsvDialect
 
 LINE = "_ms_line"
 ZONED_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"

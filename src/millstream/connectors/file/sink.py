@@ -12,16 +12,38 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark.sql import DataFrame
 
 from millstream.connectors.file.csv_lines import LOCAL_PATTERN, ZONED_PATTERN, CsvLines, check_types
-from millstream.connectors.paths import filesystem
+from millstream.connectors.file.dialect import csv_dialect
+from millstream.connectors.file.partitions import partition_columns
+from millstream.connectors.paths import filesystem, resolve
+from millstream.plan.nodes import SinkDef
+
+_SPARK_OPTIONS = {"compression": "compression", "timestamp.format": "timestampFormat"}
+
+
+def open_sink(sink: SinkDef, base: Path) -> FileSink:
+    return FileSink(
+        resolve(sink.option("path"), base),
+        sink.option("format", "json").lower(),
+        csv=CsvLines(sink.name, csv_dialect(sink), sink.option("timestamp.format")),
+        partition_by=partition_columns(sink),
+        options={
+            spark_name: sink.option(name)
+            for name, spark_name in _SPARK_OPTIONS.items()
+            if sink.option(name)
+        },
+    )
 
 
 class FileSink:
+    checks_before_commit = True
+
     def __init__(
         self,
         path: str,

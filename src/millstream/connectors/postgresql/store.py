@@ -23,6 +23,8 @@ from millstream.connectors.postgresql.question import Question, question_of
 
 
 class PostgresStore:
+    advice = "Check 'url' and that the database is up."
+
     def __init__(self, spec: LookupSpec) -> None:
         self._spec = spec
         self._connections: Connections[Connection] = Connections(lambda: connect(spec))

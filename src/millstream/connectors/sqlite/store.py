@@ -32,6 +32,8 @@ _NO_DATABASE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_C
 
 
 class SqliteStore:
+    advice = "Check 'path' and who else has the file open."
+
     def __init__(self, spec: LookupSpec) -> None:
         self._spec = spec
         self._connections: Connections[sqlite3.Connection] = Connections(self._connect)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec
 from millstream.plan.explain.as_json import explain_json
 from millstream.plan.explain.blocks import Block, labelled, lines_of
 from millstream.plan.explain.operators import operator_block
@@ -16,6 +17,7 @@ from millstream.plan.facts.check import (
     name_of,
     table_facts,
 )
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
 from millstream.plan.walk import inputs_of, references_of, retracts
 from millstream.temporal import MissingTime, OutputMode, format_span
@@ -23,18 +25,19 @@ from millstream.temporal import MissingTime, OutputMode, format_span
 __all__ = ["explain", "explain_json"]
 
 
-def explain(job: Job) -> str:
+def explain(job: Job, connectors: ConnectorRegistry | None = None) -> str:
     """The job as a tree, at most 100 columns wide."""
+    known = installed_connectors() if connectors is None else connectors
     facts = check_job(job)
-    blocks = [_pipeline(each) for each in facts]
+    blocks = [_pipeline(each, known) for each in facts]
     settings = [(name, masked(name, value)) for name, value in job.settings]
-    asked = tuple(asked_text(table) for table in references_of(job))
+    asked = tuple(asked_text(table, known[table.connector]) for table in references_of(job))
     told = (*settings, *labelled("tables", asked))
     lines = lines_of(Block("Job", told, tuple(blocks)))
     return "\n".join(lines) + "\n"
 
 
-def _pipeline(facts: PipelineFacts) -> Block:
+def _pipeline(facts: PipelineFacts, connectors: ConnectorRegistry) -> Block:
     pipeline = facts.pipeline
     strategy = str(facts.strategy)
     if len(facts.strategies) > 1:
@@ -44,7 +47,8 @@ def _pipeline(facts: PipelineFacts) -> Block:
         told.append(("emit", str(pipeline.emit)))
     if pipeline.mode is not OutputMode.APPEND or retracts(pipeline.root):
         told.append(("mode", _MODES[pipeline.mode]))
-    sink = _sink(pipeline.sink, _node(pipeline.root, SourceUse.of(facts)))
+    below = _node(pipeline.root, SourceUse.of(facts, connectors))
+    sink = _sink(pipeline.sink, connectors[pipeline.sink.connector], below)
     return Block(f"Pipeline {pipeline.name}", tuple(told), (sink,))
 
 
@@ -55,8 +59,8 @@ _MODES = {
 }
 
 
-def _sink(sink: SinkDef, below: Block) -> Block:
-    options = (("options", options_text(sink.options)),) if sink.options else ()
+def _sink(sink: SinkDef, spec: ConnectorSpec, below: Block) -> Block:
+    options = (("options", options_text(spec, sink.options)),) if sink.options else ()
     return Block(f"Sink {sink.name}: {sink.connector}", options, (below,))
 
 
@@ -67,7 +71,8 @@ def _node(node: Node, use: SourceUse, alias: str | None = None) -> Block:
     if isinstance(node, Select):
         return _select(node, use, called)
     if isinstance(node, TableJoin):
-        return table_join_block(table_facts(node), _node(node.left.node, use, node.left.alias))
+        child = _node(node.left.node, use, node.left.alias)
+        return table_join_block(table_facts(node), child, use.connectors)
     children = tuple(_node(side.node, use.by(side), side.alias) for side in inputs_of(node))
     return operator_block(facts_of(node), children)
 
@@ -106,7 +111,7 @@ def _source(source: Source, use: SourceUse, called: str) -> Block:
     letters = f" to {source.dead_letter}" if source.dead_letter else ""
     told.append(("malformed", f"{source.malformed}{letters}"))
     if source.options:
-        told.append(("options", options_text(source.options)))
+        told.append(("options", options_text(use.connectors[source.connector], source.options)))
     return Block(f"Source {source.name}{called}: {source.connector}", tuple(told))
 
 

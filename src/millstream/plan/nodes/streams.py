@@ -27,6 +27,8 @@ class Source:
     dead_letter: str | None = None
     idle: int | None = None  # silent for so long, the source no longer holds the watermark back
     max_ahead: int | None = None  # of event to processing time; 0: off, None: the run's default
+    # Name and SQL of system columns that the connector declares.
+    system_columns: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     place: Place | None = field(default=None, compare=False)
 
     @property
