@@ -21,14 +21,14 @@ class Sink(Protocol):
 
 
 @runtime_checkable
-class ChecksColumns(Protocol):
+class ChecksColumns(Sink, Protocol):
     """A sink that rejects columns of some types before the job starts."""
 
     def check(self, rows: Callable[[], DataFrame]) -> None: ...
 
 
 @runtime_checkable
-class ChecksBeforeCommit(Protocol):
+class ChecksBeforeCommit(Sink, Protocol):
     """A sink that calls a function between writing a batch and making it visible."""
 
     checks_before_commit: bool
@@ -39,7 +39,7 @@ class ChecksBeforeCommit(Protocol):
 
 
 @runtime_checkable
-class WrittenBySpark(Protocol):
+class WrittenBySpark(Sink, Protocol):
     """A sink that keeps no rows, so that Spark can write to it without a batch function."""
 
     spark_format: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 from psycopg import sql
@@ -23,7 +23,7 @@ from millstream.connectors.postgresql.question import Question, question_of
 
 
 class PostgresStore:
-    advice = "Check 'url' and that the database is up."
+    advice: ClassVar[str] = "Check 'url' and that the database is up."
 
     def __init__(self, spec: LookupSpec) -> None:
         self._spec = spec

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import quote
 
 import polars as pl
@@ -32,7 +33,7 @@ _NO_DATABASE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_C
 
 
 class SqliteStore:
-    advice = "Check 'path' and who else has the file open."
+    advice: ClassVar[str] = "Check 'path' and who else has the file open."
 
     def __init__(self, spec: LookupSpec) -> None:
         self._spec = spec
