@@ -20,6 +20,7 @@ from millstream.plan.connectors import (
     Role,
     spec_json,
 )
+from millstream.plan.explain.text import explain, explain_json
 from millstream.plan.installed_connectors import BUILT_IN, installed_connectors
 from millstream.plan.nodes import Job
 from millstream.sql.properties import COUNT, PROPERTIES, TEXT, Where
@@ -214,3 +215,28 @@ def test_a_declaration_is_data_for_programs() -> None:
         "formats": [],
         "help": "How much.",
     }
+
+
+def test_explain_shows_the_delivery_guarantee_of_each_sink() -> None:
+    plan = planned(f"CREATE SINK a WITH ('connector' = 'console') {SELECT}")
+    assert "delivery   at least once: after a failure, rows may be written again" in explain(plan)
+    assert explain_json(plan)["pipelines"][0]["sink"]["delivery"] == "at_least_once"
+    assert explain_json(plan)["sinks"][0]["delivery"] == "at_least_once"
+
+
+def test_a_property_that_is_declared_secret_is_masked_whatever_its_name() -> None:
+    spec = ConnectorSpec(
+        "tap",
+        "A tap.",
+        (
+            Property("pin", TEXT, "The secret number.", secret=True),
+            Property("key", TEXT, "Which key: no secret."),
+        ),
+        sink="taps:open_sink",
+    )
+    connectors = installed_connectors().with_spec(spec)
+    sql = f"CREATE SINK a WITH ('connector' = 'tap', 'pin' = '1234', 'key' = 'left') {SELECT}"
+    plan = build_job(sql, sources=SOURCES, connectors=connectors)
+    assert "options    pin = ***, key = left" in explain(plan, connectors)
+    sink = explain_json(plan, connectors)["sinks"][0]
+    assert sink["options"] == {"pin": "***", "key": "left"}

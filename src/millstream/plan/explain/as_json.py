@@ -31,6 +31,7 @@ def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> dict[str, Any]:
     return {
         "name": sink.name,
         "connector": sink.connector,
+        "delivery": str(spec.delivery),
         "options": masked_options(spec, sink.options),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec
+from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec, Delivery
 from millstream.plan.explain.as_json import explain_json
 from millstream.plan.explain.blocks import Block, labelled, lines_of
 from millstream.plan.explain.operators import operator_block
@@ -59,9 +59,18 @@ _MODES = {
 }
 
 
+_DELIVERY = {
+    Delivery.EXACTLY_ONCE: "exactly once: a batch that is written again replaces itself",
+    Delivery.AT_LEAST_ONCE: "at least once: after a failure, rows may be written again",
+    Delivery.NONE: "none: rows are not stored",
+}
+
+
 def _sink(sink: SinkDef, spec: ConnectorSpec, below: Block) -> Block:
-    options = (("options", options_text(spec, sink.options)),) if sink.options else ()
-    return Block(f"Sink {sink.name}: {sink.connector}", options, (below,))
+    told = [("delivery", _DELIVERY[spec.delivery])]
+    if sink.options:
+        told.append(("options", options_text(spec, sink.options)))
+    return Block(f"Sink {sink.name}: {sink.connector}", tuple(told), (below,))
 
 
 def _node(node: Node, use: SourceUse, alias: str | None = None) -> Block:
