@@ -28,6 +28,7 @@ from millstream.plan.build import build_job
 from millstream.run.drive import Drive
 from millstream.run.progress import progress_of
 from millstream.run.settings import settings_of
+from millstream.spark.runtime.jvm import heap_in_use
 from millstream.spark.runtime.session import session, warm
 
 OUT = Path(__file__).parent / "soak"
@@ -135,11 +136,7 @@ def live_heap(seconds: float, drive: Drive) -> list[Sample]:
     """The JVM's heap in use after a garbage collection."""
     if drive.run is None:
         return []
-    jvm = drive.run.spark.sparkContext._jvm  # noqa: SLF001 -- PySpark shows no memory of the JVM
-    assert jvm is not None
-    jvm.java.lang.System.gc()
-    runtime = jvm.java.lang.Runtime.getRuntime()
-    return [Sample(seconds, "jvm heap", runtime.totalMemory() - runtime.freeMemory())]
+    return [Sample(seconds, "jvm heap", heap_in_use(drive.run.spark))]
 
 
 def growing(all_samples: list[Sample]) -> list[str]:

@@ -24,10 +24,11 @@ from bench.nexmark.options import Options
 from bench.nexmark.suite import QUERIES, Query, job_of
 from bench.nexmark.write import Data, Say, write
 from millstream.connectors.memory import MemorySink
+from millstream.connectors.registry import open_sink
 from millstream.connectors.sink import Sink
-from millstream.connectors.sinks import open_sink
 from millstream.errors import MillstreamError
 from millstream.observe.account import Account
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Job, SinkDef
 from millstream.run.job import JobRun
 
@@ -185,7 +186,7 @@ class _Check:
         return came, wrong
 
     def _file(self, sink: SinkDef) -> Sink:
-        return open_sink(sink, self.folder)
+        return open_sink(installed_connectors(), sink, self.folder)
 
     def _partitions(self) -> pl.DataFrame:
         """What query 10 wrote, with what the names of its folders say."""

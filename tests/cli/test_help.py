@@ -32,7 +32,7 @@ def test_help_shows_the_verbs_and_where_to_start():
         assert words in plain(done.stdout)
 
 
-@pytest.mark.parametrize("verb", ["init", "run", "explain", "test"])
+@pytest.mark.parametrize("verb", ["init", "run", "explain", "connectors", "test"])
 def test_every_verb_teaches_by_examples(verb):
     done = command(verb, "--help")
     assert done.exit_code == 0
@@ -46,7 +46,9 @@ def test_version():
     assert re.fullmatch(r"millstream \d+\.\d+\.\d+\S*\n", done.stdout)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["explain", "JOB"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["explain", "JOB"], ["connectors", "file"]]
+)
 def test_help_and_explain_import_no_engine(tmp_path, arguments):
     job = project(tmp_path, SOURCES + JOIN)
     given = [str(job) if argument == "JOB" else argument for argument in arguments]

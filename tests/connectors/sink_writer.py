@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.sink import FileSink
 from millstream.connectors.sink import BatchId
 from millstream.run.batch_writer import Openers, write_batch
 from millstream.spark.routing import MAIN_OUTPUT, MESSAGES, BatchReport, Routing, router

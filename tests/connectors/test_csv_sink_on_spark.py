@@ -20,12 +20,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from tests.connectors.sink_writer import write_frame
 
-from millstream.connectors.csv_lines import CsvLines
 from millstream.connectors.dead_letters import BAD
+from millstream.connectors.file.csv_lines import CsvLines
+from millstream.connectors.file.dialect import COMPRESSIONS
 from millstream.connectors.file.options import files_of
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.sink import FileSink
 from millstream.errors import PlanError
-from millstream.plan.file_sinks import COMPRESSIONS
 from millstream.plan.nodes import Source
 from millstream.run.failures import failure
 from millstream.values import CsvDialect

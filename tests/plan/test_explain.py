@@ -65,8 +65,10 @@ def test_logins_in_urls_are_masked(url: str, shown: str) -> None:
 def test_no_secret_is_explained() -> None:
     plan = job(
         """SET 'spark.hadoop.fs.s3a.secret.key' = 'hidden1'; SET 'key_groups' = '8';
-        CREATE SINK out WITH ('connector' = 'file', 'path' = 's3://me:hidden2@bucket/x',
-          'password' = 'hidden3', 'kafka.sasl.jaas.config' = 'hidden4') AS SELECT * FROM orders"""
+        CREATE TABLE t (k STRING) WITH ('connector' = 'postgresql',
+          'url' = 'postgresql://me:hidden3@db/shop', 'password' = 'hidden4');
+        CREATE SINK out WITH ('connector' = 'file', 'path' = 's3://me:hidden2@bucket/x') AS
+        SELECT o.* FROM orders o JOIN t ON t.k = o.order_id"""
     )
     for text in (explain(plan), json.dumps(explain_json(plan))):
         assert "hidden" not in text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.connectors.file.dialect import csv_dialect
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job
-from millstream.plan.file_sinks import csv_dialect
 from millstream.values import CsvDialect
 
 SOURCE = "CREATE SOURCE a (k STRING);\n"
@@ -75,8 +75,8 @@ def sink(properties: str) -> str:
         ),
         (
             "'quote' = '|'",
-            "MS-PROP-UNUSED at line 3, column 1: 'quote' applies to CSV only, and the sink out "
-            "writes json. Leave it out, or set 'format' = 'csv'.",
+            "MS-PROP-UNUSED at line 3, column 1: 'quote' applies to the format csv, and the format "
+            "of the sink out is json. Leave it out, or set 'format' = 'csv'.",
         ),
     ],
 )

@@ -142,9 +142,9 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
     ("properties", "at", "error"),
     [
         (
-            "'connector' = 'kafka', 'topic' = 'x'",
-            "'kafka'",
-            "MS-PLAN-TABLE: the table t has no WATERMARK, and 'kafka' is a stream: its rows come "
+            "'connector' = 'rate'",
+            "'rate'",
+            "MS-PLAN-TABLE: the table t has no WATERMARK, and 'rate' is a stream: its rows come "
             "and cannot be looked up. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS: "
             "its rows are then versions.",
         ),
@@ -203,7 +203,7 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
             "'refresh.on'",
             unused(
                 "refresh.on",
-                "only files are watched, and this is postgresql",
+                "changes of a table in postgresql are not known without reading it",
                 "Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or leave it out.",
             ),
         ),
@@ -234,9 +234,15 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
         (
             f"{FILE}, 'max.files.per.batch' = '3'",
             "'max.files.per.batch'",
-            unused("max.files.per.batch", "it is read as it is, not as a stream"),
+            "MS-PROP-UNUSED: 'max.files.per.batch' of 'file' is for a source, not for the table t. "
+            "Leave it out.",
         ),
-        (f"{FILE}, 'url' = 'x'", "'url'", unused("url", "it is not for 'file'")),
+        (
+            f"{FILE}, 'url' = 'x'",
+            "'url'",
+            "MS-PROP-UNUSED: 'url' belongs to the connectors postgresql, sqlite and jdbc, and the "
+            "table t uses 'file'. Leave it out, or set 'connector' = 'postgresql'.",
+        ),
         (
             f"{PG}, 'lookup.timeout' = '0s'",
             "'0s'",

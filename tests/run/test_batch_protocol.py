@@ -23,7 +23,7 @@ from tests.run.fake_sinks import (
 )
 
 from millstream.connectors.dead_letters import Rejection, dead_letters
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.sink import FileSink
 from millstream.connectors.sink import BatchId, Sink
 from millstream.observe.account import Account, dead_letters_of, late_rows_in
 from millstream.plan.build import build_job

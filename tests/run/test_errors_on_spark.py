@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.run.trial import Trial
 
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.sink import FileSink
 from millstream.errors import PlanError, RunError
 
 JOB = """

@@ -18,7 +18,7 @@ import pytest
 from tests.run.trial import Trial, at
 
 from millstream.connectors.file.csv_files import CsvFiles
-from millstream.connectors.sources import read_stream
+from millstream.connectors.file.source import open_source
 from millstream.errors import PropertyError, RunError
 from millstream.plan.build import build_job
 from millstream.plan.nodes import Source
@@ -309,17 +309,19 @@ def test_what_a_format_cannot_have_is_rejected_at_the_start(
     spark, tmp_path, columns, options, said
 ):
     with pytest.raises(PropertyError) as refused:
-        read_stream(spark, source(columns, options), tmp_path)
+        open_source(spark, source(columns, options), tmp_path, ())
     assert (refused.value.code, refused.value.cause) == ("MS-PROP-FILE", said)
     assert refused.value.fix
     assert refused.value.place is not None
 
 
-def test_a_property_that_a_format_has_no_use_for_is_rejected(spark, tmp_path):
+def test_a_property_that_a_format_has_no_use_for_is_rejected():
     with pytest.raises(PropertyError) as refused:
-        read_stream(spark, source("a INT", "'format' = 'json', 'quote' = 'none'"), tmp_path)
+        source("a INT", "'format' = 'json', 'quote' = 'none'")
     assert str(refused.value).startswith("MS-PROP-UNUSED at line 1")
-    assert refused.value.cause == "'quote' of s does not apply to json files."
+    assert refused.value.cause == (
+        "'quote' applies to the format csv, and the format of the source s is json."
+    )
 
 
 def test_the_property_reader_is_rejected_with_what_to_do():

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from tests.run.test_file_log import listed, offsets
 
-from millstream.connectors.file_names import ReportedFiles
+from millstream.connectors.work import ItemCheck, ReportedItems
 from millstream.errors import RunError
 from millstream.plan.nodes import Source
 from millstream.run.file_log import FileLog
@@ -40,12 +40,11 @@ def letters(
     empty: tuple[str, ...],
     malformed: Malformed = Malformed.DEAD_LETTER,
 ) -> list[dict[str, Any]]:
-    options = (("format", form),)
+    text = form in ("csv", "json")
     read = tuple(
         ReadSource(
-            Source(name, (), options=options, malformed=malformed),
-            base,
-            cast("ReportedFiles", reported),
+            Source(name, (), malformed=malformed),
+            ItemCheck(base, cast("ReportedItems", reported), text),
         )
         for name, base, reported in sources
     )

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from millstream.connectors.file.output import batch_files
 from millstream.errors import PlanError
 from millstream.plan.build import build_job
-from millstream.run.destinations import batch_files, forget
+from millstream.run.destinations import forget
 from millstream.run.settings import settings_of
 
 _JOB = """

@@ -8,7 +8,7 @@ import pytest
 from tests.connectors.sink_writer import write_frame
 from tests.run.trial import Trial, at
 
-from millstream.connectors.files import FileSink
+from millstream.connectors.file.sink import FileSink
 from millstream.errors import PlanError
 
 SELECT = """

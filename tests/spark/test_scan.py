@@ -16,10 +16,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 import millstream as ms
+from millstream.connectors.file.names import read_type
 from millstream.connectors.file.parquet_files import ParquetFiles
 from millstream.connectors.file.values import Column
-from millstream.connectors.file_names import PART, read_type
 from millstream.connectors.rows import Rows
+from millstream.connectors.work import PART
 from millstream.errors import RunError
 from millstream.spark.columnar import Columnar
 from millstream.spark.files import FileStreams, SparkParquet

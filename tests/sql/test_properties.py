@@ -22,8 +22,6 @@ def given(name: str, value: str) -> Property:
         (Where.SOURCE, "idle.timeout", "30s"),
         (Where.SOURCE, "event.missing", "wall_clock"),
         (Where.SOURCE, "malformed", "dead_letter"),
-        (Where.SOURCE, "rows.per.second", "1000"),
-        (Where.SOURCE, "kafka.bootstrap.servers", "host:9092"),
         (Where.TABLE, "lookup.cache.ttl", "10m"),
         (Where.TABLE, "lookup.retries", "0"),
         (Where.TABLE, "lookup.batch", "500"),
@@ -48,18 +46,11 @@ def test_known_property_with_a_good_value_passes(where: Where, name: str, value:
 @pytest.mark.parametrize(
     ("where", "name", "value", "fix"),
     [
-        (
-            Where.SOURCE,
-            "connector",
-            "pulsar",
-            "It takes one of file, memory, rate, kafka, jdbc.",
-        ),
-        (Where.SOURCE, "header", "yes", "It takes one of true, false."),
-        (Where.SOURCE, "max.rows.per.batch", "0", "It takes a whole number above 0."),
+        (Where.SOURCE, "watermark.every", "0", "It takes a whole number above 0."),
         (Where.TABLE, "lookup.retries", "-1", "It takes a whole number, 0 or more."),
         (
             Where.SOURCE,
-            "max.files.per.batch",
+            "watermark.every",
             "2147483648",
             "It takes a whole number above 0, at most 2147483647.",
         ),

@@ -18,14 +18,13 @@ from millstream.api.display import Text
 from millstream.api.frames import pipeline_of, session_of
 from millstream.api.sources import SourceFrame
 from millstream.api.steps import Names, Step
-from millstream.api.tables import DATAFRAME
+from millstream.api.tables import DATAFRAME, properties_text
 from millstream.api.values import Duration, span_text
-from millstream.connectors.references import read_database
+from millstream.connectors.lookup.whole import DatabaseTable
 from millstream.errors import PlanError, StateError
 from millstream.observe.account import Account, SparkAccount
 from millstream.observe.account_text import account_text
 from millstream.plan.build import build_sink
-from millstream.plan.explain.secrets import options_text
 from millstream.plan.nodes import Job, Pipeline, Reference, SinkDef
 from millstream.plan.walk import operators_of, with_sources
 from millstream.run.checkpoint import Checkpoint, locked
@@ -52,7 +51,7 @@ class Sink:
     properties: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
-        return f"Sink({options_text(self.properties)})"
+        return f"Sink({properties_text(self.properties)})"
 
 
 def sink(
@@ -335,7 +334,7 @@ def _check(job: Job, settings: RunSettings) -> None:
 def _rows_of(table: Reference, names: Names) -> pa.Table:
     """Returns the rows of a table that workers have whole."""
     if table.connector != DATAFRAME:
-        return read_database(table, table.options)
+        return DatabaseTable(table, Path()).read()
     frame = names.tables[table.name].frame
     assert frame is not None
     return frame.toArrow()

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from millstream.errors import PlanError
 from millstream.plan.explain.secrets import options_text
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.names.names import literal, quote
 from millstream.plan.names.objects import check_object_name
 from millstream.plan.nodes import Broadcast, Column, Reference
@@ -44,8 +45,14 @@ class Table:
         parts = [columns]
         if self.key:
             parts.append(f"key {', '.join(self.key)}")
-        parts.append("DataFrame" if self.frame is not None else options_text(self.properties))
+        parts.append("DataFrame" if self.frame is not None else properties_text(self.properties))
         return f"Table({'; '.join(parts)})"
+
+
+def properties_text(properties: tuple[tuple[str, str], ...]) -> str:
+    """Returns properties with a connector as a text; secrets as stars."""
+    connector = installed_connectors()[dict(properties).get("connector", "")]
+    return options_text(connector, properties)
 
 
 def table_node(table: Table, name: str) -> Reference:
@@ -57,7 +64,7 @@ def table_node(table: Table, name: str) -> Reference:
     key = f", PRIMARY KEY ({', '.join(map(quote, table.key))})" if table.key else ""
     (made,) = parse(f"CREATE TABLE {quote(name)} ({table.columns}{key}) WITH ({listed})")
     assert isinstance(made, CreateTable)
-    return reference_of(made)
+    return reference_of(made, installed_connectors())
 
 
 def table(frame: DataFrame, *, key: str | Sequence[str] = (), name: str | None = None) -> Table:
@@ -141,3 +148,6 @@ class FrameTables:
 
     def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
         return table.options
+
+    def lookup(self, table: Reference) -> str:
+        return installed_connectors()[table.connector].lookup or ""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli import bench, explain, init, nexmark, prepare, refresh, run, test
+from millstream.cli import bench, connectors, explain, init, nexmark, prepare, refresh, run, test
 
 HELP = "Streaming SQL for event-time joins on Apache Spark."
 EPILOG = """
@@ -55,6 +55,7 @@ def main(
 app.command(epilog=init.EPILOG)(init.init)
 app.command(epilog=run.EPILOG)(run.run)
 app.command(epilog=explain.EPILOG)(explain.explain)
+app.command(epilog=connectors.EPILOG)(connectors.connectors)
 app.command(epilog=refresh.EPILOG)(refresh.refresh)
 app.command(epilog=prepare.EPILOG)(prepare.prepare)
 app.command("test", epilog=test.EPILOG)(test.run_tests)

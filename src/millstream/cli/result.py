@@ -12,6 +12,7 @@ from rich.console import Console
 from millstream.cli import fail
 from millstream.cli.preview import preview
 from millstream.cli.words import shown
+from millstream.connectors.registry import open_output
 from millstream.errors import MillstreamError
 from millstream.observe.account_text import account_text
 from millstream.plan.explain.secrets import masked
@@ -32,19 +33,20 @@ def show(request: Request, running: Sequence[Running]) -> None:
         account = each.tally.account
         sink, *others = destinations(request.job, each.pipeline, request.settings, account)
         if request.settings.once:
-            _preview(console, each, sink)
+            _preview(console, request, each, sink)
         print(account_text(each.pipeline.name, account))
         for to in (sink, *(other for other in others if other.rows)):
             if to.path is not None:
                 print(f"{to.rows:,} {to.what} in {shown(to.path)}")
 
 
-def _preview(console: Console, each: Running, sink: Destination) -> None:
+def _preview(console: Console, request: Request, each: Running, sink: Destination) -> None:
     names = [column.name for column in each.pipeline.root.columns]
     if each.pipeline.mode is not OutputMode.APPEND:
         names.append("_OP")
-    header = each.pipeline.sink.option("header", "true").lower() == "true"
-    table = preview(sink, names, each.first_batch, header=header)
+    settings = request.settings
+    output = open_output(settings.connectors, each.pipeline.sink, settings.base)
+    table = preview(output, names, each.first_batch)
     if table is not None:
         console.print(table)
     elif sink.path is not None:

@@ -11,16 +11,18 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, StructType
 
+from millstream.connectors.work import WorkStream
+
 
 class Rows:
     """A DataFrame that is made when it is first asked for; with `schema`, what it holds is known
-    before. `origin` is what it is read from, where a connector tells."""
+    before. `origin` are the work items that it is read from, if executors read them."""
 
     def __init__(
         self,
         make: Callable[[], DataFrame],
         schema: StructType | None = None,
-        origin: object = None,
+        origin: WorkStream | None = None,
     ) -> None:
         self.origin = origin
         self._make = make

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 import pyarrow as pa
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 from rich.console import Console
 from rich.table import Table
 
 from millstream.connectors.arrow_writer import ArrowOpener, rows_of
-from millstream.connectors.csv_lines import CsvLines
-from millstream.connectors.files import FileSink
-from millstream.connectors.memory import MemorySink
-from millstream.connectors.paths import resolve
 from millstream.connectors.sink import BatchId, Message, Sink
-from millstream.plan.declare import partition_columns
-from millstream.plan.file_sinks import csv_dialect
 from millstream.plan.nodes import SinkDef
 
 
@@ -32,6 +26,27 @@ class Projecting(Protocol):
         """The columns that Spark computes of main rows for the sink's writers. `ansi`: whether
         Spark's ANSI mode is on."""
         ...
+
+
+@runtime_checkable
+class ChecksColumns(Sink, Protocol):
+    """A sink that rejects columns of some types before the job starts."""
+
+    def check(self, rows: Callable[[], DataFrame]) -> None: ...
+
+
+@runtime_checkable
+class ChecksSideOutput(Sink, Protocol):
+    """A sink that rejects columns of late rows or dead letters before the job starts."""
+
+    def check_side_output(self, schema: pa.Schema) -> None: ...
+
+
+@runtime_checkable
+class WrittenBySpark(Sink, Protocol):
+    """A sink that keeps no rows, so that Spark can write to it without a batch function."""
+
+    spark_format: str
 
 
 class ConsoleSink:
@@ -65,6 +80,7 @@ class NoopSink:
     """Runs the plan and keeps nothing; for measurements."""
 
     stable_tasks: ClassVar[bool] = False
+    spark_format = "noop"
 
     def begin(self, batch: BatchId) -> ArrowOpener:  # noqa: ARG002
         return ArrowOpener(0)
@@ -74,25 +90,9 @@ class NoopSink:
     def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
 
 
-_FILE_OPTIONS = {"compression": "compression", "timestamp.format": "timestampFormat"}
+def open_console(sink: SinkDef, base: Path) -> ConsoleSink:  # noqa: ARG001
+    return ConsoleSink(sink.name, int(sink.option("rows", "20")))
 
 
-def open_sink(sink: SinkDef, base: Path) -> Sink:
-    """The sink of a definition; relative paths are relative to `base`."""
-    if sink.connector == "file":
-        return FileSink(
-            resolve(sink.option("path"), base),
-            sink.option("format", "json").lower(),
-            csv=CsvLines(sink.name, csv_dialect(sink), sink.option("timestamp.format")),
-            partition_by=partition_columns(sink),
-            options={
-                spark_name: sink.option(name)
-                for name, spark_name in _FILE_OPTIONS.items()
-                if sink.option(name)
-            },
-        )
-    if sink.connector == "console":
-        return ConsoleSink(sink.name, int(sink.option("rows", "20")))
-    if sink.connector == "noop":
-        return NoopSink()
-    return MemorySink()
+def open_noop(sink: SinkDef, base: Path) -> NoopSink:  # noqa: ARG001
+    return NoopSink()

@@ -7,9 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from millstream.errors import PlanError, SqlError
 from millstream.plan.catalog import Catalog
-from millstream.plan.declare import check_partitions, sink_of
+from millstream.plan.connectors import ConnectorRegistry
+from millstream.plan.declare import sink_of
 from millstream.plan.emits import mode_of
 from millstream.plan.facts.check import choose_engine
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.joins.salt import refuse_more_salt
 from millstream.plan.names.names import literal, quote
 from millstream.plan.names.objects import check_object_name
@@ -40,10 +42,12 @@ def build_job(
     variables: Mapping[str, str] | None = None,
     sources: Mapping[str, Source] | None = None,
     tables: Mapping[str, Reference] | None = None,
+    connectors: ConnectorRegistry | None = None,
 ) -> Job:
-    """The job that a text describes. `sources` and `tables` are those that it need not declare."""
+    """The job that a text describes. `sources` and `tables` are those that it need not declare;
+    `connectors` are those that it may name, by default all that are installed."""
     with unfilled(variables or {}), deep_recursion(_too_deep):
-        return _job(parse(text, variables), _catalog(sources or {}, tables or {}))
+        return _job(parse(text, variables), _catalog(sources or {}, tables or {}, connectors))
 
 
 def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
@@ -60,7 +64,8 @@ def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
         sink = catalog.sink(name, statement.place)
         catalog.feed(sink, statement.place)
         engine = Engine(dict(settings).get("engine", "auto").lower())
-        pipelines.append(_pipeline(sink, catalog.plan(query), engine, span_of(query.tree)))
+        span = span_of(query.tree)
+        pipelines.append(_pipeline(sink, catalog.plan(query), engine, catalog.connectors, span))
     if not pipelines:
         raise PlanError(
             "MS-PLAN-NO-QUERY",
@@ -101,7 +106,7 @@ def plan_select(
                 fix="A text with other statements is a job.",
                 place=statements[-1].place if statements else None,
             )
-        catalog = _catalog(inputs, tables or {})
+        catalog = _catalog(inputs, tables or {}, None)
         catalog.sinks = {name.lower(): SinkDef(name, "dataframe") for name in side_outputs}
         return catalog.plan(statements[0].query)
 
@@ -116,7 +121,8 @@ def build_pipeline(
 ) -> Pipeline:
     """Returns the pipeline that writes a planned SELECT to a sink; by default to a DataFrame.
     `mode` replaces the query's own 'output.mode'."""
-    return _pipeline(sink or SinkDef("result", "dataframe"), planned, Engine.AUTO, mode=mode)
+    sink = sink or SinkDef("result", "dataframe")
+    return _pipeline(sink, planned, Engine.AUTO, installed_connectors(), mode=mode)
 
 
 def build_sink(name: str, properties: Mapping[str, str]) -> SinkDef:
@@ -125,7 +131,7 @@ def build_sink(name: str, properties: Mapping[str, str]) -> SinkDef:
     check_object_name("sink", name, None)
     (statement,) = parse(f"CREATE SINK {quote(name)} WITH ({listed})")
     assert isinstance(statement, CreateSink)
-    return sink_of(statement)
+    return sink_of(statement, installed_connectors())
 
 
 def _too_deep() -> PlanError:
@@ -136,26 +142,34 @@ def _too_deep() -> PlanError:
     )
 
 
-def _catalog(sources: Mapping[str, Source | Select], tables: Mapping[str, Reference]) -> Catalog:
+def _catalog(
+    sources: Mapping[str, Source | Select],
+    tables: Mapping[str, Reference],
+    connectors: ConnectorRegistry | None,
+) -> Catalog:
     for name in sources:
         check_object_name("source", name, None)
     for name in tables:
         check_object_name("table", name, None)
     references = {name.lower(): table for name, table in tables.items()}
-    return Catalog(given=dict(sources), given_tables=references)
+    known = installed_connectors() if connectors is None else connectors
+    return Catalog(known, given=dict(sources), given_tables=references)
 
 
 def _pipeline(
     sink: SinkDef,
     planned: Planned,
     engine: Engine,
+    connectors: ConnectorRegistry,
     span: tuple[int, int] | None = None,
     mode: OutputMode | None = None,
 ) -> Pipeline:
     refuse_unlimited(planned.select)
-    mode = mode_of(planned.mode, planned.select, sink, mode)
-    columns = [output.name for output in planned.select.outputs]
-    check_partitions(sink, columns, operation=mode is not OutputMode.APPEND)
+    spec = connectors[sink.connector]
+    mode = mode_of(planned.mode, planned.select, sink, spec.modes, mode)
+    if spec.check_columns is not None:
+        columns = [output.name for output in planned.select.outputs]
+        spec.check_columns(sink, columns, mode is not OutputMode.APPEND)
     refuse_unsteady(planned.select, mode)
     pipeline = Pipeline(
         sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode, span

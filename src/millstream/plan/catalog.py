@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.errors import Place, PlanError
+from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.declare import sink_of, source_of
 from millstream.plan.names.objects import check_object_name
 from millstream.plan.nodes import Job, Reference, Select, SinkDef, Source
@@ -16,7 +17,6 @@ from millstream.plan.tables.references import is_reference, reference_of
 from millstream.plan.tables.versioned import Table, table_of
 from millstream.plan.walk import operators_of
 from millstream.sql.limits import MAX_NESTING
-from millstream.sql.properties import Where, check
 from millstream.sql.statements import (
     CreateSink,
     CreateSource,
@@ -40,6 +40,7 @@ _KINDS: Mapping[type, str] = {
 class Catalog:
     """The names of a job: sources, views, tables and sinks. Letter case does not matter."""
 
+    connectors: ConnectorRegistry
     given: dict[str, Source | Select] = field(default_factory=dict)
     given_tables: dict[str, Reference] = field(default_factory=dict)  # by lower name
     sources: dict[str, Source] = field(default_factory=dict)
@@ -63,24 +64,25 @@ class Catalog:
                 if item.name == "dead_letter.sink"
             }
         if isinstance(statement, CreateSource):
-            self.sources[statement.name.lower()] = source_of(statement)
+            self.sources[statement.name.lower()] = source_of(statement, self.connectors)
         elif isinstance(statement, CreateTable):
-            check(Where.TABLE, statement.properties)
             if is_reference(statement):
-                self.references[statement.name.lower()] = reference_of(statement)
+                found = reference_of(statement, self.connectors)
+                self.references[statement.name.lower()] = found
             else:
+                table_of(statement, self.connectors)
                 self.tables[statement.name.lower()] = statement
         elif isinstance(statement, CreateStream):
             self.views[statement.name.lower()] = statement
         elif isinstance(statement, CreateSink):
-            self.sinks[statement.name.lower()] = sink_of(statement)
+            self.sinks[statement.name.lower()] = sink_of(statement, self.connectors)
 
     def plan(self, query: Query) -> Planned:
         return self._planner(query).plan(query.tree)
 
     def _planner(self, query: Query) -> Planner:
         sinks = [sink.name for sink in self.sinks.values()]
-        return Planner(query.text, self.lookup, sinks, self.table)
+        return Planner(query.text, self.lookup, sinks, self.table, self.connectors)
 
     def lookup(self, name: str, place: Place | None) -> Source | Select:
         key = name.lower()
@@ -124,7 +126,7 @@ class Catalog:
         if key in self.references:
             return replace(self.references[key], dead_letter=sink)
         if key in self.tables:
-            table = table_of(self.tables[key])
+            table = table_of(self.tables[key], self.connectors)
             return replace(table, source=replace(table.source, dead_letter=sink))
         known = (*self.views, *self.sources, *map(str.lower, self.given))
         return None if key in known else self.given_tables.get(key)

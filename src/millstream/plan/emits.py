@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from sqlglot import exp
 
@@ -23,16 +23,6 @@ from millstream.plan.walk import bottom_of, operators_of, retracts
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
 from millstream.temporal import Emit, OutputMode
-
-_EVERY = (OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT)
-# How results that change can be written. A sink that is not here takes rows that stay.
-MODES: Mapping[str, tuple[OutputMode, ...]] = {
-    "file": _EVERY,
-    "console": _EVERY,
-    "memory": _EVERY,
-    "noop": _EVERY,  # writes nothing
-    "dataframe": _EVERY,  # hands rows to Python
-}
 
 
 def emit_of(clause: exp.Expr | None, *, windowed: bool, text: SourceText) -> Emit:
@@ -94,14 +84,17 @@ def _unshown_key(root: Select) -> str | None:
 
 
 def mode_of(
-    asked: Property | None, root: Select, sink: SinkDef, given: OutputMode | None = None
+    asked: Property | None,
+    root: Select,
+    sink: SinkDef,
+    takes: Collection[OutputMode],
+    given: OutputMode | None = None,
 ) -> OutputMode:
     """How the pipeline's rows are written: as `given` in Python or asked in the query, else by
-    whether they can be taken back."""
+    whether they can be taken back. `takes` are the modes that the sink's connector accepts."""
     changes = retracts(root)
     keyless = changes and isinstance(bottom_of(root), RegularJoin)
     mode = given or (OutputMode(asked.value.lower()) if asked else None)
-    takes = MODES.get(sink.connector, (OutputMode.APPEND,))
     place = asked.place if asked else root.place
     if changes and mode is OutputMode.APPEND:
         raise PlanError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError, PropertyError
 from millstream.plan.asked import Asked, keeps_late
 from millstream.plan.base import of_relation
+from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.emits import emit_over
 from millstream.plan.joins.clauses import Joined, plan_joins
 from millstream.plan.joins.kinds import JoinKind
@@ -93,9 +94,19 @@ class Planner:
     lookup: Lookup
     sinks: Collection[str] = ()
     table: Callable[[str], AnyTable] = _no_table
+    connectors: ConnectorRegistry = field(default_factory=lambda: ConnectorRegistry(()))
 
     def plan(self, tree: exp.Expr) -> Planned:
         return self._plan(tree, None, ())
+
+    def _of_connector(self, name: str) -> tuple[str, str, str] | None:
+        """Code, cause and fix for a property of a connector on a query."""
+        owners = self.connectors.owners(name)
+        roles = [str(role) for role in Role if self.connectors.owners(name, role)]
+        if not owners:
+            return None
+        fix = f"It belongs to a {' or a '.join(roles)} with 'connector' = '{owners[0]}'."
+        return "MS-PROP-UNKNOWN", f"a query has no property '{name}'.", fix
 
     def plan_inner(self, tree: exp.Expr, place: Place | None) -> Select:
         """A query inside another; the outermost one alone may choose the engine."""
@@ -111,7 +122,9 @@ class Planner:
             what = tree.key.upper() if isinstance(tree, exp.SetOperation) else "this query"
             raise not_yet(what, place)
         refuse_clauses(tree, self.text)
-        properties = check(Where.QUERY, properties_of(options, self.text))
+        properties = check(
+            Where.QUERY, properties_of(options, self.text), explain=self._of_connector
+        )
         asked = Asked(properties, self.sinks, emit, place)
         select = self._with_views(tree).select(tree, asked)
         reject_many_steps(select, place)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from pyarrow import fs
-
-from millstream.connectors.paths import filesystem, resolve
+from millstream.connectors.file.checkpoint_sink import checkpoint_sink
+from millstream.connectors.file.partitions import partition_columns
+from millstream.connectors.paths import resolve
+from millstream.connectors.protocols import SinkOutput
+from millstream.connectors.registry import open_output
 from millstream.errors import StateError
 from millstream.fates import Fate
 from millstream.observe.account import (
@@ -19,7 +21,7 @@ from millstream.observe.account import (
     dead_letters_of,
     late_rows_in,
 )
-from millstream.plan.declare import partition_columns
+from millstream.plan.connectors import Role
 from millstream.plan.explain.secrets import masked
 from millstream.plan.nodes import Job, Pipeline, Reference, SinkDef
 from millstream.plan.walk import operators_of, references_of, sources_of
@@ -27,9 +29,6 @@ from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
 from millstream.run.tables import FOLDER as TABLES
 from millstream.temporal import LateAction
-
-# What the file sink calls the files of a batch.
-_BATCH_FILE = re.compile(r"(\d{6,})-\d+\.[\w.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +62,12 @@ def destinations(
             found.append(_to(named, "late rows", count, settings))
         else:
             count = account.written.get(late_rows_in(OWN_LATE_SINK), 0)
-            found.append(Destination("late rows", count, "file", str(folder.late)))
+            found.append(_inside("late rows", count, folder.late))
     for source in sources_of(pipeline.root):
         named = job.sink(source.dead_letter or "")
-        path = str(folder.dead_letters(source.name))
+        own = folder.dead_letters(source.name)
         found += [
-            _to(named, what, count, settings) if named else Destination(what, count, "file", path)
+            _to(named, what, count, settings) if named else _inside(what, count, own)
             for what, count in _rejected(source.name, account)
         ]
     for table in references_of(pipeline.root):
@@ -76,7 +75,7 @@ def destinations(
         if count and (named := job.sink(table.dead_letter or "")):
             found.append(_to(named, what, count, settings))
         elif count:
-            found.append(Destination(what, count, "file", str(folder.dead_letters(table.name))))
+            found.append(_inside(what, count, folder.dead_letters(table.name)))
     return found
 
 
@@ -98,36 +97,17 @@ def _not_asked(table: Reference) -> str:
 
 
 def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> Destination:
-    path = sink.option("path")
-    where = resolve(path, settings.base) if sink.connector == "file" and path else None
+    named = settings.connectors[sink.connector].path(Role.SINK)
+    path = sink.option(named) if named else ""
+    where = resolve(path, settings.base) if path else None
     form, partitions = sink.option("format", "json").lower(), partition_columns(sink)
     return Destination(what, rows, sink.connector, where, form, partitions)
 
 
-def batch_files(path: str, partitions: Sequence[str] = (), first_batch: int = 0) -> list[str]:
-    """The files that the file sink wrote to a folder, by batch, from a batch on. Other folders in
-    it are none of the sink's."""
-    system, root = filesystem(path)
-    folders = [root]
-    for name in partitions:
-        folders = [
-            info.path
-            for folder in folders
-            for info in _in(system, folder)
-            if not info.is_file and info.base_name.lower().startswith(f"{name.lower()}=")
-        ]
-    found = []
-    for info in (info for folder in folders for info in _in(system, folder)):
-        named = _BATCH_FILE.fullmatch(info.base_name) if info.is_file else None
-        if named and int(named[1]) >= first_batch:
-            found.append(info.path)
-    return sorted(found)
-
-
-def _in(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
-    if system.get_file_info(folder).type is not fs.FileType.Directory:
-        return []
-    return list(system.get_file_info(fs.FileSelector(folder)))
+def _inside(what: str, rows: int, folder: Path) -> Destination:
+    """Rows that stay in the checkpoint."""
+    sink = checkpoint_sink(what, folder)
+    return Destination(what, rows, sink.connector, str(folder), sink.option("format"))
 
 
 def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
@@ -135,10 +115,9 @@ def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
     for pipeline in job.pipelines:
         if Checkpoint(settings.checkpoint / pipeline.name).begun:
             continue
-        for sink in _file_sinks(job, pipeline):
-            path = resolve(sink.option("path"), settings.base)
-            if batch_files(path, partition_columns(sink)):
-                shown = masked("path", path)
+        for sink, output in _outputs(job, pipeline, settings):
+            if output.files():
+                shown = masked("path", _to(sink, "rows", 0, settings).path or sink.name)
                 raise StateError(
                     "MS-STATE-SINK",
                     f"{shown} holds files of another run, and a new checkpoint would write its "
@@ -150,23 +129,26 @@ def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
 
 
 def forget(job: Job, settings: RunSettings) -> None:
-    """Remove the checkpoint of each pipeline and the files that its sinks wrote."""
+    """Remove the checkpoint of each pipeline and what its sinks wrote."""
     for pipeline in job.pipelines:
         folder = settings.checkpoint / pipeline.name
         if (folder / "millstream.json").exists():
             shutil.rmtree(folder)
         shutil.rmtree(settings.checkpoint / TABLES, ignore_errors=True)
-        for sink in _file_sinks(job, pipeline):
-            path = resolve(sink.option("path"), settings.base)
-            system, _ = filesystem(path)
-            for file in batch_files(path, partition_columns(sink)):
-                system.delete_file(file)
+        for _, output in _outputs(job, pipeline, settings):
+            output.remove()
 
 
-def _file_sinks(job: Job, pipeline: Pipeline) -> Iterator[SinkDef]:
+def _outputs(
+    job: Job, pipeline: Pipeline, settings: RunSettings
+) -> Iterator[tuple[SinkDef, SinkOutput]]:
+    """The sinks of a pipeline whose connector knows what it has written."""
     names = [source.dead_letter for source in sources_of(pipeline.root)]
     names += [table.dead_letter for table in references_of(pipeline.root)]
     names += [operator.late.sink for operator in operators_of(pipeline.root)]
     for sink in (pipeline.sink, *(job.sink(name) for name in dict.fromkeys(names) if name)):
-        if sink is not None and sink.connector == "file":
-            yield sink
+        if sink is None:
+            continue
+        output = open_output(settings.connectors, sink, settings.base)
+        if output is not None:
+            yield sink, output

@@ -13,16 +13,16 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.connectors.files import FileSink
-from millstream.connectors.memory import MemorySink
+from millstream.connectors.file.checkpoint_sink import checkpoint_sink
+from millstream.connectors.registry import open_sink, open_source
 from millstream.connectors.rows import Rows
 from millstream.connectors.sink import Sink
-from millstream.connectors.sinks import open_sink
-from millstream.connectors.sources import read_stream
-from millstream.errors import MillstreamError, PlanError
+from millstream.errors import MillstreamError
 from millstream.observe.account import OWN_LATE_SINK
+from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.facts.mentioned import mentioned
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import (
     Aggregate,
     Engine,
@@ -52,6 +52,7 @@ from millstream.run.writer import Writer
 from millstream.spark.compile import compile_pipeline
 from millstream.spark.control import end_of_input, last_tick, tick
 from millstream.spark.runtime.session import for_native, partitions
+from millstream.spark.work_rows import rows_of
 from millstream.temporal import DEFAULT_MAX_AHEAD
 
 GROUPS_PER_PARTITION = 1
@@ -94,6 +95,7 @@ class JobRun:
     log: Path | None = None
     read_table: Callable[[Reference], pa.Table] | None = None
     max_ahead: int | None = DEFAULT_MAX_AHEAD  # default of sources
+    connectors: ConnectorRegistry = field(default_factory=installed_connectors)
     tables: JobTables = field(init=False)
     running: list[Running] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # oldest first
@@ -104,7 +106,7 @@ class JobRun:
 
     def __post_init__(self) -> None:
         folder = self.checkpoint.resolve() / TABLES
-        self.tables = JobTables(self.spark, folder, self.base, self.read_table)
+        self.tables = JobTables(self.spark, folder, self.base, self.read_table, self.connectors)
 
     def start(self, trigger: Mapping[str, object]) -> None:
         """Start every pipeline; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
@@ -185,36 +187,20 @@ class JobRun:
         return Running(pipeline, engine, started, tally, folder, writer, first)
 
     def _max_ahead(self, pipeline: Pipeline) -> int | None:
-        """The default of 'watermark.max_ahead'; none for the noop sink."""
-        return None if pipeline.sink.connector == "noop" else self.max_ahead
+        """The default of 'watermark.max_ahead'; none if the sink discards rows."""
+        return self.max_ahead if self.connectors[pipeline.sink.connector].keeps_rows else None
 
     def _rows(
         self, spark: SparkSession, source: Source, columns: Collection[str]
     ) -> DataFrame | Rows:
         if self.sources:
             return self.sources(spark, source)
-        try:
-            return read_stream(spark, source, self.base, columns)
-        except KeyError:
-            raise PlanError(
-                "MS-PLAN-NOT-YET",
-                f"the source {source.name} cannot be run: nothing here reads '{source.connector}'.",
-                place=source.place,
-            ) from None
+        return rows_of(open_source(self.connectors, spark, source, self.base, columns), columns)
 
     def open_sink(self, sink: SinkDef) -> Sink:
         if self.sinks:
             return self.sinks(sink)
-        opened = open_sink(sink, self.base)
-        if isinstance(opened, MemorySink):
-            raise PlanError(
-                "MS-PLAN-NO-SINK",
-                f"rows of the sink {sink.name} would go nowhere: nothing here writes to "
-                f"'{sink.connector}'.",
-                fix="Give it a 'connector': 'file' with a 'path', or 'console' to look at rows.",
-                place=sink.place,
-            )
-        return opened
+        return open_sink(self.connectors, sink, self.base)
 
     def dead_letter_sink(self, source: Source | Reference, pipeline: Pipeline) -> tuple[str, Sink]:
         """Where malformed records of a source go, or rows that a table could not be asked for, and
@@ -224,7 +210,7 @@ class JobRun:
         if self.sinks is not None:
             return "rejected", self.sinks(SinkDef("rejected", "memory"))
         folder = self._folder(pipeline).dead_letters(source.name)
-        return str(folder), FileSink(str(folder), "json")
+        return str(folder), self.open_sink(checkpoint_sink("rejected", folder))
 
     def late_sink(self, operator: Operator, pipeline: Pipeline) -> tuple[str, Sink]:
         """Where late rows of an operator go, and a name that is one for one sink."""
@@ -232,7 +218,7 @@ class JobRun:
             return named.name, self.open_sink(named)
         if self.sinks is not None:
             return OWN_LATE_SINK, self.sinks(SinkDef("late", "memory"))
-        return OWN_LATE_SINK, FileSink(str(self._folder(pipeline).late), "json")
+        return OWN_LATE_SINK, self.open_sink(checkpoint_sink("late", self._folder(pipeline).late))
 
     def _folder(self, pipeline: Pipeline) -> Checkpoint:
         return Checkpoint(self.checkpoint.resolve() / pipeline.name)

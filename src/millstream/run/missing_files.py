@@ -18,8 +18,8 @@ from pyarrow.fs import FileType
 from pyspark.sql import SparkSession
 
 from millstream.connectors.dead_letters import UNREADABLE_FILE, Rejection, dead_letters
-from millstream.connectors.file_names import ReportedFiles
 from millstream.connectors.paths import filesystem, local
+from millstream.connectors.work import ItemCheck
 from millstream.errors import RunError
 from millstream.plan.nodes import Source
 from millstream.run.file_log import FileLog
@@ -28,7 +28,6 @@ from millstream.temporal import Malformed
 
 _DELETED = "the file was deleted before it was read."
 _EMPTY = "the file is empty."
-_TEXT = ("csv", "json")
 
 
 def is_empty(path: str) -> bool:
@@ -43,11 +42,10 @@ def is_empty(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReadSource:
-    """A file source, its folder, and the names of files that executors receive."""
+    """A source of files, and how those are found that no executor received."""
 
     source: Source
-    folder: str
-    reported: ReportedFiles
+    check: ItemCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class MissingFiles:
         """Discards reports of an earlier batch, or of an earlier attempt of this one."""
         self.log.write_folders(source_folders(spark, query))
         for each in self.sources:
-            each.reported.take()
+            each.check.reported.take()
 
     def dead_letters(self, batch: int) -> list[pa.Table]:
         """Returns dead letters for the files of a batch that no executor received, by source.
@@ -68,13 +66,13 @@ class MissingFiles:
         Raises RunError if the source has 'malformed' = 'fail'.
         """
         reported = {
-            each.source.name: {_path(name) for name in each.reported.take()}
+            each.source.name: {_path(name) for name in each.check.reported.take()}
             for each in self.sources
         }
         found: dict[str, list[Rejection]] = {}
-        for path, source in self._missing(batch, reported):
-            empty = self.is_empty(path)
-            if empty and source.option("format", "json").lower() in _TEXT:
+        for path, read in self._missing(batch, reported):
+            source, empty = read.source, self.is_empty(path)
+            if empty and read.check.empty_is_fine:
                 continue
             why = _EMPTY if empty else _DELETED
             if source.malformed is Malformed.FAIL:
@@ -90,7 +88,7 @@ class MissingFiles:
 
     def _missing(
         self, batch: int, reported: Mapping[str, set[str]]
-    ) -> Iterator[tuple[str, Source]]:
+    ) -> Iterator[tuple[str, ReadSource]]:
         """A folder that several sources read is listed for each of them."""
         listed = Counter(
             # The log has URLs, such as file:///a%20b.
@@ -99,11 +97,11 @@ class MissingFiles:
             for path in {_path(unquote(url)) for url in files}
         )
         for path, times in listed.items():
-            readers = [each.source for each in self.sources if _is_in(path, each.folder)]
-            without = [source for source in readers if path not in reported[source.name]]
+            readers = [each for each in self.sources if _is_in(path, each.check.folder)]
+            without = [each for each in readers if path not in reported[each.source.name]]
             lost = times - (len(readers) - len(without))
-            for source in without[: max(lost, 0)]:
-                yield path, source
+            for each in without[: max(lost, 0)]:
+                yield path, each
 
 
 def _path(name: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.nodes import Job, Pipeline
+from millstream.plan.connectors import ConnectorRegistry, Role
+from millstream.plan.installed_connectors import installed_connectors
+from millstream.plan.nodes import Job, Pipeline, SinkDef, Source
 from millstream.plan.walk import operators_of, references_of, sources_of
 from millstream.temporal import DurationRangeError, LateAction, parse_span
 
@@ -27,6 +29,7 @@ class RunSettings:
     flush: bool = False
     groups: int | None = None
     spark: tuple[tuple[str, str], ...] = ()
+    connectors: ConnectorRegistry = field(default_factory=installed_connectors)
 
     @property
     def trigger(self) -> dict[str, object]:
@@ -45,14 +48,16 @@ def settings_of(
     once: bool = False,
     flush: bool = False,
     every: str | None = None,
+    connectors: ConnectorRegistry | None = None,
 ) -> RunSettings:
     """Settings for the job of a file. A path in the job is relative to the file's folder."""
     base = file.resolve().parent
+    known = installed_connectors() if connectors is None else connectors
     said = job.setting("trigger").lower()
     if not once and every is None and said:
         once, every = said == "once", None if said == "once" else said
     groups = job.setting("key_groups")
-    _refuse_what_cannot_be_used(job, base)
+    _refuse_what_cannot_be_used(job, base, known)
     return RunSettings(
         base=base,
         checkpoint=checkpoint or base / (job.setting("checkpoint") or f"{FOLDER}/{file.stem}"),
@@ -61,6 +66,7 @@ def settings_of(
         flush=flush,
         groups=int(groups) if groups else None,
         spark=tuple((name, value) for name, value in job.settings if name.startswith("spark.")),
+        connectors=known,
     )
 
 
@@ -79,14 +85,14 @@ def _span(every: str) -> int:
 _TRIGGER = "A trigger is a duration such as 500ms, 10s or 5m, or 'once' in SET 'trigger'."
 
 
-def _refuse_what_cannot_be_used(job: Job, base: Path) -> None:
+def _refuse_what_cannot_be_used(job: Job, base: Path, connectors: ConnectorRegistry) -> None:
     if job.setting("batch.target"):
         raise PlanError(
             "MS-PLAN-NOT-YET",
             "'batch.target' cannot be used yet.",
             fix="Take it out; 'max.files.per.batch' of a source limits a batch.",
         )
-    _refuse_shared_folders(job, base)
+    _refuse_shared_folders(job, base, connectors)
     users: dict[str, tuple[str, str]] = {}
     for pipeline in job.pipelines:
         for sink, user in _side_sinks(pipeline):
@@ -99,9 +105,9 @@ def _refuse_what_cannot_be_used(job: Job, base: Path) -> None:
                 )
 
 
-def _refuse_shared_folders(job: Job, base: Path) -> None:
-    """File sinks name their files by batch: two in one folder would replace each other's. And a
-    source that reads what the job writes would never come to an end."""
+def _refuse_shared_folders(job: Job, base: Path, connectors: ConnectorRegistry) -> None:
+    """Sinks name their files by batch: two in one folder would replace each other's. And a source
+    that reads what the job writes would never come to an end."""
     used = {pipeline.sink.name: pipeline.sink for pipeline in job.pipelines}
     for pipeline in job.pipelines:
         for name, _ in _side_sinks(pipeline):
@@ -110,9 +116,10 @@ def _refuse_shared_folders(job: Job, base: Path) -> None:
     read = {source.name: source for each in job.pipelines for source in sources_of(each.root)}
     folders: dict[str, str] = {}
     for sink in used.values():
-        if sink.connector != "file":
+        path = _path_of(sink, Role.SINK, connectors)
+        if not path:
             continue
-        path, folder = sink.option("path"), resolve(sink.option("path"), base).rstrip("/")
+        folder = resolve(path, base).rstrip("/")
         if folders.setdefault(folder, sink.name) != sink.name:
             raise PlanError(
                 "MS-PLAN-SHARED-SINK",
@@ -122,7 +129,7 @@ def _refuse_shared_folders(job: Job, base: Path) -> None:
                 place=sink.place,
             )
         for source in read.values():
-            if source.connector == "file" and _is_in(folder, source.option("path"), base):
+            if _is_in(folder, _path_of(source, Role.SOURCE, connectors), base):
                 raise PlanError(
                     "MS-PLAN-SHARED-SINK",
                     f"the sink {sink.name} writes to {path}, where the source {source.name} "
@@ -132,8 +139,16 @@ def _refuse_shared_folders(job: Job, base: Path) -> None:
                 )
 
 
+def _path_of(node: Source | SinkDef, role: Role, connectors: ConnectorRegistry) -> str:
+    """Where a source reads or a sink writes; empty if that is no path."""
+    named = connectors[node.connector].path(role)
+    return node.option(named) if named else ""
+
+
 def _is_in(folder: str, path: str, base: Path) -> bool:
     """Does a sink's folder lie in what a source reads?"""
+    if not path:
+        return False
     read = resolve(path, base).rstrip("/")
     return folder == read or folder.startswith(f"{read}/")
 

@@ -14,17 +14,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.connectors.paths import resolve
-from millstream.connectors.references import (
-    files_digest,
-    read_database,
-    read_files,
-    refuse_large,
-    refuse_second_rows,
-)
+from millstream.connectors.protocols import TableReader
+from millstream.connectors.reference_rows import refuse_large, refuse_second_rows
+from millstream.connectors.registry import open_table, options_of
 from millstream.connectors.versions import NOTICE, Version, Versions
-from millstream.errors import MillstreamError, PlanError, StateError
+from millstream.errors import MillstreamError, StateError
 from millstream.kernels.joins.table import HeldTable
+from millstream.plan.connectors import ConnectorRegistry
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Broadcast, Reference
 from millstream.run.processing_clock import monotonic_clock, wall_clock
 from millstream.spark.tables.join import SINCE, UNTIL
@@ -55,6 +52,7 @@ class JobTables:
     path: Path
     base: Path
     read: Callable[[Reference], pa.Table] | None = None
+    connectors: ConnectorRegistry = field(default_factory=installed_connectors)
     clock: Callable[[], int] = wall_clock
     pace: Callable[[], int] = monotonic_clock
     problems: dict[str, MillstreamError] = field(default_factory=dict)  # with tables, for now
@@ -95,8 +93,10 @@ class JobTables:
         return versions.publish(rows, self.clock(), digest, notice)
 
     def _digest(self, table: Reference) -> str:
-        files = self.read is None and table.connector == "file"
-        return files_digest(table, self.base) if files else ""
+        return "" if self.read is not None else self._opened(table).digest()
+
+    def _opened(self, table: Reference) -> TableReader:
+        return open_table(self.connectors, self.spark, table, self.base)
 
     def beat(self) -> None:
         """Look whether a table is to be read anew. One that cannot be read stays as it is."""
@@ -138,16 +138,7 @@ class JobTables:
     def _read(self, table: Reference) -> pa.Table:
         if self.read is not None:
             return self.read(table)
-        if table.connector == "file":
-            return read_files(self.spark, table, self.base)
-        if table.connector == "memory":
-            raise PlanError(
-                "MS-PLAN-NO-TABLE",
-                f"the table {table.name} has no rows: nothing here fills a table in memory.",
-                fix="Give it a 'connector': 'file', 'postgresql' or 'sqlite'.",
-                place=table.place,
-            )
-        return read_database(table, self.options(table))
+        return self._opened(table).read()
 
     def versions(self, table: Reference) -> Versions:
         return Versions(table.name, self.path / table.name)
@@ -158,10 +149,10 @@ class JobTables:
         return str(self.path / table.name)
 
     def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
-        return tuple(
-            (name, resolve(value, self.base) if name == "path" else value)
-            for name, value in table.options
-        )
+        return options_of(self.connectors, table, self.base)
+
+    def lookup(self, table: Reference) -> str:
+        return self.connectors[table.connector].lookup or ""
 
     def once(self, table: Reference, keys: tuple[str, ...]) -> DataFrame | None:
         access = table.access

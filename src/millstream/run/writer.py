@@ -18,11 +18,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from millstream.connectors.dead_letters import DEAD_LETTER
-from millstream.connectors.file.source import FileStream
-from millstream.connectors.files import FileSink
 from millstream.connectors.rows import Rows
 from millstream.connectors.sink import DRIVER, BatchId, Sink, TaskId
-from millstream.connectors.sinks import NoopSink, Projecting
+from millstream.connectors.sinks import (
+    ChecksColumns,
+    ChecksSideOutput,
+    Projecting,
+    WrittenBySpark,
+)
+from millstream.connectors.work import ItemCheck
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.account import dead_letters_of, late_rows_in
 from millstream.plan.nodes import Operator, Pipeline, Reference, SinkDef, Source
@@ -82,7 +86,7 @@ class Writer:
     _sinks: dict[str, Sink] = field(default_factory=dict)  # by output
     _names: dict[str, str] = field(default_factory=dict)  # of sinks, by output
     _routing: Routing = field(default_factory=Routing)
-    _streams: dict[str, FileStream] = field(default_factory=dict)  # by source
+    _checks: dict[str, ItemCheck] = field(default_factory=dict)  # by source
     _missing: MissingFiles | None = None
     _rejecting: bool = False  # may rows come that go to dead letters?
     _warned: set[str] = field(default_factory=set)  # sources with a row ahead of time
@@ -94,14 +98,14 @@ class Writer:
             for source in sources_of(self.pipeline.root)
         )
         self._rejecting = self._rejecting or bool(self.query.limits)
-        self._streams = {
-            name: rows.origin
+        self._checks = {
+            name: rows.origin.check
             for name, rows in sources.items()
-            if isinstance(rows, Rows) and isinstance(rows.origin, FileStream)
+            if isinstance(rows, Rows) and rows.origin is not None and rows.origin.check is not None
         }
         self._main = self.run.open_sink(self.pipeline.sink)
         self._add(MAIN_OUTPUT, self.pipeline.sink.name, self._main)
-        if isinstance(self._main, FileSink):
+        if isinstance(self._main, ChecksColumns):
             self._main.check(lambda: self.query.reading.rows(self.query.stream))
         reading = self.query.reading
         self._routing = Routing(
@@ -132,7 +136,7 @@ class Writer:
 
     def _check_side_output(self, output: str, schema: pa.Schema) -> None:
         sink = self._sinks[output]
-        if isinstance(sink, FileSink):
+        if isinstance(sink, ChecksSideOutput):
             sink.check_side_output(schema)
 
     def _open_dead_letters(self) -> dict[str, tuple[str, tuple[int, int] | None]]:
@@ -159,16 +163,17 @@ class Writer:
         """Does Spark itself write the rows? Only if no others ride with them, and to a sink that
         keeps none: rows that it wrote could not be told from those of a batch's first try."""
         only_rows = not self._routing.late and not self._rejecting and not self.limits.limited
-        return isinstance(self._main, NoopSink) and only_rows
+        return isinstance(self._main, WrittenBySpark) and only_rows
 
     def start(self, trigger: Mapping[str, object]) -> StreamingQuery:
         """Start the query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
         checkpoint = self.checkpoint.spark
-        streams = ((each, self._streams.get(each.name)) for each in sources_of(self.pipeline.root))
-        read = [ReadSource(each, it.files.base, it.reported) for each, it in streams if it]
+        checks = ((each, self._checks.get(each.name)) for each in sources_of(self.pipeline.root))
+        read = [ReadSource(each, check) for each, check in checks if check]
         self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
-        if self.direct:
-            stream = self.query.reading.streamed(self.query.stream).writeStream.format("noop")
+        if self.direct and isinstance(self._main, WrittenBySpark):
+            rows = self.query.reading.streamed(self.query.stream)
+            stream = rows.writeStream.format(self._main.spark_format)
         else:
             stream = self.query.stream.writeStream.foreachBatch(self.write)
         named = stream.queryName(self.pipeline.name).outputMode("append")

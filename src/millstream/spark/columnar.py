@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ByteType, StructField, StructType
 
-from millstream.connectors.file_names import MOST_PARTS, in_parts
 from millstream.connectors.rows import Rows
+from millstream.connectors.work import MOST_PARTS, in_parts
 from millstream.kernels.base import OP
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange
 from millstream.plan.identity import Document

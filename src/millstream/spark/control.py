@@ -25,7 +25,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from millstream.connectors.file_names import EVERY_FILE
+from millstream.connectors.file.names import EVERY_FILE
 from millstream.spark.packets import ALLOWANCE, END_OF_INPUT, NO_LIMIT, NO_TIME, TICK, UNSAID
 
 END_FILE = "end-of-input.json"

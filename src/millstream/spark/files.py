@@ -12,16 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from millstream.connectors.dead_letters import Rejection
+from millstream.connectors.file.names import file_names, first_file, read_type
 from millstream.connectors.file.options import arrow_type
 from millstream.connectors.file.parquet_files import ParquetFiles
-from millstream.connectors.file.source import FileStream
 from millstream.connectors.file.values import Column
-from millstream.connectors.file_names import ReportedFiles, file_names, first_file, read_type
 from millstream.connectors.paths import local, value_folder
 from millstream.connectors.rows import Rows
+from millstream.connectors.work import Reader, ReportedItems
 from millstream.errors import RunError
 from millstream.spark.runtime.parquet_stream import parquet_options
-from millstream.spark.scan import Reader
 
 # Those of Spark's that say which files are read when, not how.
 _OPTIONS = {
@@ -49,7 +48,7 @@ class Files:
     reader: Reader
     types: Mapping[str, DataType]
     sample: str | None
-    reported: ReportedFiles | None = None
+    reported: ReportedItems | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +97,8 @@ class FileStreams:
 
     def _files(self, source: str, rows: Rows) -> Files | None:
         types = rows.types
-        if isinstance(stream := rows.origin, FileStream):
-            return Files(stream.names, stream.files, types, stream.sample, stream.reported)
+        if (stream := rows.origin) is not None:
+            return Files(stream.items, stream.reader, types, stream.sample, stream.reported)
         options = parquet_options(rows.frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None

@@ -1,41 +1,45 @@
-"""Files that a packer reads itself.
+"""Executor-side reads: the loop over work items, such as files (`connectors/work.py`).
 
 Spark hands a row at a time from its readers to Arrow; Arrow reads the same file as columns, in a
-tenth of the time. So where a packer needs plain columns of plain files, Spark streams the files'
-names, with the same log of what was read, and the packer opens them.
+tenth of the time. So Spark streams the names of work items, with its log of what was read, and
+executors open them with the connector's reader:
 
-    names of files ──▶ packer: reads, packs ──▶ exchange
+    work items ──▶ packer: reads, packs ──▶ shuffle     if it needs column references only (`Scan`)
+    work items ──▶ mapInArrow: reads ──▶ rows           otherwise (`spark/work_rows.py`)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.file_names import PART, PATH, ReportedFiles
+from millstream.connectors.work import ITEM, PART, Reader, ReportedItems
 from millstream.spark.conditions import Condition
 from millstream.spark.moments import Moment
 
 KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
 
-class Reader(Protocol):
-    """Reads the files of one source, in one format. A part is worth a task of its own if it is of
-    `least_part` bytes or more."""
-
-    least_part: ClassVar[int]
-
-    def size_of(self, path: str, asked: Mapping[str, pa.DataType]) -> int:
-        """Bytes of a file that are read for some columns; 0 if it cannot be read."""
-
-    def read(
-        self, path: str, asked: Mapping[str, pa.DataType], part: int, parts: int
-    ) -> Iterator[pa.RecordBatch]:
-        """The columns asked for, in that order, and any that are the reader's own."""
+def read_items(
+    batches: Iterable[pa.RecordBatch],
+    reader: Reader,
+    wanted: Mapping[str, pa.DataType],
+    parts: int,
+    reported: ReportedItems | None,
+) -> Iterator[tuple[pa.RecordBatch, dict[str, Any], pa.Schema]]:
+    """Reads work items as they come; returns rows, the other columns of the item's row, and the
+    schema of these. With `parts`, an item comes with the number of the part to read."""
+    for batch in batches:
+        for sent in batch.to_pylist():
+            item, part = sent.pop(ITEM), sent.pop(PART, 0)
+            if reported is not None:
+                reported.add(item)
+            for rows in reader.read(item, wanted, part, parts):
+                yield rows, sent, batch.schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class Scan:
     flags: tuple[tuple[str, Condition], ...] = ()
     moments: tuple[tuple[str, Moment], ...] = ()
     parts: int = 1
-    reported: ReportedFiles | None = None
+    reported: ReportedItems | None = None
 
     @property
     def asked(self) -> dict[str, pa.DataType]:
@@ -69,14 +73,10 @@ class Scan:
         return 0 if path is None else self.reader.size_of(path, self.asked)
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for sent in batch.to_pylist():
-                path, part = sent.pop(PATH), sent.pop(PART, 0)
-                if self.reported is not None:
-                    self.reported.add(path)
-                types = {name: batch.schema.field(name).type for name in sent}
-                for read in self.reader.read(path, self.asked, part, self.parts):
-                    yield _with(self._sent(read), sent, types)
+        for read, sent, schema in read_items(
+            batches, self.reader, self.asked, self.parts, self.reported
+        ):
+            yield _with(self._sent(read), sent, schema)
 
     def _sent(self, read: pa.RecordBatch) -> pa.RecordBatch:
         columns = {each.sent: read.column(each.name) for each in self.columns}
@@ -90,9 +90,8 @@ class Scan:
         return pa.RecordBatch.from_pydict(columns)
 
 
-def _with(
-    read: pa.RecordBatch, same: Mapping[str, Any], types: Mapping[str, pa.DataType]
-) -> pa.RecordBatch:
+def _with(read: pa.RecordBatch, same: Mapping[str, Any], types: pa.Schema) -> pa.RecordBatch:
     for name, value in same.items():
-        read = read.append_column(name, pa.repeat(pa.scalar(value, types[name]), read.num_rows))
+        repeated = pa.repeat(pa.scalar(value, types.field(name).type), read.num_rows)
+        read = read.append_column(name, repeated)
     return read

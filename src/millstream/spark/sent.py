@@ -22,7 +22,8 @@ from pyspark.sql.types import (
 )
 
 from millstream.connectors.dead_letters import BAD
-from millstream.connectors.file_names import PATH, read_type
+from millstream.connectors.file.names import read_type
+from millstream.connectors.work import ITEM
 from millstream.kernels.base import HASH, TIME
 from millstream.spark.column_names import Kind
 from millstream.spark.conditions import Both, Condition, columns_in
@@ -133,7 +134,7 @@ class Sent:
             assert self.rows.files is not None
             constant = [each.column.alias(each.name) for each in by_it if each.constant]
             names = self.rows.files.names
-            frame = names.select(PATH, *constant) if constant else names
+            frame = names.select(ITEM, *constant) if constant else names
             file_bytes = scan.size_of(self.rows.files.sample)
         else:
             columns = [F.col(f"`{plain}`").alias(name) for plain, name in sent.items()]

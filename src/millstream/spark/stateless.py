@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StringType, StructType, TimestampType
 
 from millstream.connectors.dead_letters import BAD
-from millstream.connectors.file_names import read_type
+from millstream.connectors.file.names import read_type
 from millstream.connectors.row_errors import raise_error
 from millstream.connectors.rows import Rows
 from millstream.errors import PlanError

@@ -22,7 +22,7 @@ if __name__ == "__main__":
 
     daemon.start()
 
-    import millstream.connectors.file.source
+    import millstream.connectors.file.options
     import millstream.kernels.aggregate.windowed
     import millstream.kernels.deduplicate
     import millstream.kernels.joins.interval
@@ -32,7 +32,8 @@ if __name__ == "__main__":
     import millstream.kernels.rows_over.kernel
     import millstream.kernels.top_n.fold
     import millstream.kernels.top_n.kernel
-    import millstream.spark.step  # noqa: F401
+    import millstream.spark.step
+    import millstream.spark.work_rows  # noqa: F401
     from millstream.kernels.state import cache
     from millstream.kernels.state.cache_sizes import CacheSizes
 

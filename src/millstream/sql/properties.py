@@ -1,4 +1,8 @@
-"""Every property by the place it may stand in, with the values it takes."""
+"""Properties by the statement they belong to, and kinds of values.
+
+Here are the properties of Millstream itself. Those of a connector are in its declaration
+(`plan/connectors.py`); planning passes them to `check`.
+"""
 
 from __future__ import annotations
 
@@ -117,50 +121,19 @@ SPAN_OR_OFF = Kind(
 FLAG = one_of("true", "false")
 ENGINE = one_of("auto", "columnar", "native")
 
-SOURCE_CONNECTORS = ("file", "memory", "rate", "kafka", "jdbc")
-# Of a table: what is not a stream is a database, asked through a driver of its own. "jdbc" with a
-# URL of one of them is another name for it.
-TABLE_CONNECTORS = (*SOURCE_CONNECTORS, "postgresql", "sqlite")
-SINK_CONNECTORS = ("file", "memory", "console", "noop", "kafka", "jdbc")
-
-_EXTERNAL = {
-    "path": TEXT,
-    "format": one_of("csv", "json", "parquet", "orc"),
-    "header": FLAG,
-    "delimiter": TEXT,
-    "timestamp.format": TEXT,
-    "compression": TEXT,
-    "topic": TEXT,
-    "url": TEXT,
-    "table": TEXT,
-    "driver": TEXT,
-    "user": TEXT,
-    "password": TEXT,
-}
 _SOURCE = {
-    **_EXTERNAL,
-    "multiline": FLAG,
-    "trim": FLAG,
-    "quote": TEXT,
-    "escape": TEXT,
-    "null.value": TEXT,
-    "encoding": TEXT,
-    "connector": one_of(*SOURCE_CONNECTORS),
+    "connector": TEXT,
     "idle.timeout": SPAN,
     "watermark.every": COUNT,
     "watermark.max_ahead": SPAN_OR_OFF,
     "event.missing": one_of(*MissingTime),
     "malformed": one_of(*Malformed),
     "dead_letter.sink": TEXT,
-    "max.rows.per.batch": COUNT,
-    "max.files.per.batch": COUNT,
-    "rows.per.second": COUNT,
 }
 PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
     Where.SOURCE: _SOURCE,
     Where.TABLE: {
         **_SOURCE,
-        "connector": one_of(*TABLE_CONNECTORS),
         "table.mode": one_of("lookup", "broadcast"),
         "lookup.cache.rows": NUMBER,
         "lookup.cache.ttl": SPAN,
@@ -175,17 +148,7 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
         "broadcast.max_bytes": LARGE_COUNT,
         "changelog.op": TEXT,
     },
-    Where.SINK: {
-        **_EXTERNAL,
-        "connector": one_of(*SINK_CONNECTORS),
-        "delimiter": CHARACTER,
-        "quote": CHARACTER,
-        "escape": CHARACTER,
-        "null.value": ANY_TEXT,
-        "encoding": one_of("utf-8"),
-        "partition.by": TEXT,
-        "rows": COUNT,
-    },
+    Where.SINK: {"connector": TEXT},
     Where.QUERY: {
         "join.type": one_of("interval", "window", "temporal", "lookup", "regular"),
         "join.lower_bound": SIGNED_SPAN,
@@ -215,14 +178,8 @@ PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
     },
 }
 _REMOVED = {"reader": "Leave it out: executors always read the files."}
-# Names below these prefixes go to Spark or Kafka as they are; the case of others does not matter.
-PREFIXES: Mapping[Where, tuple[str, ...]] = {
-    Where.SOURCE: ("kafka.",),
-    Where.TABLE: ("kafka.",),
-    Where.SINK: ("kafka.",),
-    Where.QUERY: (),
-    Where.JOB: ("spark.",),
-}
+# Names below these prefixes go to Spark as they are; the case of others does not matter.
+PREFIXES: Mapping[Where, tuple[str, ...]] = {Where.JOB: ("spark.",)}
 
 
 def named(written: str) -> str:
@@ -231,9 +188,25 @@ def named(written: str) -> str:
     return written if written.startswith(tuple(given)) else written.lower()
 
 
-def check(where: Where, properties: Iterable[Property]) -> dict[str, Property]:
-    """The properties by name, each known and with a value it can take."""
-    known = PROPERTIES[where]
+def check(
+    where: Where,
+    properties: Iterable[Property],
+    declared: Mapping[str, Kind] | None = None,
+    *,
+    pass_through: tuple[str, ...] = (),
+    explain: Callable[[str], tuple[str, str, str] | None] = lambda _: None,
+) -> dict[str, Property]:
+    """Returns the properties by name, each known and with a value that it accepts.
+
+    Args:
+        where: The statement they belong to.
+        properties: As they are written.
+        declared: Properties that this statement accepts besides Millstream's own.
+        pass_through: Prefixes of names that are not checked.
+        explain: Code, cause and fix for an unknown name, if it is known why it is out of place.
+    """
+    known = {**PROPERTIES[where], **(declared or {})}
+    free = (*PREFIXES.get(where, ()), *pass_through)
     checked: dict[str, Property] = {}
     for item in properties:
         name = item.name
@@ -241,23 +214,11 @@ def check(where: Where, properties: Iterable[Property]) -> dict[str, Property]:
             raise PropertyError(
                 "MS-PROP-VALUE", f"{describe_character(found[0])}.", place=item.value_place
             )
-        if name.startswith(PREFIXES[where]):
+        if name.startswith(free):
             checked[name] = item
             continue
-        if name in _REMOVED:
-            raise PropertyError(
-                "MS-PROP-REMOVED",
-                f"the property '{name}' no longer exists.",
-                fix=_REMOVED[name],
-                place=item.place,
-            )
         if name not in known:
-            raise PropertyError(
-                "MS-PROP-UNKNOWN",
-                f"a {where} has no property '{shortened(name)}'.",
-                fix=_nearest(where, name),
-                place=item.place,
-            )
+            raise _unknown(where, item, known, explain(name))
         try:
             accepted = known[name].accepts(item.value)
         except DurationRangeError as error:
@@ -273,15 +234,32 @@ def check(where: Where, properties: Iterable[Property]) -> dict[str, Property]:
     return checked
 
 
+def _unknown(
+    where: Where, item: Property, known: Iterable[str], why: tuple[str, str, str] | None
+) -> PropertyError:
+    if item.name in _REMOVED:
+        why = (
+            "MS-PROP-REMOVED",
+            f"the property '{item.name}' no longer exists.",
+            _REMOVED[item.name],
+        )
+    elif why is None:
+        cause = f"a {where} has no property '{shortened(item.name)}'."
+        why = "MS-PROP-UNKNOWN", cause, _nearest(where, item.name, known)
+    code, cause, fix = why
+    return PropertyError(code, cause, fix=fix, place=item.place)
+
+
 def shortened(value: str) -> str:
     return value if len(value) <= 100 else f"{value[:100]}…"
 
 
-def _nearest(where: Where, name: str) -> str:
-    near = difflib.get_close_matches(name, PROPERTIES[where], n=1)
+def _nearest(where: Where, name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
     if near:
         return f"Did you mean '{near[0]}'?"
-    elsewhere = [str(place) for place, known in PROPERTIES.items() if name in known]
+    elsewhere = [str(place) for place, own in PROPERTIES.items() if name in own]
     if elsewhere:
         return f"It belongs to a {' or a '.join(elsewhere)}."
-    return f"A {where} knows {', '.join(sorted(PROPERTIES[where]))}."
+    return f"A {where} knows {', '.join(names)}."

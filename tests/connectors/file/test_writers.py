@@ -12,8 +12,8 @@ import pytest
 from pyarrow import orc
 
 from millstream.connectors.file import writers
+from millstream.connectors.file.sink import FileSink
 from millstream.connectors.file.writers import FOLDER, LINE, FileFormat, FileOpener
-from millstream.connectors.files import FileSink
 from millstream.connectors.sink import BatchId, TaskId
 
 ID = BatchId("checkpoint", "query", "main", 7)

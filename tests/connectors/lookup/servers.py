@@ -9,8 +9,8 @@ from tests.connectors.lookup.tables import keys_of, spec_of
 from tests.services.postgres import USER, Postgres
 
 from millstream.connectors.lookup.lookups import Lookups
-from millstream.connectors.lookup.postgresql.store import PostgresStore
 from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.postgresql.store import PostgresStore
 
 
 def spec_on(server: Postgres, **settings: Any) -> LookupSpec:

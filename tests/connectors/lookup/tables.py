@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 import pyarrow as pa
@@ -50,6 +50,8 @@ def spec_of(
 
 
 class MemoryStore:
+    advice: ClassVar[str] = ""
+
     """A table as a list of rows. `fail` may raise before a question is answered."""
 
     def __init__(self, spec: LookupSpec, rows: Iterable[dict[str, Any]] = ()) -> None:

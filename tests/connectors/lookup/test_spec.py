@@ -41,7 +41,7 @@ def test_lookups_bring_no_spark_and_no_psycopg():
 def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("psycopg")]:
         monkeypatch.delitem(sys.modules, name)
-    for name in [name for name in sys.modules if "lookup.postgresql" in name]:
+    for name in [name for name in sys.modules if "connectors.postgresql" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(RunError) as error:

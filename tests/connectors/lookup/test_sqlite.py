@@ -13,8 +13,8 @@ from tests.connectors.lookup.tables import OnError, answers, keys_of, spec_of
 from millstream.connectors.lookup import asking
 from millstream.connectors.lookup.entries import NUMBER
 from millstream.connectors.lookup.lookups import Lookups
-from millstream.connectors.lookup.sqlite.store import SqliteStore
 from millstream.connectors.lookup.stores import check
+from millstream.connectors.sqlite.store import SqliteStore
 from millstream.errors import RunError
 from millstream.temporal import MICROS
 from millstream.values import Condition

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from millstream.connectors.lookup.sqlite.columns import reader
 from millstream.connectors.lookup.values import MisfitError, array_of
+from millstream.connectors.sqlite.columns import reader
 
 DAY = dt.date(2026, 1, 15)
 TIME = dt.datetime(2026, 1, 15, 10, 30, 0, 250_000, dt.UTC)

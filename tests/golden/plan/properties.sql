@@ -5,7 +5,7 @@ WITH ('join.uper_bound' = '24h')
 
 -- a property of something else
 SELECT order_id FROM orders WITH ('path' = 'x')
---> MS-PROP-UNKNOWN at line 1, column 35: a query has no property 'path'. It belongs to a source or a table or a sink.
+--> MS-PROP-UNKNOWN at line 1, column 35: a query has no property 'path'. It belongs to a source or a table or a sink with 'connector' = 'file'.
 
 -- a property that nothing is like
 SELECT order_id FROM orders WITH ('zzz' = 'x')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -36,8 +35,6 @@ from millstream.connectors.paths import local
 from millstream.errors import Place, PropertyError
 
 FORMATS = ("csv", "json", "parquet")  # read by executors; Spark reads other formats
-_CSV_ONLY = ("delimiter", "quote", "escape", "multiline", "trim", "null.value")
-_TEXT_ONLY = ("encoding", "timestamp.format")
 _SCHEMES = ("file", "s3", "s3a", "gs", "gcs", "hdfs", "abfs", "abfss")
 _PLAIN = (NumericType, BooleanType, BinaryType, DateType, TimestampType, TimestampNTZType)
 Files = CsvFiles | JsonFiles | ParquetFiles
@@ -57,7 +54,6 @@ def files_of(owner: Owner, path: str, schema: StructType) -> Files:
     """Returns the reader of the files below a path; raises PropertyError if the format does not
     support a column's type or a property."""
     form = owner.option("format", "json").lower()
-    _refuse_unused(owner, form)
     scheme = path.split("://", maxsplit=1)[0] if "://" in path else "file"
     if scheme not in _SCHEMES:
         raise _refused(
@@ -169,20 +165,6 @@ def _character(owner: Owner, name: str, default: str) -> str:
             "Use a character such as ; or | or \\t.",
         )
     return value
-
-
-def _refuse_unused(owner: Owner, form: str) -> None:
-    unused: Sequence[str] = ()
-    if form != "csv":
-        unused = _CSV_ONLY if form == "json" else (*_CSV_ONLY, *_TEXT_ONLY)
-    for name in unused:
-        if owner.option(name):
-            raise PropertyError(
-                "MS-PROP-UNUSED",
-                f"'{name}' of {owner.name} does not apply to {form} files.",
-                fix="Leave it out.",
-                place=owner.place,
-            )
 
 
 def _refused(owner: Owner, why: str, fix: str) -> PropertyError:

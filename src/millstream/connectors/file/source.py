@@ -1,102 +1,59 @@
-"""File source: Spark streams the names of files, executors read them.
-
-    names of files ──▶ mapInArrow: reads ──▶ rows
-
-If an operator's packer can read the files itself, it reads the names (`FileStream`), and no row
-passes through Spark.
-"""
+"""File source: Spark streams the names of files, executors read them (`connectors/work.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection
 from pathlib import Path
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql import SparkSession
 
-from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.declared import schema_of
-from millstream.connectors.file.options import Files, files_of
-from millstream.connectors.file_names import (
-    MOST_PARTS,
-    PART,
-    PATH,
-    ReportedFiles,
-    file_names,
-    first_file,
-    in_parts,
-)
+from millstream.connectors.file.names import EVERY_FILE, file_names, first_file
+from millstream.connectors.file.options import FORMATS, files_of
+from millstream.connectors.paths import resolve
 from millstream.connectors.rows import Rows
+from millstream.connectors.work import ItemCheck, ReportedItems, WorkStream
+from millstream.errors import PlanError
 from millstream.plan.nodes import Source
 
-_TIME = "_ms_time"  # the processing time that is sent with a name
+_TEXT = ("csv", "json")  # an empty file of these has no rows; of others, it is not valid
 
 
-@dataclass(frozen=True, slots=True)
-class FileStream:
-    """The stream of a source's file names, the reader, and one of the current files."""
-
-    names: DataFrame
-    files: Files
-    schema: StructType
-    sample: str | None
-    reported: ReportedFiles
-
-    def rows(self, columns: Collection[str]) -> Rows:
-        """Returns the rows of all files, with the given columns and BAD."""
-        fields = [field for field in self.schema if field.name in columns]
-        schema = StructType([*fields, StructField(BAD, StringType())])
-        return Rows(lambda: self._frame(schema), schema, origin=self)
-
-    def _frame(self, schema: StructType) -> DataFrame:
-        """Reads large files in parts, with all cores."""
-        cores = self.names.sparkSession.sparkContext.defaultParallelism
-        wanted = {each.name: each.type for each in self.files.columns if each.name in schema.names}
-        size = self.files.size_of(self.sample, wanted) if self.sample else 0
-        parts = max(1, min(cores, MOST_PARTS, size // self.files.least_part))
-        now = F.unix_micros(F.current_timestamp()).alias(_TIME)
-        names = in_parts(self.names.select(PATH, now), parts)
-        return names.mapInArrow(_reading(self.files, wanted, parts, self.reported), schema)
-
-
-def read_files(spark: SparkSession, source: Source, path: str, columns: Collection[str]) -> Rows:
-    """Returns the rows of a file source whose format executors read."""
-    schema = schema_of(spark, source.columns)
-    files = files_of(source, path, schema)
+def open_source(
+    spark: SparkSession,
+    source: Source,
+    base: Path,
+    columns: Collection[str],  # noqa: ARG001
+) -> Rows | WorkStream:
+    """Returns the files of a source; those of a format that only Spark reads, as rows."""
+    form = source.option("format", "json").lower()
+    path = resolve(source.option("path"), base)
     limit = source.option("max.files.per.batch")
+    admitted = {"maxFilesPerTrigger": limit} if limit else {}
+    _must_exist(source, path)
+    schema = schema_of(spark, source.columns)
+    if form not in FORMATS:
+        reader = spark.readStream.format(form).options(**EVERY_FILE, **admitted)
+        return Rows.of(reader.schema(schema).load(path))
+    files = files_of(source, path, schema)
     # Spark skips files that are deleted before the batch runs; `run.missing_files` finds them.
-    options = {"ignoreMissingFiles": "true"}
-    names = file_names(spark, path, options | ({"maxFilesPerTrigger": limit} if limit else {}))
-    sample = (
-        None if "://" in path and not path.startswith("file:") else first_file(Path(files.base))
+    names = file_names(spark, path, {"ignoreMissingFiles": "true"} | admitted)
+    remote = "://" in path and not path.startswith("file:")
+    return WorkStream(
+        names,
+        files,
+        schema,
+        {column.name: column.type for column in files.columns},
+        None if remote else first_file(Path(files.base)),
+        ItemCheck(files.base, ReportedItems.of(spark), form in _TEXT),
     )
-    return FileStream(names, files, schema, sample, ReportedFiles.of(spark)).rows(columns)
 
 
-def _reading(
-    files: Files, wanted: dict[str, pa.DataType], parts: int, reported: ReportedFiles
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for sent in batch.to_pylist():
-                reported.add(sent[PATH])
-                for rows in files.read(sent[PATH], wanted, sent.get(PART, 0), parts):
-                    yield _stamped(rows, sent[_TIME])
-
-    return read
-
-
-def _stamped(rows: pa.RecordBatch, now: int) -> pa.RecordBatch:
-    """Adds the processing time to rejections."""
-    place = rows.schema.get_field_index(BAD)
-    bad = rows.column(place)
-    if bad.null_count == len(bad):
-        return rows
-    texts = [
-        None if text is None else replace(Rejection.decoded(text), time=now).encoded()
-        for text in bad.to_pylist()
-    ]
-    return rows.set_column(place, BAD, pa.array(texts, pa.string()))
+def _must_exist(source: Source, path: str) -> None:
+    if "://" not in path and not any(ch in path for ch in "*?[{") and not Path(path).exists():
+        raise PlanError(
+            "MS-PLAN-NO-PATH",
+            f"source {source.name} reads {path}, which does not exist.",
+            fix="Make the folder (files may come later), or mend 'path'.",
+            place=source.place,
+        )

@@ -21,6 +21,7 @@ class LookupSpec:
     schema: pa.Schema  # of keys and columns, as CREATE TABLE declares them
     conditions: tuple[Condition, ...] = ()  # the database decides them
     access: Lookup = field(default_factory=Lookup)
+    store: str = ""  # opens the database, as "module:function"; by default that of the connector
 
     def option(self, name: str, default: str = "") -> str:
         return dict(self.options).get(name, default)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import ClassVar, Protocol, cast
 
 import polars as pl
 import pyarrow as pa
@@ -12,7 +13,6 @@ import pyarrow as pa
 from millstream.connectors.lookup.failures import (
     UnreachableError,
     cannot_connect,
-    not_installed,
     wrong_type,
 )
 from millstream.connectors.lookup.spec import LookupSpec
@@ -21,6 +21,8 @@ from millstream.connectors.lookup.types import family
 
 class Store(Protocol):
     """Asked from several threads at once. Raises UnreachableError if asking again may help."""
+
+    advice: ClassVar[str]  # what to do if it cannot be reached
 
     def ask(self, keys: pl.DataFrame) -> pl.DataFrame:
         """The rows of `spec.read` that have one of the keys, by one statement. Rows of other keys
@@ -43,15 +45,9 @@ def open_store(spec: LookupSpec) -> Store:
     for name in spec.read:
         if family(spec.schema.field(name).type) == "other":
             raise wrong_type(spec, name, "a lookup reads plain values only", "STRING")
-    if spec.connector == "sqlite":
-        from millstream.connectors.lookup.sqlite.store import SqliteStore
-
-        return SqliteStore(spec)
-    try:
-        from millstream.connectors.lookup.postgresql.store import PostgresStore
-    except ImportError:
-        raise not_installed(spec) from None
-    return PostgresStore(spec)
+    # Workers have no registry of connectors: the driver sends the name of the implementation.
+    named = spec.store or f"millstream.connectors.{spec.connector}.lookup:open_store"
+    return cast("Store", pkgutil.resolve_name(named)(spec))
 
 
 def check(spec: LookupSpec) -> None:
@@ -77,9 +73,6 @@ def _opened(spec: LookupSpec) -> Iterator[Store]:
     try:
         yield store
     except UnreachableError as error:
-        fix = "Check 'url' and that the database is up."
-        if spec.connector == "sqlite":
-            fix = "Check 'path' and who else has the file open."
-        raise cannot_connect(spec, error.reason, fix) from None
+        raise cannot_connect(spec, error.reason, store.advice) from None
     finally:
         store.close()

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.explain.json_joins import table_data, table_join_data
-from millstream.plan.explain.secrets import masked
+from millstream.plan.explain.secrets import masked, masked_options
 from millstream.plan.explain.source_use import SourceUse
 from millstream.plan.facts.check import PipelineFacts, check_job, hold_of, table_facts
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
 from millstream.plan.walk import inputs_of, references_of
 
 
-def explain_json(job: Job) -> dict[str, Any]:
+def explain_json(job: Job, connectors: ConnectorRegistry | None = None) -> dict[str, Any]:
     """The job as JSON-able data, with the same facts as `explain`."""
+    known = installed_connectors() if connectors is None else connectors
     return {
-        "settings": _options(job.settings),
-        "sinks": [_sink(sink) for sink in job.sinks],
-        "tables": [table_data(table) for table in references_of(job)],
-        "pipelines": [_pipeline(facts) for facts in check_job(job)],
+        "settings": {name: masked(name, value) for name, value in job.settings},
+        "sinks": [_sink(sink, known) for sink in job.sinks],
+        "tables": [table_data(table, known) for table in references_of(job)],
+        "pipelines": [_pipeline(facts, known) for facts in check_job(job)],
     }
 
 
-def _options(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    return {name: masked(name, value) for name, value in options}
+def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> dict[str, Any]:
+    spec = connectors[sink.connector]
+    return {
+        "name": sink.name,
+        "connector": sink.connector,
+        "delivery": str(spec.delivery),
+        "options": masked_options(spec, sink.options),
+    }
 
 
-def _sink(sink: SinkDef) -> dict[str, Any]:
-    return {"name": sink.name, "connector": sink.connector, "options": _options(sink.options)}
-
-
-def _pipeline(facts: PipelineFacts) -> dict[str, Any]:
+def _pipeline(facts: PipelineFacts, connectors: ConnectorRegistry) -> dict[str, Any]:
     pipeline = facts.pipeline
     return {
         "name": pipeline.name,
@@ -40,8 +45,8 @@ def _pipeline(facts: PipelineFacts) -> dict[str, Any]:
         "strategy": {"kind": facts.strategy.kind, "key": facts.strategy.key},
         "emit": str(pipeline.emit) if pipeline.emit else None,
         "mode": str(pipeline.mode),
-        "sink": _sink(pipeline.sink),
-        "root": _node(pipeline.root, SourceUse.of(facts)),
+        "sink": _sink(pipeline.sink, connectors),
+        "root": _node(pipeline.root, SourceUse.of(facts, connectors)),
     }
 
 
@@ -61,7 +66,7 @@ def _node(node: Node, use: SourceUse) -> dict[str, Any]:
             "input": _node(node.input, use),
         }
     if isinstance(node, TableJoin):
-        return table_join_data(table_facts(node), _node(node.left.node, use))
+        return table_join_data(table_facts(node), _node(node.left.node, use), use.connectors)
     kind = kind_of(node)
     return kind.data(kind.facts(node), [_node(side.node, use.by(side)) for side in inputs_of(node)])
 
@@ -85,5 +90,5 @@ def _source(source: Source, use: SourceUse) -> dict[str, Any]:
         "event_missing": str(source.missing_time),
         "malformed": str(source.malformed),
         "dead_letter": source.dead_letter,
-        "options": _options(source.options),
+        "options": masked_options(use.connectors[source.connector], source.options),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.explain.json_words import (
     input_data,
     keys_data,
@@ -11,7 +12,7 @@ from millstream.plan.explain.json_words import (
     limit_data,
     window_data,
 )
-from millstream.plan.explain.secrets import masked
+from millstream.plan.explain.secrets import masked_options
 from millstream.plan.facts.joins import JoinFacts, SideFacts
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.tables import TableFacts
@@ -57,7 +58,9 @@ def pairs_data(facts: PairFacts, nodes: Nodes) -> dict[str, Any]:
     }
 
 
-def table_join_data(facts: TableFacts, node: dict[str, Any]) -> dict[str, Any]:
+def table_join_data(
+    facts: TableFacts, node: dict[str, Any], connectors: ConnectorRegistry
+) -> dict[str, Any]:
     join = facts.join
     return {
         "kind": "lookup_join" if isinstance(join.table.access, Lookup) else "broadcast_join",
@@ -71,11 +74,11 @@ def table_join_data(facts: TableFacts, node: dict[str, Any]) -> dict[str, Any]:
         "left": input_data(join.left, node),
         "alias": join.alias,
         "columns_read": list(join.used),
-        "table": table_data(join.table),
+        "table": table_data(join.table, connectors),
     }
 
 
-def table_data(table: Reference) -> dict[str, Any]:
+def table_data(table: Reference, connectors: ConnectorRegistry) -> dict[str, Any]:
     """A table and how it is read, without secrets."""
     access = table.access
     told: dict[str, Any]
@@ -105,7 +108,7 @@ def table_data(table: Reference) -> dict[str, Any]:
         "columns": [{"name": c.name, "type": c.type} for c in table.columns],
         **told,
         "dead_letter": table.dead_letter,
-        "options": {name: masked(name, value) for name, value in table.options},
+        "options": masked_options(connectors[table.connector], table.options),
     }
 
 

@@ -1,9 +1,10 @@
-"""How a query uses a source's event times."""
+"""How a query uses a source's event times, and the declarations of connectors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.facts.check import PipelineFacts
 from millstream.plan.nodes import Engine, Input, Source
 from millstream.temporal import DEFAULT_MAX_AHEAD
@@ -17,12 +18,14 @@ class SourceUse:
     stateless: bool
     columnar: bool
     default: int | None
+    connectors: ConnectorRegistry
     watermark: bool = False
 
     @classmethod
-    def of(cls, facts: PipelineFacts) -> SourceUse:
-        default = None if facts.pipeline.sink.connector == "noop" else DEFAULT_MAX_AHEAD
-        return cls(not facts.operators, facts.engine is Engine.COLUMNAR, default)
+    def of(cls, facts: PipelineFacts, connectors: ConnectorRegistry) -> SourceUse:
+        kept = connectors[facts.pipeline.sink.connector].keeps_rows
+        default = DEFAULT_MAX_AHEAD if kept else None
+        return cls(not facts.operators, facts.engine is Engine.COLUMNAR, default, connectors)
 
     def by(self, side: Input) -> SourceUse:
         """The use by an operator that reads this input."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec
 from millstream.plan.explain.blocks import Block, labelled
-from millstream.plan.explain.secrets import masked, options_text
+from millstream.plan.explain.secrets import masked_options, options_text
 from millstream.plan.explain.words import used_text
 from millstream.plan.facts.joins import stream_name
 from millstream.plan.facts.tables import TableFacts
@@ -11,7 +12,7 @@ from millstream.plan.nodes import Reference
 from millstream.values import Lookup
 
 
-def table_join_block(facts: TableFacts, child: Block) -> Block:
+def table_join_block(facts: TableFacts, child: Block, connectors: ConnectorRegistry) -> Block:
     join = facts.join
     where = [("asks for", facts.conditions)] if join.conditions else []
     before = [("before", f"{join.left_where} (or it finds nothing)")] if join.left_where else []
@@ -33,27 +34,26 @@ def table_join_block(facts: TableFacts, child: Block) -> Block:
     row = left if left == join.left.alias else f"{left} {join.left.alias}"
     name = join.table.name
     table = name if name == join.alias else f"{name} {join.alias}"
-    children = (child, _table(join.table, join.alias, facts))
+    children = (child, _table(join.table, join.alias, facts, connectors[join.table.connector]))
     return Block(f"{kind} join, {join.how}: {row}, {table}", tuple(told), children)
 
 
-def asked_text(table: Reference) -> str:
+def asked_text(table: Reference, spec: ConnectorSpec) -> str:
     """Which table is read of what, for the whole job."""
-    where = " ".join(
-        masked(name, value) for name in ("url", "path") if (value := table.option(name))
-    )
+    options = masked_options(spec, table.options)
+    where = " ".join(options[name] for name in ("url", "path") if options.get(name))
     there = table.option("table")
     of = f"{table.connector}{f' {where}' if where else ''}{f', table {there}' if there else ''}"
     asked = isinstance(table.access, Lookup)
     return f"{table.name}: {'asked of' if asked else 'held whole, read from'} {of}"
 
 
-def _table(table: Reference, alias: str, facts: TableFacts) -> Block:
+def _table(table: Reference, alias: str, facts: TableFacts, spec: ConnectorSpec) -> Block:
     told = [("columns", ", ".join(f"{c.name} {c.type or '?'}" for c in table.columns))]
     if table.primary_key:
         told.append(("key", ", ".join(table.primary_key)))
     told += facts.access
     if table.options:
-        told.append(("options", options_text(table.options)))
+        told.append(("options", options_text(spec, table.options)))
     called = "" if alias == table.name else f" as {alias}"
     return Block(f"Table {table.name}{called}: {table.connector}", tuple(told))

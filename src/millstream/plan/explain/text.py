@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec, Delivery
 from millstream.plan.explain.as_json import explain_json
 from millstream.plan.explain.blocks import Block, labelled, lines_of
 from millstream.plan.explain.secrets import masked, options_text
@@ -14,6 +15,7 @@ from millstream.plan.facts.check import (
     name_of,
     table_facts,
 )
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
 from millstream.plan.walk import inputs_of, references_of, retracts
@@ -22,18 +24,19 @@ from millstream.temporal import MissingTime, OutputMode, format_span
 __all__ = ["explain", "explain_json"]
 
 
-def explain(job: Job) -> str:
+def explain(job: Job, connectors: ConnectorRegistry | None = None) -> str:
     """The job as a tree, at most 100 columns wide."""
+    known = installed_connectors() if connectors is None else connectors
     facts = check_job(job)
-    blocks = [_pipeline(each) for each in facts]
+    blocks = [_pipeline(each, known) for each in facts]
     settings = [(name, masked(name, value)) for name, value in job.settings]
-    asked = tuple(asked_text(table) for table in references_of(job))
+    asked = tuple(asked_text(table, known[table.connector]) for table in references_of(job))
     told = (*settings, *labelled("tables", asked))
     lines = lines_of(Block("Job", told, tuple(blocks)))
     return "\n".join(lines) + "\n"
 
 
-def _pipeline(facts: PipelineFacts) -> Block:
+def _pipeline(facts: PipelineFacts, connectors: ConnectorRegistry) -> Block:
     pipeline = facts.pipeline
     strategy = str(facts.strategy)
     if len(facts.strategies) > 1:
@@ -43,7 +46,8 @@ def _pipeline(facts: PipelineFacts) -> Block:
         told.append(("emit", str(pipeline.emit)))
     if pipeline.mode is not OutputMode.APPEND or retracts(pipeline.root):
         told.append(("mode", _MODES[pipeline.mode]))
-    sink = _sink(pipeline.sink, _node(pipeline.root, SourceUse.of(facts)))
+    below = _node(pipeline.root, SourceUse.of(facts, connectors))
+    sink = _sink(pipeline.sink, connectors[pipeline.sink.connector], below)
     return Block(f"Pipeline {pipeline.name}", tuple(told), (sink,))
 
 
@@ -54,9 +58,18 @@ _MODES = {
 }
 
 
-def _sink(sink: SinkDef, below: Block) -> Block:
-    options = (("options", options_text(sink.options)),) if sink.options else ()
-    return Block(f"Sink {sink.name}: {sink.connector}", options, (below,))
+_DELIVERY = {
+    Delivery.EXACTLY_ONCE: "exactly once: a batch that is written again replaces itself",
+    Delivery.AT_LEAST_ONCE: "at least once: after a failure, rows may be written again",
+    Delivery.NONE: "none: rows are not stored",
+}
+
+
+def _sink(sink: SinkDef, spec: ConnectorSpec, below: Block) -> Block:
+    told = [("delivery", _DELIVERY[spec.delivery])]
+    if sink.options:
+        told.append(("options", options_text(spec, sink.options)))
+    return Block(f"Sink {sink.name}: {sink.connector}", tuple(told), (below,))
 
 
 def _node(node: Node, use: SourceUse, alias: str | None = None) -> Block:
@@ -66,7 +79,8 @@ def _node(node: Node, use: SourceUse, alias: str | None = None) -> Block:
     if isinstance(node, Select):
         return _select(node, use, called)
     if isinstance(node, TableJoin):
-        return table_join_block(table_facts(node), _node(node.left.node, use, node.left.alias))
+        child = _node(node.left.node, use, node.left.alias)
+        return table_join_block(table_facts(node), child, use.connectors)
     children = tuple(_node(side.node, use.by(side), side.alias) for side in inputs_of(node))
     kind = kind_of(node)
     return kind.block(kind.facts(node), children)
@@ -106,7 +120,7 @@ def _source(source: Source, use: SourceUse, called: str) -> Block:
     letters = f" to {source.dead_letter}" if source.dead_letter else ""
     told.append(("malformed", f"{source.malformed}{letters}"))
     if source.options:
-        told.append(("options", options_text(source.options)))
+        told.append(("options", options_text(use.connectors[source.connector], source.options)))
     return Block(f"Source {source.name}{called}: {source.connector}", tuple(told))
 
 

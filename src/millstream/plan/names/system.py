@@ -75,7 +75,7 @@ def system_column(node: Source | Select, name: str) -> Column | None:
         return known.get(time, Column(time, "TIMESTAMP"))
     if isinstance(node, Select) and node.window and lower in WINDOW_COLUMNS:
         return known[node.window[WINDOW_COLUMNS.index(lower)]]
-    if lower == TIMESTAMP and isinstance(node, Source) and node.connector == "file":
+    if lower == TIMESTAMP and isinstance(node, Source) and lower in dict(node.system_columns):
         return Column(TIMESTAMP, "TIMESTAMP")
     return None
 
@@ -93,7 +93,7 @@ def with_hidden(node: Source | Select, names: Collection[str | None]) -> Source 
 def _with_file_time(source: Source) -> Select:
     own = quote(source.name)
     outputs = [Output(f"{own}.{quote(c.name)}", c.name, c.type) for c in source.columns]
-    read = f"{own}._metadata.file_modification_time"
+    read = f"{own}.{dict(source.system_columns)[TIMESTAMP]}"
     outputs.append(Output(read, TIMESTAMP, "TIMESTAMP"))
     return Select(source, tuple(outputs), alias=source.name, time=source.time, place=source.place)
 

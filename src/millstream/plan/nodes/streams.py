@@ -30,6 +30,8 @@ class Source:
     idle: OutputOnly[Micros | None] = None
     # of event to processing time; 0: off, None: the run's default
     max_ahead: OutputOnly[Micros | None] = None
+    # Name and SQL of system columns that the connector declares.
+    system_columns: Neither[tuple[tuple[str, str], ...]] = field(default=(), compare=False)
     place: Neither[Place | None] = field(default=None, compare=False)
 
     @property

@@ -1,29 +1,23 @@
 """CREATE TABLE without event time: a table that rows are looked up in.
 
-connector              access
-file, memory           held whole by every worker
-postgresql, sqlite     asked for keys; with 'table.mode' = 'broadcast', held whole
-jdbc                   one of these two, by its 'url'
-
-A primary key is of use, not needed.
+A connector that declares a lookup is asked for keys, or, with 'table.mode' = 'broadcast', read
+whole and broadcast; any other is always broadcast. A primary key is optional.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.declare import missing, refuse_no_path, refuse_second_column
+from millstream.plan.connector_properties import check_statement
+from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec, Role
+from millstream.plan.declare import refuse_second_column
 from millstream.plan.nodes import Broadcast, Column, Reference
-from millstream.plan.tables.uses import OPTIONS, refuse_unused
-from millstream.sql.properties import Where, check
+from millstream.plan.tables.uses import refuse_unused
 from millstream.sql.statements import CreateTable, Property
 from millstream.suggestions import nearest, same
 from millstream.temporal import parse_span
 from millstream.values import Lookup, OnError
-
-_DATABASES = ("postgresql", "sqlite")
-_URLS = {"postgresql://": "postgresql", "postgres://": "postgresql", "sqlite:": "sqlite"}
 
 
 def is_reference(statement: CreateTable) -> bool:
@@ -32,18 +26,19 @@ def is_reference(statement: CreateTable) -> bool:
     return statement.watermark is None and not told
 
 
-def reference_of(statement: CreateTable) -> Reference:
-    properties = check(Where.TABLE, statement.properties)
+def reference_of(statement: CreateTable, registry: ConnectorRegistry) -> Reference:
+    _refuse_stream(statement, registry)
+    checked = check_statement(statement, Role.TABLE, registry)
+    properties, spec = checked.properties, checked.spec
     refuse_second_column(statement)
-    connector = _connector(properties, statement)
-    lookup = _is_lookup(properties, connector)
-    refuse_unused(properties, statement, connector, lookup=lookup)
+    lookup = _is_lookup(properties, spec)
+    refuse_unused(properties, statement, spec, lookup=lookup)
     return Reference(
         name=statement.name,
         columns=tuple(Column(column.name, column.type) for column in statement.columns),
         primary_key=tuple(column_of(name, statement) for name in statement.primary_key),
-        connector=connector,
-        options=tuple(_options(properties, statement, connector)),
+        connector=spec.name,
+        options=checked.options,
         access=_lookup(properties) if lookup else _broadcast(properties),
         place=statement.place,
     )
@@ -62,87 +57,32 @@ def column_of(name: str, statement: CreateTable, what: str = "the primary key") 
     return found
 
 
-def _connector(properties: Mapping[str, Property], statement: CreateTable) -> str:
-    item = properties.get("connector")
-    connector = item.value.lower() if item else "memory"
-    if connector == "jdbc":
-        return _by_url(properties, statement)
-    if connector not in OPTIONS:
+def _refuse_stream(statement: CreateTable, registry: ConnectorRegistry) -> None:
+    item = next((each for each in statement.properties if each.name == "connector"), None)
+    spec = registry.get(item.value.lower()) if item else None
+    if item and spec and spec.has(Role.SOURCE) and not spec.has(Role.TABLE):
         raise PlanError(
             "MS-PLAN-TABLE",
-            f"the table {statement.name} has no WATERMARK, and '{connector}' is a stream: its rows "
+            f"the table {statement.name} has no WATERMARK, and '{spec.name}' is a stream: its rows "
             "come and cannot be looked up.",
             fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS: its rows are then "
             "versions.",
-            place=item.value_place if item else statement.place,
+            place=item.value_place,
         )
-    return connector
 
 
-def _by_url(properties: Mapping[str, Property], statement: CreateTable) -> str:
-    url = properties.get("url")
-    if url is None:
-        raise missing("url", "jdbc:postgresql://host:5432/database", "table", statement, "jdbc")
-    written = url.value.lower().removeprefix("jdbc:")
-    for prefix, connector in _URLS.items():
-        if written.startswith(prefix):
-            return connector
-    raise PropertyError(
-        "MS-PROP-VALUE",
-        f"the table {statement.name} has a 'url' of a database that cannot be asked.",
-        fix="It begins with jdbc:postgresql:// or jdbc:sqlite:.",
-        place=url.value_place,
-    )
-
-
-def _is_lookup(properties: Mapping[str, Property], connector: str) -> bool:
+def _is_lookup(properties: Mapping[str, Property], spec: ConnectorSpec) -> bool:
     mode = properties.get("table.mode")
-    if connector in _DATABASES:
+    if spec.lookup:
         return mode is None or mode.value.lower() == "lookup"
     if mode is not None and mode.value.lower() == "lookup":
         raise PropertyError(
             "MS-PROP-VALUE",
-            f"'table.mode' is 'lookup', and '{connector}' is no database that could be asked.",
+            f"'table.mode' is 'lookup', and '{spec.name}' is no database that could be asked.",
             fix="Leave it out: every worker holds the table whole.",
             place=mode.value_place,
         )
     return False
-
-
-def _options(
-    properties: Mapping[str, Property], statement: CreateTable, connector: str
-) -> Iterator[tuple[str, str]]:
-    """What its connector is told. A database is told the table's name, if it has no other there;
-    SQLite where its file is, whether by a path or a URL."""
-    found = {name: properties[name].value for name in OPTIONS[connector] if name in properties}
-    if connector == "postgresql" and "url" not in found:
-        raise missing("url", "postgresql://host:5432/database", "table", statement, connector)
-    refuse_no_path("table", statement, connector, properties)
-    if connector == "sqlite":
-        _refuse_two_places(properties, statement)
-        url = found.pop("url", None)
-        path = found.get("path") or (_path_of(url) if url else "")
-        if not path:
-            raise missing("path", "customers.db", "table", statement, connector)
-        found["path"] = path
-    if connector in _DATABASES:
-        found.setdefault("table", statement.name)
-    yield from found.items()
-
-
-def _refuse_two_places(properties: Mapping[str, Property], statement: CreateTable) -> None:
-    if "path" in properties and "url" in properties:
-        raise PropertyError(
-            "MS-PROP-UNUSED",
-            f"'path' and 'url' both say where the database of the table {statement.name} is.",
-            fix="Leave one of the two out.",
-            place=properties["url"].place,
-        )
-
-
-def _path_of(url: str) -> str:
-    rest = url.removeprefix("jdbc:").removeprefix("sqlite:")
-    return rest.removeprefix("//").removeprefix("/") if rest.startswith("///") else rest
 
 
 def _lookup(properties: Mapping[str, Property]) -> Lookup:

@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.errors import PropertyError
+from millstream.plan.connectors import ConnectorSpec
+from millstream.sql.properties import PROPERTIES, Where
 from millstream.sql.statements import CreateTable, Property
 from millstream.values import OnError
 
-_FILE_OPTIONS = (
-    *("path", "format", "header", "delimiter", "timestamp.format", "compression"),
-    *("quote", "escape", "multiline", "trim", "null.value", "encoding"),
-)
-OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "file": _FILE_OPTIONS,
-    "memory": (),
-    "postgresql": ("url", "table", "user", "password"),
-    "sqlite": ("url", "path", "table"),
-}
-
 
 def refuse_unused(
-    properties: Mapping[str, Property], statement: CreateTable, connector: str, *, lookup: bool
+    properties: Mapping[str, Property], statement: CreateTable, spec: ConnectorSpec, *, lookup: bool
 ) -> None:
-    known = {"connector", "table.mode", *OPTIONS[connector]}
+    """Rejects properties of Millstream that a table without event time has no use for."""
+    known = {"connector", "table.mode"}
     for name, item in properties.items():
-        if name in known:
+        if name in known or name not in PROPERTIES[Where.TABLE]:
             continue
-        why = _why_unused(name, properties, connector, lookup=lookup)
+        why = _why_unused(name, properties, spec, lookup=lookup)
         if why:
             raise PropertyError(
                 "MS-PROP-UNUSED",
@@ -44,7 +36,7 @@ _FIXES = {
 
 
 def _why_unused(
-    name: str, properties: Mapping[str, Property], connector: str, *, lookup: bool
+    name: str, properties: Mapping[str, Property], spec: ConnectorSpec, *, lookup: bool
 ) -> str:
     """Why a property means nothing to a table; empty if it does."""
     why = "it is read as it is, not as a stream"
@@ -54,7 +46,7 @@ def _why_unused(
         why = (
             "it is asked as it is, and not held"
             if lookup
-            else _held(name, properties[name].value, connector)
+            else _held(name, properties[name].value, spec)
         )
     elif name == "dead_letter.sink":
         on_error = properties.get("lookup.on_error")
@@ -62,8 +54,6 @@ def _why_unused(
         why = "" if lookup and aside else "no row is set aside"
     elif name in ("event.missing", "idle.timeout", "watermark.every", "watermark.max_ahead"):
         why = "it has no event time"
-    elif any(name in options for options in OPTIONS.values()) or name in ("topic", "driver"):
-        why = f"it is not for '{connector}'"
     return why
 
 
@@ -73,10 +63,9 @@ def _lookup(name: str, properties: Mapping[str, Property]) -> str:
     return "nothing is remembered" if name == "lookup.cache.ttl" and nothing else ""
 
 
-def _held(name: str, value: str, connector: str) -> str:
-    if name.startswith("refresh.") and connector == "memory":
+def _held(name: str, value: str, spec: ConnectorSpec) -> str:
+    if name.startswith("refresh.") and not spec.refreshable:
         return "its rows are given when the job starts"
-    watched = value.lower() == "change"
-    if name == "refresh.on" and watched and connector != "file":
-        return f"only files are watched, and this is {connector}"
+    if name == "refresh.on" and value.lower() == "change" and not spec.watchable:
+        return f"changes of a table in {spec.name} are not known without reading it"
     return ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.errors import PlanError, PropertyError
+from millstream.plan.connector_properties import check_statement
+from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.declare import source_from
 from millstream.plan.nodes import Source
 from millstream.plan.tables.references import column_of
-from millstream.sql.properties import Where, check
 from millstream.sql.statements import CreateTable
 
 _OF_OTHER_TABLES = ("lookup.", "refresh.", "broadcast.", "table.mode")
-_DATABASES = ("jdbc", "postgresql", "sqlite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +25,10 @@ class Table:
     op: str | None = None
 
 
-def table_of(statement: CreateTable) -> Table:
-    properties = check(Where.TABLE, statement.properties)
-    for name, item in properties.items():
-        if name.startswith(_OF_OTHER_TABLES):
-            raise PropertyError(
-                "MS-PROP-UNUSED",
-                f"'{name}' is for a table that is looked up, and {statement.name} is versioned.",
-                fix="Leave it out.",
-                place=item.place,
-            )
-    connector = properties.get("connector")
-    if connector is not None and connector.value.lower() in _DATABASES:
+def table_of(statement: CreateTable, registry: ConnectorRegistry) -> Table:
+    connector = next((item for item in statement.properties if item.name == "connector"), None)
+    spec = registry.get(connector.value.lower()) if connector else None
+    if connector and spec and spec.has(Role.TABLE) and not spec.has(Role.SOURCE):
         raise PlanError(
             "MS-PLAN-TABLE",
             f"the table {statement.name} has versions, which come as a stream, and "
@@ -44,9 +36,18 @@ def table_of(statement: CreateTable) -> Table:
             fix="Leave WATERMARK and 'changelog.op' out: rows are then looked up as they are.",
             place=connector.value_place,
         )
-    given = properties.pop("changelog.op", None)
+    checked = check_statement(statement, Role.SOURCE, registry)
+    for name, item in checked.properties.items():
+        if name.startswith(_OF_OTHER_TABLES):
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                f"'{name}' is for a table that is looked up, and {statement.name} is versioned.",
+                fix="Leave it out.",
+                place=item.place,
+            )
+    given = checked.properties.get("changelog.op")
     return Table(
-        source_from(statement, properties),
+        source_from(statement, checked),
         tuple(column_of(name, statement) for name in statement.primary_key),
         column_of(given.value, statement, "'changelog.op'") if given else None,
     )

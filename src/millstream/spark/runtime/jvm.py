@@ -102,3 +102,12 @@ def load_state_store(spark: SparkSession) -> None:
     """Loads RocksDB's library, which the first stateful micro-batch would wait for."""
     jvm: Any = spark.sparkContext._jvm
     jvm.org.rocksdb.RocksDB.loadLibrary()
+
+
+def heap_in_use(spark: SparkSession) -> int:
+    """Collects garbage in the JVM and returns the bytes of its heap that are in use."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    jvm.java.lang.System.gc()
+    runtime = jvm.java.lang.Runtime.getRuntime()
+    return int(runtime.totalMemory() - runtime.freeMemory())

@@ -49,6 +49,9 @@ class Tables(Protocol):
     def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
         """What a database is asked with."""
 
+    def lookup(self, table: Reference) -> str:
+        """What opens a database, as "module:function"."""
+
 
 @dataclass(slots=True)
 class TableSteps:
@@ -176,6 +179,7 @@ def _by_workers(
             to_arrow_schema(wanted, timezone="UTC"),
             node.conditions,
             table.access,
+            tables.lookup(table),
         )
         check(spec)
         opened = asked(spec)

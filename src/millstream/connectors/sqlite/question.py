@@ -14,9 +14,9 @@ import polars as pl
 
 from millstream.connectors.lookup.failures import find_name, wrong_condition, wrong_key
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.sqlite.columns import reader
 from millstream.connectors.lookup.types import family
 from millstream.connectors.lookup.values import Reader
+from millstream.connectors.sqlite.columns import reader
 from millstream.values import Condition
 
 # Types of which a value has only one form in the database, so that equal values are equal there.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from psycopg import sql
 
 from millstream.connectors.lookup.failures import find_name, not_found
-from millstream.connectors.lookup.postgresql.connect import Connection
 from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.postgresql.connect import Connection
 
 # Tables, partitioned ones, views, materialized views, foreign tables.
 _TABLES = """

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
@@ -21,12 +22,31 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DataType, DayTimeIntervalType, StructType, YearMonthIntervalType
 
-from millstream.connectors.csv_lines import LOCAL_PATTERN, ZONED_PATTERN, CsvLines, check_types
+from millstream.connectors.file.csv_lines import LOCAL_PATTERN, ZONED_PATTERN, CsvLines, check_types
+from millstream.connectors.file.dialect import csv_dialect
+from millstream.connectors.file.partitions import partition_columns
 from millstream.connectors.file.texts import strftime_format
 from millstream.connectors.file.writers import FOLDER, LINE, FileFormat, FileOpener
-from millstream.connectors.paths import filesystem
+from millstream.connectors.paths import filesystem, resolve
 from millstream.connectors.sink import BatchId, Message
 from millstream.errors import PlanError
+from millstream.plan.nodes import SinkDef
+
+_SPARK_OPTIONS = {"compression": "compression", "timestamp.format": "timestampFormat"}
+
+
+def open_sink(sink: SinkDef, base: Path) -> FileSink:
+    return FileSink(
+        resolve(sink.option("path"), base),
+        sink.option("format", "json").lower(),
+        csv=CsvLines(sink.name, csv_dialect(sink), sink.option("timestamp.format")),
+        partition_by=partition_columns(sink),
+        options={
+            spark_name: sink.option(name)
+            for name, spark_name in _SPARK_OPTIONS.items()
+            if sink.option(name)
+        },
+    )
 
 
 class FileSink:

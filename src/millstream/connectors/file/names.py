@@ -7,13 +7,10 @@ either reader.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
     BinaryType,
@@ -28,9 +25,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-PATH = "path"
-PART = "_ms_part"
-MOST_PARTS = 8  # of a file, each read by a task
+from millstream.connectors.work import ITEM
+
 _FILE = StructType(
     [
         StructField("path", StringType()),
@@ -46,54 +42,12 @@ EVERY_FILE = {"maxFileAge": "100000000d"}
 _READ_HERE = (NumericType, BooleanType, BinaryType, DateType, TimestampType)
 
 
-class _Union(AccumulatorParam[set[str]]):
-    def zero(self, value: set[str]) -> set[str]:  # noqa: ARG002
-        return set()
-
-    def addInPlace(self, value1: set[str], value2: set[str]) -> set[str]:  # noqa: N802
-        return value1 | value2
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedFiles:
-    """The names of files that executors receive, reported to the driver at the end of a task. A
-    retried task reports the same names."""
-
-    names: Accumulator[set[str]]
-
-    @classmethod
-    def of(cls, spark: SparkSession) -> ReportedFiles:
-        return cls(spark.sparkContext.accumulator(set(), _Union()))
-
-    def add(self, name: str) -> None:
-        """Report a name; on an executor."""
-        self.names.add({name})
-
-    def take(self) -> set[str]:
-        """The names since the last call; on the driver."""
-        found = self.names.value
-        self.names.value = set()
-        return found
-
-
 def file_names(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:
     """The stream of names; `options` are Spark's, and take precedence over EVERY_FILE."""
     given = {name.lower() for name in options}
     every = {name: value for name, value in EVERY_FILE.items() if name.lower() not in given}
     reader = spark.readStream.format("binaryFile").schema(_FILE).options(**every, **options)
-    return reader.load(path).select(PATH)
-
-
-def in_parts(names: DataFrame, parts: int) -> DataFrame:
-    """Every name once a part; the parts go to tasks of their own, in their order.
-
-    A union of streams, one a part, would do the same, but Spark would take it for as many sources,
-    and a job whose files grow could not go on from its checkpoint.
-    """
-    if parts < 2:
-        return names
-    numbers = F.array(*map(F.lit, range(parts)))
-    return names.select("*", F.explode(numbers).alias(PART)).repartitionById(parts, PART)
+    return reader.load(path).select(ITEM)
 
 
 def first_file(base: Path) -> str | None:

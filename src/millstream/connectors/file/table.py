@@ -1,25 +1,39 @@
-"""Reading a reference table whole: from files, or from a database."""
+"""A reference table of files, read whole."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import pyarrow as pa
 from pyarrow import fs
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.declared import schema_of
 from millstream.connectors.file.options import FORMATS, files_of
 from millstream.connectors.paths import filesystem, resolve
 from millstream.errors import PlanError, RunError
-from millstream.kernels.joins.table import HeldTable
 from millstream.plan.nodes import Broadcast, Reference
+
+
+@dataclass(frozen=True, slots=True)
+class FileTable:
+    spark: SparkSession
+    table: Reference
+    base: Path
+
+    def read(self) -> pa.Table:
+        return read_files(self.spark, self.table, self.base)
+
+    def digest(self) -> str:
+        return files_digest(self.table, self.base)
+
+
+def open_table(spark: SparkSession, table: Reference, base: Path) -> FileTable:
+    return FileTable(spark, table, base)
 
 
 def read_files(spark: SparkSession, table: Reference, base: Path) -> pa.Table:
@@ -81,19 +95,6 @@ def _not_read(table: Reference, why: str) -> RunError:
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
 
 
-def read_database(table: Reference, options: tuple[tuple[str, str], ...]) -> pa.Table:
-    from millstream.connectors.lookup.spec import LookupSpec
-    from millstream.connectors.lookup.stores import read_whole
-
-    assert isinstance(table.access, Broadcast)
-    names = tuple(column.name for column in table.columns)
-    ddl = ", ".join(f"`{column.name}` {column.type}" for column in table.columns)
-    schema = to_arrow_schema(cast("StructType", StructType.fromDDL(ddl)), timezone="UTC")
-    keys = table.primary_key or names[:1]
-    spec = LookupSpec(table.name, table.connector, options, keys, names, schema)
-    return read_whole(spec, table.access.max_rows + 1).select(list(names))
-
-
 def files_digest(table: Reference, base: Path) -> str:
     """Tells whether any file has changed."""
     system, root = filesystem(_path(table, base))
@@ -114,34 +115,3 @@ def files_digest(table: Reference, base: Path) -> str:
 
 def _path(table: Reference, base: Path) -> str:
     return resolve(table.option("path"), base)
-
-
-def refuse_second_rows(table: Reference, rows: pa.Table) -> None:
-    """Joins go by the primary key that a table declares."""
-    if table.primary_key and not HeldTable(rows, table.primary_key).unique:
-        raise RunError(
-            "MS-RUN-TABLE-KEY",
-            f"table {table.name} has several rows of one {', '.join(table.primary_key)}, its "
-            "primary key.",
-            fix="Mend the table, or its PRIMARY KEY.",
-            place=table.place,
-        )
-
-
-def refuse_large(table: Reference, rows: pa.Table) -> None:
-    """A table is held by every worker, so it has a limit."""
-    access = table.access
-    assert isinstance(access, Broadcast)
-    if rows.num_rows > access.max_rows:
-        what, limit = f"more than {access.max_rows:,} rows", "'broadcast.max_rows'"
-    elif rows.nbytes > access.max_bytes:
-        what, limit = f"{rows.nbytes:,} bytes", "'broadcast.max_bytes'"
-    else:
-        return
-    raise RunError(
-        "MS-RUN-TABLE-LARGE",
-        f"table {table.name} has {what}, too many for every worker to hold.",
-        fix="Ask a database by key (a table with 'connector' = 'postgresql'), or make it a stream "
-        f"of versions with a WATERMARK, joined FOR SYSTEM_TIME AS OF; or raise {limit}.",
-        place=table.place,
-    )

@@ -1,4 +1,4 @@
-"""Streams and sinks in this process, for tests and demos."""
+"""Streams that are fed by hand, and sinks that keep their rows, in this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from millstream.connectors.arrow_writer import ArrowOpener, rows_of
-from millstream.connectors.file_names import EVERY_FILE
+from millstream.connectors.file.names import EVERY_FILE
 from millstream.connectors.sink import BatchId, Message
 
 _MILLI = 1_000_000  # nanoseconds

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import quote
 
 import polars as pl
@@ -19,8 +20,8 @@ from millstream.connectors.lookup.failures import (
     refused,
 )
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.sqlite.question import Question, question_of
 from millstream.connectors.lookup.values import empty_frame, frame_of
+from millstream.connectors.sqlite.question import Question, question_of
 from millstream.temporal import format_span
 
 _SAMPLE = 100
@@ -32,6 +33,8 @@ _NO_DATABASE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_C
 
 
 class SqliteStore:
+    advice: ClassVar[str] = "Check 'path' and who else has the file open."
+
     def __init__(self, spec: LookupSpec) -> None:
         self._spec = spec
         self._connections: Connections[sqlite3.Connection] = Connections(self._connect)

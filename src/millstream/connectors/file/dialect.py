@@ -1,15 +1,15 @@
-"""Checks the properties of file sinks, and reads the CSV dialect of a sink."""
+"""The CSV dialect of a file sink, and checks of properties that depend on each other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from millstream.errors import PropertyError
+from millstream.plan.connectors import Declaration, Options, Role
 from millstream.plan.nodes import SinkDef
-from millstream.sql.statements import CreateSink, Property
+from millstream.sql.statements import Property
 from millstream.values import CsvDialect
 
-_CSV_ONLY = ("delimiter", "quote", "escape", "null.value", "encoding", "header")
 COMPRESSIONS = {
     "csv": ("none", "gzip", "bzip2"),
     "json": ("none", "gzip", "bzip2"),
@@ -20,13 +20,17 @@ _TAB = "\\t"
 
 
 def csv_dialect(sink: SinkDef) -> CsvDialect:
-    quote = _character(sink.option("quote", '"'))
+    return _dialect(dict(sink.options))
+
+
+def _dialect(options: Mapping[str, str]) -> CsvDialect:
+    quote = _character(options.get("quote", '"'))
     return CsvDialect(
-        delimiter=_character(sink.option("delimiter", ",")),
+        delimiter=_character(options.get("delimiter", ",")),
         quote=quote,
-        escape=_character(sink.option("escape")) or quote,
-        null=sink.option("null.value"),
-        header=sink.option("header", "true").lower() == "true",
+        escape=_character(options.get("escape", "")) or quote,
+        null=options.get("null.value", ""),
+        header=options.get("header", "true").lower() == "true",
     )
 
 
@@ -34,20 +38,12 @@ def _character(text: str) -> str:
     return "\t" if text == _TAB else text
 
 
-def check_file_sink(
-    statement: CreateSink, properties: Mapping[str, Property], sink: SinkDef
-) -> None:
+def check_file(declared: Declaration, options: Options) -> Options:
     """Rejects properties of a file sink that contradict each other."""
-    form = sink.option("format", "json").lower()
-    if form != "csv":
-        for name in (name for name in _CSV_ONLY if name in properties):
-            raise PropertyError(
-                "MS-PROP-UNUSED",
-                f"'{name}' applies to CSV only, and the sink {statement.name} writes {form}.",
-                fix="Leave it out, or set 'format' = 'csv'.",
-                place=properties[name].place,
-            )
-    compression = properties.get("compression")
+    if declared.role is not Role.SINK:
+        return options
+    form = declared.value("format", "json").lower()
+    compression = declared.properties.get("compression")
     if compression and compression.value.lower() not in COMPRESSIONS[form]:
         raise PropertyError(
             "MS-PROP-VALUE",
@@ -56,7 +52,8 @@ def check_file_sink(
             place=compression.value_place,
         )
     if form == "csv":
-        _check_dialect(csv_dialect(sink), properties)
+        _check_dialect(_dialect(options), declared.properties)
+    return options
 
 
 def _check_dialect(dialect: CsvDialect, properties: Mapping[str, Property]) -> None:

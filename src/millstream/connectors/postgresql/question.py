@@ -9,17 +9,17 @@ import polars as pl
 from psycopg import sql
 
 from millstream.connectors.lookup.failures import wrong_condition
-from millstream.connectors.lookup.postgresql.columns import (
+from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.lookup.types import family
+from millstream.connectors.lookup.values import Reader
+from millstream.connectors.postgresql.columns import (
     PLAIN_TEXT,
     SPARK,
     expression,
     must_fit,
     reader,
 )
-from millstream.connectors.lookup.postgresql.describe import Column, Table, quoted
-from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.types import family
-from millstream.connectors.lookup.values import Reader
+from millstream.connectors.postgresql.describe import Column, Table, quoted
 from millstream.values import Condition
 
 _UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"

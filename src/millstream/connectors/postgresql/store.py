@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 from psycopg import sql
 
 from millstream.connectors.lookup.connections import Connections
 from millstream.connectors.lookup.failures import UnreachableError, refused
-from millstream.connectors.lookup.postgresql.connect import (
+from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.lookup.values import empty_frame, frame_of
+from millstream.connectors.postgresql.connect import (
     Connection,
     UnsayableError,
     bounded,
     connect,
 )
-from millstream.connectors.lookup.postgresql.describe import describe
-from millstream.connectors.lookup.postgresql.question import Question, question_of
-from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.values import empty_frame, frame_of
+from millstream.connectors.postgresql.describe import describe
+from millstream.connectors.postgresql.question import Question, question_of
 
 
 class PostgresStore:
+    advice: ClassVar[str] = "Check 'url' and that the database is up."
+
     def __init__(self, spec: LookupSpec) -> None:
         self._spec = spec
         self._connections: Connections[Connection] = Connections(lambda: connect(spec))

@@ -7,10 +7,10 @@ import pyarrow.compute as pc
 from psycopg import sql
 
 from millstream.connectors.lookup.failures import wrong_type
-from millstream.connectors.lookup.postgresql.describe import Column, quoted
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.types import Family, family
 from millstream.connectors.lookup.values import MisfitError, Reader, Values
+from millstream.connectors.postgresql.describe import Column, quoted
 
 _INTEGERS = ("int2", "int4", "int8", "oid")
 _READS: dict[Family, tuple[str, ...]] = {

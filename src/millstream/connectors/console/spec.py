@@ -1,0 +1,20 @@
+"""Declares the connector `console`."""
+
+from __future__ import annotations
+
+from millstream.plan.connectors import ConnectorSpec, Delivery, Property, Role
+from millstream.sql.properties import COUNT
+from millstream.temporal import OutputMode
+
+SPEC = ConnectorSpec(
+    "console",
+    "Prints the rows of each micro-batch as a table.",
+    (
+        Property(
+            "rows", COUNT, "Rows of a micro-batch to print at most.", (Role.SINK,), default="20"
+        ),
+    ),
+    sink="millstream.connectors.sinks:open_console",
+    modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
+    delivery=Delivery.AT_LEAST_ONCE,
+)

@@ -1,0 +1,96 @@
+"""Files that a file sink has written: for `run --fresh` and for the preview of rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from pyarrow import fs
+
+from millstream.connectors.file.partitions import partition_columns
+from millstream.connectors.paths import filesystem, resolve
+from millstream.plan.nodes import SinkDef
+
+# What the file sink calls the files of a batch.
+_BATCH_FILE = re.compile(r"(\d{6,})-\d+\.[\w.]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutput:
+    path: str
+    form: str
+    partitions: tuple[str, ...] = ()
+    header: bool = True
+
+    def files(self, first_batch: int = 0) -> list[str]:
+        return batch_files(self.path, self.partitions, first_batch)
+
+    def remove(self) -> None:
+        system, _ = filesystem(self.path)
+        for file in self.files():
+            system.delete_file(file)
+
+    def rows(self, names: Sequence[str], first_batch: int) -> Iterator[list[str]]:
+        if self.form not in ("csv", "json", "parquet"):
+            return
+        system, _ = filesystem(self.path)
+        for file in self.files(first_batch):
+            with system.open_input_file(file) as opened:
+                if self.form == "parquet":
+                    import pyarrow.parquet as pq
+
+                    for row in pq.read_table(opened).to_pylist():
+                        yield [_cell(row.get(name)) for name in names]
+                    continue
+                text = io.TextIOWrapper(io.BytesIO(opened.read()), encoding="utf-8", newline="")
+            if self.form == "json":
+                for line in text:
+                    row = json.loads(line)
+                    yield [_cell(row.get(name)) for name in names]
+            else:
+                yield from islice(csv.reader(text), 1 if self.header else 0, None)
+
+
+def open_output(sink: SinkDef, base: Path) -> FileOutput:
+    return FileOutput(
+        resolve(sink.option("path"), base),
+        sink.option("format", "json").lower(),
+        partition_columns(sink),
+        sink.option("header", "true").lower() == "true",
+    )
+
+
+def _cell(value: object) -> str:
+    return "NULL" if value is None else str(value)
+
+
+def batch_files(path: str, partitions: Sequence[str] = (), first_batch: int = 0) -> list[str]:
+    """The files that the file sink wrote to a folder, by batch, from a batch on. Other folders in
+    it are none of the sink's."""
+    system, root = filesystem(path)
+    folders = [root]
+    for name in partitions:
+        folders = [
+            info.path
+            for folder in folders
+            for info in _in(system, folder)
+            if not info.is_file and info.base_name.lower().startswith(f"{name.lower()}=")
+        ]
+    found = []
+    for info in (info for folder in folders for info in _in(system, folder)):
+        named = _BATCH_FILE.fullmatch(info.base_name) if info.is_file else None
+        if named and int(named[1]) >= first_batch:
+            found.append(info.path)
+    return sorted(found)
+
+
+def _in(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+    if system.get_file_info(folder).type is not fs.FileType.Directory:
+        return []
+    return list(system.get_file_info(fs.FileSelector(folder)))

@@ -1,0 +1,15 @@
+"""Declares the connector `noop`."""
+
+from __future__ import annotations
+
+from millstream.plan.connectors import ConnectorSpec, Delivery
+from millstream.temporal import OutputMode
+
+SPEC = ConnectorSpec(
+    "noop",
+    "Discards rows; for measurements.",
+    sink="millstream.connectors.sinks:open_noop",
+    modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
+    delivery=Delivery.NONE,
+    keeps_rows=False,
+)

@@ -1,0 +1,15 @@
+"""Opens a PostgreSQL database for lookups."""
+
+from __future__ import annotations
+
+from millstream.connectors.lookup.failures import not_installed
+from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.lookup.stores import Store
+
+
+def open_store(spec: LookupSpec) -> Store:
+    try:
+        from millstream.connectors.postgresql.store import PostgresStore
+    except ImportError:
+        raise not_installed(spec) from None
+    return PostgresStore(spec)

@@ -1,0 +1,71 @@
+"""What the functions that a connector declares accept and return."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from millstream.plan.nodes import Reference, SinkDef, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from millstream.connectors.rows import Rows
+    from millstream.connectors.sink import Sink
+    from millstream.connectors.work import WorkStream
+
+
+class OpenSource(Protocol):
+    """`ConnectorSpec.source`. Relative paths start at `base`; only `columns` need to be read."""
+
+    def __call__(
+        self, spark: SparkSession, source: Source, base: Path, columns: Collection[str]
+    ) -> DataFrame | Rows | WorkStream: ...
+
+
+class OpenSink(Protocol):
+    """`ConnectorSpec.sink`."""
+
+    def __call__(self, sink: SinkDef, base: Path) -> Sink: ...
+
+
+class TableReader(Protocol):
+    """A reference table that is read whole."""
+
+    def read(self) -> pa.Table:
+        """Returns its rows, at most one more than `access.max_rows`."""
+        ...
+
+    def digest(self) -> str:
+        """Returns a text that changes when the table does; empty if that is not known."""
+        ...
+
+
+class OpenTable(Protocol):
+    """`ConnectorSpec.table`."""
+
+    def __call__(self, spark: SparkSession, table: Reference, base: Path) -> TableReader: ...
+
+
+class SinkOutput(Protocol):
+    """What a sink has written."""
+
+    def files(self, first_batch: int = 0) -> list[str]:
+        """Returns the files of batches from `first_batch` on."""
+        ...
+
+    def remove(self) -> None:
+        """Deletes all that the sink has written."""
+        ...
+
+    def rows(self, names: Sequence[str], first_batch: int) -> Iterator[list[str]]:
+        """Returns rows as texts, for a preview; none if the format cannot be read."""
+        ...
+
+
+class OpenOutput(Protocol):
+    """`ConnectorSpec.output`."""
+
+    def __call__(self, sink: SinkDef, base: Path) -> SinkOutput: ...

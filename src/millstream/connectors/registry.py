@@ -1,0 +1,93 @@
+"""Opens sources, tables and sinks by the implementation that their connector declares.
+
+A declaration names a function as "module:function"; its module is imported here, when it is
+needed. `connectors/protocols.py` has the signatures.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from millstream.connectors.protocols import (
+    OpenOutput,
+    OpenSink,
+    OpenSource,
+    OpenTable,
+    SinkOutput,
+    TableReader,
+)
+from millstream.errors import PlanError
+from millstream.plan.connectors import PATH, ConnectorRegistry, Role
+from millstream.plan.nodes import Reference, SinkDef, Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from millstream.connectors.rows import Rows
+    from millstream.connectors.sink import Sink
+    from millstream.connectors.work import WorkStream
+
+
+def open_source(
+    connectors: ConnectorRegistry,
+    spark: SparkSession,
+    source: Source,
+    base: Path,
+    columns: Collection[str] | None = None,
+) -> DataFrame | Rows | WorkStream:
+    """Opens the stream of a source; columns that are not in `columns` may be left out."""
+    named = connectors[source.connector].source
+    if named is None:
+        raise _cannot(Role.SOURCE, source)
+    read = [column.name for column in source.columns] if columns is None else columns
+    return cast("OpenSource", pkgutil.resolve_name(named))(spark, source, base, read)
+
+
+def open_sink(connectors: ConnectorRegistry, sink: SinkDef, base: Path) -> Sink:
+    """Opens a sink; relative paths are relative to `base`."""
+    named = connectors[sink.connector].sink
+    if named is None:
+        raise _cannot(Role.SINK, sink)
+    return cast("OpenSink", pkgutil.resolve_name(named))(sink, base)
+
+
+def open_table(
+    connectors: ConnectorRegistry, spark: SparkSession, table: Reference, base: Path
+) -> TableReader:
+    """Opens a reference table that is read whole."""
+    named = connectors[table.connector].table
+    if named is None:
+        raise _cannot(Role.TABLE, table)
+    return cast("OpenTable", pkgutil.resolve_name(named))(spark, table, base)
+
+
+def open_output(connectors: ConnectorRegistry, sink: SinkDef, base: Path) -> SinkOutput | None:
+    """Returns what a sink has written so far; None if its connector cannot tell."""
+    named = connectors[sink.connector].output
+    if named is None:
+        return None
+    return cast("OpenOutput", pkgutil.resolve_name(named))(sink, base)
+
+
+def options_of(
+    connectors: ConnectorRegistry, table: Reference, base: Path
+) -> tuple[tuple[str, str], ...]:
+    """Returns the options of a table with absolute paths."""
+    from millstream.connectors.paths import resolve
+
+    declared = connectors[table.connector].of(Role.TABLE)
+    paths = {name for name, each in declared.items() if each.kind is PATH}
+    return tuple(
+        (name, resolve(value, base) if name in paths else value) for name, value in table.options
+    )
+
+
+def _cannot(role: Role, node: Source | SinkDef | Reference) -> PlanError:
+    return PlanError(
+        "MS-PLAN-NOT-YET",
+        f"the {role} {node.name} cannot be run: nothing here opens '{node.connector}'.",
+        place=node.place,
+    )

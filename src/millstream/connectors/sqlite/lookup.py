@@ -1,0 +1,11 @@
+"""Opens an SQLite database for lookups."""
+
+from __future__ import annotations
+
+from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.lookup.stores import Store
+from millstream.connectors.sqlite.store import SqliteStore
+
+
+def open_store(spec: LookupSpec) -> Store:
+    return SqliteStore(spec)

@@ -1,0 +1,159 @@
+"""Validates the properties of a CREATE statement against the declaration of its connector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.errors import MillstreamError, PlanError, PropertyError
+from millstream.plan.connectors import (
+    ConnectorRegistry,
+    ConnectorSpec,
+    Declaration,
+    Options,
+    Role,
+)
+from millstream.sql.properties import PROPERTIES, Where, check, shortened
+from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
+
+_DEFAULT = "memory"  # rows come from tests or from Python
+_NOT_IN_THIS_RELEASE = ("kafka", "jdbc")
+_WHERE = {CreateSource: Where.SOURCE, CreateTable: Where.TABLE, CreateSink: Where.SINK}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A statement's connector, all its properties, and those that the connector gets."""
+
+    spec: ConnectorSpec
+    properties: dict[str, Property]
+    options: tuple[tuple[str, str], ...]
+
+
+def check_statement(
+    statement: CreateSource | CreateTable | CreateSink, role: Role, registry: ConnectorRegistry
+) -> Checked:
+    """Returns what a statement says about its connector; raises PropertyError or PlanError at the
+    place of the first wrong property."""
+    where = _WHERE[type(statement)]
+    given = {item.name: item for item in statement.properties}
+    spec = _spec(where, given.get("connector"), role, registry)
+    if spec.resolve is not None:
+        alias = _declaration(statement, role, spec, given)
+        _require(alias, spec)
+        spec = registry[spec.resolve(alias)]
+    own = spec.of(role)
+    properties = check(
+        where,
+        statement.properties,
+        {name: each.kind for name, each in own.items()},
+        pass_through=spec.pass_through,
+        explain=lambda name: _misplaced(name, statement, role, spec, registry),
+    )
+    declared = _declaration(statement, role, spec, properties)
+    _reject_other_formats(declared, spec)
+    _require(declared, spec)
+    options = _options(declared, spec)
+    return Checked(spec, properties, tuple(options.items()))
+
+
+def _declaration(
+    statement: CreateSource | CreateTable | CreateSink,
+    role: Role,
+    spec: ConnectorSpec,
+    properties: dict[str, Property],
+) -> Declaration:
+    what = str(_WHERE[type(statement)])
+    return Declaration(role, what, statement.name, spec.name, properties, statement.place)
+
+
+def _options(declared: Declaration, spec: ConnectorSpec) -> Options:
+    """Returns the properties that the connector gets; those of a table in the declared order."""
+    common = PROPERTIES[Where(declared.what)]
+    written = {name: item.value for name, item in declared.properties.items() if name not in common}
+    if declared.role is Role.TABLE:
+        first = {name: written[name] for name in spec.of(declared.role) if name in written}
+        written = {**first, **written}
+    return spec.check(declared, written) if spec.check else written
+
+
+def _spec(
+    where: Where, item: Property | None, role: Role, registry: ConnectorRegistry
+) -> ConnectorSpec:
+    name = item.value.lower() if item else _DEFAULT
+    found = registry.get(name)
+    if found is not None and found.in_sql and found.has(role):
+        return found
+    assert item is not None
+    raise _no_connector(where, item, role, registry)
+
+
+def _no_connector(
+    where: Where, item: Property, role: Role, registry: ConnectorRegistry
+) -> MillstreamError:
+    name, names = item.value.lower(), registry.names(role)
+    offered = f"A {where} takes one of {', '.join(names)}."
+    if name in _NOT_IN_THIS_RELEASE:
+        cause = f"the connector {name} is not available for a {where}."
+        return PlanError("MS-PLAN-NOT-YET", cause, fix=offered, place=item.value_place)
+    broken = [each for each in registry.problems if f"connector {name} " in each]
+    return PropertyError(
+        "MS-PROP-VALUE",
+        f"'connector' cannot be '{shortened(item.value)}'.",
+        fix=f"{broken[0]}." if broken else f"It takes one of {', '.join(names)}.",
+        place=item.value_place,
+    )
+
+
+def _misplaced(
+    name: str,
+    statement: CreateSource | CreateTable | CreateSink,
+    role: Role,
+    spec: ConnectorSpec,
+    registry: ConnectorRegistry,
+) -> tuple[str, str, str] | None:
+    """Returns code, cause and fix if the property belongs to another connector or role."""
+    what = f"the {_WHERE[type(statement)]} {statement.name}"
+    if spec.declares(name):
+        roles = {str(each) for prop in spec.properties if prop.name == name for each in prop.roles}
+        cause = (
+            f"'{name}' of '{spec.name}' is for a {' or a '.join(sorted(roles))}, not for {what}."
+        )
+        return "MS-PROP-UNUSED", cause, "Leave it out."
+    owners = registry.owners(name)
+    if not owners:
+        return None
+    owned = f"'{name}' belongs to the connector{'s' if len(owners) > 1 else ''} {_list(owners)}"
+    chosen = any(item.name == "connector" for item in statement.properties)
+    uses = f"uses '{spec.name}'" if chosen else "has no 'connector'"
+    usable = registry.owners(name, role)
+    fix = f"'connector' = '{usable[0]}'" if usable else ""
+    if chosen:
+        fix = f"Leave it out, or set {fix}." if fix else "Leave it out."
+    else:
+        fix = f"Add {fix}, or leave it out." if fix else "Leave it out."
+    return "MS-PROP-UNUSED", f"{owned}, and {what} {uses}.", fix
+
+
+def _list(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _reject_other_formats(declared: Declaration, spec: ConnectorSpec) -> None:
+    own = spec.of(declared.role)
+    form = declared.value("format", (own["format"].default or "") if "format" in own else "")
+    for name, item in declared.properties.items():
+        formats = own[name].formats if name in own else ()
+        if formats and form.lower() not in formats:
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                f"'{name}' applies to the format {' or '.join(formats)}, and the format of the "
+                f"{declared.what} {declared.name} is {form.lower()}.",
+                fix=f"Leave it out, or set 'format' = '{formats[0]}'.",
+                place=item.place,
+            )
+
+
+def _require(declared: Declaration, spec: ConnectorSpec) -> None:
+    for each in spec.of(declared.role).values():
+        if each.required and each.name not in declared.properties:
+            raise declared.missing(each.name, each.required)

@@ -1,0 +1,222 @@
+"""Declarations of connectors: their properties and capabilities as plain values.
+
+A connector's folder holds its `ConnectorSpec`. Planning validates the properties of a statement
+against a registry of such values; the implementation is named as "module:function" and imported
+when the connector is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from millstream.errors import Place, PropertyError
+from millstream.sql.properties import TEXT, Kind
+from millstream.sql.statements import Property as GivenProperty
+from millstream.temporal import OutputMode
+
+if TYPE_CHECKING:
+    from millstream.plan.nodes import SinkDef
+
+
+class Role(StrEnum):
+    """What a statement uses a connector for."""
+
+    SOURCE = "source"  # a stream of rows; a versioned table is one, too
+    TABLE = "table"  # a reference table, read whole or looked up by key
+    SINK = "sink"
+
+
+class Delivery(StrEnum):
+    """How often a row is in a sink after failures and restarts."""
+
+    EXACTLY_ONCE = "exactly_once"
+    AT_LEAST_ONCE = "at_least_once"
+    NONE = "none"  # rows are not stored
+
+
+ANY_ROLE = (Role.SOURCE, Role.TABLE, Role.SINK)
+PATH = Kind("a path or URL", TEXT.accepts)  # a relative path starts at the folder of the SQL file
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property that a connector accepts.
+
+    Attributes:
+        required: An example value, shown in the error if the property is missing. `{name}` stands
+            for the name of the source, table or sink. Empty: the property is optional.
+        formats: The values of 'format' that it applies to; empty: all.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    roles: tuple[Role, ...] = ANY_ROLE
+    default: str | None = None
+    required: str = ""
+    secret: bool = False
+    formats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A CREATE statement whose properties have been validated one by one."""
+
+    role: Role
+    what: str  # source, table or sink: the word in its statement
+    name: str
+    connector: str
+    properties: Mapping[str, GivenProperty]
+    place: Place
+
+    def value(self, name: str, default: str = "") -> str:
+        return self.properties[name].value if name in self.properties else default
+
+    def missing(self, name: str, example: str) -> PropertyError:
+        return PropertyError(
+            "MS-PROP-MISSING",
+            f"the {self.what} {self.name} does not say its '{name}', which '{self.connector}' "
+            "needs.",
+            fix=f"Add '{name}' = '{example.replace('{name}', self.name)}'.",
+            place=self.place,
+        )
+
+
+Options = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorSpec:
+    """A connector: what it is for, its properties, and what callers may rely on.
+
+    Attributes:
+        source: Opens a stream, as "module:function"; None: it is no source. The protocols of
+            these functions are in `connectors/protocols.py`.
+        table: Reads a reference table whole.
+        lookup: Looks rows up by key.
+        sink: Opens a sink.
+        output: Finds what a sink has written, for `run --fresh` and for the preview of rows.
+        modes: The output modes that its sink accepts.
+        delivery: The delivery guarantee of its sink.
+        executor_reads: Executors read the rows; the driver only lists work items.
+        admission_control: The size of a micro-batch can be limited.
+        keeps_rows: False if its sink discards rows.
+        refreshable: A table can be read again while the job runs.
+        watchable: Whether a table has changed is known without reading it.
+        system_columns: System columns of its source: name and SQL over the rows of the stream.
+        in_sql: False if only the Python API uses it.
+        pass_through: Properties with these prefixes go to the implementation unchecked.
+        resolve: Returns the name of the connector that serves a statement, for a connector that
+            is another name for others.
+        check: Checks properties that depend on each other and completes the options that the
+            implementation gets.
+        check_columns: Checks a sink against the columns of its query; `operation` tells whether
+            rows have a column `_OP`.
+    """
+
+    name: str
+    help: str
+    properties: tuple[Property, ...] = ()
+    source: str | None = None
+    table: str | None = None
+    lookup: str | None = None
+    sink: str | None = None
+    output: str | None = None
+    modes: tuple[OutputMode, ...] = (OutputMode.APPEND,)
+    delivery: Delivery = Delivery.NONE
+    executor_reads: bool = False
+    admission_control: bool = False
+    keeps_rows: bool = True
+    refreshable: bool = True
+    watchable: bool = False
+    system_columns: tuple[tuple[str, str], ...] = ()
+    in_sql: bool = True
+    pass_through: tuple[str, ...] = ()
+    resolve: Callable[[Declaration], str] | None = None
+    check: Callable[[Declaration, Options], Options] | None = None
+    check_columns: Callable[[SinkDef, Sequence[str], bool], None] | None = None
+
+    def has(self, role: Role) -> bool:
+        if role is Role.TABLE:
+            return bool(self.table or self.lookup or self.resolve)
+        return bool(self.source if role is Role.SOURCE else self.sink)
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        return tuple(role for role in Role if self.has(role))
+
+    def of(self, role: Role) -> dict[str, Property]:
+        """Returns the properties of a role by name."""
+        return {each.name: each for each in self.properties if role in each.roles}
+
+    def declares(self, name: str) -> bool:
+        return any(each.name == name for each in self.properties)
+
+    def is_secret(self, name: str) -> bool:
+        return any(each.name == name and each.secret for each in self.properties)
+
+    def path(self, role: Role) -> str | None:
+        """Returns the property that says where rows are, if it is a path."""
+        return next((each.name for each in self.of(role).values() if each.kind is PATH), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorRegistry:
+    """The connectors that a job can use. `problems` says which packages could not be loaded."""
+
+    specs: tuple[ConnectorSpec, ...]
+    problems: tuple[str, ...] = ()
+
+    def get(self, name: str) -> ConnectorSpec | None:
+        return next((spec for spec in self.specs if spec.name == name), None)
+
+    def __getitem__(self, name: str) -> ConnectorSpec:
+        """Returns a connector; one that is not registered has no properties and no capability."""
+        return self.get(name) or ConnectorSpec(name, "")
+
+    def __iter__(self) -> Iterator[ConnectorSpec]:
+        return iter(self.specs)
+
+    def names(self, role: Role) -> list[str]:
+        """Returns the connectors that SQL can name in a role."""
+        return [spec.name for spec in self.specs if spec.in_sql and spec.has(role)]
+
+    def owners(self, name: str, role: Role | None = None) -> list[str]:
+        """Returns the connectors that declare a property, in a role or in any."""
+        return [
+            spec.name
+            for spec in self.specs
+            if (spec.declares(name) if role is None else name in spec.of(role))
+        ]
+
+    def with_spec(self, *specs: ConnectorSpec) -> ConnectorRegistry:
+        return ConnectorRegistry((*self.specs, *specs), self.problems)
+
+
+def spec_json(spec: ConnectorSpec) -> dict[str, Any]:
+    """Returns a declaration as data."""
+    return {
+        "name": spec.name,
+        "help": spec.help,
+        "roles": [str(role) for role in spec.roles],
+        "delivery": str(spec.delivery) if spec.sink else None,
+        "output_modes": [str(mode) for mode in spec.modes] if spec.sink else [],
+        "executor_reads": spec.executor_reads,
+        "admission_control": spec.admission_control,
+        "properties": [
+            {
+                "name": each.name,
+                "roles": [str(role) for role in each.roles],
+                "type": each.kind.says,
+                "default": each.default,
+                "required": bool(each.required),
+                "secret": each.secret,
+                "formats": list(each.formats),
+                "help": each.help,
+            }
+            for each in spec.properties
+        ],
+    }

@@ -1,0 +1,64 @@
+"""Rows of a stream of work items, read by executors and passed on through Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from millstream.connectors.dead_letters import BAD, Rejection
+from millstream.connectors.rows import Rows
+from millstream.connectors.work import ITEM, MOST_PARTS, Reader, ReportedItems, WorkStream, in_parts
+from millstream.spark.scan import read_items
+
+_TIME = "_ms_time"  # the processing time that is sent with an item
+
+
+def rows_of(opened: DataFrame | Rows | WorkStream, columns: Collection[str]) -> Rows | DataFrame:
+    """Returns an opened source as rows; those of work items have the given columns and BAD."""
+    if not isinstance(opened, WorkStream):
+        return opened
+    stream = opened
+    fields = [field for field in stream.schema if field.name in columns]
+    schema = StructType([*fields, StructField(BAD, StringType())])
+    return Rows(lambda: _frame(stream, schema), schema, origin=stream)
+
+
+def _frame(stream: WorkStream, schema: StructType) -> DataFrame:
+    """Reads large items in parts, with all cores."""
+    cores = stream.items.sparkSession.sparkContext.defaultParallelism
+    wanted = {name: type_ for name, type_ in stream.types.items() if name in schema.names}
+    size = stream.reader.size_of(stream.sample, wanted) if stream.sample else 0
+    parts = max(1, min(cores, MOST_PARTS, size // stream.reader.least_part))
+    now = F.unix_micros(F.current_timestamp()).alias(_TIME)
+    items = in_parts(stream.items.select(ITEM, now), parts)
+    return items.mapInArrow(_reading(stream.reader, wanted, parts, stream.reported), schema)
+
+
+def _reading(
+    reader: Reader, wanted: Mapping[str, pa.DataType], parts: int, reported: ReportedItems | None
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows, sent, _ in read_items(batches, reader, wanted, parts, reported):
+            yield _stamped(rows, sent[_TIME])
+
+    return read
+
+
+def _stamped(rows: pa.RecordBatch, now: int) -> pa.RecordBatch:
+    """Adds the processing time to rejections; a reader that rejects nothing has no BAD."""
+    place = rows.schema.get_field_index(BAD)
+    if place < 0:
+        return rows.append_column(BAD, pa.nulls(rows.num_rows, pa.string()))
+    bad = rows.column(place)
+    if bad.null_count == len(bad):
+        return rows
+    texts = [
+        None if text is None else replace(Rejection.decoded(text), time=now).encoded()
+        for text in bad.to_pylist()
+    ]
+    return rows.set_column(place, BAD, pa.array(texts, pa.string()))

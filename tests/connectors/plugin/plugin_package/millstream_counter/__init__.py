@@ -1,0 +1,1 @@
+"""A package that adds connectors to Millstream: `counter`, a source, and `tsv`, a sink."""
