@@ -134,3 +134,11 @@ def test_classes_that_could_not_be_prepared_are_reported_with_the_reason(tmp_pat
         "MS-RUN-PREPARE\nSpark's classes could not be kept: it is full\n"
         "Fix: Jobs run without it; they start a few seconds later.\n"
     )
+
+
+def test_an_unknown_connector_is_answered_with_the_nearest_one():
+    done = command("connectors", "fille")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "MS-CLI-CONNECTOR\nthere is no connector fille.\nFix: Did you mean file?\n"
+    )

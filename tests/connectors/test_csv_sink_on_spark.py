@@ -270,6 +270,22 @@ def test_every_file_of_a_partitioned_sink_has_the_header_first(spark, tmp_path):
     assert sorted(ids) == list(range(1000))
 
 
+def test_null_and_empty_partition_values_share_a_file_with_one_header(spark, tmp_path):
+    given = "VALUES (NULL, 1), ('', 2), ('__HIVE_DEFAULT_PARTITION__', 3), ('a/b', 4) AS t(p, v)"
+    rows = spark.sql(f"SELECT * FROM {given}").coalesce(1)
+    write_frame(FileSink(str(tmp_path), "csv", partition_by=("p",)), rows, 0)
+    found = {path.parent.name: path.read_text() for path in tmp_path.rglob("*.csv")}
+    assert found == {"p=__HIVE_DEFAULT_PARTITION__": "v\n1\n2\n3\n", "p=a%2Fb": "v\n4\n"}
+
+
+def test_types_without_a_form_in_parquet_are_rejected(spark, tmp_path):
+    sink = FileSink(str(tmp_path), "parquet")
+    with pytest.raises(PlanError) as caught:
+        sink.projection(spark.sql("SELECT INTERVAL '1' DAY AS it").schema)
+    assert caught.value.code == "MS-PLAN-SINK-TYPE"
+    assert "column it has the type interval day" in caught.value.cause
+
+
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "orc"])
 def test_every_compression_that_is_offered_can_be_written_and_read(spark, tmp_path, form):
     for compression in COMPRESSIONS[form]:

@@ -30,7 +30,7 @@ def test_a_sink_that_cannot_be_written_is_reported_with_the_reason(spark, tmp_pa
     def write(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(FileSink, "write", write)
+    monkeypatch.setattr(FileSink, "commit", write)
     trial = Trial(spark, tmp_path, JOB.format(expression="n"))
     trial.add("numbers", "1.csv", ["n", "1"])
     with pytest.raises(RunError) as caught:
