@@ -7,8 +7,9 @@ from pyspark.sql.types import LongType, StringType, StructType, TimestampNTZType
 
 from millstream.connectors.declared import schema_of
 from millstream.connectors.rows import Rows
+from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.nodes import Column
-from millstream.spark.texts import expression, types_of
+from millstream.spark.texts import spark_column, types_of
 
 TYPES = (
     *("BIGINT", "int", "SMALLINT", "TINYINT", "BOOLEAN", "FLOAT", "DOUBLE", "STRING", "BINARY"),
@@ -35,18 +36,19 @@ def test_timestamps_are_those_that_a_session_asks_for(spark) -> None:
 )
 def test_an_expression_is_what_spark_reads(spark, text) -> None:
     rows = spark.sql("SELECT 7L AS a, 'é' AS `x y`, named_struct('f', 3) AS st").alias("s")
-    (made,) = rows.select(expression(text).alias("it")).collect()
+    (made,) = rows.select(spark_column(parse_expression(text)).alias("it")).collect()
     (told,) = rows.selectExpr(f"{text} AS it").collect()
     assert made == told
 
 
 def test_a_word_of_sql_is_no_column(spark) -> None:
     rows = spark.sql("SELECT 1 AS `true`")
-    assert rows.select(expression("true").alias("it")).first().it is True
-    assert rows.select(expression("`true`").alias("it")).first().it == 1
+    assert rows.select(spark_column(parse_expression("true")).alias("it")).first().it is True
+    assert rows.select(spark_column(parse_expression("`true`")).alias("it")).first().it == 1
 
 
 def test_types_of_plain_columns_and_of_expressions(spark) -> None:
     rows = Rows.of(spark.sql("SELECT 7L AS a, 'é' AS b"))
     texts = ["s.a", "upper(s.b)", "b", "length(b) + a"]
-    assert types_of(rows, "s", texts) == [LongType(), StringType(), StringType(), LongType()]
+    given = [parse_expression(text) for text in texts]
+    assert types_of(rows, "s", given) == [LongType(), StringType(), StringType(), LongType()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import column, template
 from millstream.plan.names.names import quote
 from millstream.plan.nodes import Output
 from millstream.values import JoinType
@@ -21,7 +22,7 @@ def join_text(
     tail: str = "",
 ) -> str:
     """The SQL of a join; `left` and `right` are what stands for the sides in FROM."""
-    listed = ", ".join(f"{output.sql} AS {quote(output.name)}" for output in outputs)
+    listed = ", ".join(f"{output.expression} AS {quote(output.name)}" for output in outputs)
     kind = {JoinType.SEMI: "LEFT SEMI", JoinType.ANTI: "LEFT ANTI"}.get(how, how.upper())
     on = " AND ".join(f"`left`.{quote(mine)} = `right`.{quote(theirs)}" for mine, theirs in pairs)
     return f"SELECT {listed} FROM {left} {kind} JOIN {right} ON {on} {tail}".rstrip()
@@ -62,18 +63,15 @@ def outputs_of_join(
     outputs = []
     for name in left:
         merged = name in same and how.keeps_right
-        text = (
-            f"coalesce(`left`.{quote(name)}, `right`.{quote(name)})"
-            if merged
-            else f"`left`.{quote(name)}"
-        )
-        outputs.append(Output(text, name))
+        own = column(LEFT, name)
+        both = template("coalesce({}, {})", own, column(RIGHT, name))
+        outputs.append(Output(both if merged else own, name))
     if how.left_only:
         return tuple(outputs)
     taken = {output.name for output in outputs}
     for name in right:
         if name not in same:
             shown = name + suffix if name in taken else name
-            outputs.append(Output(f"`right`.{quote(name)}", shown))
+            outputs.append(Output(column(RIGHT, name), shown))
             taken.add(shown)
     return tuple(outputs)

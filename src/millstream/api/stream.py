@@ -32,6 +32,7 @@ from millstream.api.tables import table as as_table
 from millstream.api.values import SideOutput, emit_of, span_of, span_text
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.build import build_query
+from millstream.plan.expressions import column
 from millstream.plan.facts.holds import lag_of
 from millstream.plan.names.names import quote
 from millstream.plan.nodes import (
@@ -100,7 +101,7 @@ class Stream:
             left=self._input("left"),
             right=other._input("right"),
             how=join_type(how),
-            keys=tuple(Key(f"left.`{mine}`", f"right.`{theirs}`") for mine, theirs in pairs),
+            keys=tuple(Key(column(LEFT, mine), column(RIGHT, theirs)) for mine, theirs in pairs),
             bounds=bounds,
             limit=limit,
         )

@@ -21,6 +21,9 @@ from millstream.kernels.specs import (
 )
 from millstream.kernels.top_n.fold import can_fold, fold
 from millstream.kernels.top_n.kernel import TopN as TopNKernel
+from millstream.plan.explain.words import order_text
+from millstream.plan.expressions import Expression
+from millstream.plan.expressions.spark_sql import texts
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -57,7 +60,7 @@ def make(spark: SparkSession, node: SingleInput, rows: Flow, groups: int) -> Ope
 
 
 def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
-    keys = operand.keys([(key.name, key.sql) for key in node.keys], "GROUP BY")
+    keys = operand.keys([(key.name, key.expression) for key in node.keys], "GROUP BY")
     calls, results = operand.calls(node.calls)
     if node.given is not None:
         operand.given_window(node.given)
@@ -84,7 +87,7 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
     if spec.early:
         packing = replace(packing, fold=partial(folded, spec))
     signature = {
-        "group by": ", ".join(key.sql for key in node.keys) or "nothing",
+        "group by": texts(key.expression for key in node.keys) or "nothing",
         "window": str(node.window) if node.window else "none",
         "emit": str(node.emit),
         "lateness": format_span(node.lateness),
@@ -116,7 +119,7 @@ def _deduplicate(operand: Operand, node: Deduplicate, groups: int) -> Operation:
     spec = DeduplicateSpec(names, columns, node.within, node.late, node.limit)
     schema = wire_schema(fields)
     signature = {
-        "distinct": ", ".join(node.keys),
+        "distinct": texts(node.keys),
         "within": "for ever" if node.within is None else format_span(node.within),
         **_types("key", ready, names),
     }
@@ -132,7 +135,9 @@ def _deduplicate(operand: Operand, node: Deduplicate, groups: int) -> Operation:
 
 def _top_n(operand: Operand, node: TopN, groups: int) -> Operation:
     keys = operand.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
-    order = operand.keys(_named(Kind.ORDER, tuple(term.sql for term in node.order)), "ORDER BY")
+    order = operand.keys(
+        _named(Kind.ORDER, tuple(term.expression for term in node.order)), "ORDER BY"
+    )
     fields = operand.held()
     due = None if node.due is None else operand.micros("_due", node.due)
     names = tuple(each.wire for each in keys)
@@ -161,8 +166,8 @@ def _top_n(operand: Operand, node: TopN, groups: int) -> Operation:
     schema = wire_schema((*fields, *numbered))
     signature = {
         "top": str(node.n),
-        "partition": ", ".join(node.partition) or "all",
-        "order": ", ".join(map(str, node.order)),
+        "partition": texts(node.partition) or "all",
+        "order": ", ".join(map(order_text, node.order)),
         "emit": str(node.emit),
         "ttl": "none" if node.ttl is None else format_span(node.ttl),
         **_types("column", ready, (*names, *columns)),
@@ -197,7 +202,7 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int) -> Operation:
     )
     schema = wire_schema((*fields, *results))
     signature = {
-        "partition": ", ".join(node.partition) or "all",
+        "partition": texts(node.partition) or "all",
         "preceding": "all" if node.preceding is None else str(node.preceding),
         "ttl": "none" if node.ttl is None else format_span(node.ttl),
         **{f"call {number}": text for number, text in enumerate(map(str, calls))},
@@ -213,8 +218,8 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int) -> Operation:
     )
 
 
-def _named(kind: Kind, texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [(kind.name_of(number), text) for number, text in enumerate(texts)]
+def _named(kind: Kind, keys: tuple[Expression, ...]) -> list[tuple[str, Expression]]:
+    return [(kind.name_of(number), key) for number, key in enumerate(keys)]
 
 
 def _shown(fields: tuple[Field, ...]) -> tuple[Column, ...]:

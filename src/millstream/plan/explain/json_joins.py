@@ -12,6 +12,7 @@ from millstream.plan.explain.json_words import (
     window_data,
 )
 from millstream.plan.explain.secrets import masked
+from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.facts.joins import JoinFacts, SideFacts
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.tables import TableFacts
@@ -72,8 +73,8 @@ def table_join_data(facts: TableFacts, node: dict[str, Any]) -> dict[str, Any]:
         "how": str(join.how),
         "keys": keys_data(join.keys),
         "conditions": facts.conditions or None,
-        "left_where": join.left_where,
-        "across": join.across_sql,
+        "left_where": text_or_none(join.left_where),
+        "across": text_or_none(join.across_sql),
         "strategy": str(facts.strategy),
         "comes_out": list(facts.comes_out),
         "left": input_data(join.left, node),
@@ -126,7 +127,7 @@ def _temporal(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, An
         "salt": join.salt,
         "direction": str(join.direction),
         "tolerance_us": join.tolerance,
-        "deletes": join.deletes,
+        "deletes": text_or_none(join.deletes),
         "version": facts.version,
         "strategy": str(facts.strategy),
         "held": list(facts.held),

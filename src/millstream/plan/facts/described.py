@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.explain.words import call_text, order_text
+from millstream.plan.expressions import Expression
+from millstream.plan.expressions.spark_sql import text_or_none, to_spark_sql
 from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (
     Aggregate,
@@ -20,11 +22,12 @@ from millstream.plan.nodes import (
     SessionJoin,
     Source,
     TableJoin,
+    TableKey,
     TemporalJoin,
     TopN,
 )
 from millstream.temporal import format_span
-from millstream.values import Compare, Predicate
+from millstream.values import Compare, PredicateOf
 
 
 def source_described(source: Source) -> dict[str, Any]:
@@ -50,13 +53,13 @@ def operator_described(operator: Operator) -> dict[str, Any]:
         case Aggregate():
             return {"operator": "aggregate", **_aggregate(operator)}
         case Deduplicate():
-            told = {"key": list(operator.keys), "within": _span(operator.within)}
+            told = {"key": list(map(to_spark_sql, operator.keys)), "within": _span(operator.within)}
             return {"operator": "deduplicate", **told, **_side(operator.input)}
         case TopN():
             return {"operator": "top n", **_top_n(operator)}
         case RowsOver():
             told = {
-                "partition": list(operator.partition),
+                "partition": list(map(to_spark_sql, operator.partition)),
                 "preceding": "all" if operator.preceding is None else operator.preceding,
                 "calls": [call_text(call) for call in operator.calls],
                 "ttl": _span(operator.ttl),
@@ -68,7 +71,7 @@ def _span(micros: int | None) -> str | None:
     return None if micros is None else format_span(micros)
 
 
-def _keys(keys: tuple[Key, ...]) -> list[str]:
+def _keys(keys: tuple[Key, ...] | tuple[TableKey, ...]) -> list[str]:
     return [f"{key.left} = {key.right}" for key in keys]
 
 
@@ -78,9 +81,9 @@ def _join(join: IntervalJoin) -> dict[str, Any]:
         "key": _keys(join.keys),
         "bound": str(join.bounds),
         **_windows(join),
-        "left": _side(join.left, {"filter": join.left_where}),
-        "right": _side(join.right, {"filter": join.right_where}),
-        "predicate": join.across_sql,
+        "left": _side(join.left, {"filter": text_or_none(join.left_where)}),
+        "right": _side(join.right, {"filter": text_or_none(join.right_where)}),
+        "predicate": text_or_none(join.across_sql),
         "kernel predicate": _predicate(join.across),
         "retention": _span(join.retention),
         **_salt(join),
@@ -109,9 +112,9 @@ def _regular(join: RegularJoin) -> dict[str, Any]:
         "key": _keys(join.keys),
         "ttl": _span(join.ttl),
         "over changes": list(join.over_changes),
-        "left": _side(join.left, {"filter": join.left_where}),
-        "right": _side(join.right, {"filter": join.right_where}),
-        "predicate": join.across_sql,
+        "left": _side(join.left, {"filter": text_or_none(join.left_where)}),
+        "right": _side(join.right, {"filter": text_or_none(join.right_where)}),
+        "predicate": text_or_none(join.across_sql),
         "kernel predicate": _predicate(join.across),
     }
 
@@ -128,7 +131,7 @@ def _temporal(join: TemporalJoin) -> dict[str, Any]:
         "key": _keys(join.keys),
         "direction": str(join.direction),
         "tolerance": _span(join.tolerance),
-        "deletes": join.deletes,
+        "deletes": text_or_none(join.deletes),
         "left": _side(join.left),
         "right": _side(join.right),
         **_salt(join),
@@ -140,8 +143,8 @@ def _aggregate(node: Aggregate) -> dict[str, Any]:
     clock = ", by the clock" if window and window.wall_clock else ""
     return {
         "window": f"{window}{clock}" if window else None,
-        "given": list(node.given) if node.given else None,
-        "key": [key.sql for key in node.keys],
+        "given": list(map(to_spark_sql, node.given)) if node.given else None,
+        "key": [to_spark_sql(key.expression) for key in node.keys],
         "calls": [call_text(call) for call in node.calls],
         "emit": str(node.emit),
         "lateness": format_span(node.lateness),
@@ -153,10 +156,10 @@ def _aggregate(node: Aggregate) -> dict[str, Any]:
 def _top_n(node: TopN) -> dict[str, Any]:
     return {
         "n": node.n,
-        "partition": list(node.partition),
+        "partition": list(map(to_spark_sql, node.partition)),
         "order": [order_text(order) for order in node.order],
         "number": node.rank,
-        "due": node.due,
+        "due": text_or_none(node.due),
         "emit": str(node.emit),
         "ttl": _span(node.ttl),
         **_side(node.input),
@@ -181,8 +184,8 @@ def stream_described(node: Node) -> Any:
         return node.name
     if isinstance(node, Select):
         return {
-            "columns": [f"{output.sql} AS {output.name}" for output in node.outputs],
-            "where": node.where,
+            "columns": [f"{output.expression} AS {output.name}" for output in node.outputs],
+            "where": text_or_none(node.where),
             "of": stream_described(node.input),
         }
     if isinstance(node, TableJoin):
@@ -190,15 +193,15 @@ def stream_described(node: Node) -> Any:
             "table": node.table.name,
             "type": str(node.how),
             "key": _keys(node.keys),
-            "filter": node.left_where,
+            "filter": text_or_none(node.left_where),
             "conditions": [condition_text(each) for each in node.conditions],
-            "predicate": node.across_sql,
+            "predicate": text_or_none(node.across_sql),
             "of": stream_described(node.left.node),
         }
     return "another operator"  # told on its own
 
 
-def _predicate(predicate: Predicate | None) -> str | None:
+def _predicate(predicate: PredicateOf[Expression] | None) -> str | None:
     if predicate is None:
         return None
     if isinstance(predicate, Compare):

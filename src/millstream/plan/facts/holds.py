@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.plan.expressions import Expression
 from millstream.plan.facts.joins import waiting
 from millstream.plan.facts.temporal import hold_of_rows
 from millstream.plan.joins.distances import ahead_of_own, columns_of
@@ -75,7 +76,7 @@ def hold_of(select: Select) -> HoldFacts | None:
 def _hold(select: Select) -> int:
     operator = select.input
     if isinstance(operator, IntervalJoin | TemporalJoin | RegularJoin):
-        carried = next(output.sql for output in select.outputs if output.name == select.time)
+        carried = next(output.expression for output in select.outputs if output.name == select.time)
         return _behind(operator, carried) + _reassigned(operator.late)
     if isinstance(operator, SessionJoin):
         return operator.lateness + 1
@@ -85,7 +86,7 @@ def _hold(select: Select) -> int:
     return 0 if isinstance(operator, Source | Select | TableJoin) else _reassigned(operator.late)
 
 
-def _behind(join: IntervalJoin | TemporalJoin | RegularJoin, carried: str) -> int:
+def _behind(join: IntervalJoin | TemporalJoin | RegularJoin, carried: Expression) -> int:
     """How far behind the watermark a time of a join's result may be."""
     holds = []
     for number, name in columns_of(join, carried):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from millstream.errors import Place
 from millstream.plan.nodes.streams import Input
 from millstream.plan.nodes.tables import Reference
-from millstream.plan.nodes.values import Key
+from millstream.plan.nodes.values import Key, TableKey
 from millstream.temporal import Bounds, Emit, LatePolicy, StateLimit, Window
-from millstream.values import Condition, Direction, JoinType, Predicate
+from millstream.values import Condition, Direction, JoinType, PredicateOf
+
+if TYPE_CHECKING:
+    from millstream.plan.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +25,12 @@ class IntervalJoin:
     how: JoinType
     keys: tuple[Key, ...]
     bounds: Bounds
-    left_where: str | None = None  # predicates of ON over one side alone: they decide matching
-    right_where: str | None = None
-    across: Predicate | None = None  # predicates of ON over both sides that a kernel can decide
-    across_sql: str | None = None  # the same, and what only Spark can decide, as text
+    # Predicates of ON over one side alone: they decide matching.
+    left_where: Expression | None = None
+    right_where: Expression | None = None
+    # Predicates of ON over both sides that a kernel can decide.
+    across: PredicateOf[Expression] | None = None
+    across_sql: Expression | None = None  # the same, and what only Spark can decide
     only_spark: bool = False  # does across_sql say more than `across`?
     late: LatePolicy = LatePolicy()
     retention: int | None = None
@@ -44,7 +50,7 @@ class TemporalJoin:
     """Each row of `left` with the version of its key that was in force at its time.
 
     `right` are versions: rows of a stream, each in force from its own time until the next of its
-    key. `deletes`, a text over the right alias, is true of a row that ends its key's version. A row
+    key. `deletes`, over the right alias, is true of a row that ends its key's version. A row
     comes out once the watermark says that no version can come that it should have met.
     """
 
@@ -54,7 +60,7 @@ class TemporalJoin:
     keys: tuple[Key, ...]
     direction: Direction = Direction.BACKWARD
     tolerance: int | None = None  # how far from the row a version may be
-    deletes: str | None = None
+    deletes: Expression | None = None
     salt: int = 1
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()
@@ -106,10 +112,10 @@ class RegularJoin:
     keys: tuple[Key, ...]
     ttl: int | None
     over_changes: tuple[bool, bool] = (False, False)  # does a side retract?
-    left_where: str | None = None
-    right_where: str | None = None
-    across: Predicate | None = None
-    across_sql: str | None = None
+    left_where: Expression | None = None
+    right_where: Expression | None = None
+    across: PredicateOf[Expression] | None = None
+    across_sql: Expression | None = None
     only_spark: bool = False
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()
@@ -129,11 +135,11 @@ class TableJoin:
     table: Reference
     alias: str  # of the table
     how: JoinType  # INNER, LEFT, SEMI or ANTI
-    keys: tuple[Key, ...]  # left: a text over the left alias; right: a column of the table
+    keys: tuple[TableKey, ...]
     used: tuple[str, ...]  # columns of the table that are read
-    left_where: str | None = None  # of ON: a row of which it is not true finds nothing
+    left_where: Expression | None = None  # of ON: a row of which it is not true finds nothing
     conditions: tuple[Condition, ...] = ()  # of ON or WHERE over the table alone: asked of it
-    across_sql: str | None = None  # the rest of ON; with LEFT, keys must then be unique
+    across_sql: Expression | None = None  # the rest of ON; with LEFT, keys must then be unique
     place: Place | None = field(default=None, compare=False)
 
     @property

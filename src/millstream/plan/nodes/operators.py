@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from millstream.errors import Place
 from millstream.plan.nodes.streams import Input
@@ -17,6 +18,9 @@ from millstream.plan.nodes.values import (
 )
 from millstream.temporal import Emit, LatePolicy, StateLimit, Window
 
+if TYPE_CHECKING:
+    from millstream.plan.expressions import Expression
+
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
@@ -27,7 +31,7 @@ class Aggregate:
     keys: tuple[Output, ...]
     calls: tuple[Call, ...]
     window: Window | None = None
-    given: tuple[str, str] | None = None  # texts of start and end, for a window of kind GIVEN
+    given: tuple[Expression, Expression] | None = None  # start and end, for a window of kind GIVEN
     emit: Emit = Emit.FINAL
     lateness: int = 0
     late: LatePolicy = LatePolicy()
@@ -60,7 +64,7 @@ class Deduplicate:
     the watermark is `within` past the row that passed; None: for ever. Gives the columns used."""
 
     input: Input
-    keys: tuple[str, ...]  # texts
+    keys: tuple[Expression, ...]
     within: int | None
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()
@@ -80,17 +84,17 @@ class TopN:
     """The first `n` rows of each partition by `order`. Gives the columns used and their number in
     the order (`rank`), from 1.
 
-    FINAL: once, when the watermark reaches `due`, a text that all rows of a partition agree on (the
+    FINAL: once, when the watermark reaches `due`, a time that all rows of a partition agree on (the
     end of their window). CHANGES: as it changes; a partition is kept until `ttl` after its last
     row.
     """
 
     input: Input
-    partition: tuple[str, ...]  # texts
+    partition: tuple[Expression, ...]
     order: tuple[Order, ...]
     n: int
     rank: str | None = None  # the name of the column with the number, if it is asked for
-    due: str | None = None
+    due: Expression | None = None
     emit: Emit = Emit.CHANGES
     ttl: int | None = None
     over_changes: bool = False
@@ -114,7 +118,7 @@ class RowsOver:
     Gives the columns used, then a column a call."""
 
     input: Input
-    partition: tuple[str, ...]
+    partition: tuple[Expression, ...]
     preceding: int | None
     calls: tuple[Call, ...]
     ttl: int | None = None  # how long after its last row a partition is kept

@@ -10,6 +10,7 @@ from millstream.plan.nodes.values import Column, Output
 from millstream.temporal import Malformed, MissingTime, Watermark
 
 if TYPE_CHECKING:
+    from millstream.plan.expressions import Expression
     from millstream.plan.nodes import Node
 
 
@@ -39,14 +40,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Projection and filter, run by Spark. Inside its texts the input goes by `alias`.
+    """Projection and filter, run by Spark. Inside its expressions the input goes by `alias`.
 
-    Over a join, `alias` is None: the texts speak of the join's two struct columns.
+    Over a join, `alias` is None: the expressions speak of the join's two struct columns.
     """
 
     input: Node
     outputs: tuple[Output, ...]
-    where: str | None = None
+    where: Expression | None = None
     alias: str | None = None
     time: str | None = None  # the output that carries the input's event time, if one does
     window: tuple[str, str] | None = None  # outputs that carry a window's start and end

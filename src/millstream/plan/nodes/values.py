@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from millstream.values import Pane
+
+if TYPE_CHECKING:  # executors that know nodes need no parser
+    from millstream.plan.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,46 +28,57 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One column of a SELECT: its Spark SQL text and the name it gets. `pane` says the same as the
-    text, for those who need not ask Spark."""
+    """One column of a SELECT: an expression and the name it gets. `pane` says the same as the
+    expression, for those who need not ask Spark."""
 
-    sql: str
+    expression: Expression
     name: str
-    type: str | None = None
     pane: Pane | None = None
+
+    @property
+    def type(self) -> str | None:
+        return self.expression.type
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An equality of the join: one Spark SQL text a side, over that side's alias."""
+    """An equality of the join: one expression a side, over that side's alias."""
 
-    left: str
-    right: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class TableKey:
+    """An equality with a column of a table, in the join of a stream with it."""
+
+    left: Expression
+    right: str  # the column's name
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """One term of ORDER BY."""
 
-    sql: str
+    expression: Expression
     descending: bool = False
     nulls_first: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An aggregate function. Its argument's text speaks of the input's alias.
+    """An aggregate function. Its argument is an expression over the input's alias.
 
-    `function` is one of FUNCTIONS. With FILTER, the text is NULL where the filter is not true, but
-    for functions that see NULLs: those have the filter apart.
+    `function` is one of FUNCTIONS. With FILTER, the argument is NULL where the filter is not true,
+    but for functions that see NULLs: those have the filter apart.
     """
 
     function: str
-    argument: str | None  # None: COUNT(*)
+    argument: Expression | None  # None: COUNT(*)
     name: str  # of the column it gives: a0, a1, …
     type: str | None = None
-    filter: str | None = None
-    by: str | None = None  # max_by, min_by: what they go by
+    filter: Expression | None = None
+    by: Expression | None = None  # max_by, min_by: what they go by
     ignore_nulls: bool = True  # first, last
     parameters: tuple[float, ...] = ()  # percentiles; accuracy
 

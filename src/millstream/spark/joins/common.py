@@ -10,6 +10,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from millstream.plan.expressions import Expression
+from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.names.own_windows import shown_name
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -43,12 +45,12 @@ def struct_of(fields: tuple[Field, ...]) -> Column:
     return F.struct(*(field.shown for field in fields))
 
 
-def side_texts(sides: Sides, wheres: tuple[str | None, str | None]) -> dict[str, str]:
+def side_texts(sides: Sides, wheres: tuple[Expression | None, Expression | None]) -> dict[str, str]:
     texts = {}
     for name, side, where in zip(("left", "right"), (sides.left, sides.right), wheres, strict=True):
         held = [f"{field.name} {field.type.simpleString()}" for field in side.fields]
         texts[f"{name} columns"] = ", ".join(held)
-        texts[f"{name} filter"] = where or "none"
+        texts[f"{name} filter"] = text_or_none(where) or "none"
     return texts
 
 

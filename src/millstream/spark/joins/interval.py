@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from millstream.kernels.joins.interval import IntervalJoin as IntervalJoinKernel
 from millstream.kernels.joins.interval import IntervalJoinSpec
 from millstream.kernels.joins.spec import Panes
+from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.nodes import IntervalJoin
 from millstream.spark.joins.common import (
     key_texts,
@@ -86,5 +87,5 @@ def _signature(node: IntervalJoin, sides: Sides) -> dict[str, str]:
         "bound": str(node.bounds),
         **side_texts(sides, (node.left_where, node.right_where)),
         **key_texts(node.keys, sides),
-        "predicate": node.across_sql or "none",
+        "predicate": text_or_none(node.across_sql) or "none",
     }

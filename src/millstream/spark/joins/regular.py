@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from millstream.kernels.joins.regular.kernel import RegularJoin as RegularJoinKernel
 from millstream.kernels.specs import RegularJoinSpec
+from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.nodes import RegularJoin
 from millstream.spark.joins.common import (
     key_texts,
@@ -69,5 +70,5 @@ def _signature(node: RegularJoin, sides: Sides) -> dict[str, str]:
         "changing": " and ".join(changing) or "none",
         **side_texts(sides, (node.left_where, node.right_where)),
         **key_texts(node.keys, sides),
-        "predicate": node.across_sql or "none",
+        "predicate": text_or_none(node.across_sql) or "none",
     }

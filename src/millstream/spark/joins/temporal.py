@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from millstream.kernels.joins.temporal.kernel import TemporalJoin as TemporalJoinKernel
 from millstream.kernels.specs import TemporalJoinSpec
+from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.nodes import TemporalJoin
 from millstream.spark.joins.common import (
     key_texts,
@@ -45,7 +46,7 @@ def temporal_operation(
     signature = {
         "type": f"{node.how}, {node.direction}",
         "tolerance": "none" if node.tolerance is None else format_span(node.tolerance),
-        "deletes": node.deletes or "none",
+        "deletes": text_or_none(node.deletes) or "none",
         **side_texts(sides, (None, None)),
         **key_texts(node.keys, sides),
     }
