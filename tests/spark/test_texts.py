@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql.types import LongType, StringType, StructType, TimestampNTZType
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token
 
+import millstream as ms
 from millstream.connectors.declared import schema_of
+from millstream.connectors.memory import MemoryStream
 from millstream.connectors.rows import Rows
 from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.nodes import Column
@@ -52,3 +56,22 @@ def test_types_of_plain_columns_and_of_expressions(spark) -> None:
     texts = ["s.a", "upper(s.b)", "b", "length(b) + a"]
     given = [parse_expression(text) for text in texts]
     assert types_of(rows, "s", given) == [LongType(), StringType(), StringType(), LongType()]
+
+
+def test_a_query_is_parsed_once_from_its_text_to_its_dataframe(spark, monkeypatch) -> None:
+    parsed: list[str] = []
+    parse = Parser.parse
+
+    def counted(self: Parser, tokens: list[Token], sql: str) -> object:
+        parsed.append(sql)
+        return parse(self, tokens, sql)
+
+    monkeypatch.setattr(Parser, "parse", counted)
+    stream = MemoryStream(spark, "k string, n int, t timestamp").frame()
+    ms.sql(
+        "SELECT k, max_by(n + 1, t) FILTER (WHERE n > 1) AS last FROM s WHERE upper(k) <> 'A' "
+        "WINDOW TUMBLING(INTERVAL 1 MINUTE) GROUP BY k EMIT FINAL",
+        s=ms.stream(stream, time="t", delay="1 second"),
+    )
+    assert len([text for text in parsed if "_ms_operand_" not in text]) == 1
+    assert len(parsed) == len(set(parsed))
