@@ -35,14 +35,14 @@ def plot(samples: Sequence[Sample], path: Path) -> None:
     for name in dict.fromkeys(each.process for each in samples):
         own = [each for each in samples if each.process == name]
         minutes = [each.seconds / 60 for each in own]
-        axes = jvm if name == "jvm" else memory
+        axes = jvm if name.startswith("jvm") else memory
         axes.plot(minutes, [each.rss / 1e6 for each in own], label=name)
         if name.startswith("worker"):
             cache.plot(minutes, [each.cache_bytes / 1e6 for each in own], label=f"{name}: cache")
         elif name == "driver":
             state = [each.state_bytes / 1e6 for each in own]
             cache.plot(minutes, state, label="state of all queries", linestyle="dashed")
-    jvm.set_ylabel("resident memory, MB")
+    jvm.set_ylabel("resident memory and heap in use, MB")
     memory.set_ylabel("resident memory, MB")
     cache.set_ylabel("MB")
     cache.set_xlabel("minutes")

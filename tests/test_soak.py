@@ -17,8 +17,15 @@ def test_growth_during_warm_up_does_not_count():
 
 
 def test_a_process_that_keeps_growing_is_named_with_its_sizes():
-    flat, grown = samples("jvm", [3000] * 10), samples("worker 7", list(range(100, 200, 10)))
+    flat, grown = samples("jvm heap", [3000] * 10), samples("worker 7", list(range(100, 200, 10)))
     assert growing(flat + grown) == ["worker 7: 140 MB, then 175 MB"]
+
+
+def test_a_jvm_may_claim_memory_until_its_heap_is_full():
+    claimed = samples("jvm", list(range(1000, 3000, 200)))
+    assert growing(claimed + samples("jvm heap", [150] * 10)) == []
+    in_use = samples("jvm heap", list(range(100, 200, 10)))
+    assert growing(claimed + in_use) == ["jvm heap: 140 MB, then 175 MB"]
 
 
 def test_a_few_megabytes_more_are_no_growth():
@@ -32,7 +39,7 @@ def test_a_worker_that_was_replaced_is_not_judged():
 
 
 def test_the_plot_is_written(tmp_path):
-    processes = ("driver", "jvm", "worker 1")
+    processes = ("driver", "jvm", "jvm heap", "worker 1")
     taken = [each for process in processes for each in samples(process, [1, 2])]
     plot(taken, tmp_path / "memory.png")
     assert (tmp_path / "memory.png").stat().st_size > 0

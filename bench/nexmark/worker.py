@@ -25,7 +25,7 @@ from bench.worker import (
 )
 from millstream.plan.walk import operators_of
 from millstream.run.job import JobRun
-from millstream.spark.session import local_session, warm
+from millstream.spark.runtime.session import local_session, warm
 
 _ONCE: dict[str, Any] = {"availableNow": True}
 

@@ -7,13 +7,30 @@ MillstreamError
 ├── RunError        MS-RUN-…    the job was started and cannot go on
 ├── StateError      MS-STATE-…  state hit its limit, or does not fit the job
 └── HarnessError    MS-TEST-…   a test file is not well formed
+
+Spark reports what a worker raises as text: the traceback, with Spark's own text around it. So an
+error that leaves its process adds a line of JSON to its traceback, and `decode` finds it there:
+
+    millstream.errors.RunError: MS-RUN-FILE: a.csv is gone. Put it back.
+    [MILLSTREAM-ERROR]{"code": "MS-RUN-FILE", "cause": "a.csv is gone.", "fix": "Put it back."}
 """
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+MARK = "[MILLSTREAM-ERROR]"
+# Spark sets this in the environment of its Python workers.
+_WORKER = ("SPARK_PYTHON_RUNTIME", "PYTHON_WORKER")
+# A line of its own, which Spark may indent, or the message of Spark's raise_error. Elsewhere, as in
+# a plan that Spark prints, a mark stands for an error that was not raised.
+_MARKED = re.compile(rf"(?:^[ \t]*|\[USER_RAISED_EXCEPTION\] ){re.escape(MARK)}", re.MULTILINE)
+_CODE = re.compile(r"MS-([A-Z]+)(?:-[A-Z0-9]+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +56,21 @@ class MillstreamError(Exception):
         self.cause = cause
         self.fix = fix
         self.place = place
+        if os.environ.get(_WORKER[0]) == _WORKER[1]:
+            self.annotate()
 
     def __str__(self) -> str:
         at = f" at {self.place}" if self.place else ""
         text = f"{self.code}{at}: {self.cause}"
-        return f"{text} {self.fix}" if self.fix else text
+        text = f"{text} {self.fix}" if self.fix else text
+        # A file name that is no UTF-8 has characters that cannot be written.
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def annotate(self) -> None:
+        """Adds the error as JSON to its traceback, for a process that gets the traceback only."""
+        note = encode(self)
+        if note not in getattr(self, "__notes__", ()):
+            self.add_note(note)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.code, self.cause, self.fix, self.place))
@@ -102,3 +129,38 @@ class StateError(MillstreamError):
 
 class HarnessError(MillstreamError):
     """A test file is not well formed."""
+
+
+_KINDS: dict[str, type[MillstreamError]] = {
+    "SQL": SqlError,
+    "PROP": PropertyError,
+    "PLAN": PlanError,
+    "STATE": StateError,
+    "TEST": HarnessError,
+}
+
+
+def encode(error: MillstreamError) -> str:
+    """Returns the error as one line of JSON after a mark."""
+    fields: dict[str, Any] = {"code": error.code, "cause": error.cause, "fix": error.fix}
+    if error.place is not None:
+        fields["place"] = asdict(error.place)
+    text = json.dumps(fields, ensure_ascii=False)
+    # Letters of any language stay readable; what ends a line or cannot be written does not.
+    return MARK + "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def decode(text: str) -> MillstreamError | None:
+    """Returns the error in a report of Spark, the last one if there are several; else None."""
+    for found in reversed(list(_MARKED.finditer(text))):
+        try:
+            fields, _ = json.JSONDecoder().raw_decode(text, found.end())
+            place = fields.get("place")
+            code, cause, fix = fields["code"], fields["cause"], fields.get("fix", "")
+            kind = _CODE.fullmatch(code)
+            at = Place(**place) if place else None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue  # cut off, or not ours
+        if kind is not None:
+            return _KINDS.get(kind[1], RunError)(code, cause, fix=fix, place=at)
+    return None

@@ -1,7 +1,7 @@
-"""The fates that an input row of an operator can have.
+"""The fates of rows: what became of each input row of an operator.
 
 in + copies = accepted + late + duplicate + filtered + … (all of REJECTED)
-accepted    = in_state + processed + expired + evicted
+accepted    = in_state + processed + expired + evicted      (operators with state)
 
 The values are the names in the ledger's JSON; in its text form they have spaces.
 """
@@ -23,15 +23,21 @@ class Fate(StrEnum):
 
     IN = "in", "Rows read from the source, or emitted by the operator that is the input."
     COPIES = "copies", "Extra copies of rows that a salted join sends to several key groups."
-    ACCEPTED = "accepted", "Rows that take part in results."
+    ACCEPTED = "accepted", "Rows that the operator processed: they could match or be aggregated."
     IN_STATE = "in_state", "Accepted rows that are in state now."
     PROCESSED = (
         "processed",
         "Accepted rows whose results are complete, such as rows of a closed window.",
     )
-    EXPIRED = "expired", "Accepted rows that left state because the watermark passed their time."
+    EXPIRED = (
+        "expired",
+        (
+            "Accepted rows that left state because the watermark passed the end of their "
+            "retention, or the input ended; matched or not."
+        ),
+    )
     EVICTED = "evicted", "Accepted rows removed from state by a limit, such as `state.max_rows`."
-    LATE = "late", "Rows behind the watermark, dropped or written to the sink of late rows."
+    LATE = "late", "Rows behind the watermark, dropped or written to a side output."
     DUPLICATE = "duplicate", "Rows that a deduplication drops because it has seen their key."
     FILTERED = "filtered", "Rows for which WHERE is not true, or an inner table join finds nothing."
     UNMATCHED_PREDICATE = (
@@ -42,7 +48,13 @@ class Fate(StrEnum):
         "missing_event_time",
         "Rows without an event time, skipped by `'event.missing' = 'skip'`.",
     )
-    MISSING_KEY = "missing_key", "Rows that can match nothing because their join key is NULL."
+    MISSING_KEY = (
+        "missing_key",
+        (
+            "Rows dropped because their join key is NULL. On the preserved side of an outer join "
+            "such rows are emitted as unmatched and count as `processed`."
+        ),
+    )
     LOOKUP_FAILED = (
         "lookup_failed",
         "Rows whose lookup failed, written to the dead-letter queue.",

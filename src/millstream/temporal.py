@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from millstream.errors import PropertyError
+from millstream.roles import Micros, OutputOnly
 
 MICROS = {
     "us": 1,
@@ -117,8 +118,8 @@ def format_span(micros: int) -> str:
 class Bounds:
     """`right.time - left.time` lies in [lower, upper], both ends in."""
 
-    lower: int
-    upper: int
+    lower: Micros
+    upper: Micros
 
     @property
     def empty(self) -> bool:
@@ -133,8 +134,8 @@ class Watermark:
     """After a row at time t, no row older than t - delay is expected."""
 
     column: str
-    delay: int = 0
-    every: int = 1  # it advances once so many rows have come
+    delay: Micros = 0
+    every: OutputOnly[int] = 1  # it advances once so many rows have come
 
 
 class WindowKind(StrEnum):
@@ -150,9 +151,9 @@ class Window:
     after it; a session ends once no row has come for `size` after its last."""
 
     kind: WindowKind
-    size: int = 0
-    slide: int = 0  # of a tumbling window, its size
-    offset: int = 0
+    size: Micros = 0
+    slide: Micros = 0  # of a tumbling window, its size
+    offset: Micros = 0
     wall_clock: bool = False  # by the time a row was read, not by its event time
 
     def __str__(self) -> str:
@@ -202,7 +203,7 @@ class LatePolicy:
     """What becomes of a row older than the watermark. `sink` names where a side output goes."""
 
     action: LateAction = LateAction.DROP
-    budget: int = 0
+    budget: Micros = 0
     sink: str | None = None
 
 

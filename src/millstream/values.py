@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Literal, TypeVar
 
+from millstream.roles import Micros, Neither, OutputOnly
 from millstream.temporal import MICROS
 
 
@@ -99,10 +100,10 @@ class OnError(StrEnum):
 class Lookup:
     """How a database is asked."""
 
-    cache_rows: int = 100_000  # keys a worker remembers; 0: none
-    cache_ttl: int = 60 * MICROS["s"]
-    capacity: int = 4  # questions in flight, a worker
-    batch: int = 1_000  # keys a question
-    timeout: int = 10 * MICROS["s"]
-    retries: int = 10
-    on_error: OnError = OnError.FAIL
+    cache_rows: Neither[int] = 100_000  # keys a worker remembers; 0: none
+    cache_ttl: Neither[Micros] = 60 * MICROS["s"]
+    capacity: Neither[int] = 4  # questions in flight, a worker
+    batch: Neither[int] = 1_000  # keys a question
+    timeout: Neither[Micros] = 10 * MICROS["s"]
+    retries: Neither[int] = 10
+    on_error: OutputOnly[OnError] = OnError.FAIL

@@ -89,3 +89,48 @@ def test_a_mistake_of_ours_is_told_as_one(monkeypatch):
     monkeypatch.delenv("MILLSTREAM_TRACE", raising=False)
     shown = text(bug(KeyError("kafka")))
     assert shown.startswith("MS-RUN-BUG\nMillstream itself failed: KeyError: 'kafka'\nFix: ")
+
+
+TABLES = """\
+CREATE TABLE rates (id STRING PRIMARY KEY, rate DOUBLE)
+WITH ('connector' = 'file', 'path' = 'rates', 'format' = 'csv');
+CREATE TABLE names (id STRING PRIMARY KEY, name STRING)
+WITH ('connector' = 'sqlite', 'path' = 'names.db', 'table' = 'names');
+CREATE SINK priced WITH ('connector' = 'console') AS
+SELECT o.id, r.rate, n.name FROM orders o
+LEFT JOIN rates r ON o.id = r.id LEFT JOIN names n ON o.id = n.id;
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "cause"),
+    [
+        ("prices", "the job joins no table prices.\nFix: It joins rates, names."),
+        ("names", "names is asked in its database, row by row, and has nothing to refresh."),
+        ("rates", "rates is read once, when the job starts."),
+    ],
+)
+def test_a_table_that_cannot_be_refreshed_is_not(tmp_path, table, cause):
+    done = command("refresh", project(tmp_path, SOURCES + TABLES), table)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"MS-CLI-TABLE\n{cause}")
+
+
+def test_classes_are_not_prepared_without_java(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    done = command("prepare")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("MS-CLI-JAVA\nthere is no Java here.\n")
+
+
+def test_classes_that_could_not_be_prepared_are_reported_with_the_reason(tmp_path, monkeypatch):
+    (tmp_path / "python").write_text("#!/bin/sh\necho it is full >&2\nexit 1\n")
+    (tmp_path / "python").chmod(0o700)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    monkeypatch.setattr("millstream.spark.runtime.archive.archive", lambda: tmp_path / "new.jsa")
+    done = command("prepare")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "MS-RUN-PREPARE\nSpark's classes could not be kept: it is full\n"
+        "Fix: Jobs run without it; they start a few seconds later.\n"
+    )

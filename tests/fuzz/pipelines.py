@@ -128,7 +128,7 @@ class PipelineFuzzer:
 
     def _spark(self) -> SparkSession:
         if self.spark is None:
-            from millstream.spark.session import local_session
+            from millstream.spark.runtime.session import local_session
 
             self.spark = local_session()
         return self.spark

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -132,14 +133,24 @@ def _mutated_yaml(rng: random.Random) -> str:
             document = _document(text)
             if isinstance(document, dict) and isinstance(document.get("sql"), str):
                 document["sql"] = mutated(rng, document["sql"], corpus.sql_texts())
-            return yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
+            return _dumped(document)
         case 1:  # its values
             document = _document(text)
             for _ in range(rng.randint(1, 4)):
                 document = _changed(rng, document)
-            return yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
+            return _dumped(document)
         case _:
             return mutated(rng, text, corpus.test_files())
+
+
+def _dumped(document: Any) -> str:
+    """YAML takes several calls a level, and documents may be nested some hundred levels deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        return yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _document(text: str) -> Any:

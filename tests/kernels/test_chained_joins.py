@@ -16,8 +16,8 @@ from millstream.kernels.joins.spec import Panes
 from millstream.kernels.rows_over.kernel import RowsOver
 from millstream.kernels.specs import RowsOverSpec
 from millstream.plan.build import build_job
-from millstream.plan.nodes import IntervalJoin as JoinNode
 from millstream.plan.nodes import RowsOver as RowsOverNode
+from millstream.plan.nodes import WindowJoin as JoinNode
 from millstream.plan.walk import operators_in_order
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Window
 from millstream.values import JoinType
@@ -67,8 +67,6 @@ class Chain:
         assert isinstance(join, JoinNode)
         assert isinstance(waiting, RowsOverNode)
         assert isinstance(outer, JoinNode)
-        assert join.windows is not None
-        assert outer.windows is not None
         self.tumbling, self.sliding = join.windows
         self.outer = outer.windows[0]
         self.lags = (waiting.input.delay, outer.left.delay)

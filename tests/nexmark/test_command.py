@@ -34,12 +34,15 @@ def test_generate_writes_over_nothing(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["generate", "FOLDER", "--rate", "2000000"], "rate must be at most 1,000,000"),
-        (["generate", "FOLDER", "--format", "xml"], "'xml' is not known here."),
+        (
+            ["generate", "FOLDER", "--rate", "2000000"],
+            "MS-CLI-VALUE\nrate must be at most 1,000,000",
+        ),
+        (["generate", "FOLDER", "--format", "xml"], "MS-CLI-VALUE\n'xml' is not known here."),
         (["generate", "FOLDER", "--disorder", "soon"], "'soon' is not a duration"),
         (["verify", "--queries", "q99"], "'q99' is not known here."),
         (["verify", "--shapes", "sideways"], "Use of in-order, out-of-order"),
-        (["verify", "--seeds", "one"], "'one' is no list of seeds."),
+        (["verify", "--seeds", "one"], "MS-CLI-VALUE\n'one' is no list of seeds."),
         (["run", "--data", "FOLDER"], "holds no events"),
         (["run", "--disorder", "10s"], "within the watermark's 4s"),
         (["report", "nothing.json"], "cannot read nothing.json"),
@@ -55,3 +58,13 @@ def test_mistakes_are_told_before_anything_starts(arguments, told, tmp_path: Pat
 @pytest.mark.parametrize("verb", ["generate", "verify", "run", "report"])
 def test_every_verb_has_help(verb):
     assert command("nexmark", verb, "--help").exit_code == 0
+
+
+def test_benchmarks_are_part_of_a_checkout_only(monkeypatch, tmp_path: Path):
+    monkeypatch.setattr("millstream.cli.checkout.__file__", str(tmp_path / "a/b/c/checkout.py"))
+    done = command("nexmark", "verify")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "MS-CLI-BENCH\nthis installation holds no benchmarks.\n"
+        "Fix: Run `make bench` in a clone of the repository.\n"
+    )

@@ -11,10 +11,10 @@ from millstream.plan.expressions import Expression
 from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (
     Aggregate,
+    BoundedJoin,
     Broadcast,
     Deduplicate,
     Input,
-    IntervalJoin,
     Job,
     Node,
     Pipeline,
@@ -27,6 +27,7 @@ from millstream.plan.nodes import (
     TableJoin,
     TemporalJoin,
     TopN,
+    WindowJoin,
 )
 from millstream.plan.walk import references_of
 from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
@@ -90,9 +91,9 @@ def plan(sql: str) -> Pipeline:
     return build_query(sql, SOURCES, tables=TABLES)
 
 
-def join_of(sql: str) -> IntervalJoin:
+def join_of(sql: str) -> BoundedJoin:
     join = plan(sql).root.input
-    assert isinstance(join, IntervalJoin)
+    assert isinstance(join, BoundedJoin)
     return join
 
 
@@ -133,7 +134,7 @@ def _node(node: Node) -> Iterator[str]:
         if node.where:
             yield f"  where {node.where}"
         yield from (f"  {line}" for line in _node(node.input))
-    elif isinstance(node, IntervalJoin):
+    elif isinstance(node, BoundedJoin):
         yield from _join(node)
     elif isinstance(node, TemporalJoin):
         yield from _temporal(node)
@@ -193,9 +194,11 @@ def _span(micros: int | None) -> str:
     return "for ever" if micros is None else format_span(micros)
 
 
-def _join(join: IntervalJoin) -> Iterator[str]:
-    windows = "" if join.windows is None else " of " + " and ".join(map(str, join.windows))
-    lateness = f", lateness {format_span(join.lateness)}" if join.lateness else ""
+def _join(join: BoundedJoin) -> Iterator[str]:
+    windows = lateness = ""
+    if isinstance(join, WindowJoin):
+        windows = " of " + " and ".join(map(str, join.windows))
+        lateness = f", lateness {format_span(join.lateness)}" if join.lateness else ""
     yield f"{join.how} join {join.bounds}{windows}{lateness}{_salt(join.salt)}"
     for key in join.keys:
         yield f"  key {key.left} = {key.right}"

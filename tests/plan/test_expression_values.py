@@ -27,7 +27,7 @@ from millstream.plan.expressions import (
 from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.expressions.shapes import exploded
 from millstream.plan.facts.check import check_pipeline
-from millstream.plan.facts.fingerprint import fingerprint
+from millstream.plan.identity import pipeline_identity
 
 FOLDER = Path(millstream.__file__).parent
 
@@ -132,7 +132,7 @@ def test_meaning_and_names_of_fields_change_the_canonical_text(one: str, other: 
 def test_the_canonical_text_is_frozen() -> None:
     expression = planned("CASE WHEN Total >= 1.50 THEN nvl(customer_id, 'It''s') END")
     assert expression.canonical() == (
-        "case when `o`.`total` > = 1.50 then nvl ( `o`.`customer_id` , 'It''s' ) end"
+        "case when `o`.`total` >= 1.50 then nvl(`o`.`customer_id`, 'It''s') end"
     )
 
 
@@ -181,7 +181,7 @@ def test_each_text_is_parsed_once(file: Path, monkeypatch: pytest.MonkeyPatch) -
     job = build_job(file.read_text())
     for pipeline in job.pipelines:
         check_pipeline(pipeline)
-        fingerprint(pipeline)
+        pipeline_identity(pipeline)
         for output in pipeline.root.outputs:
             assert output.expression.tree is output.expression.tree
     explain_json(job)

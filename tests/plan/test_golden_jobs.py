@@ -21,7 +21,7 @@ from bench.nexmark.write import Data
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job
 from millstream.plan.explain.text import explain_json
-from millstream.plan.facts.fingerprint import fingerprint
+from millstream.plan.identity import pipeline_identity
 from millstream.plan.nodes import Job
 from millstream.testing.case import Case
 from millstream.testing.load import load_file
@@ -47,7 +47,7 @@ def _case_job(case: Case) -> Job:
 
 
 def _identity(job: Job) -> dict[str, Any]:
-    return {each.name: fingerprint(each) for each in job.pipelines}
+    return {each.name: pipeline_identity(each) for each in job.pipelines}
 
 
 DOCUMENTS: dict[str, Callable[[Job], dict[str, Any]]] = {

@@ -11,14 +11,14 @@ from tests.plan.plans import job
 from millstream.errors import MillstreamError
 from millstream.plan.explain.text import explain, explain_json
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.fingerprint import fingerprint
 from millstream.plan.facts.holds import lag_of
+from millstream.plan.identity import pipeline_identity
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
     WINDOW_TIME,
+    BoundedJoin,
     Input,
-    IntervalJoin,
     Join,
     Node,
     RegularJoin,
@@ -145,7 +145,7 @@ def _planned(sql: str) -> bool:
     explain(made)
     explain_json(made)
     for pipeline in made.pipelines:
-        fingerprint(pipeline)
+        pipeline_identity(pipeline)
         for node in nodes_of(pipeline.root):
             _check(node)
     return True
@@ -164,7 +164,7 @@ def _check(node: Node) -> None:
         )
         plain = {str(output.expression) for output in node.outputs}
         plain &= {WINDOW_START, WINDOW_END, WINDOW_TIME}
-        if isinstance(node.input, TableJoin | IntervalJoin | RegularJoin):
+        if isinstance(node.input, TableJoin | BoundedJoin | RegularJoin):
             assert not plain
         if isinstance(node.input, SessionJoin):
             assert not plain or node.input.emit == "final"
@@ -184,7 +184,7 @@ def _check(node: Node) -> None:
     if isinstance(node, Join):
         over = {side.alias: _columns(side) for side in inputs_of(node)}
         read = [each for key in node.keys for each in (key.left, key.right)]
-        if isinstance(node, IntervalJoin | RegularJoin):
+        if isinstance(node, BoundedJoin | RegularJoin):
             read += [each for each in (node.left_where, node.right_where) if each]
             _check_columns(
                 [node.across_sql], {side.alias: set(side.used) for side in inputs_of(node)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.plan.plans import SOURCES, TABLES, job, plan
@@ -12,13 +13,14 @@ from millstream.errors import PlanError
 from millstream.plan.build import build_query
 from millstream.plan.explain.text import explain, explain_json
 from millstream.plan.facts.check import Strategy, check_pipeline, choose_engine, hold_of
-from millstream.plan.facts.fingerprint import diff, fingerprint
 from millstream.plan.facts.holds import lag_of
+from millstream.plan.identity import pipeline_identity
 from millstream.plan.nodes import (
     Aggregate,
     Engine,
     Input,
     IntervalJoin,
+    Pipeline,
     RegularJoin,
     Select,
     SessionJoin,
@@ -35,6 +37,7 @@ from millstream.plan.walk import (
     with_references,
     with_sources,
 )
+from millstream.state_format import changes
 from millstream.temporal import MICROS
 
 SESSIONS = "WINDOW SESSION(GAP INTERVAL '10' MINUTES)"
@@ -189,24 +192,25 @@ def test_every_step_says_how_its_rows_are_spread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "changes"),
+    ("sql", "sentences"),
     [
         (LOOKUP, []),  # nothing is held
         (
             f"SELECT r.order_id FROM ({LOOKUP}) r JOIN shipments s WITHIN 1 HOUR USING (order_id)",
             [
-                "join left input of conditions: none -> tier >= 2",
-                "join left input of key: o.customer_id = id -> concat(o.customer_id, '!') = id",
+                "interval join left node input conditions: none -> column tier, op >=, values 2",
+                "interval join left node input keys left: "
+                "`o`.`customer_id` -> concat(`o`.`customer_id`, '!')",
             ],
         ),
     ],
 )
 def test_what_a_table_join_finds_decides_what_is_held_above_it(
-    sql: str, changes: list[str]
+    sql: str, sentences: list[str]
 ) -> None:
     other = sql.replace("c.id = o.customer_id", "c.id = concat(o.customer_id, '!') AND c.tier >= 2")
-    found = diff(fingerprint(plan(sql)), fingerprint(plan(other)))
-    assert sorted(found) == sorted(changes)
+    found = changes(state_of(plan(sql)), state_of(plan(other)))
+    assert sorted(found) == sorted(sentences)
 
 
 def test_how_a_table_is_asked_may_change_from_run_to_run() -> None:
@@ -214,7 +218,12 @@ def test_how_a_table_is_asked_may_change_from_run_to_run() -> None:
     customers = TABLES["customers"]
     moved = replace(customers, options=(("url", "postgresql://other/shop"),))
     later = build_query(joined, SOURCES, tables={**TABLES, "customers": moved})
-    assert diff(fingerprint(plan(joined)), fingerprint(later)) == []
+    assert changes(state_of(plan(joined)), state_of(later)) == []
+
+
+def state_of(pipeline: Pipeline) -> dict[str, Any]:
+    found: dict[str, Any] = pipeline_identity(pipeline)["state"]
+    return found
 
 
 REGULAR = "SELECT o.total FROM orders o JOIN shipments s USING (order_id) WITH ('state.ttl' = '1h')"
@@ -238,12 +247,12 @@ SESSION = f"SELECT o.total FROM orders o JOIN shipments s USING (order_id) {SESS
             "SELECT o.total FROM orders o JOIN shipments s WITHIN 1 HOUR USING (order_id)",
             "(order_id)",
             "(order_id) WITH ('join.salt' = '2')",
-            "join salt is new: 2",
+            "interval join salt: 1 -> 2",
         ),
     ],
 )
 def test_a_change_of_a_join_is_told(sql: str, old: str, new: str, change: str) -> None:
-    found = diff(fingerprint(plan(sql)), fingerprint(plan(sql.replace(old, new))))
+    found = changes(state_of(plan(sql)), state_of(plan(sql.replace(old, new))))
     assert found == [change]
 
 

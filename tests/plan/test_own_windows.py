@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.plan.build import build_job
-from millstream.plan.nodes import IntervalJoin, Select
+from millstream.plan.nodes import Select, WindowJoin
 
 JOB = """
 CREATE SOURCE a (k BIGINT, t TIMESTAMP, WATERMARK FOR t AS t);
@@ -40,7 +40,7 @@ def test_window_columns_of_a_window_join(column: str, text: str) -> None:
 
 def test_the_own_window_in_on_is_no_column_of_the_joins_window() -> None:
     join = root("l.k FROM s l JOIN b r ON r.k = l.k AND r.t < l._window_time").input
-    assert isinstance(join, IntervalJoin)
+    assert isinstance(join, WindowJoin)
     assert str(join.across_sql) == "r.t < l._window_time_"
 
 
@@ -56,7 +56,7 @@ def test_the_own_window_after_two_joins() -> None:
 
 def test_the_watermark_follows_an_event_time_that_is_called_window_time() -> None:
     join = root("l.k FROM old l JOIN b r USING (k)").input
-    assert isinstance(join, IntervalJoin)
+    assert isinstance(join, WindowJoin)
     assert (join.left.progress, join.left.time) == ("_window_time_", "_window_time")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from millstream.errors import StateError
 from millstream.plan.build import build_job
 from millstream.plan.nodes import Pipeline
 from millstream.run.checkpoint import Checkpoint, locked
+from millstream.state_format import STATE_FORMAT
 
 
 def pipeline(text: str = JOIN) -> Pipeline:
@@ -54,23 +56,35 @@ def test_a_changed_plan_is_refused_with_what_changed(tmp_path):
     assert caught.value.code == "MS-STATE-CHANGED"
     assert caught.value.cause == (
         f"the checkpoint {tmp_path} was made by another plan of shipped: "
-        "join bound: [0s, 1h] -> [0s, 2h]; join type: left -> inner."
+        "interval join bounds upper: 1h -> 2h; interval join type: left -> inner."
     )
 
 
-def test_a_checkpoint_of_another_format_is_rejected(tmp_path):
+@pytest.mark.parametrize("found", [STATE_FORMAT - 1, STATE_FORMAT + 1])
+def test_a_checkpoint_of_another_format_is_rejected(tmp_path, found):
     checkpoint = Checkpoint(tmp_path)
     checkpoint.open(pipeline(), 8)
     begin(tmp_path)
     described = tmp_path / "millstream.json"
-    described.write_text(described.read_text().replace('"version": 3', '"version": 2'))
+    own = f'"format": {STATE_FORMAT}'
+    assert own in described.read_text()
+    described.write_text(described.read_text().replace(own, f'"format": {found}'))
     with pytest.raises(StateError) as caught:
         checkpoint.open(pipeline(), 8)
     assert str(caught.value) == (
-        f"MS-STATE-VERSION: the checkpoint {tmp_path} has format 2; this version of Millstream "
-        "reads format 3. Finish the job with the version that started it, or start again: with "
-        "--fresh, which removes what was written, or with another --checkpoint."
+        f"MS-STATE-FORMAT: the checkpoint {tmp_path} was written in format {found}; this version "
+        f"of Millstream reads format {STATE_FORMAT}. Use the version of Millstream that wrote the "
+        "checkpoint, or start again: with another checkpoint, or with `millstream run --fresh`, "
+        "which removes what was written."
     )
+
+
+def test_a_checkpoint_from_before_derived_identities_is_rejected(tmp_path):
+    checkpoint = begin(tmp_path)
+    old = {"key_groups": 8, "plan": {"version": 3, "engine": "columnar", "operators": []}}
+    (tmp_path / "millstream.json").write_text(json.dumps(old))
+    with pytest.raises(StateError, match=r"MS-STATE-FORMAT: .* was written in format 3"):
+        checkpoint.open(pipeline(), 8)
 
 
 def test_a_plan_may_change_before_its_first_batch(tmp_path):
@@ -87,7 +101,7 @@ def test_run_refuses_a_changed_plan_before_spark_is_started(tmp_path):
     done = command("run", job, "--once")
     assert done.exit_code == 1
     assert done.stderr.startswith("MS-STATE-CHANGED\n")
-    assert "join bound: [0s, 1h] -> [0s, 1h 30m]" in done.stderr
+    assert "interval join bounds upper: 1h -> 1h 30m" in done.stderr
 
 
 def test_run_refuses_a_checkpoint_whose_input_has_ended(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from millstream.errors import MillstreamError, Place, RunError, StateError
+from millstream.errors import MillstreamError, Place, RunError, StateError, encode
 from millstream.plan.build import build_job
 from millstream.run import failures
 from millstream.run.failures import (
@@ -36,7 +36,8 @@ batch sink. Reason: An exception was raised by the Python Proxy. Return Message:
 Identifier: out [id = c1e6a518, runId = ec8274ca]
 Current Committed Offsets: {{}}
 Logical Plan:
-+- ~Filter CASE WHEN isnotnull(_bad#3) THEN raise_error(MS-RUN-OTHER: of a plan. Set it.) END
++- ~Filter CASE WHEN isnotnull(_bad#3) THEN raise_error([MILLSTREAM-ERROR]{{"code": \
+"MS-RUN-OTHER", "cause": "of a plan.", "fix": "Set it."}}) END
 """
 JAVA = (
     "Job aborted due to stage failure.\n"
@@ -73,7 +74,7 @@ def told(error: MillstreamError) -> tuple[type, str, str, str]:
 
 @pytest.mark.parametrize("error", errors(), ids=lambda error: error.code)
 def test_a_worker_s_error_comes_out_whole(error):
-    raised = f"millstream.errors.{type(error).__name__}: {error}"
+    raised = f"millstream.errors.{type(error).__name__}: {error}\n{encode(error)}"
     for text in (
         WORKER.format(error=raised),
         QUERY.format(error=raised),
@@ -84,7 +85,7 @@ def test_a_worker_s_error_comes_out_whole(error):
 
 @pytest.mark.parametrize("error", errors(), ids=lambda error: error.code)
 def test_what_spark_raises_for_us_comes_out_whole(error):
-    raised = NATIVE.format(error=error)
+    raised = NATIVE.format(error=encode(error))
     assert told(failure(RuntimeError(raised))) == told(error)
     assert told(failure(RuntimeError(QUERY.format(error=raised)))) == told(error)
 

@@ -60,7 +60,8 @@ def test_the_control_stream_reads_messages_whatever_the_clock_said(spark, tmp_pa
     """A clock that was set wrong for a while must not silence later messages."""
     control = tmp_path / "control"
     control.mkdir()
-    packets = control_packets(ControlStream(spark, str(control)), (0,)).select("now")
+    stream = control_packets(ControlStream(spark, str(control)), (0,), about_time=True)
+    packets = stream.select("now")
     query = packets.writeStream.format("memory").queryName("control_times").start()
     try:
         for now, days in ((1, 400), (2, 0), (3, -400)):

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from millstream.spark import archive
+from millstream.spark.runtime import archive
 
 pytestmark = pytest.mark.slow
 
 _COUNT = """
-from millstream.spark.session import end, local_session
+from millstream.spark.runtime.jvm import end
+from millstream.spark.runtime.session import local_session
 spark = local_session(1)
 print("counted", spark.range(5).count())
 end(spark)

@@ -8,6 +8,8 @@ import pytest
 from tests.run.trial import Trial, at
 
 from millstream.errors import StateError
+from millstream.plan.build import build_job
+from millstream.run.checkpoint import Checkpoint
 
 SQL = """
 CREATE SOURCE orders (id STRING, at TIMESTAMP, WATERMARK FOR at AS at)
@@ -64,4 +66,78 @@ def test_a_changed_plan_does_not_go_on_from_an_old_checkpoint(trial):
     with pytest.raises(StateError) as caught:
         trial.start()
     assert caught.value.code == "MS-STATE-CHANGED"
-    assert "join bound: [0s, 10m] -> [0s, 20m]" in caught.value.cause
+    assert "interval join bounds upper: 10m -> 20m" in caught.value.cause
+
+
+MANY = """
+CREATE SOURCE orders (id STRING, id2 STRING, x INT, at TIMESTAMP, at2 TIMESTAMP,
+  WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in/orders', 'format' = 'csv');
+CREATE SOURCE shipments (id STRING, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH ('connector' = 'file', 'path' = 'in/shipments', 'format' = 'csv');
+SET 'key_groups' = '4';
+CREATE SINK windows WITH ('connector' = 'file', 'path' = 'out/windows', 'format' = 'csv') AS
+SELECT o.id FROM orders o JOIN shipments s ON o.id = s.id WINDOW TUMBLING(INTERVAL 1 HOUR)
+  WITH ('window.lateness' = '1m');
+CREATE SINK pairs WITH ('connector' = 'file', 'path' = 'out/pairs', 'format' = 'csv') AS
+SELECT o.id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.id = s.id
+  WITH ('join.salt' = '2');
+CREATE SINK totals WITH ('connector' = 'file', 'path' = 'out/totals', 'format' = 'csv') AS
+SELECT id, sum(x) AS total FROM orders WINDOW TUMBLING(INTERVAL 1 DAY) GROUP BY id;
+"""
+
+
+@pytest.fixture(scope="module")
+def begun(spark, tmp_path_factory):
+    """A job with queries of several kinds that has run once."""
+    made = Trial(spark, tmp_path_factory.mktemp("begun"), MANY)
+    made.add("orders", "1.csv", ["id,id2,x,at,at2", f"A,A,1,{at(0)},{at(0)}"])
+    made.add("shipments", "1.csv", ["id,at", f"A,{at(1)}"])
+    run = made.start(once=True)
+    try:
+        while not run.wait(30):
+            pass
+    finally:
+        run.stop()
+    return made
+
+
+def check(trial: Trial, sql: str) -> None:
+    """Checks a job against the checkpoints of another, as `run` does before Spark is started."""
+    for pipeline in build_job(sql).pipelines:
+        checkpoint = Checkpoint(trial.folder / "checkpoint" / pipeline.name)
+        assert checkpoint.begun
+        checkpoint.check(pipeline)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change"),
+    [
+        ("INTERVAL 1 HOUR", "INTERVAL 2 HOURS", "window join windows 1 size: 1h -> 2h"),
+        ("'1m'", "'2m'", "window join lateness: 1m -> 2m"),
+        (
+            "MINUTES ON o.id = s.id",
+            "MINUTES ON o.id2 = s.id",
+            "join keys left: `o`.`id` -> `o`.`id2`",
+        ),
+        ("FOR at AS at)\n", "FOR at2 AS at2)\n", "sources orders watermark column: at -> at2"),
+        ("'join.salt' = '2'", "'join.salt' = '4'", "interval join salt: 2 -> 4"),
+        ("sum(x)", "max(x)", "aggregate calls a0 function: sum -> max"),
+    ],
+)
+def test_a_changed_job_does_not_resume(begun, old, new, change):
+    assert old in MANY
+    with pytest.raises(StateError) as caught:
+        check(begun, MANY.replace(old, new, 1))
+    assert caught.value.code == "MS-STATE-CHANGED"
+    assert change in caught.value.cause
+
+
+def test_a_job_in_other_spacing_and_case_resumes(begun):
+    changed = Trial(begun.spark, begun.folder, MANY.replace("sum(x)", "SUM( x )"))
+    run = changed.start(once=True)
+    try:
+        while not run.wait(30):
+            pass
+    finally:
+        run.stop()

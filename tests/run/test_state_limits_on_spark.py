@@ -71,6 +71,25 @@ def test_a_batch_over_the_limit_fails_and_a_raised_limit_continues_exactly(spark
 
 
 @pytest.mark.slow
+def test_a_job_that_reached_its_limit_continues_with_evict_and_again_with_fail(spark, tmp_path):
+    trial = trial_of(spark, tmp_path, "fail")
+    orders(trial, "1", range(8), key="hot")
+    trial.once()
+    trial.sql = SQL.replace("POLICY", "evict")
+    orders(trial, "2", range(8, 14))
+    run = trial.start()
+    try:
+        run.process_available()
+        assert account(run).state["state_rows"] == 8
+    finally:
+        run.stop()
+    trial.sql = SQL.replace("POLICY", "fail").replace("'8', 'state.on", "'20', 'state.on")
+    orders(trial, "3", range(14, 16))
+    assert trial.flushed().rows_out == 16
+    assert shown(trial) == Counter((str(number), "None") for number in range(16))
+
+
+@pytest.mark.slow
 def test_with_evict_state_is_trimmed_to_the_limit_by_the_next_batch(spark, tmp_path):
     trial = trial_of(spark, tmp_path, "evict")
     orders(trial, "1", range(8), key="hot")

@@ -94,7 +94,7 @@ class Processor:
         return output
 
     def _run(self, label: int, packets: list[dict[str, Any]], output: Output) -> None:
-        host = KernelHost((Stage(0, self.kernel, (self.input,), {}),), self.columns)
+        host = KernelHost((Stage(0, self.kernel, (self.input,), "{}"),), self.columns)
         held = self.states.setdefault(label, Values())
         host.states = [SparkState(held)]  # type: ignore[arg-type]
         frame = pa.Table.from_pylist(packets, PACKET_SCHEMA).to_pandas()

@@ -12,12 +12,12 @@ SECOND = 1_000_000
 
 
 def progress(*inputs: HostInput) -> Progress:
-    return Progress.load(None, inputs, {})
+    return Progress.load(None, inputs, "{}")
 
 
 def again(held: Progress) -> Progress:
     """As the next micro-batch finds it."""
-    return Progress.load(held.dump(), held.inputs, held.signature)
+    return Progress.load(held.dump(), held.inputs, held.identity)
 
 
 def test_the_slowest_input_decides():

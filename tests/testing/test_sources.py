@@ -10,7 +10,7 @@ from millstream.errors import HarnessError
 from millstream.plan.nodes import Column, Source
 from millstream.temporal import Watermark
 from millstream.testing.case import Case, Input
-from millstream.testing.sources import given_sources
+from millstream.testing.sources import given_input, given_sources
 
 MARK = Watermark("t", 5_000_000)
 
@@ -43,3 +43,11 @@ def test_a_watermark_without_a_schema_is_refused():
 def test_a_watermark_is_that_of_a_timestamp(types, found):
     with pytest.raises(HarnessError, match=found):
         given_sources(Case("a", "", Path("a"), inputs={"o": Input((), types, MARK)}))
+
+
+def test_a_source_without_an_input_is_reported():
+    source = Source("orders", (Column("id", "string"),), connector="memory")
+    with pytest.raises(HarnessError) as caught:
+        given_input(Case("a", "", Path("a"), inputs={}), source)
+    assert caught.value.code == "MS-TEST-INPUT"
+    assert caught.value.fix.endswith("as orders: {rows: []}")

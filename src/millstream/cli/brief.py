@@ -7,19 +7,10 @@ from collections.abc import Iterator
 from millstream.cli.words import shown
 from millstream.connectors.paths import resolve
 from millstream.plan.facts.check import PipelineFacts, check_job
-from millstream.plan.facts.joins import JoinFacts, name_of
-from millstream.plan.facts.operators import Facts
-from millstream.plan.nodes import (
-    Aggregate,
-    Deduplicate,
-    Job,
-    Join,
-    RowsOver,
-    SessionJoin,
-    TemporalJoin,
-    TopN,
-)
-from millstream.plan.walk import inputs_of, sources_of
+from millstream.plan.facts.joins import JoinFacts
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import Job
+from millstream.plan.walk import sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
 from millstream.temporal import format_span
@@ -36,7 +27,7 @@ def _pipeline(facts: PipelineFacts, settings: RunSettings) -> Iterator[str]:
     sink = facts.pipeline.sink
     path = sink.option("path")
     target = shown(resolve(path, settings.base)) if path else ""
-    whats = [_what(each) for each in facts.operators]
+    whats = [kind_of(each.operator).summary(each.operator) for each in facts.operators]
     whats += [f"{each.join.how} join with table {each.join.table.name}" for each in facts.tables]
     if not facts.operators:
         whats.insert(0, f"rows of {sources_of(facts.pipeline.root)[0].name}, no state")
@@ -52,39 +43,6 @@ def _pipeline(facts: PipelineFacts, settings: RunSettings) -> Iterator[str]:
             yield f"  state     {left.state} and {right.state}, while both keep pace"
         else:
             yield f"  state     {each.state}"
-
-
-def _what(facts: Facts) -> str:
-    """An operator in a few words."""
-    if isinstance(facts, JoinFacts):
-        left, right = facts.left, facts.right
-        return f"{facts.join.how} join of {left.name} {left.alias} and {right.name} {right.alias}"
-    operator = facts.operator
-    if isinstance(operator, Join):
-        return _joined(operator)
-    name = name_of(operator.input.node, operator.input.alias)
-    match operator:
-        case Aggregate(window=None):
-            return f"aggregates of {name}"
-        case Aggregate():
-            return f"aggregates of {name} in {operator.window}"
-        case Deduplicate():
-            return f"distinct rows of {name}"
-        case TopN():
-            return f"top {operator.n} of {name}"
-        case RowsOver():
-            return f"rows of {name} with aggregates over those before"
-
-
-def _joined(join: Join) -> str:
-    one, other = (name_of(side.node, side.alias) for side in inputs_of(join))
-    match join:
-        case TemporalJoin():
-            return f"{join.how} join of {one} and the version of {other} in force"
-        case SessionJoin():
-            return f"{join.how} join of sessions of {one} and {other}"
-        case _:
-            return f"{join.how} join of {one} and {other}, whenever they came"
 
 
 def _trigger(settings: RunSettings) -> str:

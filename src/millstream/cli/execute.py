@@ -31,7 +31,8 @@ from millstream.run.failures import not_writable
 from millstream.run.progress import Progress, progress_of
 from millstream.run.settings import FOLDER, RunSettings
 from millstream.spark.control import has_ended
-from millstream.spark.session import active_session, session, warm
+from millstream.spark.runtime.jvm import active_session
+from millstream.spark.runtime.session import session, warm
 
 _POLL = 0.25
 

@@ -42,7 +42,7 @@ class LazyRunner:
     def close(self) -> None:
         """End Spark first: it writes to the folder until then, and has temporary files itself."""
         if self._spark is not None and self._own:
-            from millstream.spark.session import end_jvm
+            from millstream.spark.runtime.jvm import end_jvm
 
             end_jvm()
             self._spark = None
@@ -62,7 +62,8 @@ class LazyRunner:
         return SparkRunner(self._session(), self.folder).run(case, engine)
 
     def _session(self) -> SparkSession:
-        from millstream.spark.session import active_session, local_session
+        from millstream.spark.runtime.jvm import active_session
+        from millstream.spark.runtime.session import local_session
 
         if self._spark is None:
             self._spark = active_session()

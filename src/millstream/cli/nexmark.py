@@ -108,7 +108,7 @@ def verify(
         names, engines = names_in(queries, _QUERIES), names_in(engine, _ENGINES)
         wanted = names_in(shapes, _SHAPES)
         module = load("bench.nexmark.verify")
-        from millstream.spark.session import local_session
+        from millstream.spark.runtime.session import local_session
 
         spark = local_session()
         verdicts = []

@@ -32,7 +32,7 @@ def prepare(
     later.
     """
     with reported(as_json):
-        from millstream.spark.archive import archive
+        from millstream.spark.runtime.archive import archive
 
         path = archive()
         if path is None:

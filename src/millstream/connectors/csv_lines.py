@@ -32,6 +32,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from millstream.connectors.row_errors import raise_error
 from millstream.errors import PlanError
 from millstream.plan.file_sinks import CsvDialect
 
@@ -97,7 +98,7 @@ class CsvLines:
         dialect = self.dialect
         null: Column = F.lit(dialect.null)
         if count == 1 and not dialect.null:
-            null = F.raise_error(F.lit(_no_line(self.sink, name)))
+            null = _no_line(self.sink, name)
         if free or dialect.null or not _IN_NUMBERS.isdisjoint(self._special):
             text = F.when(self._needs_quotes(text), self._in_quotes(text)).otherwise(text)
         return F.when(column.isNull(), null).otherwise(text)
@@ -137,9 +138,10 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _no_line(sink: str, column: str) -> str:
-    return (
-        f"MS-RUN-CSV-NULL: the sink {sink} writes one column, {column}, and NULL would be an "
-        "empty line, which readers of CSV skip. Set 'null.value' of the sink to a text, such as "
-        "NULL."
+def _no_line(sink: str, column: str) -> Column:
+    return raise_error(
+        "MS-RUN-CSV-NULL",
+        f"the sink {sink} writes one column, {column}, and NULL would be an empty line, which "
+        "readers of CSV skip.",
+        fix="Set 'null.value' of the sink to a text, such as NULL.",
     )

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from millstream.plan.nodes import (
-    Aggregate,
-    Deduplicate,
-    Input,
-    IntervalJoin,
-    Operator,
-    RowsOver,
-    Select,
-    SessionJoin,
-    Source,
-    TemporalJoin,
-    TopN,
-)
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import Input, Select, Source
 from millstream.plan.walk import bottom_of, inputs_of, operators_of
 
 
@@ -54,7 +43,7 @@ def names_of(root: Select) -> Names:
         inputs.append(tuple(full))
     return tuple(
         OperatorNames(
-            unique(_label(each, names)),
+            unique(kind_of(each).label(each, " and ".join(names))),
             names,
             tuple(bool(operators_of(side.node)) for side in inputs_of(each)),
         )
@@ -65,24 +54,3 @@ def names_of(root: Select) -> Names:
 def _plain_name(side: Input) -> str:
     found = bottom_of(side.node)
     return found.name if isinstance(found, Source) else side.alias
-
-
-def _label(operator: Operator, inputs: tuple[str, ...]) -> str:
-    of = " and ".join(inputs)
-    match operator:
-        case Aggregate():
-            return f"aggregate of {of}"
-        case Deduplicate():
-            return f"deduplication of {of}"
-        case TopN():
-            return f"top {operator.n} of {of}"
-        case RowsOver():
-            return f"window over rows of {of}"
-        case TemporalJoin():
-            return f"{operator.how} temporal join of {of}"
-        case SessionJoin():
-            return f"{operator.how} session join of {of}"
-        case IntervalJoin():
-            return f"{operator.how} join of {of}"
-        case _:
-            return f"{operator.how} regular join of {of}"

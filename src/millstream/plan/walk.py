@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from millstream.plan.nodes import (
+    BoundedJoin,
     Input,
-    IntervalJoin,
     Job,
     Join,
     Node,
@@ -65,8 +65,8 @@ def operators_in_order(node: Node) -> tuple[Operator, ...]:
     return tuple(found for found in nodes_in_order(node) if not isinstance(found, Stateless))
 
 
-def joins_of(node: Node) -> tuple[IntervalJoin, ...]:
-    return tuple(found for found in nodes_of(node) if isinstance(found, IntervalJoin))
+def joins_of(node: Node) -> tuple[BoundedJoin, ...]:
+    return tuple(found for found in nodes_of(node) if isinstance(found, BoundedJoin))
 
 
 def table_joins_of(node: Node) -> tuple[TableJoin, ...]:

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from millstream.errors import StateError
-from millstream.plan.facts.fingerprint import VERSION, diff, fingerprint
+from millstream.plan.identity import pipeline_identity
 from millstream.plan.nodes import Pipeline
+from millstream.state_format import changes, reject_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +79,27 @@ class Checkpoint:
         self.control.mkdir(parents=True, exist_ok=True)
         described = self.folder / "millstream.json"
         if not described.exists() or not self.begun:
-            write_json(described, {"key_groups": groups, "plan": fingerprint(pipeline)})
+            identity = pipeline_identity(pipeline)
+            write_json(described, {"key_groups": groups, "identity": identity})
             return groups
         self.check(pipeline)
         return int(json.loads(described.read_text(encoding="utf-8"))["key_groups"])
 
     def check(self, pipeline: Pipeline) -> None:
-        """Refuses a plan that the state does not fit."""
+        """Rejects a checkpoint of another format, and a plan that its state does not fit."""
         described = self.folder / "millstream.json"
         if not described.exists() or not self.begun:
             return
-        held = json.loads(described.read_text(encoding="utf-8"))
-        if (version := held["plan"].get("version")) != VERSION:
-            raise StateError(
-                "MS-STATE-VERSION",
-                f"the checkpoint {self.folder} has format {version}; this version of Millstream "
-                f"reads format {VERSION}.",
-                fix="Finish the job with the version that started it, or start again: with "
-                "--fresh, which removes what was written, or with another --checkpoint.",
-            )
-        if changes := diff(held["plan"], fingerprint(pipeline)):
-            listed = "; ".join(changes)
+        written = json.loads(described.read_text(encoding="utf-8"))
+        held = written.get("identity") or {"format": written.get("plan", {}).get("version")}
+        reject_format(held["format"], f"the checkpoint {self.folder}")
+        if found := changes(held["state"], pipeline_identity(pipeline)["state"]):
             raise StateError(
                 "MS-STATE-CHANGED",
                 f"the checkpoint {self.folder} was made by another plan of {pipeline.name}: "
-                f"{listed}.",
-                fix="Undo the change to go on, or start anew: with --fresh, which removes what was "
-                "written, or with another --checkpoint.",
+                f"{'; '.join(found)}.",
+                fix="Undo the change to resume, or start again: with --fresh, which removes what "
+                "was written, or with another --checkpoint.",
             )
 
 

@@ -1,7 +1,8 @@
 """Turns what Spark reports about a failed query into the error it was where it happened.
 
-An error of ours that is raised in a worker reaches the driver as text only: `CODE: cause fix`, at
-the end of a worker's traceback or inside Spark's own brackets. Everything around it is Spark's.
+An error of ours is in that report as JSON (see `millstream.errors`) and is decoded, never parsed.
+What Spark itself reports, such as a lost worker, a full disk or an expression that failed, has no
+such form: it is recognised by Spark's texts, which may change with its version.
 """
 
 from __future__ import annotations
@@ -16,21 +17,16 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from millstream.errors import ExpressionError, MillstreamError, RunError, StateError
-from millstream.spark.session import jvm_end
+from millstream.errors import ExpressionError, MillstreamError, RunError, StateError, decode
+from millstream.spark.runtime.jvm import jvm_end
 from millstream.sql.text import SourceText
+from millstream.state_format import FORMAT_FIX
 
 _DISK = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EIO}
 _PROBE = 64 << 10  # bytes: a batch writes more
 _PATIENCE = 5.0  # seconds for a JVM that no longer answers to end
 RESTART = "Run the job again: it continues from its checkpoint and writes no row twice."
 
-_CODE = r"(MS-(RUN|STATE|LOOKUP)-[A-Z]+(?:-[A-Z]+)*)"
-# The last line of a Python traceback, or the message of Spark's raise_error.
-_RAISED = re.compile(
-    rf"^(?:millstream\.errors\.\w+: |.*\[USER_RAISED_EXCEPTION\] ){_CODE}(?: at [^:\n]*)?: (.+)$",
-    re.MULTILINE,
-)
 _SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$")
 _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
 _SPARK_CLASS = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
@@ -49,13 +45,9 @@ _NOT_WRITABLE = re.compile(
 # Spark's report of an expression that failed: its text, with carets under the part that did.
 _CONTEXT = re.compile(r"^== SQL .*\(line 1, position (\d+)\) ==\n(.*)\n *(\^+)", re.MULTILINE)
 _ANSI = re.compile(r" ?(?:If necessary,? )?[Ss]et \S*spark\.sql\.ansi\.enabled\S* to [^.]*\.")
-# A cause ends where a sentence, outside of quotes, is followed by one that tells what to do.
+# In a message of Spark's, the cause ends with a sentence, outside of quotes, that advice follows.
 _QUOTED = r"""(?<!\w)'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
-_DO = (
-    "Add|CAST|Cast|Check|Compare|Correct|Declare|Give|Have|Leave|Make|Mend|Raise|Remove|Set|Start|Take|"
-    "Try|Use|Write"
-)
-_SENTENCE = re.compile(rf"(?:{_QUOTED}|.)+?[.](?= (?:{_DO})\b)")
+_CAUSE_BEFORE_ADVICE = re.compile(rf"(?:{_QUOTED}|.)+?[.](?= (?:Correct|Please|Set|Try|Use)\b)")
 
 
 @contextmanager
@@ -95,15 +87,13 @@ def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
     if isinstance(error, MillstreamError):
         return error
     text = str(error)
-    if raised := _RAISED.findall(text):
-        code, family, told = raised[-1]
-        cause, fix = _split(_SQLSTATE.sub("", told).strip())
-        return (StateError if family == "STATE" else RunError)(code, cause, fix=fix)
+    if raised := decode(text):
+        return raised
     if _OTHER_FORM in text:
         return StateError(
             "MS-STATE-FORMAT",
             "the checkpoint keeps its state in a form that this version does not read.",
-            fix="Run the job with the version that wrote its checkpoint, or start a new one.",
+            fix=FORMAT_FIX,
         )
     if _WORKER_LOST.search(text):
         tries = _TRIES.search(text)
@@ -126,7 +116,10 @@ def _expression_error(found: re.Match[str], text: str) -> RunError:
     """The error of an expression that failed for a value of a row."""
     lines = [line for line in text[: found.start()].splitlines() if _SPARK_CLASS.search(line)]
     message = _SPARK_CLASS.search(lines[-1])[0] if lines else "it failed"  # type: ignore[index]
-    cause, fix = _split(_ANSI.sub("", _SQLSTATE.sub("", message)))
+    message = _ANSI.sub("", _SQLSTATE.sub("", message))
+    sentence = _CAUSE_BEFORE_ADVICE.match(message)
+    cause = sentence[0] if sentence else message
+    fix = message[len(cause) :].strip()
     error = ExpressionError("MS-RUN-VALUE", f"an expression failed for a row: {cause}", fix=fix)
     error.offset, error.sql, error.length = int(found[1]) - 1, found[2], len(found[3])
     return error
@@ -185,14 +178,6 @@ def unwritable_checkpoint(folder: Path) -> RunError | None:
 
 def _see(log: Path | None) -> str:
     return f" Spark's log is {log}." if log else ""
-
-
-def _split(told: str) -> tuple[str, str]:
-    """The cause, and the fix that follows it."""
-    sentence = _SENTENCE.match(told)
-    if sentence is None:
-        return told, ""
-    return sentence[0], told[sentence.end() :].strip()
 
 
 def _innermost(text: str) -> str:

@@ -50,7 +50,7 @@ from millstream.run.tally import Tally
 from millstream.run.writer import Writer
 from millstream.spark.compile import compile_pipeline
 from millstream.spark.control import end_of_input, last_tick, tick
-from millstream.spark.session import for_native, partitions
+from millstream.spark.runtime.session import for_native, partitions
 from millstream.temporal import DEFAULT_MAX_AHEAD
 
 GROUPS_PER_PARTITION = 1

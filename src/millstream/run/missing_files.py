@@ -23,7 +23,7 @@ from millstream.connectors.paths import filesystem, local
 from millstream.errors import RunError
 from millstream.plan.nodes import Source
 from millstream.run.file_log import FileLog
-from millstream.spark.source_folders import source_folders
+from millstream.spark.runtime.source_folders import source_folders
 from millstream.temporal import Malformed
 
 _DELETED = "the file was deleted before it was read."

@@ -11,8 +11,9 @@ from millstream.errors import RunError
 from millstream.plan.build import build_job
 from millstream.plan.facts.check import check_job
 from millstream.run.job import JobRun
-from millstream.spark.archive import making
-from millstream.spark.session import end, java_options, local_session, warm
+from millstream.spark.runtime.archive import making
+from millstream.spark.runtime.jvm import end
+from millstream.spark.runtime.session import java_options, local_session, warm
 
 _JOB = """
 CREATE SOURCE a (k BIGINT, name STRING, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 SECONDS)

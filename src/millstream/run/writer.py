@@ -137,6 +137,8 @@ class Writer:
         except (MillstreamError, PySparkException, Py4JJavaError) as error:
             # On its way back through Spark it would be wrapped in texts of Spark's.
             self.error = failure(error, self.log)
+            if isinstance(error, MillstreamError):
+                error.annotate()
             raise
 
     @contextmanager

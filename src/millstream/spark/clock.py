@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.errors import RunError, StateError
+from millstream.errors import RunError
+from millstream.state_format import reject_changed_identity
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 
@@ -53,7 +54,7 @@ class Progress:
     """Kept in the state of every key group, with what was counted before the exchange."""
 
     inputs: tuple[HostInput, ...]
-    signature: dict[str, str]
+    identity: str  # canonical: what the operator's state depends on
     heard: list[_Heard]
     watermark: int = BEGIN_OF_TIME
     now: int | None = None
@@ -62,16 +63,14 @@ class Progress:
     _spoke: set[int] = field(default_factory=set)
 
     @classmethod
-    def load(
-        cls, blob: bytes | None, inputs: tuple[HostInput, ...], signature: dict[str, str]
-    ) -> Progress:
+    def load(cls, blob: bytes | None, inputs: tuple[HostInput, ...], identity: str) -> Progress:
         if blob is None:
-            return cls(inputs, signature, [_Heard() for _ in inputs])
+            return cls(inputs, identity, [_Heard() for _ in inputs])
         held = json.loads(blob)
-        refuse_change(held["signature"], signature)
+        reject_changed_identity(held.get("identity"), identity)
         heard = [_Heard(*each) for each in held["heard"]]
         known = (held["watermark"], held["now"], held["tally"], held.get("heavy", {}))
-        return cls(inputs, signature, heard, *known)
+        return cls(inputs, identity, heard, *known)
 
     def dump(self) -> bytes:
         held = {
@@ -80,7 +79,7 @@ class Progress:
             "now": self.now,
             "tally": self.tally,
             "heavy": self.heavy,
-            "signature": self.signature,
+            "identity": self.identity,
         }
         return json.dumps(held, separators=(",", ":")).encode()
 
@@ -172,20 +171,6 @@ def _backwards(name: str, before: int, after: int) -> RunError:
         f"the watermark of {name} went back, from {before} to {after} microseconds.",
         fix="This is a fault of Millstream: a watermark never goes back. Please report it.",
     )
-
-
-def refuse_change(old: dict[str, str], new: dict[str, str]) -> None:
-    changes = [
-        f"{what}: {old.get(what, 'none')} -> {new.get(what, 'none')}"
-        for what in dict.fromkeys([*old, *new])
-        if old.get(what) != new.get(what)
-    ]
-    if changes:
-        raise StateError(
-            "MS-STATE-CHANGED",
-            f"the checkpoint was made by another query: {'; '.join(changes)}.",
-            fix="Undo the change to go on, or start anew with another checkpoint.",
-        )
 
 
 def slowest(marks: Iterable[dict[str, Any]]) -> tuple[int | None, bool | None]:

@@ -16,29 +16,21 @@ from millstream.connectors.file_names import MOST_PARTS, in_parts
 from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
 from millstream.plan.facts.exchange import SharedExchange, shared_exchange
+from millstream.plan.identity import Document
 from millstream.plan.nodes import (
-    Aggregate,
     Input,
-    IntervalJoin,
     Operator,
-    RegularJoin,
     Select,
-    SessionJoin,
     Source,
     TableJoin,
-    TemporalJoin,
 )
 from millstream.plan.walk import inputs_of
-from millstream.spark import operations
-from millstream.spark.control import ControlStream, allowance_packets, control_packets
+from millstream.spark.compilers import COMPILERS
+from millstream.spark.control import ControlStream, control_packets
 from millstream.spark.files import FileStreams
 from millstream.spark.groups import labels
 from millstream.spark.host import INPUTS, PORTS, KernelHost, Stage
 from millstream.spark.inputs import host_input
-from millstream.spark.joins.interval import interval_operation
-from millstream.spark.joins.regular import regular_operation
-from millstream.spark.joins.session import session_operation
-from millstream.spark.joins.temporal import temporal_operation
 from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.operated import Operated
 from millstream.spark.operation import Operation, share_of
@@ -47,6 +39,7 @@ from millstream.spark.sent import Ready
 from millstream.spark.shared import feed
 from millstream.spark.stateless import Flow, flow, source_of, spark_errors
 from millstream.spark.tables.join import TableSteps
+from millstream.state_format import STATE_FORMAT, canonical
 
 
 @dataclass(slots=True)
@@ -56,6 +49,7 @@ class Columnar:
     spark: SparkSession
     sources: Mapping[str, Rows]
     names: tuple[tuple[str, ...], ...]  # of the inputs of each operator
+    identities: tuple[Document, ...]  # what the state of each operator depends on
     groups: int
     control: ControlStream | None
     tables: TableSteps
@@ -84,7 +78,9 @@ class Columnar:
             flows.append(self.flow(side.node))
         with spark_errors():
             carrying = reader is not None and not reader.hashable
-            operation = self._limited(self._operation(node, flows, carrying), inputs, flows)
+            compile_operator = COMPILERS[type(node)]
+            operation = compile_operator(self.spark, node, flows, self.groups, carrying)
+            operation = self._limited(operation, inputs, flows)
         hosted = tuple(
             host_input(name, side, rows, packing, hash_from, keys)
             for name, side, rows, (_, packing), hash_from, keys in zip(
@@ -97,17 +93,20 @@ class Columnar:
                 strict=True,
             )
         )
-        if isinstance(node, IntervalJoin) and node.windows and node.windows[0] == node.windows[1]:
-            window = node.windows[0]
-            last = node.lateness + window.size - window.slide
-            hosted = tuple(replace(each, last_window=last) for each in hosted)
-        if isinstance(node, Aggregate) and node.window and node.window.wall_clock:
-            hosted = tuple(replace(each, wall_clock=True) for each in hosted)
-        signature = {**operation.signature, "key groups": str(self.groups)}
+        hosted = tuple(
+            replace(
+                each,
+                last_window=operation.last_window,
+                wall_clock=each.wall_clock or operation.wall_clock,
+            )
+            for each in hosted
+        )
+        identity = self._identity(number, operation)
         share = share_of(node.limit, self.groups)
         own_share = None if self.allowances else share
-        own = Stage(number, operation.kernel, hosted, signature, share=own_share)
-        host = _Hosted(operation, (own,), operation.inputs, evicts=share is not None)
+        evicts = share is not None
+        own = Stage(number, operation.kernel, hosted, identity, share=own_share, evicts=evicts)
+        host = _Hosted(operation, (own,), operation.inputs)
         if shared is not None:
             host = _after(shared, self._hosted[firsts[shared.number]], host)
         self._hosted[number] = host
@@ -126,17 +125,11 @@ class Columnar:
             return self.tables.step(node, self.flow(node.left.node))
         return self.operate(node).flow()
 
-    def _operation(self, node: Operator, flows: list[Flow], carrying: bool) -> Operation:
-        if isinstance(node, IntervalJoin):
-            both = flows[0], flows[1]
-            return interval_operation(self.spark, node, both, self.groups, carrying)
-        if isinstance(node, TemporalJoin):
-            return temporal_operation(self.spark, node, (flows[0], flows[1]), self.groups)
-        if isinstance(node, RegularJoin):
-            return regular_operation(self.spark, node, (flows[0], flows[1]), self.groups)
-        if isinstance(node, SessionJoin):
-            return session_operation(self.spark, node, (flows[0], flows[1]), self.groups)
-        return operations.make(self.spark, node, flows[0], self.groups)
+    def _identity(self, number: int, operation: Operation) -> str:
+        """What an operator's state depends on: its plan, and what only the engine knows."""
+        physical = {"key_groups": self.groups, **operation.physical}
+        document = {**self.identities[number], "physical": physical, "format": STATE_FORMAT}
+        return canonical(document)
 
     def _limited(
         self, operation: Operation, sides: Sequence[Input], flows: Sequence[Flow]
@@ -161,11 +154,10 @@ class Columnar:
             stream = packets if stream is None else stream.unionByName(packets)
         assert stream is not None
         read = [each for stage in hosted.stages for each in stage.inputs]
-        if self.control is not None and any(each.wall_clock or not each.derived for each in read):
-            said = control_packets(self.control, labels(self.groups))
+        if self.control is not None:
+            timed = any(each.wall_clock or not each.derived for each in read)
+            said = control_packets(self.control, labels(self.groups), about_time=timed)
             stream = stream.unionByName(said)
-        if self.control is not None and hosted.evicts and self.allowances:
-            stream = stream.unionByName(allowance_packets(self.control))
         schema = _given(hosted.operation)
         columns = tuple(schema.names[: -len(PORTS)])
         host = KernelHost(hosted.stages, columns)
@@ -195,7 +187,6 @@ class _Hosted:
     operation: Operation
     stages: tuple[Stage, ...]
     inputs: tuple[tuple[Ready, Packing], ...]
-    evicts: bool = False  # does one of them evict rows over its limit?
 
 
 def _given(operation: Operation) -> StructType:
@@ -230,5 +221,4 @@ def _after(shared: SharedExchange, below: _Hosted, own: _Hosted) -> _Hosted:
         if packing.source != shared.number
     )
     stages = (*first, fed, *own.stages)
-    evicts = below.evicts or own.evicts
-    return _Hosted(own.operation, stages, (*below.inputs, *others), evicts)
+    return _Hosted(own.operation, stages, (*below.inputs, *others))

@@ -12,6 +12,7 @@ from millstream.connectors.dead_letters import BAD, REMEDY
 from millstream.connectors.rows import Rows
 from millstream.kernels.base import BEFORE
 from millstream.observe.operator_names import names_of
+from millstream.plan.identity import operator_identities
 from millstream.plan.nodes import Engine, Operator, Pipeline, Select, TableJoin
 from millstream.plan.walk import operators_of, sources_of
 from millstream.spark import native
@@ -22,6 +23,7 @@ from millstream.spark.filtered_changes import with_kinds
 from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.operated import Operated
 from millstream.spark.ports import Reading, observed
+from millstream.spark.runtime.check import check_driver, check_jvm
 from millstream.spark.stateless import Flow, flow, refusing_malformed, with_wall_clock
 from millstream.spark.tables.join import Tables, TableSteps
 from millstream.temporal import Malformed, OutputMode
@@ -58,6 +60,8 @@ def compile_pipeline(
     max_ahead: int | None = None,
     allowances: bool = False,
 ) -> Query:
+    check_driver()
+    check_jvm(spark)
     steps = TableSteps(spark, tables)
     # A frame under two names is one stream.
     same = {id(given): Rows.of(given) for given in sources.values() if not isinstance(given, Rows)}
@@ -72,7 +76,10 @@ def compile_pipeline(
     if engine is Engine.NATIVE:
         return _native(pipeline.root, read, messages)
     names = tuple(each.inputs for each in names_of(pipeline.root))
-    columnar = Columnar(spark, read, names, groups, messages, steps, max_ahead, allowances)
+    identities = operator_identities(pipeline.root)
+    columnar = Columnar(
+        spark, read, names, identities, groups, messages, steps, max_ahead, allowances
+    )
     result = columnar.flow(pipeline.root)
     made = tuple(each for each in columnar.made if each is not None)
     sound, shown = result.sound, result.shown

@@ -61,34 +61,31 @@ class ControlStream:
         return self._messages
 
 
-def control_packets(control: ControlStream, labels: tuple[int, ...]) -> DataFrame:
-    """A packet for every key group of each message about time or the end of input."""
-    said = control.messages.where(F.col("say").isin(_END, _TICK))
+def control_packets(
+    control: ControlStream, labels: tuple[int, ...], *, about_time: bool
+) -> DataFrame:
+    """Returns a packet for the key group of each allowance and, if `about_time`, one for every key
+    group of each message about processing time or the end of input.
+
+    Every operator's stream reads all kinds of messages at one place, so that the number of sources
+    in Spark's offset log is the same whether there is a state limit or not.
+    """
+    said = control.messages
+    if not about_time:
+        said = said.where(F.col("say") == _ALLOW)
     none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
+    allowance = F.col("say") == _ALLOW
+    kind = F.when(allowance, ALLOWANCE).when(F.col("say") == _END, END_OF_INPUT).otherwise(TICK)
+    groups = F.when(allowance, F.array("label")).otherwise(F.array(*map(F.lit, labels)))
+    no_limit = F.coalesce("rows", F.lit(NO_LIMIT).cast(LongType()))
     return said.select(
-        F.explode(F.array(*map(F.lit, labels))).alias("label"),
-        F.when(F.col("say") == _END, END_OF_INPUT).otherwise(TICK).alias("kind"),
-        F.lit(0).alias("source"),
+        F.explode(groups).alias("label"),
+        kind.alias("kind"),
+        F.when(allowance, F.col("operator")).otherwise(0).alias("source"),
         none.alias("place"),
-        never.alias("top"),
+        F.when(allowance, F.coalesce("bytes", never)).otherwise(never).alias("top"),
         F.coalesce("now", never).alias("now"),
-        none.alias("rows"),
-        *_nothing_else(),
-    )
-
-
-def allowance_packets(control: ControlStream) -> DataFrame:
-    """A packet for the key group of each allowance."""
-    none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
-    no_limit = F.lit(NO_LIMIT).cast(LongType())
-    return control.messages.where(F.col("say") == _ALLOW).select(
-        F.col("label"),
-        F.lit(ALLOWANCE).alias("kind"),
-        F.col("operator").alias("source"),
-        none.alias("place"),
-        F.coalesce("bytes", never).alias("top"),
-        never.alias("now"),
-        F.coalesce("rows", no_limit).alias("rows"),
+        F.when(allowance, no_limit).otherwise(none).alias("rows"),
         *_nothing_else(),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +20,7 @@ from millstream.connectors.file_names import ReportedFiles, file_names, first_fi
 from millstream.connectors.paths import local, value_folder
 from millstream.connectors.rows import Rows
 from millstream.errors import RunError
+from millstream.spark.runtime.parquet_stream import parquet_options
 from millstream.spark.scan import Reader
 
 # Those of Spark's that say which files are read when, not how.
@@ -99,7 +100,7 @@ class FileStreams:
         types = rows.types
         if isinstance(stream := rows.origin, FileStream):
             return Files(stream.names, stream.files, types, stream.sample, stream.reported)
-        options = _parquet_options(rows.frame)
+        options = parquet_options(rows.frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None
         path = options.pop("path", "")
@@ -122,21 +123,3 @@ class FileStreams:
         if not base.is_dir() or any("=" in each.name for each in base.iterdir() if each.is_dir()):
             return False
         return not any(self.spark.conf.get(name) == "true" for name in _SETTINGS)
-
-
-def _parquet_options(frame: DataFrame) -> dict[str, str] | None:
-    """How Spark was told to read a stream, if it is Parquet files and nothing is done to them."""
-    plan: Any = getattr(frame, "_jdf", None)
-    if plan is None:  # of Spark Connect, which tells no plans
-        return None
-    plan = plan.queryExecution().analyzed()
-    if plan.getClass().getSimpleName() != "StreamingRelation":
-        return None
-    source = plan.dataSource()
-    if source.className() != "parquet":
-        return None
-    options, entries = {}, source.options().iterator()
-    while entries.hasNext():
-        entry = entries.next()
-        options[entry.productElement(0)] = entry.productElement(1)
-    return options

@@ -54,22 +54,25 @@ class Stage:
         number: int,
         kernel: Kernel,
         inputs: tuple[HostInput, ...],
-        signature: dict[str, str],
+        identity: str,
         feed: Feed | None = None,
         share: StateLimit | None = None,
+        evicts: bool = False,
     ) -> None:
         self.number = number  # of the operator in its pipeline, from the sink's side
         self.inputs = inputs
-        self.signature = signature  # what the state that is kept depends on
+        self.identity = identity  # what its state depends on, as canonical JSON
         self.feeds = feed is not None
         self.share = share  # the limit of each key group, if the driver sends no allowances
+        self.evicts = evicts  # are rows over the limit evicted?
         # Their modules are imported when they are first used.
         self._pickled = pickle.dumps((kernel, feed))
         self._made: tuple[Kernel, Feed | None] | None = None
 
     def feeding(self, feed: Feed) -> Stage:
         """The same stage, its result read by another."""
-        return Stage(self.number, self.kernel, self.inputs, self.signature, feed, self.share)
+        own = (self.number, self.kernel, self.inputs, self.identity)
+        return Stage(*own, feed, self.share, self.evicts)
 
     @property
     def kernel(self) -> Kernel:

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from millstream.connectors.dead_letters import BAD, REMEDY
+from millstream.connectors.row_errors import raise_error
 from millstream.connectors.rows import Rows
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -166,11 +167,10 @@ def _timed(
     if BAD in frame.columns:
         frame = _without_malformed(source, frame)
     if source.missing_time is MissingTime.ERROR:
-        failed = F.raise_error(
-            F.lit(
-                f"MS-RUN-MISSING-TIME: source {source.name} holds a row without an event time. "
-                "Set 'event.missing' = 'skip' to leave such rows out (counted), or 'wall_clock'."
-            )
+        failed = raise_error(
+            "MS-RUN-MISSING-TIME",
+            f"source {source.name} holds a row without an event time.",
+            fix="Set 'event.missing' = 'skip' to leave such rows out (counted), or 'wall_clock'.",
         )
         frame = frame.withColumn(source.time or "", F.when(time.isNull(), failed).otherwise(time))
     elif source.missing_time is MissingTime.SKIP:

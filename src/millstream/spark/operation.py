@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 from pyspark.sql import Column
@@ -31,20 +31,22 @@ from millstream.temporal import OnLimit, StateLimit
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`schema` is of the columns that the kernel gives, `shown` how users read them, `signature`
-    what the state that is kept depends on."""
+    """`schema` is of the columns that the kernel gives, `shown` how users read them, `physical`
+    the facts of its state that only the engine knows."""
 
     kernel: Kernel
     inputs: tuple[tuple[Ready, Packing], ...]
     schema: StructType
     shown: tuple[Column, ...]
-    signature: Mapping[str, str]
+    physical: Mapping[str, Any]
     changes: bool = False
     where: Expression | None = None
     late: tuple[LateInput, ...] = ()
     hash_from: tuple[str | None, ...] = (None,)
     keys: tuple[tuple[str, ...], ...] = ((),)  # of each input, for the heaviest to be told by
-    sides: Sides | None = None  # of a join that may run in the host of another, or host one
+    sides: Sides | None = None  # of a join, which may run in the host of another, or host one
+    wall_clock: bool = False  # its rows have the operator's processing time
+    last_window: int = 0  # of a window join: how far a row's last window is from its own time
 
 
 def wire_type(kind: DataType) -> DataType:
@@ -70,6 +72,13 @@ def polars_types(schema: StructType) -> dict[str, pl.DataType]:
     """Types of columns, so that a column no row has come of has its own NULLs."""
     empty = to_arrow_schema(schema, timezone="UTC").empty_table()
     return dict(cast("pl.DataFrame", pl.from_arrow(empty)).schema)
+
+
+def types_in_state(schema: StructType, names: Iterable[str]) -> dict[str, str]:
+    """The Spark types of columns in state, by their names there. A key may be in state as its hash
+    alone: it has no column."""
+    known = schema.names
+    return {name: schema[name].dataType.simpleString() for name in names if name in known}
 
 
 def share_of(limit: StateLimit, groups: int) -> StateLimit | None:

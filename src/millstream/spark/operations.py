@@ -1,11 +1,13 @@
-"""Operators with one input as kernels: what is packed, what comes out, what state depends on."""
+"""Operators with one input as kernels: what is packed, what comes out, what state holds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column
 from pyspark.sql.types import IntegerType, TimestampType
 
 from millstream.kernels.aggregate.fold import tallied
@@ -21,9 +23,7 @@ from millstream.kernels.specs import (
 )
 from millstream.kernels.top_n.fold import can_fold, fold
 from millstream.kernels.top_n.kernel import TopN as TopNKernel
-from millstream.plan.explain.words import order_text
 from millstream.plan.expressions import Expression
-from millstream.plan.expressions.spark_sql import texts
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -37,26 +37,11 @@ from millstream.spark.column_names import Kind
 from millstream.spark.inputs import NOTHING, Field
 from millstream.spark.operands import Operand
 from millstream.spark.operated import LateInput
-from millstream.spark.operation import Operation, polars_types, wire_schema
+from millstream.spark.operation import Operation, polars_types, types_in_state, wire_schema
 from millstream.spark.packets import Packing
-from millstream.spark.sent import Ready
-from millstream.spark.stateless import Flow
-from millstream.temporal import LateAction, format_span
+from millstream.temporal import LateAction
 
 SingleInput = Aggregate | Deduplicate | TopN | RowsOver
-
-
-def make(spark: SparkSession, node: SingleInput, rows: Flow, groups: int) -> Operation:
-    operand = Operand(spark, node.input, rows)
-    match node:
-        case Aggregate():
-            return _aggregate(operand, node, groups)
-        case Deduplicate():
-            return _deduplicate(operand, node, groups)
-        case TopN():
-            return _top_n(operand, node, groups)
-        case RowsOver():
-            return _rows_over(operand, node, groups)
 
 
 def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
@@ -86,24 +71,18 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
     kernel = kernel_of(spec, polars_types(schema))
     if spec.early:
         packing = replace(packing, fold=partial(folded, spec))
-    signature = {
-        "group by": texts(key.expression for key in node.keys) or "nothing",
-        "window": str(node.window) if node.window else "none",
-        "emit": str(node.emit),
-        "lateness": format_span(node.lateness),
-        "ttl": "none" if node.ttl is None else format_span(node.ttl),
-        **{f"column {number}": text for number, text in enumerate(map(str, calls))},
-        **({"distinct values": "apart"} if tallied(spec) else {}),
-        **_types("of", ready, names),
-    }
+    physical: dict[str, Any] = {"types": types_in_state(schema, schema.names)}
+    if tallied(spec):
+        physical["distinct_values"] = "apart"
     return Operation(
         kernel,
         ((ready, packing),),
         schema,
         tuple(each.shown for each in fields),
-        signature,
+        physical,
         changes=node.retracts,
         late=(LateInput(packing.name, late),) if keeps else (),
+        wall_clock=node.window is not None and node.window.wall_clock,
     )
 
 
@@ -118,17 +97,13 @@ def _deduplicate(operand: Operand, node: Deduplicate, groups: int) -> Operation:
     ready, packing = operand.packed(names, 0, groups)
     spec = DeduplicateSpec(names, columns, node.within, node.late, node.limit)
     schema = wire_schema(fields)
-    signature = {
-        "distinct": texts(node.keys),
-        "within": "for ever" if node.within is None else format_span(node.within),
-        **_types("key", ready, names),
-    }
+    physical = {"types": types_in_state(ready.schema, names)}
     return Operation(
         DeduplicateKernel(spec, polars_types(schema)),
         ((ready, packing),),
         schema,
         _shown(fields),
-        signature,
+        physical,
         late=_late(node, packing, fields),
     )
 
@@ -164,20 +139,13 @@ def _top_n(operand: Operand, node: TopN, groups: int) -> Operation:
         packing = replace(packing, fold=partial(fold, spec))
     numbered = () if rank is None else (rank,)
     schema = wire_schema((*fields, *numbered))
-    signature = {
-        "top": str(node.n),
-        "partition": texts(node.partition) or "all",
-        "order": ", ".join(map(order_text, node.order)),
-        "emit": str(node.emit),
-        "ttl": "none" if node.ttl is None else format_span(node.ttl),
-        **_types("column", ready, (*names, *columns)),
-    }
+    physical = {"types": types_in_state(ready.schema, (*names, *columns))}
     return Operation(
         TopNKernel(spec, polars_types(schema)),
         ((ready, packing),),
         schema,
         (*_shown(fields), *(each.shown for each in numbered)),
-        signature,
+        physical,
         changes=node.retracts,
         late=_late(node, packing, fields),
     )
@@ -201,19 +169,13 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int) -> Operation:
         limit=node.limit,
     )
     schema = wire_schema((*fields, *results))
-    signature = {
-        "partition": texts(node.partition) or "all",
-        "preceding": "all" if node.preceding is None else str(node.preceding),
-        "ttl": "none" if node.ttl is None else format_span(node.ttl),
-        **{f"call {number}": text for number, text in enumerate(map(str, calls))},
-        **_types("column", ready, (*names, *columns)),
-    }
+    physical = {"types": types_in_state(ready.schema, names) | types_in_state(schema, schema.names)}
     return Operation(
         RowsOverKernel(spec, polars_types(schema)),
         ((ready, packing),),
         schema,
         (*_shown(fields), *(each.shown for each in results)),
-        signature,
+        physical,
         late=_late(node, packing, fields),
     )
 
@@ -234,6 +196,9 @@ def _late(
     return (LateInput(packing.name, fields),)
 
 
-def _types(what: str, ready: Ready, names: tuple[str, ...]) -> dict[str, str]:
-    kinds = [ready.schema[name].dataType.simpleString() for name in names]
-    return {f"{what} types": ", ".join(kinds) or "none"}
+SINGLE_INPUT: dict[type[SingleInput], Callable[[Operand, Any, int], Operation]] = {
+    Aggregate: _aggregate,
+    Deduplicate: _deduplicate,
+    TopN: _top_n,
+    RowsOver: _rows_over,
+}

@@ -17,6 +17,7 @@ from pyspark.sql.types import BooleanType, StringType, StructType, TimestampType
 
 from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file_names import read_type
+from millstream.connectors.row_errors import raise_error
 from millstream.connectors.rows import Rows
 from millstream.errors import PlanError
 from millstream.plan.expressions import ColumnReference, Expression
@@ -217,16 +218,14 @@ def refusing_malformed(source: Source, frame: DataFrame, advice: str) -> DataFra
         value = F.get_json_object(F.col(BAD), f"$.{name}")
         return F.coalesce(F.concat(F.lit(before), value, F.lit(after)), F.lit(""))
 
-    failed = F.raise_error(
-        F.concat(
-            F.lit(f"MS-RUN-MALFORMED: source {source.name}: "),
-            part("file"),
-            part("line", ", line "),
-            F.when(part("file") != "", ": ").otherwise(""),
-            part("message"),
-            F.lit(f" {advice}"),
-        )
+    cause = F.concat(
+        F.lit(f"source {source.name}: "),
+        part("file"),
+        part("line", ", line "),
+        F.when(part("file") != "", ": ").otherwise(""),
+        part("message"),
     )
+    failed = raise_error("MS-RUN-MALFORMED", cause, fix=advice)
     checked = F.when(F.col(BAD).isNotNull(), failed.cast("boolean")).otherwise(F.lit(True))
     return frame.where(checked).drop(BAD)
 

@@ -17,11 +17,11 @@ import pyarrow as pa
 from millstream.kernels.base import HASH, LATENESS, TIME, Clock, StepResult, frames
 from millstream.kernels.heavy import HeavyKeys
 from millstream.spark import packets
-from millstream.spark.arrow_frame import ArrowFrame
 from millstream.spark.clock import HostInput, Progress
 from millstream.spark.column_names import BLOB, FROM, PORT
 from millstream.spark.hashes import xxhash64
 from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, KernelHost, Stage
+from millstream.spark.runtime.arrow_frame import ArrowFrame
 from millstream.spark.state import SparkState
 from millstream.temporal import OnLimit, StateLimit
 
@@ -69,7 +69,7 @@ class _Step:
     @classmethod
     def begin(cls, stage: Stage, state: SparkState) -> _Step:
         held = state.value("clock").get()
-        progress = Progress.load(held, stage.inputs, stage.signature)
+        progress = Progress.load(held, stage.inputs, stage.identity)
         return cls(stage, state, progress, progress.watermark)
 
     def take(self, source: int, packet: _Packet) -> None:
@@ -82,7 +82,8 @@ class _Step:
     def hear(self, packet: _Packet) -> None:
         """Reads a packet's processing time, and its allowance if it has one for this operator."""
         self.progress.tick(packet.now)
-        if packet.kind == packets.ALLOWANCE and packet.source == self.stage.number:
+        is_own = packet.kind == packets.ALLOWANCE and packet.source == self.stage.number
+        if is_own and self.stage.evicts:
             rows = None if packet.rows == packets.NO_LIMIT else packet.rows
             self.allowance = StateLimit(rows, packet.top, OnLimit.EVICT)
 

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from millstream.errors import StateError
+from millstream.state_format import STATE_FORMAT, reject_format
 from millstream.temporal import BEGIN_OF_TIME
-
-FORMAT = 1
 
 
 class Ref(NamedTuple):
@@ -80,13 +78,7 @@ class Manifest:
         if text is None:
             return cls()
         data = json.loads(text)
-        if data.get("format") != FORMAT:
-            raise StateError(
-                "MS-STATE-FORMAT",
-                f"the state was written in format {data.get('format')}; this version reads "
-                f"format {FORMAT}.",
-                fix="Run the job with the version that wrote its checkpoint, or start a new one.",
-            )
+        reject_format(data.get("format"), "the state")
         recent = data["recent"]
         left, right = ([_segment(item) for item in side] for side in data["sides"])
         return cls(
@@ -99,7 +91,7 @@ class Manifest:
 
     def dump(self) -> bytes:
         data = {
-            "format": FORMAT,
+            "format": STATE_FORMAT,
             "watermark": self.watermark,
             "counts": self.counts,
             "sides": [[_fields(segment) for segment in side] for side in self.sides],

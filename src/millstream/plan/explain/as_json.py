@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.explain.json_joins import table_data, table_join_data
-from millstream.plan.explain.json_operators import operator_data
 from millstream.plan.explain.json_words import output_data
 from millstream.plan.explain.secrets import masked
 from millstream.plan.explain.source_use import SourceUse
 from millstream.plan.expressions.spark_sql import text_or_none
-from millstream.plan.facts.check import PipelineFacts, check_job, facts_of, hold_of, table_facts
+from millstream.plan.facts.check import PipelineFacts, check_job, hold_of, table_facts
+from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
 from millstream.plan.walk import inputs_of, references_of
 
@@ -64,9 +64,8 @@ def _node(node: Node, use: SourceUse) -> dict[str, Any]:
         }
     if isinstance(node, TableJoin):
         return table_join_data(table_facts(node), _node(node.left.node, use))
-    return operator_data(
-        facts_of(node), [_node(side.node, use.by(side)) for side in inputs_of(node)]
-    )
+    kind = kind_of(node)
+    return kind.data(kind.facts(node), [_node(side.node, use.by(side)) for side in inputs_of(node)])
 
 
 def _source(source: Source, use: SourceUse) -> dict[str, Any]:

@@ -7,19 +7,11 @@ from millstream.plan.explain.words import clock_text, late_text, limit_text, use
 from millstream.plan.facts.joins import JoinFacts, SideFacts, join_key, salted, stream_name
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.temporal import TemporalFacts
-from millstream.plan.nodes import Input, IntervalJoin, Join, RegularJoin, SessionJoin
+from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, SessionJoin, WindowJoin
 from millstream.temporal import format_span
 
 
-def join_block(facts: JoinFacts | TemporalFacts | PairFacts, children: tuple[Block, ...]) -> Block:
-    if isinstance(facts, JoinFacts):
-        return _join(facts, children)
-    if isinstance(facts, TemporalFacts):
-        return _temporal(facts, children)
-    return _pairs(facts, children)
-
-
-def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
+def bounded_block(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
     join, left, right = facts.join, facts.left, facts.right
     difference = f"{right.alias}.{right.time} - {left.alias}.{left.time}"
     told = [
@@ -39,7 +31,7 @@ def _join(facts: JoinFacts, children: tuple[Block, ...]) -> Block:
         told.append(("retention", format_span(join.retention)))
     told += [("late", late_text(join.late)), ("limit", limit_text(join.limit))]
     told += labelled("comes out", facts.comes_out)
-    kind = "Interval" if join.windows is None else "Window"
+    kind = "Window" if isinstance(join, WindowJoin) else "Interval"
     title = f"{kind} join, {join.how}: {_side_of(left)}, {_side_of(right)}"
     return Block(title, tuple(told), children)
 
@@ -48,8 +40,8 @@ def _side_of(side: SideFacts) -> str:
     return side.name if side.name == side.alias else f"{side.name} {side.alias}"
 
 
-def _windows(join: IntervalJoin) -> list[tuple[str, str]]:
-    if join.windows is None:
+def _windows(join: BoundedJoin) -> list[tuple[str, str]]:
+    if not isinstance(join, WindowJoin):
         return []
     one, other = join.windows
     text = f"the same of both: {one}"
@@ -59,7 +51,7 @@ def _windows(join: IntervalJoin) -> list[tuple[str, str]]:
     return [("window", text), *lateness]
 
 
-def _temporal(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
+def temporal_block(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
     join = facts.join
     told = [
         ("key", join_key(join)),
@@ -78,7 +70,7 @@ def _temporal(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
     return Block(f"Temporal join, {_sides(join)}", tuple(told), children)
 
 
-def _pairs(facts: PairFacts, children: tuple[Block, ...]) -> Block:
+def pairs_block(facts: PairFacts, children: tuple[Block, ...]) -> Block:
     join = facts.join
     timed = isinstance(join, SessionJoin) or join.ttl is not None
     told = [

@@ -17,21 +17,13 @@ from millstream.plan.facts.joins import JoinFacts, SideFacts
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.tables import TableFacts
 from millstream.plan.facts.temporal import TemporalFacts
-from millstream.plan.nodes import Input, IntervalJoin, Reference, SessionJoin
+from millstream.plan.nodes import BoundedJoin, Input, Reference, SessionJoin, WindowJoin
 from millstream.values import Lookup
 
 Nodes = list[dict[str, Any]]
 
 
-def join_data(facts: JoinFacts | TemporalFacts | PairFacts, nodes: Nodes) -> dict[str, Any]:
-    if isinstance(facts, JoinFacts):
-        return _join(facts, nodes)
-    if isinstance(facts, TemporalFacts):
-        return _temporal(facts, nodes)
-    return _pairs(facts, nodes)
-
-
-def _pairs(facts: PairFacts, nodes: Nodes) -> dict[str, Any]:
+def pairs_data(facts: PairFacts, nodes: Nodes) -> dict[str, Any]:
     join = facts.join
     told: dict[str, Any]
     if isinstance(join, SessionJoin):
@@ -118,7 +110,7 @@ def table_data(table: Reference) -> dict[str, Any]:
     }
 
 
-def _temporal(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+def temporal_data(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     join = facts.join
     return {
         "kind": "temporal_join",
@@ -142,10 +134,10 @@ def _temporal(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str, An
     }
 
 
-def _join(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+def bounded_data(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     join = facts.join
     return {
-        "kind": "interval_join" if join.windows is None else "window_join",
+        "kind": "window_join" if isinstance(join, WindowJoin) else "interval_join",
         "how": str(join.how),
         "keys": keys_data(join.keys),
         "salt": join.salt,
@@ -165,8 +157,8 @@ def _join(facts: JoinFacts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _windows(join: IntervalJoin) -> dict[str, Any]:
-    if join.windows is None:
+def _windows(join: BoundedJoin) -> dict[str, Any]:
+    if not isinstance(join, WindowJoin):
         return {}
     windows = [window_data(window) for window in join.windows]
     return {"windows": windows, "lateness_us": join.lateness}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.plan.explain.json_joins import join_data
 from millstream.plan.explain.json_words import (
     input_data,
     late_data,
@@ -13,37 +12,15 @@ from millstream.plan.explain.json_words import (
     window_data,
 )
 from millstream.plan.expressions.spark_sql import text_or_none, to_spark_sql
-from millstream.plan.facts.operators import Facts, OperatorFacts
+from millstream.plan.facts.operators import OperatorFacts
 from millstream.plan.nodes import Aggregate, Call, Deduplicate, Order, RowsOver, TopN
 
+Nodes = list[dict[str, Any]]
 
-def operator_data(facts: Facts, nodes: list[dict[str, Any]]) -> dict[str, Any]:
-    if not isinstance(facts, OperatorFacts):
-        return join_data(facts, nodes)
+
+def aggregate_data(facts: OperatorFacts, nodes: Nodes) -> dict[str, Any]:
     node = facts.operator
-    match node:
-        case Aggregate():
-            told = _aggregate(node)
-        case Deduplicate():
-            told = {
-                "kind": "deduplicate",
-                "keys": list(map(to_spark_sql, node.keys)),
-                "within_us": node.within,
-            }
-        case TopN():
-            told = _top_n(node)
-        case RowsOver():
-            told = {
-                "kind": "rows_over",
-                "partition": list(map(to_spark_sql, node.partition)),
-                "preceding": node.preceding,
-                "calls": [_call(call) for call in node.calls],
-                "ttl_us": node.ttl,
-            }
-    return told | _common(facts, nodes[0])
-
-
-def _aggregate(node: Aggregate) -> dict[str, Any]:
+    assert isinstance(node, Aggregate)
     return {
         "kind": "aggregate",
         "window": window_data(node.window) if node.window else None,
@@ -54,10 +31,24 @@ def _aggregate(node: Aggregate) -> dict[str, Any]:
         "lateness_us": node.lateness,
         "ttl_us": node.ttl,
         "over_changes": node.over_changes,
+        **_common(facts, nodes[0]),
     }
 
 
-def _top_n(node: TopN) -> dict[str, Any]:
+def deduplicate_data(facts: OperatorFacts, nodes: Nodes) -> dict[str, Any]:
+    node = facts.operator
+    assert isinstance(node, Deduplicate)
+    return {
+        "kind": "deduplicate",
+        "keys": list(map(to_spark_sql, node.keys)),
+        "within_us": node.within,
+        **_common(facts, nodes[0]),
+    }
+
+
+def top_n_data(facts: OperatorFacts, nodes: Nodes) -> dict[str, Any]:
+    node = facts.operator
+    assert isinstance(node, TopN)
     return {
         "kind": "top_n",
         "n": node.n,
@@ -68,6 +59,20 @@ def _top_n(node: TopN) -> dict[str, Any]:
         "emit": str(node.emit),
         "ttl_us": node.ttl,
         "over_changes": node.over_changes,
+        **_common(facts, nodes[0]),
+    }
+
+
+def rows_over_data(facts: OperatorFacts, nodes: Nodes) -> dict[str, Any]:
+    node = facts.operator
+    assert isinstance(node, RowsOver)
+    return {
+        "kind": "rows_over",
+        "partition": list(map(to_spark_sql, node.partition)),
+        "preceding": node.preceding,
+        "calls": [_call(call) for call in node.calls],
+        "ttl_us": node.ttl,
+        **_common(facts, nodes[0]),
     }
 
 

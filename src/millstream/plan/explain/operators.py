@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from millstream.plan.explain.blocks import Block, labelled
-from millstream.plan.explain.joins import join_block
 from millstream.plan.explain.words import (
     call_text,
     clock_text,
@@ -14,48 +13,55 @@ from millstream.plan.explain.words import (
 )
 from millstream.plan.expressions.spark_sql import texts
 from millstream.plan.facts.joins import name_of
-from millstream.plan.facts.operators import Facts, OperatorFacts
+from millstream.plan.facts.operators import OperatorFacts
 from millstream.plan.nodes import Aggregate, Deduplicate, Input, RowsOver, TopN
 from millstream.temporal import format_span
 
 
-def operator_block(facts: Facts, children: tuple[Block, ...]) -> Block:
-    if not isinstance(facts, OperatorFacts):
-        return join_block(facts, children)
-    node = facts.operator
-    match node:
-        case Aggregate():
-            title, told = _aggregate(node)
-        case Deduplicate():
-            title, told = _deduplicate(node)
-        case TopN():
-            title, told = _top_n(node)
-        case RowsOver():
-            title, told = _rows_over(node)
-    return Block(title, (*told, *_common(facts)), children)
-
-
-def _common(facts: OperatorFacts) -> list[tuple[str, str]]:
-    node = facts.operator
-    told = [("watermark", clock_text(node.input))] if node.input.time else []
+def _block(
+    facts: OperatorFacts,
+    children: tuple[Block, ...],
+    described: tuple[str, list[tuple[str, str]]],
+    *,
+    late: bool,
+    columns: bool = True,
+) -> Block:
+    """`late`: rows can be late, if they have an event time. `columns`: state holds whole rows."""
+    node, (title, told) = facts.operator, described
+    told += [("watermark", clock_text(node.input))] if node.input.time else []
     told += labelled("held", facts.held)
     told.append(("state", facts.state))
-    if not isinstance(node, Aggregate):
+    if columns:
         told.append(("columns", f"held: {used_text(node.input)}"))
-    if _can_be_late(node):
+    if late and node.input.time is not None:
         told.append(("late", late_text(node.late)))
     told.append(("limit", limit_text(node.limit)))
-    return told + labelled("comes out", facts.comes_out)
+    return Block(title, (*told, *labelled("comes out", facts.comes_out)), children)
 
 
-def _can_be_late(node: Aggregate | Deduplicate | TopN | RowsOver) -> bool:
-    if node.input.time is None:
-        return False
-    if isinstance(node, Aggregate):
-        return node.window is not None
-    if isinstance(node, RowsOver):
-        return bool(node.calls)
-    return not isinstance(node, TopN) or node.due is not None
+def aggregate_block(facts: OperatorFacts, children: tuple[Block, ...]) -> Block:
+    node = facts.operator
+    assert isinstance(node, Aggregate)
+    late = node.window is not None
+    return _block(facts, children, _aggregate(node), late=late, columns=False)
+
+
+def deduplicate_block(facts: OperatorFacts, children: tuple[Block, ...]) -> Block:
+    node = facts.operator
+    assert isinstance(node, Deduplicate)
+    return _block(facts, children, _deduplicate(node), late=True)
+
+
+def top_n_block(facts: OperatorFacts, children: tuple[Block, ...]) -> Block:
+    node = facts.operator
+    assert isinstance(node, TopN)
+    return _block(facts, children, _top_n(node), late=node.due is not None)
+
+
+def rows_over_block(facts: OperatorFacts, children: tuple[Block, ...]) -> Block:
+    node = facts.operator
+    assert isinstance(node, RowsOver)
+    return _block(facts, children, _rows_over(node), late=bool(node.calls))
 
 
 def _of(side: Input) -> str:

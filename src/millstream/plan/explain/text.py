@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from millstream.plan.explain.as_json import explain_json
 from millstream.plan.explain.blocks import Block, labelled, lines_of
-from millstream.plan.explain.operators import operator_block
 from millstream.plan.explain.secrets import masked, options_text
 from millstream.plan.explain.source_use import SourceUse
 from millstream.plan.explain.tables import asked_text, table_join_block
 from millstream.plan.facts.check import (
     PipelineFacts,
     check_job,
-    facts_of,
     hold_of,
     name_of,
     table_facts,
 )
+from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Job, Node, Select, SinkDef, Source, TableJoin
 from millstream.plan.walk import inputs_of, references_of, retracts
 from millstream.temporal import MissingTime, OutputMode, format_span
@@ -69,7 +68,8 @@ def _node(node: Node, use: SourceUse, alias: str | None = None) -> Block:
     if isinstance(node, TableJoin):
         return table_join_block(table_facts(node), _node(node.left.node, use, node.left.alias))
     children = tuple(_node(side.node, use.by(side), side.alias) for side in inputs_of(node))
-    return operator_block(facts_of(node), children)
+    kind = kind_of(node)
+    return kind.block(kind.facts(node), children)
 
 
 def _select(select: Select, use: SourceUse, called: str) -> Block:

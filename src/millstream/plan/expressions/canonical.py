@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 _TOKEN = re.compile(
     r"""(?P<quoted> [rR]'[^']*' | [rR]"[^"]*"
@@ -15,7 +16,7 @@ _TOKEN = re.compile(
       | (?P<number> \d+(?:\.\d+)?(?:[eE][+-]?\d+)?[A-Za-z]* | \.\d+(?:[eE][+-]?\d+)?[A-Za-z]* )
       | (?P<word> \w+ )
       | (?P<blank> \s+ )
-      | (?P<sign> . )""",
+      | (?P<sign> <=> | <= | >= | <> | != | == | \|\| | :: | -> | => | . )""",
     re.VERBOSE | re.DOTALL,
 )
 _KEYWORDS = frozenset(
@@ -30,11 +31,19 @@ _KEYWORDS = frozenset(
         millisecond milliseconds microsecond microseconds""",
     )
 )
+# A parenthesis after one of these opens a group; after any other word, arguments.
+_BEFORE_GROUP = frozenset(
+    re.findall(
+        r"\w+",
+        """all and any as between by case distinct else exists filter in interval is like not on or
+        over rlike then when where""",
+    )
+)
 
 
 def canonical_text(parts: Iterable[str | tuple[str | None, str]]) -> str:
-    """Tokens with one blank between them. A column is its alias and name in backticks; keywords
-    and names of functions are in lower case, other words as they were written."""
+    """Tokens with one way of spacing. A column is its alias and name in backticks; keywords and
+    names of functions are in lower case, other words as they were written."""
     tokens: list[tuple[str, bool]] = []  # and whether it is an unquoted word
     for part in parts:
         if isinstance(part, str):
@@ -46,7 +55,19 @@ def canonical_text(parts: Iterable[str | tuple[str | None, str]]) -> str:
         called = number + 1 < len(tokens) and texts[number + 1] == "("
         if is_word and (called or text.lower() in _KEYWORDS):
             texts[number] = text.lower()
-    return " ".join(texts)
+    spaced = texts[:1]
+    for before, text in pairwise(texts):
+        spaced.append(text if _is_joined(before, text) else f" {text}")
+    return "".join(spaced)
+
+
+def _is_joined(before: str, text: str) -> bool:
+    """Does a token follow the one before it without a blank?"""
+    if before in ("(", "[", ".") or text in (")", "]", ",", "."):
+        return True
+    is_word = before[-1].isalnum() or before[-1] in "_`"
+    calls = is_word and before not in _BEFORE_GROUP
+    return text in ("(", "[") and (calls or before in (")", "]"))
 
 
 def _tokens(text: str) -> Iterable[tuple[str, bool]]:

@@ -15,9 +15,10 @@ from millstream.plan.facts.joins import (
     name_of,
     needed_retention,
 )
-from millstream.plan.facts.operators import Facts, OperatorFacts, facts_of
+from millstream.plan.facts.operators import Facts, OperatorFacts
 from millstream.plan.facts.strategies import Strategy
 from millstream.plan.facts.tables import TableFacts, table_facts
+from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Engine, Job, Pipeline, Select, Source, TableJoin
 from millstream.plan.walk import nodes_in_order
 
@@ -33,7 +34,6 @@ __all__ = [
     "check_job",
     "check_pipeline",
     "choose_engine",
-    "facts_of",
     "hold_of",
     "join_facts",
     "moved",
@@ -80,7 +80,7 @@ def check_pipeline(pipeline: Pipeline) -> PipelineFacts:
             tables.append(table_facts(node))
             strategies.append(tables[-1].strategy)
         elif not isinstance(node, Source | Select):
-            operators.append(facts_of(node))
+            operators.append(kind_of(node).facts(node))
             strategies.append(operators[-1].strategy)
     found = tuple(strategies) or (Strategy("passthrough"),)
     return PipelineFacts(pipeline, engine, reason, tuple(operators), tuple(tables), found)

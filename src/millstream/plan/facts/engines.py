@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 from millstream.errors import Place, PlanError
-from millstream.plan.facts.joins import needed_retention
 from millstream.plan.facts.orders import refuse_struct_order
-from millstream.plan.nodes import (
-    Aggregate,
-    Deduplicate,
-    Engine,
-    IntervalJoin,
-    Join,
-    Operator,
-    Pipeline,
-    RegularJoin,
-    RowsOver,
-    SessionJoin,
-    Source,
-    TemporalJoin,
-    TopN,
-)
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import Engine, Join, Operator, Pipeline, Source
 from millstream.plan.walk import operators_of, sources_of, table_joins_of
-from millstream.temporal import Emit, LateAction, WindowKind
-from millstream.values import JoinType
-
-_ONLY_SPARK = "only Spark can decide a predicate of ON that decides matching"
-_SKETCHES = ("approx_count_distinct", "approx_percentile")
 
 
 def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
@@ -67,11 +48,8 @@ def _why_columnar(operators: tuple[Operator, ...]) -> str:
 
 
 def _against_columnar(operators: tuple[Operator, ...]) -> str:
-    for operator in operators:
-        join = operator if isinstance(operator, IntervalJoin | RegularJoin) else None
-        if join and join.only_spark and join.how is not JoinType.INNER:
-            return _ONLY_SPARK
-    return ""
+    reasons = (kind_of(operator).against_columnar(operator) for operator in operators)
+    return next(filter(None, reasons), "")
 
 
 def _against_native(operators: tuple[Operator, ...], sources: tuple[Source, ...]) -> str:
@@ -79,24 +57,7 @@ def _against_native(operators: tuple[Operator, ...], sources: tuple[Source, ...]
     if len(operators) > 1:
         return "there is more than one operator with state, and Spark's cannot hand on watermarks"
     (operator,) = operators
-    match operator:
-        case IntervalJoin():
-            found = _against_native_join(operator)
-        case TemporalJoin():
-            found = "Spark has no temporal join of streams"
-        case SessionJoin():
-            found = "Spark has no join of sessions"
-        case RegularJoin():
-            found = "Spark has no join that lets rows go by 'state.ttl' or takes pairs back"
-        case Aggregate():
-            found = _against_native_aggregate(operator)
-        case Deduplicate():
-            found = "it has no DISTINCT"
-        case TopN():
-            found = "Spark has no first rows of a partition for streams"
-        case RowsOver():
-            found = "Spark has no OVER (… ROWS …) for streams"
-    return found or _against_native_sources(sources)
+    return kind_of(operator).against_native(operator) or _against_native_sources(sources)
 
 
 def _against_native_sources(sources: tuple[Source, ...]) -> str:
@@ -106,57 +67,6 @@ def _against_native_sources(sources: tuple[Source, ...]) -> str:
         return "Spark's watermark advances with every row, not by 'watermark.every'"
     if any(source.max_ahead for source in sources):
         return "Spark cannot reject rows by 'watermark.max_ahead'"
-    return ""
-
-
-def _against_native_join(join: IntervalJoin) -> str:
-    if join.salt > 1:
-        return "Spark spreads rows by their key alone"
-    if join.windows is not None:
-        return "Spark's join of streams keeps rows by their own times, not until a window closes"
-    if join.how is JoinType.ANTI:
-        return "Spark has no LEFT ANTI join of two streams"
-    if late := _against_late(join):
-        return late
-    if join.retention is not None and join.retention > needed_retention(join):
-        return "Spark keeps rows for as long as the bound needs, not for 'join.retention'"
-    return ""
-
-
-def _against_late(operator: Operator) -> str:
-    if operator.late.action is LateAction.SIDE_OUTPUT:
-        return "Spark drops late rows before they can be put out"
-    if operator.late.action is LateAction.REASSIGN:
-        return "Spark drops late rows before they can get another time"
-    if operator.limit.max_rows is not None or operator.limit.max_bytes is not None:
-        what = "a join" if isinstance(operator, Join) else "an operator"
-        return f"Spark cannot limit the state of {what}"
-    return ""
-
-
-def _against_native_aggregate(aggregate: Aggregate) -> str:
-    window = aggregate.window
-    if window is None or aggregate.emit is Emit.CHANGES:
-        return "Spark tells changed rows without the old ones"
-    if window.kind is WindowKind.GIVEN:
-        return "Spark cannot close windows that rows come with"
-    if window.wall_clock:
-        return "Spark's windows go by event time"
-    if window.kind is WindowKind.SESSION and not aggregate.keys:
-        return "Spark has no sessions without a key"
-    if aggregate.lateness:
-        return "Spark drops late rows, and does not fire a window again"
-    return _against_late(aggregate) or _against_calls(aggregate)
-
-
-def _against_calls(aggregate: Aggregate) -> str:
-    for call in aggregate.calls:
-        if call.function in ("first", "last"):
-            return f"Spark's own {call.function} goes by arrival, not by event time"
-        if call.function in _SKETCHES:
-            return f"Spark's own {call.function} has another sketch, with other results"
-        if call.function == "count_distinct":
-            return "Spark has no COUNT(DISTINCT …) over streams"
     return ""
 
 

@@ -36,21 +36,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.expressions import Expression
-from millstream.plan.facts.joins import waiting
-from millstream.plan.facts.temporal import hold_of_rows
-from millstream.plan.joins.distances import ahead_of_own, columns_of
-from millstream.plan.nodes import (
-    Aggregate,
-    IntervalJoin,
-    RegularJoin,
-    Select,
-    SessionJoin,
-    Source,
-    TableJoin,
-    TemporalJoin,
-)
-from millstream.temporal import LateAction, LatePolicy, WindowKind, format_span
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import Select, Source, TableJoin
+from millstream.temporal import format_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,38 +62,11 @@ def hold_of(select: Select) -> HoldFacts | None:
 
 
 def _hold(select: Select) -> int:
-    operator = select.input
-    if isinstance(operator, IntervalJoin | TemporalJoin | RegularJoin):
-        carried = next(output.expression for output in select.outputs if output.name == select.time)
-        return _behind(operator, carried) + _reassigned(operator.late)
-    if isinstance(operator, SessionJoin):
-        return operator.lateness + 1
-    if isinstance(operator, Aggregate):
-        session = operator.window is not None and operator.window.kind is WindowKind.SESSION
-        return operator.lateness + session
-    return 0 if isinstance(operator, Source | Select | TableJoin) else _reassigned(operator.late)
-
-
-def _behind(join: IntervalJoin | TemporalJoin | RegularJoin, carried: Expression) -> int:
-    """How far behind the watermark a time of a join's result may be."""
-    holds = []
-    for number, name in columns_of(join, carried):
-        if isinstance(join, TemporalJoin):
-            own = hold_of_rows(join)
-        elif isinstance(join, RegularJoin):
-            assert join.ttl is not None, "rows that are held for ever have no event time"
-            own = join.ttl
-        else:
-            own = max(waiting(join, number), 0)
-        least = ahead_of_own(join, number, name).lower
-        assert least is not None, f"{carried} is no event time of the join"
-        holds.append(max(own - least, 0))
-    return max(holds)
-
-
-def _reassigned(late: LatePolicy) -> int:
-    """How far behind the watermark the column of a row may be that counts as in time."""
-    return late.budget if late.action is LateAction.REASSIGN else 0
+    below = select.input
+    if isinstance(below, Source | Select | TableJoin):
+        return 0
+    carried = next((each.expression for each in select.outputs if each.name == select.time), None)
+    return kind_of(below).watermark_delay(below, carried)
 
 
 def lag_of(node: Source | Select) -> int:

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from millstream.plan.facts.strategies import Strategy, spread
 from millstream.plan.joins.window_pairs import pair_of
 from millstream.plan.nodes import (
+    BoundedJoin,
     Input,
-    IntervalJoin,
     Join,
     Node,
     RegularJoin,
     Select,
     Source,
     TemporalJoin,
+    WindowJoin,
 )
 from millstream.plan.walk import bottom_of, inputs_of
 from millstream.temporal import format_span
@@ -77,14 +78,14 @@ class SideFacts:
 
 @dataclass(frozen=True, slots=True)
 class JoinFacts:
-    join: IntervalJoin
+    join: BoundedJoin
     left: SideFacts
     right: SideFacts
     strategy: Strategy
     comes_out: tuple[str, ...]
 
     @property
-    def operator(self) -> IntervalJoin:
+    def operator(self) -> BoundedJoin:
         return self.join
 
     @property
@@ -101,7 +102,7 @@ class JoinFacts:
         return predicates_of(self.join)
 
 
-def predicates_of(join: IntervalJoin | RegularJoin) -> list[tuple[str, str]]:
+def predicates_of(join: BoundedJoin | RegularJoin) -> list[tuple[str, str]]:
     what = "filters" if join.how is JoinType.INNER else "decides matching"
     told = [("before", f"{text} ({what})") for text in (join.left_where, join.right_where) if text]
     if join.across_sql:
@@ -110,7 +111,7 @@ def predicates_of(join: IntervalJoin | RegularJoin) -> list[tuple[str, str]]:
     return told
 
 
-def salted(join: IntervalJoin | TemporalJoin) -> list[tuple[str, str]]:
+def salted(join: BoundedJoin | TemporalJoin) -> list[tuple[str, str]]:
     """What 'join.salt' does, if it is asked for."""
     if join.salt == 1:
         return []
@@ -135,18 +136,19 @@ def name_of(node: Node, alias: str) -> str:
     return node.name if isinstance(node, Source) else alias
 
 
-def join_facts(join: IntervalJoin) -> JoinFacts:
+def join_facts(join: BoundedJoin) -> JoinFacts:
     left, right = _side(join, 0), _side(join, 1)
     strategy = spread(join, join_key(join))
     return JoinFacts(join, left, right, strategy, _comes_out(join, left, right))
 
 
-def _side(join: IntervalJoin, number: int) -> SideFacts:
+def _side(join: BoundedJoin, number: int) -> SideFacts:
     side = (join.left, join.right)[number]
     assert side.time is not None, "both sides of an interval join have an event time"
-    pair = None if join.windows is None else pair_of(*join.windows, join.how, ("", ""), None)
+    windowed = join if isinstance(join, WindowJoin) else None
+    pair = pair_of(*windowed.windows, join.how, ("", ""), None) if windowed else None
     return SideFacts(
-        name=stream_name(side) if join.windows else name_of(side.node, side.alias),
+        name=stream_name(side) if windowed else name_of(side.node, side.alias),
         alias=side.alias,
         time=side.time,
         delay=side.delay,
@@ -154,20 +156,20 @@ def _side(join: IntervalJoin, number: int) -> SideFacts:
         retention=join.retention,
         window=None if pair is None else pair.panes[number].size,
         later=0 if pair is None else pair.later[number],
-        lateness=join.lateness,
+        lateness=windowed.lateness if windowed else 0,
         copies=_copies(join),
         lag=lag_of_results(join),
     )
 
 
-def waiting(join: IntervalJoin, number: int) -> int:
+def waiting(join: BoundedJoin, number: int) -> int:
     """How long after its own time a row of a side may still match."""
-    if join.windows is not None:
+    if isinstance(join, WindowJoin):
         return pair_of(*join.windows, join.how, ("", ""), None).wait(number)
     return -join.bounds.lower if number else join.bounds.upper
 
 
-def lag_of_results(join: IntervalJoin | TemporalJoin | RegularJoin) -> int | None:
+def lag_of_results(join: BoundedJoin | TemporalJoin | RegularJoin) -> int | None:
     """How far the watermark of a join of results is behind their sources: the operators below add
     up, and the other side waits for them. None for a join of sources."""
     sides = (join.left, join.right)
@@ -192,15 +194,15 @@ def stream_name(side: Input) -> str:
     return name_of(node, side.alias)
 
 
-def _copies(join: IntervalJoin) -> int:
+def _copies(join: BoundedJoin) -> int:
     """In how many windows a row is held: of both sides alike, or in one."""
-    if join.windows is None or join.windows[0] != join.windows[1]:
+    if not isinstance(join, WindowJoin) or join.windows[0] != join.windows[1]:
         return 1
     window = join.windows[0]
     return window.size // window.slide
 
 
-def _comes_out(join: IntervalJoin, left: SideFacts, right: SideFacts) -> tuple[str, ...]:
+def _comes_out(join: BoundedJoin, left: SideFacts, right: SideFacts) -> tuple[str, ...]:
     told = []
     if join.how is JoinType.SEMI:
         told.append(f"a row of {left.name} once, when its first partner is there")
@@ -209,12 +211,12 @@ def _comes_out(join: IntervalJoin, left: SideFacts, right: SideFacts) -> tuple[s
     for keeps, side in ((join.how.keeps_left, left), (join.how.keeps_right, right)):
         if keeps:
             after = f"has passed {moved(side.time, side.shift)}"
-            if join.windows is not None:
+            if isinstance(join, WindowJoin):
                 after = f"has reached {side.end}"
             told.append(f"a row of {side.name} without a partner once the watermark {after}")
     return tuple(told)
 
 
-def needed_retention(join: IntervalJoin) -> int:
+def needed_retention(join: BoundedJoin) -> int:
     """The longest that a row of either side can have to wait for a partner."""
     return max(join.bounds.upper, -join.bounds.lower, 0)

@@ -7,20 +7,16 @@ from dataclasses import dataclass
 
 from millstream.plan.expressions import Expression
 from millstream.plan.expressions.spark_sql import texts
-from millstream.plan.facts.joins import JoinFacts, behind_sources, join_facts, name_of
-from millstream.plan.facts.pairs import PairFacts, regular_facts, session_facts
+from millstream.plan.facts.joins import JoinFacts, behind_sources, name_of
+from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.strategies import Strategy, spread
-from millstream.plan.facts.temporal import TemporalFacts, temporal_facts
+from millstream.plan.facts.temporal import TemporalFacts
 from millstream.plan.nodes import (
     Aggregate,
     Deduplicate,
     Input,
-    IntervalJoin,
     Operator,
-    RegularJoin,
     RowsOver,
-    SessionJoin,
-    TemporalJoin,
     TopN,
 )
 from millstream.temporal import Emit, Window, WindowKind, format_span
@@ -38,26 +34,6 @@ class OperatorFacts:
 Facts = JoinFacts | TemporalFacts | PairFacts | OperatorFacts
 
 
-def facts_of(operator: Operator) -> Facts:
-    match operator:
-        case IntervalJoin():
-            return join_facts(operator)
-        case TemporalJoin():
-            return temporal_facts(operator)
-        case SessionJoin():
-            return session_facts(operator)
-        case RegularJoin():
-            return regular_facts(operator)
-        case Aggregate():
-            return _aggregate(operator)
-        case Deduplicate():
-            return _deduplicate(operator)
-        case TopN():
-            return _top_n(operator)
-        case RowsOver():
-            return _rows_over(operator)
-
-
 def _named(side: Input) -> str:
     return name_of(side.node, side.alias)
 
@@ -66,7 +42,7 @@ def _spread(node: Operator, keys: tuple[Expression, ...], without: Strategy) -> 
     return spread(node, texts(keys)) if keys else without
 
 
-def _aggregate(node: Aggregate) -> OperatorFacts:
+def aggregate_facts(node: Aggregate) -> OperatorFacts:
     keys = tuple(key.expression for key in node.keys)
     strategy = _spread(node, keys, Strategy("two-phase"))
     if node.window is None:
@@ -142,7 +118,7 @@ def _aggregate_comes_out(node: Aggregate) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _deduplicate(node: Deduplicate) -> OperatorFacts:
+def deduplicate_facts(node: Deduplicate) -> OperatorFacts:
     strategy = spread(node, texts(node.keys))
     held: tuple[str, ...]
     if node.within is None:
@@ -161,7 +137,7 @@ def _deduplicate(node: Deduplicate) -> OperatorFacts:
     )
 
 
-def _top_n(node: TopN) -> OperatorFacts:
+def top_n_facts(node: TopN) -> OperatorFacts:
     strategy = _spread(node, node.partition, Strategy("single"))
     rows = "all rows" if node.over_changes else f"{node.n} row{'s' if node.n > 1 else ''}"
     held: tuple[str, ...]
@@ -180,7 +156,7 @@ def _top_n(node: TopN) -> OperatorFacts:
     return OperatorFacts(node, strategy, held, state, out)
 
 
-def _rows_over(node: RowsOver) -> OperatorFacts:
+def rows_over_facts(node: RowsOver) -> OperatorFacts:
     strategy = _spread(node, node.partition, Strategy("single"))
     if not node.calls:
         until = f"a row is held until the watermark passes its {node.input.time}"

@@ -36,7 +36,7 @@ def traced(node: Source | Select) -> tuple[IntervalJoin, Columns] | None:
 
 def by_key_alone(join: IntervalJoin) -> bool:
     """Is a row in one group alone, by its key alone?"""
-    return join.salt == 1 and not join.windows
+    return join.salt == 1
 
 
 def equal(side: Input, name: str | None) -> set[str | None]:

@@ -23,7 +23,7 @@ from millstream.plan.joins.temporal import plan_temporal
 from millstream.plan.joins.windowed import plan_window
 from millstream.plan.joins.windows import Windows
 from millstream.plan.names.scope import Relation, Scope
-from millstream.plan.nodes import IntervalJoin, Reference, TableJoin
+from millstream.plan.nodes import Reference, TableJoin, WindowJoin
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.tables.versioned import Table
 from millstream.sql.statements import Property
@@ -105,7 +105,7 @@ def _window_of(left: Left, planned: PlannedJoin) -> Window | None:
     join = planned.join
     if isinstance(join, TableJoin):
         return left.window
-    if not isinstance(join, IntervalJoin) or join.windows is None:
+    if not isinstance(join, WindowJoin):
         return None if join.how.keeps_right else left.window
     one, other = join.windows
     return one if one == other else None

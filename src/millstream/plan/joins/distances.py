@@ -8,7 +8,7 @@ from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import either_column
 from millstream.plan.joins.gaps import NONE_APART, OpenBounds
 from millstream.plan.joins.window_pairs import pair_of
-from millstream.plan.nodes import IntervalJoin, Join, Node, Select, Source, TableJoin
+from millstream.plan.nodes import BoundedJoin, Join, Node, Select, Source, TableJoin, WindowJoin
 
 
 def columns_of(join: Join, expression: Expression) -> list[tuple[int, str]]:
@@ -32,7 +32,7 @@ def ahead_of_own(join: Join, number: int, name: str) -> OpenBounds:
         return NONE_APART
     if side.time is None:
         return OpenBounds()
-    if not isinstance(join, IntervalJoin) or join.windows is None or side.progress is None:
+    if not isinstance(join, WindowJoin) or side.progress is None:
         return between(side.node, side.time, name)
     pair = pair_of(*join.windows, join.how, ("", ""), None)
     back = -(join.lateness + pair.later[number])
@@ -92,7 +92,7 @@ def _across(join: Join, one: tuple[int, str], other: tuple[int, str]) -> OpenBou
     if one[0] == other[0]:
         side = (join.left, join.right)[one[0]]
         return (-start + end) & between(side.node, one[1], other[1])
-    if not isinstance(join, IntervalJoin):
+    if not isinstance(join, BoundedJoin):
         return OpenBounds()
     sides = OpenBounds(join.bounds.lower, join.bounds.upper)
     return -start + (sides if one[0] == 0 else -sides) + end

@@ -11,6 +11,7 @@ from millstream.plan.nodes import (
     SessionJoin,
     TableJoin,
     TemporalJoin,
+    WindowJoin,
 )
 from millstream.plan.policies import (
     FOREVER_JOIN,
@@ -58,7 +59,7 @@ def kind_of(join: Join | TableJoin) -> JoinKind:
             return JoinKind.TEMPORAL
         case RegularJoin():
             return JoinKind.REGULAR
-        case SessionJoin():
+        case SessionJoin() | WindowJoin():
             return JoinKind.WINDOW
         case IntervalJoin():
-            return JoinKind.INTERVAL if join.windows is None else JoinKind.WINDOW
+            return JoinKind.INTERVAL

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.joins.asked import JoinAsked
-from millstream.plan.nodes import IntervalJoin, Pipeline, TemporalJoin
+from millstream.plan.nodes import BoundedJoin, Pipeline, TemporalJoin
 from millstream.plan.walk import operators_of
 from millstream.values import JoinType
 
@@ -42,7 +42,7 @@ def refuse_salt(asked: JoinAsked, why: str) -> None:
 
 def refuse_more_salt(pipelines: Iterable[Pipeline], groups: str | None) -> None:
     """Refuse to spread rows over more groups than the job has, if it says how many."""
-    joins = IntervalJoin | TemporalJoin
+    joins = BoundedJoin | TemporalJoin
     for pipeline in pipelines if groups else ():
         for operator in operators_of(pipeline.root):
             if isinstance(operator, joins) and operator.salt > int(groups or 1):

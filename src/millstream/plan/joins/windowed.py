@@ -1,6 +1,6 @@
 """A window join: rows with equal keys that are in one window.
 
-It becomes an interval join by the last microsecond of the window, end - 1, at which rows of one
+It is an interval join by the last microsecond of the window, end - 1, at which rows of one
 window stand together: the bound is [0, 0]. So a row is late when its window has closed, it is held
 until then, and comes out without a partner when it closes. 'window.lateness' moves that moment.
 
@@ -47,9 +47,9 @@ from millstream.plan.nodes import (
     WINDOW_UNTIL,
     Column,
     Input,
-    IntervalJoin,
     Key,
     Select,
+    WindowJoin,
 )
 from millstream.plan.policies import lateness_of
 from millstream.plan.refuse import not_yet
@@ -78,7 +78,7 @@ def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
     start = Key(side.column(WINDOW_START).expression, right.refer(WINDOW_START))
     scope = left.scope(None if how.left_only else right, merged)
     where, reads = filtered(found, asked, scope)
-    join = IntervalJoin(
+    join = WindowJoin(
         left=side.input,
         right=Input(right.alias, right.node, moments.until(1), 0, (), progress=time),
         how=how,

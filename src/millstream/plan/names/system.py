@@ -18,7 +18,6 @@ from millstream.plan.nodes import (
     Aggregate,
     Column,
     Deduplicate,
-    IntervalJoin,
     Output,
     RowsOver,
     Select,
@@ -26,6 +25,7 @@ from millstream.plan.nodes import (
     Source,
     TableJoin,
     TopN,
+    WindowJoin,
 )
 from millstream.plan.refuse import not_yet
 from millstream.suggestions import same
@@ -51,8 +51,8 @@ def _of_window(node: Select) -> bool:
     match below:
         case Select():
             found = below.time is None and _of_window(below)
-        case IntervalJoin():
-            found = below.windows is not None
+        case WindowJoin():
+            found = True
         case SessionJoin():
             found = below.emit is Emit.FINAL
         case TableJoin():
@@ -104,7 +104,7 @@ def _with_window_time(node: Select) -> Select:
     if isinstance(below, Select):
         below = _with_window_time(below)
         alias = node.alias
-    elif isinstance(below, IntervalJoin):
+    elif isinstance(below, WindowJoin):
         below, time = _showing_window_time(below)
         outputs = (*node.outputs, Output(time, WINDOW_TIME))
         return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
@@ -122,9 +122,8 @@ def _with_window_time(node: Select) -> Select:
     return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
 
 
-def _showing_window_time(join: IntervalJoin) -> tuple[IntervalJoin, Expression]:
+def _showing_window_time(join: WindowJoin) -> tuple[WindowJoin, Expression]:
     """A window join whose users read the time of the window, and how they do."""
-    assert join.windows is not None
     sides, times = [], []
     for side in (join.left, join.right):
         shown = WINDOW_TIME in side.used

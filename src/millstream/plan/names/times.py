@@ -8,7 +8,7 @@ from millstream.errors import Place, PlanError
 from millstream.plan.names.names import query_of
 from millstream.plan.nodes import (
     Aggregate,
-    IntervalJoin,
+    BoundedJoin,
     RegularJoin,
     Select,
     SessionJoin,
@@ -35,7 +35,7 @@ def needs_time(name: str, node: Source | Select, time: str | None, place: Place 
         )
         cause = f"{name} has no watermark, so no row of it could ever be let go."
         fix = f"Declare WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS in {name}."
-    elif isinstance(node.input, IntervalJoin) and node.input.how is JoinType.FULL:
+    elif isinstance(node.input, BoundedJoin) and node.input.how is JoinType.FULL:
         cause = "a FULL JOIN pads either side, so its rows have no event time."
         fix = "Join with LEFT or RIGHT."
     elif why := timeless(name, node):

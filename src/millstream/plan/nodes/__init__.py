@@ -3,7 +3,7 @@
 
     Job ── Pipeline ── Select ──┬── Source
               │                 ├── Select            (a view, a subquery)
-              └─ SinkDef        ├── IntervalJoin ──┬── Input ── Source | Select
+              └─ SinkDef        ├── a join ────────┬── Input ── Source | Select
                                 │                  └── Input ── Source | Select
                                 └── Aggregate | Deduplicate | TopN | RowsOver ── Input ── …
 
@@ -32,6 +32,7 @@ from millstream.plan.nodes.joins import (
     SessionJoin,
     TableJoin,
     TemporalJoin,
+    WindowJoin,
 )
 from millstream.plan.nodes.operators import (
     Aggregate,
@@ -61,7 +62,8 @@ from millstream.plan.nodes.values import (
     TableKey,
 )
 
-Join = IntervalJoin | TemporalJoin | SessionJoin | RegularJoin
+BoundedJoin = IntervalJoin | WindowJoin
+Join = BoundedJoin | TemporalJoin | SessionJoin | RegularJoin
 Operator = Join | Aggregate | Deduplicate | TopN | RowsOver  # with state
 Node = Source | Select | TableJoin | Operator
 
@@ -73,6 +75,7 @@ __all__ = [
     "WINDOW_TIME",
     "WINDOW_UNTIL",
     "Aggregate",
+    "BoundedJoin",
     "Broadcast",
     "Call",
     "Column",
@@ -99,4 +102,5 @@ __all__ = [
     "TableKey",
     "TemporalJoin",
     "TopN",
+    "WindowJoin",
 ]

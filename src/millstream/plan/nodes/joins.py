@@ -9,6 +9,7 @@ from millstream.errors import Place
 from millstream.plan.nodes.streams import Input
 from millstream.plan.nodes.tables import Reference
 from millstream.plan.nodes.values import Key, TableKey
+from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Bounds, Emit, LatePolicy, StateLimit, Window
 from millstream.values import Condition, Direction, JoinType, PredicateOf
 
@@ -17,32 +18,46 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalJoin:
-    """`right.time` in [left.time + lower, left.time + upper], keys equal, predicates true."""
+class _BoundedJoin:
+    """What an interval and a window join share: `right.time` in [left.time + lower, left.time +
+    upper], keys equal, predicates true. One kernel runs both."""
 
-    left: Input
-    right: Input
-    how: JoinType
-    keys: tuple[Key, ...]
-    bounds: Bounds
-    # Predicates of ON over one side alone: they decide matching.
-    left_where: Expression | None = None
-    right_where: Expression | None = None
-    # Predicates of ON over both sides that a kernel can decide.
-    across: PredicateOf[Expression] | None = None
-    across_sql: Expression | None = None  # the same, and what only Spark can decide
-    only_spark: bool = False  # does across_sql say more than `across`?
-    late: LatePolicy = LatePolicy()
-    retention: int | None = None
-    limit: StateLimit = StateLimit()
-    windows: tuple[Window, Window] | None = None  # of a window join: what `time` is made of
-    lateness: int = 0  # of a window join: how long after its end a window takes rows
-    salt: int = 1  # over so many groups the rows of a key are spread
-    place: Place | None = field(default=None, compare=False)
+    left: State[Input]
+    right: State[Input]
+    how: State[JoinType]
+    keys: State[tuple[Key, ...]]
+    bounds: State[Bounds]
+    # predicates of ON over one side alone: they decide matching
+    left_where: State[Expression | None] = None
+    right_where: State[Expression | None] = None
+    # predicates of ON over both sides that a kernel can decide
+    across: State[PredicateOf[Expression] | None] = None
+    across_sql: State[Expression | None] = None  # the same, and what only Spark can decide
+    only_spark: State[bool] = False  # does across_sql say more than `across`?
+    late: OutputOnly[LatePolicy] = LatePolicy()
+    retention: State[Micros | None] = None
+    limit: OutputOnly[StateLimit] = StateLimit()
+    salt: State[int] = 1  # over so many groups the rows of a key are spread
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoin(_BoundedJoin):
+    """The times of a pair are apart by a bound that the query gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowJoin(_BoundedJoin):
+    """Rows of one window: the bound is between the ends of the windows of a pair's rows."""
+
+    # of each side: `time` is made of them
+    windows: State[tuple[Window, Window]] = field(kw_only=True)
+    # how long after its end a window accepts rows
+    lateness: State[Micros] = field(default=0, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +69,17 @@ class TemporalJoin:
     comes out once the watermark says that no version can come that it should have met.
     """
 
-    left: Input
-    right: Input
-    how: JoinType  # INNER or LEFT
-    keys: tuple[Key, ...]
-    direction: Direction = Direction.BACKWARD
-    tolerance: int | None = None  # how far from the row a version may be
-    deletes: Expression | None = None
-    salt: int = 1
-    late: LatePolicy = LatePolicy()
-    limit: StateLimit = StateLimit()
-    place: Place | None = field(default=None, compare=False)
+    left: State[Input]
+    right: State[Input]
+    how: State[JoinType]  # INNER or LEFT
+    keys: State[tuple[Key, ...]]
+    direction: State[Direction] = Direction.BACKWARD
+    tolerance: State[Micros | None] = None  # how far from the row a version may be
+    deletes: State[Expression | None] = None
+    salt: State[int] = 1
+    late: OutputOnly[LatePolicy] = LatePolicy()
+    limit: OutputOnly[StateLimit] = StateLimit()
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:
@@ -82,16 +97,16 @@ class SessionJoin:
     first row of both sessions to the end of both; under CHANGES, as far as they are known.
     """
 
-    left: Input
-    right: Input
-    how: JoinType
-    keys: tuple[Key, ...]
-    gap: int
-    emit: Emit = Emit.FINAL
-    lateness: int = 0  # a session is closed only so long after its end
-    late: LatePolicy = LatePolicy()
-    limit: StateLimit = StateLimit()
-    place: Place | None = field(default=None, compare=False)
+    left: State[Input]
+    right: State[Input]
+    how: State[JoinType]
+    keys: State[tuple[Key, ...]]
+    gap: State[Micros]
+    emit: State[Emit] = Emit.FINAL
+    lateness: State[Micros] = 0  # a session is closed only so long after its end
+    late: OutputOnly[LatePolicy] = LatePolicy()
+    limit: OutputOnly[StateLimit] = StateLimit()
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:
@@ -106,20 +121,20 @@ class RegularJoin:
     it no more, and a pair is taken back only as long as both its rows are held.
     """
 
-    left: Input
-    right: Input
-    how: JoinType
-    keys: tuple[Key, ...]
-    ttl: int | None
-    over_changes: tuple[bool, bool] = (False, False)  # does a side retract?
-    left_where: Expression | None = None
-    right_where: Expression | None = None
-    across: PredicateOf[Expression] | None = None
-    across_sql: Expression | None = None
-    only_spark: bool = False
-    late: LatePolicy = LatePolicy()
-    limit: StateLimit = StateLimit()
-    place: Place | None = field(default=None, compare=False)
+    left: State[Input]
+    right: State[Input]
+    how: State[JoinType]
+    keys: State[tuple[Key, ...]]
+    ttl: State[Micros | None]
+    over_changes: State[tuple[bool, bool]] = (False, False)  # does a side retract?
+    left_where: State[Expression | None] = None
+    right_where: State[Expression | None] = None
+    across: State[PredicateOf[Expression] | None] = None
+    across_sql: State[Expression | None] = None
+    only_spark: State[bool] = False
+    late: OutputOnly[LatePolicy] = LatePolicy()
+    limit: OutputOnly[StateLimit] = StateLimit()
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:
@@ -131,16 +146,19 @@ class TableJoin:
     """Each row of `left` with the rows of a table that have its key, as the table is when the row
     is read. It keeps no state: it is a step of the stream, as a SELECT is."""
 
-    left: Input
-    table: Reference
-    alias: str  # of the table
-    how: JoinType  # INNER, LEFT, SEMI or ANTI
-    keys: tuple[TableKey, ...]
-    used: tuple[str, ...]  # columns of the table that are read
-    left_where: Expression | None = None  # of ON: a row of which it is not true finds nothing
-    conditions: tuple[Condition, ...] = ()  # of ON or WHERE over the table alone: asked of it
-    across_sql: Expression | None = None  # the rest of ON; with LEFT, keys must then be unique
-    place: Place | None = field(default=None, compare=False)
+    left: State[Input]
+    table: State[Reference]
+    alias: Neither[str]  # of the table
+    how: State[JoinType]  # INNER, LEFT, SEMI or ANTI
+    keys: State[tuple[TableKey, ...]]
+    used: Neither[tuple[str, ...]]  # columns of the table that are read
+    # of ON: a row of which it is not true finds nothing
+    left_where: State[Expression | None] = None
+    # of ON or WHERE over the table alone: asked of it
+    conditions: State[tuple[Condition, ...]] = ()
+    # the rest of ON; with LEFT, keys must then be unique
+    across_sql: State[Expression | None] = None
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:

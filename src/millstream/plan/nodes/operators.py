@@ -16,6 +16,7 @@ from millstream.plan.nodes.values import (
     Order,
     Output,
 )
+from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Emit, LatePolicy, StateLimit, Window
 
 if TYPE_CHECKING:
@@ -27,18 +28,20 @@ class Aggregate:
     """GROUP BY keys and window. Gives keys (k0, k1, …), the window's start, end and time (the last
     microsecond in it, the event time of the result), then a column a call (a0, a1, …)."""
 
-    input: Input
-    keys: tuple[Output, ...]
-    calls: tuple[Call, ...]
-    window: Window | None = None
-    given: tuple[Expression, Expression] | None = None  # start and end, for a window of kind GIVEN
-    emit: Emit = Emit.FINAL
-    lateness: int = 0
-    late: LatePolicy = LatePolicy()
-    ttl: int | None = None  # without a window: how long after its last change a group is kept
-    limit: StateLimit = StateLimit()
-    over_changes: bool = False  # does the input retract?
-    place: Place | None = field(default=None, compare=False)
+    input: State[Input]
+    keys: State[tuple[Output, ...]]
+    calls: State[tuple[Call, ...]]
+    window: State[Window | None] = None
+    # start and end, for a window of kind GIVEN
+    given: State[tuple[Expression, Expression] | None] = None
+    emit: State[Emit] = Emit.FINAL
+    lateness: State[Micros] = 0
+    late: OutputOnly[LatePolicy] = LatePolicy()
+    # without a window: how long after its last change a group is kept
+    ttl: State[Micros | None] = None
+    limit: OutputOnly[StateLimit] = StateLimit()
+    over_changes: State[bool] = False  # does the input retract?
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:
@@ -63,12 +66,12 @@ class Deduplicate:
     """The first row to arrive of each key passes; of one batch, the earliest. A key is known until
     the watermark is `within` past the row that passed; None: for ever. Gives the columns used."""
 
-    input: Input
-    keys: tuple[Expression, ...]
-    within: int | None
-    late: LatePolicy = LatePolicy()
-    limit: StateLimit = StateLimit()
-    place: Place | None = field(default=None, compare=False)
+    input: State[Input]
+    keys: State[tuple[Expression, ...]]
+    within: State[Micros | None]
+    late: OutputOnly[LatePolicy] = LatePolicy()
+    limit: OutputOnly[StateLimit] = StateLimit()
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:
@@ -89,18 +92,18 @@ class TopN:
     row.
     """
 
-    input: Input
-    partition: tuple[Expression, ...]
-    order: tuple[Order, ...]
-    n: int
-    rank: str | None = None  # the name of the column with the number, if it is asked for
-    due: Expression | None = None
-    emit: Emit = Emit.CHANGES
-    ttl: int | None = None
-    over_changes: bool = False
-    late: LatePolicy = LatePolicy()
-    limit: StateLimit = StateLimit()
-    place: Place | None = field(default=None, compare=False)
+    input: State[Input]
+    partition: State[tuple[Expression, ...]]
+    order: State[tuple[Order, ...]]
+    n: State[int]
+    rank: State[str | None] = None  # the name of the column with the number, if it is asked for
+    due: State[Expression | None] = None
+    emit: State[Emit] = Emit.CHANGES
+    ttl: State[Micros | None] = None
+    over_changes: State[bool] = False
+    late: OutputOnly[LatePolicy] = LatePolicy()
+    limit: OutputOnly[StateLimit] = StateLimit()
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:
@@ -117,14 +120,14 @@ class RowsOver:
     the order of event time (None: all of them). A row comes out once the watermark has passed it.
     Gives the columns used, then a column a call."""
 
-    input: Input
-    partition: tuple[Expression, ...]
-    preceding: int | None
-    calls: tuple[Call, ...]
-    ttl: int | None = None  # how long after its last row a partition is kept
-    late: LatePolicy = LatePolicy()
-    limit: StateLimit = StateLimit()
-    place: Place | None = field(default=None, compare=False)
+    input: State[Input]
+    partition: State[tuple[Expression, ...]]
+    preceding: State[int | None]
+    calls: State[tuple[Call, ...]]
+    ttl: State[Micros | None] = None  # how long after its last row a partition is kept
+    late: OutputOnly[LatePolicy] = LatePolicy()
+    limit: OutputOnly[StateLimit] = StateLimit()
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def retracts(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import Place
 from millstream.plan.nodes.values import Column, Output
+from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Malformed, MissingTime, Watermark
 
 if TYPE_CHECKING:
@@ -18,17 +19,19 @@ if TYPE_CHECKING:
 class Source:
     """A stream that comes in, by a connector or, with the kind "dataframe", from Python."""
 
-    name: str
-    columns: tuple[Column, ...]
-    watermark: Watermark | None = None
-    connector: str = "dataframe"
-    options: tuple[tuple[str, str], ...] = ()
-    missing_time: MissingTime = MissingTime.ERROR
-    malformed: Malformed = Malformed.DEAD_LETTER
-    dead_letter: str | None = None
-    idle: int | None = None  # silent for so long, the source no longer holds the watermark back
-    max_ahead: int | None = None  # of event to processing time; 0: off, None: the run's default
-    place: Place | None = field(default=None, compare=False)
+    name: State[str]
+    columns: State[tuple[Column, ...]]
+    watermark: State[Watermark | None] = None
+    connector: State[str] = "dataframe"
+    options: Neither[tuple[tuple[str, str], ...]] = ()
+    missing_time: OutputOnly[MissingTime] = MissingTime.ERROR
+    malformed: OutputOnly[Malformed] = Malformed.DEAD_LETTER
+    dead_letter: OutputOnly[str | None] = None
+    # silent for so long, the source no longer holds the watermark back
+    idle: OutputOnly[Micros | None] = None
+    # of event to processing time; 0: off, None: the run's default
+    max_ahead: OutputOnly[Micros | None] = None
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def time(self) -> str | None:
@@ -45,13 +48,13 @@ class Select:
     Over a join, `alias` is None: the expressions speak of the join's two struct columns.
     """
 
-    input: Node
-    outputs: tuple[Output, ...]
-    where: Expression | None = None
-    alias: str | None = None
-    time: str | None = None  # the output that carries the input's event time, if one does
-    window: tuple[str, str] | None = None  # outputs that carry a window's start and end
-    place: Place | None = field(default=None, compare=False)
+    input: State[Node]
+    outputs: State[tuple[Output, ...]]
+    where: State[Expression | None] = None
+    alias: Neither[str | None] = None
+    time: Neither[str | None] = None  # the output that carries the input's event time, if one does
+    window: Neither[tuple[str, str] | None] = None  # outputs that carry a window's start and end
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -62,9 +65,10 @@ class Select:
 class Input:
     """What an operator reads: a stream under the alias its users call it by."""
 
-    alias: str
-    node: Source | Select
-    time: str | None  # None: the operator needs no event time, or goes by the wall clock
-    delay: int  # of the source; of a stream of results, how far they lag behind their input
-    used: tuple[str, ...]  # columns that the operator's users read; others need not be held
-    progress: str | None = None  # the column that moves the watermark, if it is not `time`
+    alias: State[str]
+    node: State[Source | Select]
+    time: State[str | None]  # None: the operator needs no event time, or goes by the wall clock
+    # of the source; of a stream of results, how far they lag behind their input
+    delay: State[Micros]
+    used: State[tuple[str, ...]]  # columns that the operator's users read; others need not be held
+    progress: State[str | None] = None  # the column that moves the watermark, if it is not `time`

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from millstream.errors import Place
 from millstream.plan.nodes.values import Column
+from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.values import Lookup
 
 
@@ -14,11 +15,12 @@ class Broadcast:
     """A table that every worker holds whole. Unless it is refreshed, it is read once, when the job
     starts."""
 
-    interval: int | None = None
-    watch: bool = False  # read anew when its files change
-    command: bool = False  # read anew when `millstream refresh` asks for it, as the others are
-    max_rows: int = 5_000_000
-    max_bytes: int = 512 * 2**20
+    interval: OutputOnly[Micros | None] = None
+    watch: OutputOnly[bool] = False  # read anew when its files change
+    # read anew when `millstream refresh` asks for it, as the others are
+    command: OutputOnly[bool] = False
+    max_rows: Neither[int] = 5_000_000
+    max_bytes: Neither[int] = 512 * 2**20
 
     @property
     def refreshed(self) -> bool:
@@ -29,14 +31,14 @@ class Broadcast:
 class Reference:
     """CREATE TABLE without event time: `access` says whether it is asked or held whole."""
 
-    name: str
-    columns: tuple[Column, ...]
-    primary_key: tuple[str, ...]
-    connector: str  # file, memory; postgresql, sqlite
-    options: tuple[tuple[str, str], ...]
-    access: Lookup | Broadcast
-    dead_letter: str | None = None  # the sink of rows that it could not be asked for
-    place: Place | None = field(default=None, compare=False)
+    name: State[str]
+    columns: OutputOnly[tuple[Column, ...]]
+    primary_key: OutputOnly[tuple[str, ...]]
+    connector: OutputOnly[str]  # file, memory; postgresql, sqlite
+    options: Neither[tuple[tuple[str, str], ...]]
+    access: OutputOnly[Lookup | Broadcast]
+    dead_letter: OutputOnly[str | None] = None  # the sink of rows that it could not be asked for
+    place: Neither[Place | None] = field(default=None, compare=False)
 
     def option(self, name: str, default: str = "") -> str:
         return dict(self.options).get(name, default)

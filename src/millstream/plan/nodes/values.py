@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from millstream.roles import Neither, SqlType, State
 from millstream.values import Pane
 
 if TYPE_CHECKING:  # executors that know nodes need no parser
@@ -16,8 +17,8 @@ if TYPE_CHECKING:  # executors that know nodes need no parser
 class Column:
     """A column; its type is Spark SQL text, or None where only Spark's analysis can tell it."""
 
-    name: str
-    type: str | None = None
+    name: State[str]
+    type: State[SqlType | None] = None
 
 
 class Engine(StrEnum):
@@ -31,9 +32,9 @@ class Output:
     """One column of a SELECT: an expression and the name it gets. `pane` says the same as the
     expression, for those who need not ask Spark."""
 
-    expression: Expression
-    name: str
-    pane: Pane | None = None
+    expression: State[Expression]
+    name: State[str]
+    pane: Neither[Pane | None] = None
 
     @property
     def type(self) -> str | None:
@@ -44,25 +45,25 @@ class Output:
 class Key:
     """An equality of the join: one expression a side, over that side's alias."""
 
-    left: Expression
-    right: Expression
+    left: State[Expression]
+    right: State[Expression]
 
 
 @dataclass(frozen=True, slots=True)
 class TableKey:
     """An equality with a column of a table, in the join of a stream with it."""
 
-    left: Expression
-    right: str  # the column's name
+    left: State[Expression]
+    right: State[str]  # the column's name
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """One term of ORDER BY."""
 
-    expression: Expression
-    descending: bool = False
-    nulls_first: bool = True
+    expression: State[Expression]
+    descending: State[bool] = False
+    nulls_first: State[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,14 @@ class Call:
     but for functions that see NULLs: those have the filter apart.
     """
 
-    function: str
-    argument: Expression | None  # None: COUNT(*)
-    name: str  # of the column it gives: a0, a1, …
-    type: str | None = None
-    filter: Expression | None = None
-    by: Expression | None = None  # max_by, min_by: what they go by
-    ignore_nulls: bool = True  # first, last
-    parameters: tuple[float, ...] = ()  # percentiles; accuracy
+    function: State[str]
+    argument: State[Expression | None]  # None: COUNT(*)
+    name: State[str]  # of the column it gives: a0, a1, …
+    type: Neither[str | None] = None
+    filter: State[Expression | None] = None
+    by: State[Expression | None] = None  # max_by, min_by: what they go by
+    ignore_nulls: State[bool] = True  # first, last
+    parameters: State[tuple[float, ...]] = ()  # percentiles; accuracy
 
 
 FUNCTIONS = (

@@ -12,7 +12,7 @@ from pyspark.sql.types import DataType, IntegerType, LongType, TimestampType
 
 from millstream.kernels.base import PREDICATE
 from millstream.plan.expressions import Expression
-from millstream.plan.nodes import Input, IntervalJoin, Join, RegularJoin, TemporalJoin
+from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, TemporalJoin
 from millstream.spark.column_names import Kind
 from millstream.spark.inputs import (
     Field,
@@ -77,7 +77,7 @@ def prepare(
     across: Predicate | None = None
     wheres: tuple[Expression | None, Expression | None] = (None, None)
     flags = (None, node.deletes if isinstance(node, TemporalJoin) else None)
-    if isinstance(node, IntervalJoin | RegularJoin):
+    if isinstance(node, BoundedJoin | RegularJoin):
         across = _numbered(node.across, compares) if node.across and not node.only_spark else None
         wheres = (node.left_where, node.right_where)
     pairs = [(key.left, key.right) for key in node.keys]
@@ -127,7 +127,7 @@ class Salt:
 def _salts(node: Join, groups: int) -> tuple[Salt, Salt]:
     """One side is spread over groups; the other, each of whose rows must meet all of that one, is
     held in all of them. It is a side whose rows do not come out alone."""
-    count = min(node.salt, groups) if isinstance(node, IntervalJoin | TemporalJoin) else 1
+    count = min(node.salt, groups) if isinstance(node, BoundedJoin | TemporalJoin) else 1
     spread, held = Salt(spread=count), Salt(copies=count)
     return (held, spread) if node.how is JoinType.RIGHT else (spread, held)
 

@@ -1,0 +1,209 @@
+"""What a checkpoint depends on, and the sentences about a change."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import FunctionType
+
+import pytest
+
+import millstream.plan.explain.text  # noqa: F401 -- its wording is replaced
+from millstream.plan.build import build_job
+from millstream.plan.identity import pipeline_identity
+from millstream.state_format import changes
+from millstream.temporal import Bounds, Window
+
+SQL = """
+CREATE SOURCE orders (order_id STRING, total DOUBLE, t TIMESTAMP,
+  WATERMARK FOR t AS t - INTERVAL 5 SECONDS) WITH ('connector' = 'file', 'path' = 'a');
+CREATE SOURCE shipments (order_id STRING, carrier STRING, t TIMESTAMP,
+  WATERMARK FOR t AS t - INTERVAL 5 SECONDS) WITH ('connector' = 'file', 'path' = 'b');
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out') AS
+SELECT o.order_id AS id, s.carrier FROM orders o JOIN shipments s ON o.order_id = s.order_id
+  AND s.t BETWEEN o.t AND o.t + INTERVAL 24 HOURS AND o.total > 1
+WITH ('state.max_rows' = '10');
+"""
+
+
+def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
+    """The sentences about a job in which one text is replaced."""
+    assert old in sql
+    first, second = (
+        pipeline_identity(build_job(text).pipelines[0])[part]
+        for text in (sql, sql.replace(old, new))
+    )
+    return changes(json.loads(json.dumps(first)), second)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        ("24 HOURS", "48 HOURS", ["interval join bounds upper: 1d -> 2d"]),
+        ("o JOIN", "o LEFT JOIN", ["interval join type: inner -> left"]),
+        (
+            "o.total > 1",
+            "o.total > 2",
+            ["interval join left where: `o`.`total` > 1 -> `o`.`total` > 2"],
+        ),
+        ("total DOUBLE", "total INT", ["sources orders columns total type: double -> int"]),
+        (
+            "total DOUBLE,",
+            "total DOUBLE, extra INT,",
+            ["sources orders columns extra is new: type int"],
+        ),
+        (
+            "WATERMARK FOR t AS t - INTERVAL 5 SECONDS) WITH ('connector' = 'file', 'path' = 'a')",
+            "WATERMARK FOR t AS t - INTERVAL 9 SECONDS) WITH ('connector' = 'file', 'path' = 'a')",
+            [
+                "sources orders watermark delay: 5s -> 9s",
+                "interval join left delay: 5s -> 9s",
+            ],
+        ),
+        (
+            "s.carrier FROM",
+            "s.carrier, o.total FROM",
+            ["interval join left columns in state: order_id -> order_id, total"],
+        ),
+        (
+            "o.order_id = s.order_id",
+            "o.order_id = lower(s.order_id)",
+            ["interval join keys right: `s`.`order_id` -> lower(`s`.`order_id`)"],
+        ),
+        ("'10'", "'11'", []),  # a job that hit its limit goes on with a higher one
+        ("WITH ('state", "WITH ('engine' = 'columnar', 'state", []),
+        ("'path' = 'out'", "'path' = 'new'", ["sink options path: out -> new"]),
+        (
+            "o.total > 1",
+            "o.total > s.carrier",
+            [
+                "interval join left columns in state: order_id -> order_id, total",
+                "interval join left where: `o`.`total` > 1 -> none",
+                "interval join across: none -> left `o`.`total`, op >, right `s`.`carrier`",
+                "interval join across sql: none -> `o`.`total` > `s`.`carrier`",
+            ],
+        ),
+    ],
+)
+def test_change_that_state_depends_on_is_told(old: str, new: str, sentences: list[str]) -> None:
+    assert changed(SQL, old, new) == sentences
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("o.order_id AS id", "upper(o.order_id) AS name"),
+        ("'path' = 'a'", "'path' = 'moved'"),
+        ("\nSELECT", "\n\n  SELECT"),
+    ],
+)
+def test_change_that_state_does_not_depend_on_is_none(old: str, new: str) -> None:
+    assert changed(SQL, old, new) == []
+
+
+def test_removing_a_join_is_told_as_such() -> None:
+    sentences = changed(SQL, SQL[SQL.index("SELECT") :], "SELECT * FROM orders")
+    assert sorted(sentences) == [
+        "engine: columnar -> native",
+        "interval join is gone",
+        "sources shipments is gone",
+    ]
+
+
+WINDOWED = """
+CREATE SOURCE orders (id STRING, total DOUBLE, t TIMESTAMP, WATERMARK FOR t AS t);
+CREATE SINK out AS
+SELECT id, n FROM (SELECT id, _window_end, _window_start, COUNT(*) AS n FROM (
+    SELECT DISTINCT ON (id) id, t FROM orders WITH ('state.ttl' = '1h')) d
+  WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY id WITH ('late.policy' = 'drop')) c
+QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY n) <= 3;
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        ("<= 3", "<= 4", ["top n n: 3 -> 4"]),
+        (
+            "ORDER BY n)",
+            "ORDER BY n DESC)",
+            ["top n order descending: no -> yes", "top n order nulls first: yes -> no"],
+        ),
+        (
+            "INTERVAL 1 HOUR",
+            "INTERVAL 2 HOURS",
+            ["aggregate window size: 1h -> 2h", "aggregate window slide: 1h -> 2h"],
+        ),
+        ("COUNT(*)", "COUNT(id)", ["aggregate calls a0 argument: none -> `d`.`id`"]),
+        ("'1h'", "'2h'", ["deduplicate within: 1h -> 2h"]),
+        ("'drop'", "'side_output'", ["aggregate input columns in state: none -> id, t"]),
+        ("SELECT id, n FROM", "SELECT n, id FROM", []),
+    ],
+)
+def test_change_of_any_operator_is_told(old: str, new: str, sentences: list[str]) -> None:
+    assert changed(WINDOWED, old, new) == sentences
+
+
+def test_two_operators_of_a_kind_are_told_apart() -> None:
+    sql = """CREATE SOURCE orders (id STRING, t TIMESTAMP, WATERMARK FOR t AS t);
+    CREATE SINK out AS SELECT n, COUNT(*) AS m FROM (SELECT id, COUNT(*) AS n FROM orders
+      WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY id) x GROUP BY n WITH ('state.ttl' = '7d')"""
+    assert changed(sql, "1 HOUR", "2 HOURS") == [
+        "aggregate #2 window size: 1h -> 2h",
+        "aggregate #2 window slide: 1h -> 2h",
+    ]
+
+
+CHANGING = """
+CREATE SOURCE orders (id STRING, total DOUBLE, t TIMESTAMP, WATERMARK FOR t AS t);
+CREATE SINK out AS SELECT id, n FROM (SELECT id, COUNT(*) AS n FROM orders
+  WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY id HAVING COUNT(*) > 1 EMIT CHANGES) x WHERE n > 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        ("n > 2", "n > 3", ["result where: `x`.`n` > 2 -> `x`.`n` > 3"]),
+        (" WHERE n > 2", "", ["result where: `x`.`n` > 2 -> none"]),
+        ("COUNT(*) > 1", "COUNT(*) > 9", ["result input where: `a0` > 1 -> `a0` > 9"]),
+        (
+            "SELECT id, n FROM",
+            "SELECT id, n + 1 AS n FROM",
+            ["result outputs n expression: `x`.`n` -> `x`.`n` + 1"],
+        ),
+        ("SELECT id, n FROM", "SELECT id,   n  FROM", []),
+    ],
+)
+def test_what_a_result_that_changes_shows_is_told(old: str, new: str, sentences: list[str]) -> None:
+    assert changed(CHANGING, old, new) == sentences
+    final = CHANGING.replace("EMIT CHANGES", "EMIT FINAL")
+    assert changed(final, old, new) == []
+    assert changed(final, old, new, "output") == sentences
+
+
+def test_rewording_explain_changes_no_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = (SQL, WINDOWED, CHANGING)
+    before = [pipeline_identity(build_job(text).pipelines[0]) for text in texts]
+    worded = [
+        (module, name)
+        for module in [each for key, each in sys.modules.items() if key.startswith("millstream.")]
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType)
+        and value.__module__.startswith("millstream.plan.explain.")
+        and value.__module__ != "millstream.plan.explain.secrets"
+    ]
+    assert len(worded) > 20
+    for module, name in worded:
+        monkeypatch.setattr(module, name, lambda *_, **__: "reworded")
+    for kind in (Window, Bounds):
+        monkeypatch.setattr(kind, "__str__", lambda _: "reworded")
+        monkeypatch.setattr(kind, "__repr__", lambda _: "reworded")
+    assert [pipeline_identity(build_job(text).pipelines[0]) for text in texts] == before
+
+
+def test_no_secret_is_part_of_an_identity() -> None:
+    sql = SQL.replace("'path' = 'out'", "'path' = 's3://me:hunter2@bucket/out'")
+    text = json.dumps(pipeline_identity(build_job(sql).pipelines[0]))
+    assert "hunter2" not in text
+    assert "s3://***@bucket/out" in text
