@@ -27,7 +27,6 @@ class Form(StrEnum):
     """What a number or a text is, where its Python type does not say."""
 
     DURATION = "duration"
-    EXPRESSION = "expression"
     TYPE = "type"
 
 
@@ -44,5 +43,4 @@ OutputOnly = Annotated[_T, Role.OUTPUT]
 Neither = Annotated[_T, Role.NEITHER]
 
 Micros = Annotated[int, Form.DURATION]
-Sql = Annotated[str, Form.EXPRESSION]
 SqlType = Annotated[str, Form.TYPE]

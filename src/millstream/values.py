@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
-from millstream.roles import Micros, Neither, OutputOnly, Sql
+from millstream.roles import Micros, Neither, OutputOnly
 from millstream.temporal import MICROS
 
 
@@ -42,35 +42,39 @@ class Direction(StrEnum):
     NEAREST = "nearest"
 
 
+Operand = TypeVar("Operand")  # an expression in a plan, the name of a column in a kernel
+
+
 @dataclass(frozen=True, slots=True)
 class Pane:
     """A moment of the pane that a time is in, `after` microseconds after the pane's begin. Panes
     are `slide` microseconds long; one begins at `offset`."""
 
-    time: str  # the text that names the time's column
+    time: str  # the name of the time's column
     slide: int
     offset: int = 0
     after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
-    """A comparison across the sides: left text, operator, right text. NULL as in SQL."""
+class Compare(Generic[Operand]):
+    """A comparison across the sides. NULL as in SQL."""
 
-    left: Sql
+    left: Operand
     op: Literal["=", "<>", "<", "<=", ">", ">="]
-    right: Sql
+    right: Operand
 
 
 @dataclass(frozen=True, slots=True)
-class Logic:
+class Logic(Generic[Operand]):
     """AND / OR / NOT of comparisons, in SQL's three-valued logic."""
 
     op: Literal["and", "or", "not"]
-    terms: tuple[Predicate, ...]
+    terms: tuple[PredicateOf[Operand], ...]
 
 
-Predicate = Compare | Logic
+PredicateOf = Compare[Operand] | Logic[Operand]
+Predicate = PredicateOf[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ CHANGES: list[Any] = [
     pytest.param(
         (pairs("k"), "t"),
         (pairs("k2"), "t"),
-        "interval join keys left: ",
+        "interval join keys left: `left`.`k` -> `left`.`k2`",
         id="key",
     ),
     pytest.param(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job, build_query
 from millstream.plan.explain.words import call_text, late_text, limit_text, order_text
+from millstream.plan.expressions import Expression
 from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (
     Aggregate,
@@ -30,7 +31,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.walk import references_of
 from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
-from millstream.values import Compare, Predicate
+from millstream.values import Compare, PredicateOf
 
 SOURCES_SQL = """
 CREATE SOURCE orders (
@@ -129,7 +130,7 @@ def _node(node: Node) -> Iterator[str]:
             kind = f" : {output.type}" if output.type else ""
             time = "  <- event time" if output.name == node.time else ""
             time += "  <- window" if output.name in (node.window or ()) else ""
-            yield f"  {output.sql} AS {output.name}{kind}{time}"
+            yield f"  {output.expression} AS {output.name}{kind}{time}"
         if node.where:
             yield f"  where {node.where}"
         yield from (f"  {line}" for line in _node(node.input))
@@ -153,24 +154,26 @@ def _operator(node: Aggregate | Deduplicate | TopN | RowsOver) -> Iterator[str]:
             window = f", {node.window}" if node.window else ""
             clock = " by the clock" if node.window and node.window.wall_clock else ""
             yield f"aggregate{window}{clock}, emit {node.emit}"
-            yield from (f"  key {key.sql} AS {key.name}{_typed(key.type)}" for key in node.keys)
+            yield from (
+                f"  key {key.expression} AS {key.name}{_typed(key.type)}" for key in node.keys
+            )
             yield from (f"  call {call_text(call)}{_typed(call.type)}" for call in node.calls)
             if node.given:
-                yield f"  given {' to '.join(node.given)}"
+                yield f"  given {' to '.join(map(str, node.given))}"
             if node.lateness:
                 yield f"  lateness {format_span(node.lateness)}"
         case Deduplicate():
-            yield f"deduplicate by {', '.join(node.keys)}, within {_span(node.within)}"
+            yield f"deduplicate by {', '.join(map(str, node.keys))}, within {_span(node.within)}"
         case TopN():
             due = f", due {node.due}" if node.due else ""
             yield f"first {node.n}, emit {node.emit}{due}"
-            yield f"  partition {', '.join(node.partition) or 'none'}"
+            yield f"  partition {', '.join(map(str, node.partition)) or 'none'}"
             yield f"  order {', '.join(order_text(order) for order in node.order)}"
             if node.rank:
                 yield f"  number {node.rank}"
         case RowsOver():
             yield f"rows over {'all' if node.preceding is None else node.preceding} before"
-            yield f"  partition {', '.join(node.partition) or 'none'}"
+            yield f"  partition {', '.join(map(str, node.partition)) or 'none'}"
             yield from (f"  call {call_text(call)}{_typed(call.type)}" for call in node.calls)
     if isinstance(node, Aggregate | TopN) and node.over_changes:
         yield "  over changes"
@@ -283,7 +286,7 @@ def _side(which: str, side: Input) -> Iterator[str]:
         yield from (f"  {line}" for line in _node(side.node))
 
 
-def _predicate(predicate: Predicate | None) -> str:
+def _predicate(predicate: PredicateOf[Expression] | None) -> str:
     if predicate is None:
         return ""
     if isinstance(predicate, Compare):

@@ -123,7 +123,7 @@ def test_the_first_row_by_two_columns_is_planned_as_the_error_shows() -> None:
     root = plan(f"{sql} WINDOW TUMBLING(INTERVAL '1' HOUR) QUALIFY {found[0]}").root
     (top,) = operators_of(root)
     assert isinstance(top, TopN)
-    assert [(order.sql, order.descending) for order in top.order] == [
+    assert [(str(order.expression), order.descending) for order in top.order] == [
         ("orders.total", True),
         ("orders.order_id", True),
     ]

@@ -79,7 +79,7 @@ def test_a_stream_is_inlined_into_each_of_its_users() -> None:
     )
     one, two = (pipeline.root.input for pipeline in plan.pipelines)
     assert isinstance(one, Select)
-    assert one.where == "orders.total > 9"
+    assert str(one.where) == "orders.total > 9"
     assert isinstance(two, IntervalJoin)
     assert two.left.node == one
     assert (two.left.time, two.left.delay, two.right.delay) == ("at", 5_000_000, 10_000_000)
@@ -166,10 +166,10 @@ def test_the_time_of_a_file_is_a_column_of_its_source() -> None:
         CREATE SINK out AS SELECT k, _Timestamp AS read FROM a WHERE _timestamp > '2026-01-01'"""
     )
     root = plan.pipelines[0].root
-    assert [output.sql for output in root.outputs] == ["a.k", "a._timestamp"]
+    assert [str(output.expression) for output in root.outputs] == ["a.k", "a._timestamp"]
     below = root.input
     assert isinstance(below, Select)
-    assert [output.sql for output in below.outputs] == [
+    assert [str(output.expression) for output in below.outputs] == [
         "a.k",
         "a.t",
         "a._metadata.file_modification_time",

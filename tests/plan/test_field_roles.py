@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from millstream.errors import Place
 from millstream.plan import nodes
-from millstream.plan.identity import declarations, describe
+from millstream.plan.expressions import Expression, column, template
+from millstream.plan.identity import ANNOTATION_NAMES, declarations, describe
 from millstream.plan.nodes import Column, Input, Node, Operator, Select, SinkDef, Source, TableJoin
 from millstream.roles import Role
 from millstream.sql.text import SourceText
 from millstream.state_format import changes
-from millstream.values import Compare, Logic
+from millstream.values import Compare, Logic, Operand
 
 KINDS = [
     kind
@@ -32,11 +33,19 @@ NAMES = st.text("abcxyz", min_size=1, max_size=8)
 
 @cache
 def hints_of(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind, localns=vars(nodes))
+    return get_type_hints(kind, localns=ANNOTATION_NAMES)
+
+
+def _own(hint: Any) -> Any:
+    """A generic type and its operand as a plan has them: over expressions."""
+    if hint is Operand:
+        return Expression
+    return get_origin(hint) if is_dataclass(get_origin(hint)) else hint
 
 
 def values(hint: Any) -> st.SearchStrategy[Any]:
     """Values of a type, small ones."""
+    hint = _own(hint)
     arguments, origin = get_args(hint), get_origin(hint)
     if hint is Node or hint == Source | Select:
         found: st.SearchStrategy[Any] = st.builds(Source, NAMES, st.just((Column("a", "int"),)))
@@ -56,6 +65,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 
 def examples(hint: Any) -> list[Any]:
     """Two values of a type or more, the same ones at every call."""
+    hint = _own(hint)
     arguments, origin = get_args(hint), get_origin(hint)
     if hint is Node or hint == Source | Select:
         found: list[Any] = [Source(name, (Column("a", "int"),)) for name in ("one", "two")]
@@ -77,6 +87,7 @@ def examples(hint: Any) -> list[Any]:
     return found
 
 
+EXPRESSIONS = [column("l", "a"), column("r", "b"), template("{} + 1", column("l", "a"))]
 EXAMPLES: dict[Any, list[Any]] = {
     types.NoneType: [None],
     bool: [False, True],
@@ -84,7 +95,11 @@ EXAMPLES: dict[Any, list[Any]] = {
     float: [0.5, 0.25],
     str: ["abc", "xyz", "q"],
     Place: [Place(1, 2), Place(3, 4)],
-    Logic: [Logic("not", (Compare("a", "=", "b"),)), Logic("or", (Compare("a", "<", "b"),))],
+    Expression: EXPRESSIONS,
+    Logic: [
+        Logic("not", (Compare(EXPRESSIONS[0], "=", EXPRESSIONS[1]),)),
+        Logic("or", (Compare(EXPRESSIONS[0], "<", EXPRESSIONS[1]),)),
+    ],
     SourceText: [SourceText("a", "a"), SourceText("b", "b")],
 }
 
@@ -168,6 +183,8 @@ def test_the_identity_changes_exactly_as_each_field_declares(kind: type, data: A
 def _differs(new: Any, old: Any) -> bool:
     if isinstance(new, Source):
         return bool(new.name != old.name)
+    if isinstance(new, Expression):
+        return bool(new != old)
     if is_dataclass(new) and is_dataclass(old) and type(new) is type(old):
         return describe(new, Role.STATE) != describe(old, Role.STATE)
     return bool(new != old)

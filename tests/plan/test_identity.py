@@ -41,7 +41,11 @@ def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
     [
         ("24 HOURS", "48 HOURS", ["interval join bounds upper: 1d -> 2d"]),
         ("o JOIN", "o LEFT JOIN", ["interval join type: inner -> left"]),
-        ("o.total > 1", "o.total > 2", ["interval join left where: o.total > 1 -> o.total > 2"]),
+        (
+            "o.total > 1",
+            "o.total > 2",
+            ["interval join left where: `o`.`total` > 1 -> `o`.`total` > 2"],
+        ),
         ("total DOUBLE", "total INT", ["sources orders columns total type: double -> int"]),
         (
             "total DOUBLE,",
@@ -64,7 +68,7 @@ def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
         (
             "o.order_id = s.order_id",
             "o.order_id = lower(s.order_id)",
-            ["interval join keys right: s.order_id -> lower(s.order_id)"],
+            ["interval join keys right: `s`.`order_id` -> lower(`s`.`order_id`)"],
         ),
         ("'10'", "'11'", []),  # a job that hit its limit goes on with a higher one
         ("WITH ('state", "WITH ('engine' = 'columnar', 'state", []),
@@ -74,9 +78,9 @@ def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
             "o.total > s.carrier",
             [
                 "interval join left columns in state: order_id -> order_id, total",
-                "interval join left where: o.total > 1 -> none",
-                "interval join across: none -> left o.total, op >, right s.carrier",
-                "interval join across sql: none -> o.total > s.carrier",
+                "interval join left where: `o`.`total` > 1 -> none",
+                "interval join across: none -> left `o`.`total`, op >, right `s`.`carrier`",
+                "interval join across sql: none -> `o`.`total` > `s`.`carrier`",
             ],
         ),
     ],
@@ -130,7 +134,7 @@ QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY n) <= 3;
             "INTERVAL 2 HOURS",
             ["aggregate window size: 1h -> 2h", "aggregate window slide: 1h -> 2h"],
         ),
-        ("COUNT(*)", "COUNT(id)", ["aggregate calls a0 argument: none -> d.id"]),
+        ("COUNT(*)", "COUNT(id)", ["aggregate calls a0 argument: none -> `d`.`id`"]),
         ("'1h'", "'2h'", ["deduplicate within: 1h -> 2h"]),
         ("'drop'", "'side_output'", ["aggregate input columns in state: none -> id, t"]),
         ("SELECT id, n FROM", "SELECT n, id FROM", []),
@@ -160,13 +164,13 @@ CREATE SINK out AS SELECT id, n FROM (SELECT id, COUNT(*) AS n FROM orders
 @pytest.mark.parametrize(
     ("old", "new", "sentences"),
     [
-        ("n > 2", "n > 3", ["result where: x.n > 2 -> x.n > 3"]),
-        (" WHERE n > 2", "", ["result where: x.n > 2 -> none"]),
-        ("COUNT(*) > 1", "COUNT(*) > 9", ["result input where: a0 > 1 -> a0 > 9"]),
+        ("n > 2", "n > 3", ["result where: `x`.`n` > 2 -> `x`.`n` > 3"]),
+        (" WHERE n > 2", "", ["result where: `x`.`n` > 2 -> none"]),
+        ("COUNT(*) > 1", "COUNT(*) > 9", ["result input where: `a0` > 1 -> `a0` > 9"]),
         (
             "SELECT id, n FROM",
             "SELECT id, n + 1 AS n FROM",
-            ["result outputs n sql: x.n -> x.n + 1"],
+            ["result outputs n expression: `x`.`n` -> `x`.`n` + 1"],
         ),
         ("SELECT id, n FROM", "SELECT id,   n  FROM", []),
     ],

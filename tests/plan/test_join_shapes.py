@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import product
 
@@ -11,6 +10,7 @@ from tests.plan.plans import job
 
 from millstream.errors import MillstreamError
 from millstream.plan.explain.text import explain, explain_json
+from millstream.plan.expressions import Expression
 from millstream.plan.facts.holds import lag_of
 from millstream.plan.identity import pipeline_identity
 from millstream.plan.nodes import (
@@ -159,8 +159,11 @@ def _check(node: Node) -> None:
         assert len(names) == len(set(names))
         assert node.time is None or node.time.lower() in names
         assert node.time is None or lag_of(node) >= 0
-        _check_texts([*(output.sql for output in node.outputs), node.where], _readable(node))
-        plain = {output.sql for output in node.outputs} & {WINDOW_START, WINDOW_END, WINDOW_TIME}
+        _check_columns(
+            [*(output.expression for output in node.outputs), node.where], _readable(node)
+        )
+        plain = {str(output.expression) for output in node.outputs}
+        plain &= {WINDOW_START, WINDOW_END, WINDOW_TIME}
         if isinstance(node.input, TableJoin | BoundedJoin | RegularJoin):
             assert not plain
         if isinstance(node.input, SessionJoin):
@@ -175,20 +178,20 @@ def _check(node: Node) -> None:
         assert {*node.used, *(key.right for key in node.keys)} <= columns
         assert {condition.column for condition in node.conditions} <= columns
         over = {node.left.alias: _columns(node.left)}
-        _check_texts([*(key.left for key in node.keys), node.left_where], over)
+        _check_columns([*(key.left for key in node.keys), node.left_where], over)
         both = {node.left.alias: set(node.left.used), node.alias: set(node.used)}
-        _check_texts([node.across_sql], both)
+        _check_columns([node.across_sql], both)
     if isinstance(node, Join):
         over = {side.alias: _columns(side) for side in inputs_of(node)}
-        texts = [text for key in node.keys for text in (key.left, key.right)]
+        read = [each for key in node.keys for each in (key.left, key.right)]
         if isinstance(node, BoundedJoin | RegularJoin):
-            texts += [text for text in (node.left_where, node.right_where) if text]
-            _check_texts(
+            read += [each for each in (node.left_where, node.right_where) if each]
+            _check_columns(
                 [node.across_sql], {side.alias: set(side.used) for side in inputs_of(node)}
             )
-        _check_texts(texts, over)
+        _check_columns(read, over)
     if isinstance(node, RowsOver):
-        _check_texts([*node.partition], {node.input.alias: _columns(node.input)})
+        _check_columns([*node.partition], {node.input.alias: _columns(node.input)})
 
 
 def _columns(side: Input) -> set[str]:
@@ -208,8 +211,9 @@ def _readable(node: Select) -> dict[str, set[str]]:
     return {}
 
 
-def _check_texts(texts: Sequence[str | None], readable: dict[str, set[str]]) -> None:
-    for text in texts:
-        for alias, name in re.findall(r"\b([a-z]\w*)\.(\w+)", text or ""):
-            assert alias in readable, f"{alias} in {text}"
-            assert name in readable[alias], f"{alias}.{name} in {text}"
+def _check_columns(expressions: Sequence[Expression | None], readable: dict[str, set[str]]) -> None:
+    for expression in expressions:
+        for column in expression.columns if expression else ():
+            if column.alias is not None:
+                assert column.alias in readable, f"{column.alias} in {expression}"
+                assert column.name in readable[column.alias], f"{column} in {expression}"

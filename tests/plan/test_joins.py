@@ -10,6 +10,7 @@ from tests.plan.plans import SOURCES, job, plan
 
 from millstream.plan.build import build_job
 from millstream.plan.explain.text import explain_json
+from millstream.plan.expressions import column
 from millstream.plan.identity import pipeline_identity
 from millstream.plan.nodes import (
     Engine,
@@ -133,10 +134,10 @@ def test_python_may_join_versions_of_any_stream() -> None:
         left,
         right,
         JoinType.LEFT,
-        (Key("left.order_id", "right.order_id"),),
+        (Key(column("left", "order_id"), column("right", "order_id")),),
         Direction.NEAREST,
         60_000_000,
     )
-    root = Select(join, (Output("left.order_id", "order_id"),))
+    root = Select(join, (Output(column("left", "order_id"), "order_id"),))
     pipeline = Pipeline("result", root, SinkDef("result", "dataframe"))
     assert pipeline_identity(pipeline)["state"]["engine"] == Engine.COLUMNAR

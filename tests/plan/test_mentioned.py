@@ -20,7 +20,7 @@ CREATE SOURCE r (a INT, e STRING, at TIMESTAMP, WATERMARK FOR at AS at)
     ("query", "names"),
     [
         ("SELECT a FROM s", ("a", "at")),
-        ("SELECT b + 1 AS x FROM s WHERE e = 'a b'", ("a", "B", "e", "at")),
+        ("SELECT b + 1 AS x FROM s WHERE e = 'a b'", ("B", "e", "at")),
         ("SELECT `c d` * 2 AS x FROM s", ("c d", "at")),
         ("SELECT * FROM s", ("a", "B", "c d", "e", "at")),
         ("SELECT to_json(struct(*)) AS x FROM s", ("a", "B", "c d", "e", "at")),

@@ -200,7 +200,7 @@ def test_every_step_says_how_its_rows_are_spread() -> None:
             [
                 "interval join left node input conditions: none -> column tier, op >=, values 2",
                 "interval join left node input keys left: "
-                "o.customer_id -> concat(o.customer_id, '!')",
+                "`o`.`customer_id` -> concat(`o`.`customer_id`, '!')",
             ],
         ),
     ],

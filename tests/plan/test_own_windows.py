@@ -35,20 +35,23 @@ def root(query: str) -> Select:
 )
 def test_window_columns_of_a_window_join(column: str, text: str) -> None:
     select = root(f"{column} AS it FROM s l JOIN b r ON r.k = l.k")
-    assert [output.sql for output in select.outputs] == [text]
+    assert [str(output.expression) for output in select.outputs] == [text]
 
 
 def test_the_own_window_in_on_is_no_column_of_the_joins_window() -> None:
     join = root("l.k FROM s l JOIN b r ON r.k = l.k AND r.t < l._window_time").input
     assert isinstance(join, WindowJoin)
-    assert join.across_sql == "r.t < l._window_time_"
+    assert str(join.across_sql) == "r.t < l._window_time_"
 
 
 def test_the_own_window_after_two_joins() -> None:
     select = root(
         "l._WINDOW_START AS own, _WINDOW_START FROM s l JOIN b r USING (k) JOIN b q USING (k)"
     )
-    assert [output.sql for output in select.outputs] == ["l_r._window_start_", "l_r._window_start"]
+    assert [str(output.expression) for output in select.outputs] == [
+        "l_r._window_start_",
+        "l_r._window_start",
+    ]
 
 
 def test_the_watermark_follows_an_event_time_that_is_called_window_time() -> None:
@@ -65,4 +68,7 @@ def test_the_star_has_the_columns_of_the_joins_window_only() -> None:
 
 def test_a_window_without_an_aggregate() -> None:
     select = root("s._WINDOW_START AS own, _WINDOW_START FROM s")
-    assert [output.sql for output in select.outputs] == ["s._window_start_", "s._window_start"]
+    assert [str(output.expression) for output in select.outputs] == [
+        "s._window_start_",
+        "s._window_start",
+    ]

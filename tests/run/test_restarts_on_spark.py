@@ -115,7 +115,11 @@ def check(trial: Trial, sql: str) -> None:
     [
         ("INTERVAL 1 HOUR", "INTERVAL 2 HOURS", "window join windows 1 size: 1h -> 2h"),
         ("'1m'", "'2m'", "window join lateness: 1m -> 2m"),
-        ("MINUTES ON o.id = s.id", "MINUTES ON o.id2 = s.id", "join keys left: o.id -> o.id2"),
+        (
+            "MINUTES ON o.id = s.id",
+            "MINUTES ON o.id2 = s.id",
+            "join keys left: `o`.`id` -> `o`.`id2`",
+        ),
         ("FOR at AS at)\n", "FOR at2 AS at2)\n", "sources orders watermark column: at -> at2"),
         ("'join.salt' = '2'", "'join.salt' = '4'", "interval join salt: 2 -> 4"),
         ("sum(x)", "max(x)", "aggregate calls a0 function: sum -> max"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from millstream.plan.expressions import column
 from millstream.plan.nodes import Column, Output, Pipeline, Select, SinkDef, Source
 from millstream.run.processing_clock import ProcessingClock
 from millstream.run.ticks import Ticks
@@ -33,7 +34,7 @@ class Run:
 
 def run(idle: int | None) -> Run:
     source = Source("s", (Column("t", "timestamp"),), Watermark("t"), idle=idle)
-    root = Select(source, (Output("t", "t"),), alias="s")
+    root = Select(source, (Output(column(None, "t"), "t"),), alias="s")
     return Run([Running(Pipeline("out", root, SinkDef("out", "memory")))])
 
 

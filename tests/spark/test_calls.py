@@ -6,6 +6,8 @@ import pytest
 from pyspark.sql.types import LongType
 
 from millstream.connectors.rows import Rows
+from millstream.plan.expressions import Expression, column
+from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.nodes import Call
 from millstream.spark import calls
 from millstream.spark.texts import types_of
@@ -22,8 +24,8 @@ def test_types_are_those_that_spark_gives(spark, monkeypatch, function) -> None:
     frame = spark.createDataFrame([], COLUMNS)
     numbers = [name for name in NAMES if name in "bhilfdm"]
     names = numbers if function in ("sum", "avg", "stddev_samp") else NAMES
-    asked = tuple(Call(function, name, f"a{at}") for at, name in enumerate(names))
-    known = {name: frame.schema[name].dataType for name in names}
+    asked = tuple(Call(function, column(None, name), f"a{at}") for at, name in enumerate(names))
+    known = {column(None, name): frame.schema[name].dataType for name in names}
     mine = calls.result_types(Rows.of(frame), "t", asked, known)
     monkeypatch.setattr(calls, "_plain_type", lambda *_: None)
     assert mine == calls.result_types(Rows.of(frame), "t", asked, known)
@@ -31,17 +33,17 @@ def test_types_are_those_that_spark_gives(spark, monkeypatch, function) -> None:
 
 def test_spark_is_asked_only_for_what_is_not_plain(spark, monkeypatch) -> None:
     frame = spark.createDataFrame([], COLUMNS)
-    texts = ["i", "i + 1", "m"]
-    known = dict(zip(texts, types_of(Rows.of(frame), "frame", texts), strict=True))
-    spoken: list[str | None] = []
-    text = calls.call_text
+    values = [parse_expression(text) for text in ("i", "i + 1", "m")]
+    known = dict(zip(values, types_of(Rows.of(frame), "frame", values), strict=True))
+    spoken: list[str] = []
+    made = calls.call_expression
 
-    def told(call: Call) -> str:
-        spoken.append(call.argument)
-        return text(call)
+    def told(call: Call) -> Expression:
+        spoken.append(str(call.argument))
+        return made(call)
 
-    monkeypatch.setattr(calls, "call_text", told)
-    asked = tuple(Call("sum", each, f"a{at}") for at, each in enumerate(texts))
+    monkeypatch.setattr(calls, "call_expression", told)
+    asked = tuple(Call("sum", each, f"a{at}") for at, each in enumerate(values))
     types = calls.result_types(Rows.of(frame), "t", asked, known)
     assert spoken == ["m"]
     assert types[:2] == [LongType(), LongType()]

@@ -14,7 +14,8 @@ import pytest
 from pyspark.sql import functions as F
 
 import millstream as ms
-from millstream.spark.texts import named
+from millstream.plan.expressions.parse import parse_expression
+from millstream.spark.texts import found_as
 from millstream.spark.where import condition
 
 SCHEMA = "a bigint, i int, d tinyint, s string, b boolean, g double"
@@ -66,7 +67,7 @@ LEFT_TO_SPARK = (
 def read(spark: Any, text: str) -> Any:
     frame = spark.createDataFrame([], SCHEMA)
     types = {each.name: each.dataType for each in frame.schema}
-    return condition(text, lambda name: named(name, "o", types), types)
+    return condition(parse_expression(text), lambda it: found_as(it, "o", types), types)
 
 
 def test_conditions_are_decided_as_spark_does(spark) -> None:

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 import millstream as ms
 from millstream.connectors.rows import Rows
 from millstream.errors import PlanError
+from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.nodes import Column, Output, Select, Source
 from millstream.spark.files import FileStreams
 from millstream.spark.moments import Moment
@@ -52,10 +53,11 @@ def test_spark_hears_of_no_stream_that_packers_read(spark, tmp_path) -> None:
     rows = Rows.of(spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "l")))
     below = Source("l", (Column("k", "bigint"), Column("t", "timestamp")))
     begin = "timestamp_micros(unix_micros(l.t) - pmod(unix_micros(l.t), 4000000))"
-    outputs = (Output("l.s", "name"), Output(begin, "begin", pane=Pane("l.t", 4_000_000)))
+    pane = Output(parse_expression(begin), "begin", pane=Pane("t", 4_000_000))
+    outputs = (Output(parse_expression("l.s"), "name"), pane)
 
     def flow_of(*outputs: Output) -> Flow:
-        node = Select(below, outputs, where="l.c >= 1", alias="l")
+        node = Select(below, outputs, where=parse_expression("l.c >= 1"), alias="l")
         return flow(node, {"l": rows}, no_operator, FileStreams(spark).of)
 
     plain = flow_of(*outputs)
@@ -64,9 +66,12 @@ def test_spark_hears_of_no_stream_that_packers_read(spark, tmp_path) -> None:
     assert plain.files is not None
     assert plain.rows._made is None
     assert known == {each.name: each.dataType for each in plain.frame.schema}
-    assert flow_of(*outputs, Output("l.c + 1", "more")).rows.frame.columns[2] == "more"
+    assert (
+        flow_of(*outputs, Output(parse_expression("l.c + 1"), "more")).rows.frame.columns[2]
+        == "more"
+    )
     with pytest.raises(PlanError, match="nowhere"):
-        flow_of(*outputs, Output("nowhere(l.c)", "more"))
+        flow_of(*outputs, Output(parse_expression("nowhere(l.c)"), "more"))
 
 
 def no_operator(node: object) -> Flow:

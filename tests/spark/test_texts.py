@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql.types import LongType, StringType, StructType, TimestampNTZType
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token
 
+import millstream as ms
 from millstream.connectors.declared import schema_of
+from millstream.connectors.memory import MemoryStream
 from millstream.connectors.rows import Rows
+from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.nodes import Column
-from millstream.spark.texts import expression, types_of
+from millstream.spark.texts import spark_column, types_of
 
 TYPES = (
     *("BIGINT", "int", "SMALLINT", "TINYINT", "BOOLEAN", "FLOAT", "DOUBLE", "STRING", "BINARY"),
@@ -35,18 +40,38 @@ def test_timestamps_are_those_that_a_session_asks_for(spark) -> None:
 )
 def test_an_expression_is_what_spark_reads(spark, text) -> None:
     rows = spark.sql("SELECT 7L AS a, 'é' AS `x y`, named_struct('f', 3) AS st").alias("s")
-    (made,) = rows.select(expression(text).alias("it")).collect()
+    (made,) = rows.select(spark_column(parse_expression(text)).alias("it")).collect()
     (told,) = rows.selectExpr(f"{text} AS it").collect()
     assert made == told
 
 
 def test_a_word_of_sql_is_no_column(spark) -> None:
     rows = spark.sql("SELECT 1 AS `true`")
-    assert rows.select(expression("true").alias("it")).first().it is True
-    assert rows.select(expression("`true`").alias("it")).first().it == 1
+    assert rows.select(spark_column(parse_expression("true")).alias("it")).first().it is True
+    assert rows.select(spark_column(parse_expression("`true`")).alias("it")).first().it == 1
 
 
 def test_types_of_plain_columns_and_of_expressions(spark) -> None:
     rows = Rows.of(spark.sql("SELECT 7L AS a, 'é' AS b"))
     texts = ["s.a", "upper(s.b)", "b", "length(b) + a"]
-    assert types_of(rows, "s", texts) == [LongType(), StringType(), StringType(), LongType()]
+    given = [parse_expression(text) for text in texts]
+    assert types_of(rows, "s", given) == [LongType(), StringType(), StringType(), LongType()]
+
+
+def test_a_query_is_parsed_once_from_its_text_to_its_dataframe(spark, monkeypatch) -> None:
+    parsed: list[str] = []
+    parse = Parser.parse
+
+    def counted(self: Parser, tokens: list[Token], sql: str) -> object:
+        parsed.append(sql)
+        return parse(self, tokens, sql)
+
+    monkeypatch.setattr(Parser, "parse", counted)
+    stream = MemoryStream(spark, "k string, n int, t timestamp").frame()
+    ms.sql(
+        "SELECT k, max_by(n + 1, t) FILTER (WHERE n > 1) AS last FROM s WHERE upper(k) <> 'A' "
+        "WINDOW TUMBLING(INTERVAL 1 MINUTE) GROUP BY k EMIT FINAL",
+        s=ms.stream(stream, time="t", delay="1 second"),
+    )
+    assert len([text for text in parsed if "_ms_operand_" not in text]) == 1
+    assert len(parsed) == len(set(parsed))

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
+from millstream.plan.expressions import Expression, all_of, column
 from millstream.plan.facts.holds import lag_of
 from millstream.plan.joins.chain import PlannedJoin, new_name
-from millstream.plan.names.expressions import Expressions, all_of
-from millstream.plan.names.names import quote
+from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.outputs import Item, expanded, is_star
 from millstream.plan.names.scope import Reference, Relation, Scope
 from millstream.plan.names.system import with_hidden
@@ -31,7 +31,7 @@ class LiftedScope(Scope):
     """A scope whose columns a Select below offers under other names."""
 
     base: Scope | None = None
-    names: tuple[tuple[str, str], ...] = ()  # (text over the base, name)
+    names: tuple[tuple[Expression, str], ...] = ()  # (expression over the base, name)
     over: str | None = None  # the Select's alias; None over the operator
 
     @property
@@ -44,10 +44,10 @@ class LiftedScope(Scope):
 
     def lifted(self, reference: Reference) -> Reference:
         found = reference
-        name = dict(self.names)[found.text]
-        text = f"{quote(self.over)}.{quote(name)}" if self.over else quote(name)
+        name = dict(self.names)[found.expression]
         kept = Column(name, found.column.type)
-        return replace(found, text=text, reads=((0, name),), column=kept)
+        expression = column(self.over, name, kept.type)
+        return replace(found, expression=expression, reads=((0, name),), column=kept)
 
     @property
     def plain(self) -> bool:
@@ -91,7 +91,7 @@ class Base:
 
 
 def of_relation(
-    tree: exp.Select, relation: Relation, where: str | None, text: SourceText, *, every: bool
+    tree: exp.Select, relation: Relation, where: Expression | None, text: SourceText, *, every: bool
 ) -> Base:
     """One stream, filtered by a Select below if there is a filter."""
     read = read_by(tree, Scope((relation,), text))
@@ -102,9 +102,9 @@ def of_relation(
     if where is not None:
         names |= set(window or ())
         outputs = tuple(
-            Output(relation.text(column.name), column.name, column.type)
-            for column in node.columns
-            if every or column.name in names
+            Output(relation.refer(each.name, each.type), each.name)
+            for each in node.columns
+            if every or each.name in names
         )
         node = Select(node, outputs, where, relation.alias, time, window, relation.place)
     inner = replace(relation, node=node, listed=relation.columns)
@@ -126,14 +126,14 @@ def of_join(tree: exp.Select, planned: PlannedJoin, text: SourceText, *, every: 
     read = read_by(tree, scope, every=every)
     if any(reference.origin in planned.windows for reference in read):
         read += planned.window_columns()
-    names: dict[str, str] = {}
+    names: dict[Expression, str] = {}
     items = []
     times = [planned.time(number) for number in planned.result_times[:1]]
     for reference in (*times, *read):
-        if reference.text not in names:
+        if reference.expression not in names:
             name = new_name(reference, names.values(), scope)
-            names[reference.text] = name
-            output = Output(reference.text, name, reference.column.type)
+            names[reference.expression] = name
+            output = Output(reference.expression, name)
             items.append(Item(output, frozenset(reference.reads), reference, None))
     time, window = planned.carried(items), planned.window(items)
     reads = {read for item in items for read in item.reads}
@@ -154,7 +154,7 @@ def of_join(tree: exp.Select, planned: PlannedJoin, text: SourceText, *, every: 
 def read_by(tree: exp.Select, scope: Scope, *, every: bool = False) -> list[Reference]:
     """What the clauses of a query after FROM and WHERE read; names that mean nothing here are
     refused where they are used."""
-    return list({found.text: found for found in _read_by(tree, scope, every)}.values())
+    return list({found.expression: found for found in _read_by(tree, scope, every)}.values())
 
 
 def _read_by(tree: exp.Select, scope: Scope, every: bool) -> Iterator[Reference]:
@@ -164,10 +164,10 @@ def _read_by(tree: exp.Select, scope: Scope, every: bool) -> Iterator[Reference]
     parts = [tree.args.get(name) for name in _CLAUSES]
     for part in (*tree.expressions, *parts):
         for node in part if isinstance(part, list) else [part]:
-            for column in node.find_all(exp.Column) if node is not None else ():
-                if not isinstance(column.this, exp.Star):
+            for found in node.find_all(exp.Column) if node is not None else ():
+                if not isinstance(found.this, exp.Star):
                     with suppress(PlanError):
-                        yield scope.resolve(column)
+                        yield scope.resolve(found)
 
 
 def of_sessions(base: Base) -> bool:

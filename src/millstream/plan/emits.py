@@ -7,6 +7,7 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import to_spark_sql
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -74,10 +75,11 @@ def _unshown_key(root: Select) -> str | None:
     groups = root.input
     if not isinstance(groups, Aggregate):
         return None
-    shown = {output.sql.lower() for output in root.outputs}
+    columns = (output.expression.column_of(None) for output in root.outputs)
+    shown = {name.lower() for name in columns if name is not None}
     for key in groups.keys:
         if key.name.lower() not in shown:
-            return key.sql
+            return to_spark_sql(key.expression)
     if groups.window and not shown & {WINDOW_START.lower(), WINDOW_END.lower()}:
         return WINDOW_START
     return None

@@ -3,8 +3,8 @@
 Each field declares its role in its annotation (`millstream.roles`). The identity has two parts:
 `state`, which must be the same for a checkpoint to be resumed, and `output`, which is recorded
 beside it. A field is encoded by its own value only: durations in microseconds, enums by value,
-expressions in normal form. No wording of explain and no text of a library is part of it, so only a
-change of the plan changes an identity.
+expressions by their canonical text. No wording of explain and no text of a library is part of it,
+so only a change of the plan changes an identity.
 
 The columns and filters above the last operator are output. Where results may be retracted they are
 state: with others, rows would be retracted that the sink never received.
@@ -20,14 +20,17 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 from millstream.plan import nodes
 from millstream.plan.explain.secrets import masked
+from millstream.plan.expressions import Expression
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.nodes import Operator, Pipeline, Select, Source
 from millstream.plan.walk import operators_of, retracts, sources_of
 from millstream.roles import Form, Only, Role
-from millstream.sql.normal_form import normal_form, normal_type
+from millstream.sql.normal_type import normal_type
 from millstream.state_format import STATE_FORMAT
 
 Document = dict[str, Any]
+# what annotations of nodes name
+ANNOTATION_NAMES = {**vars(nodes), "Expression": Expression}
 
 
 class Declaration(NamedTuple):
@@ -46,7 +49,7 @@ class Declaration(NamedTuple):
 @cache
 def declarations(kind: type) -> tuple[Declaration, ...]:
     """The fields of a node or value with what they declare."""
-    hints = get_type_hints(kind, localns=vars(nodes), include_extras=True)
+    hints = get_type_hints(kind, localns=ANNOTATION_NAMES, include_extras=True)
     return tuple(_declaration(each.name, hints[each.name]) for each in fields(kind))
 
 
@@ -136,6 +139,8 @@ def encoded(value: Any, role: Role, form: Form | None = None) -> Any:
         return value.name if role is Role.STATE else None
     if isinstance(value, Operator):
         return {"operator": kind_name(type(value))} if role is Role.STATE else None
+    if isinstance(value, Expression):
+        return value.canonical() if role is Role.STATE else None
     if is_dataclass(value):
         return describe(value, role)
     if isinstance(value, tuple):
@@ -149,8 +154,6 @@ def encoded(value: Any, role: Role, form: Form | None = None) -> Any:
 def _scalar(value: Any, form: Form | None) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, str) and form is Form.EXPRESSION:
-        return normal_form(value)
     if isinstance(value, str) and form is Form.TYPE:
         return normal_type(value)
     if value is None or isinstance(value, bool | int | float | str | dict):

@@ -10,9 +10,10 @@ from sqlglot import exp
 from millstream.errors import Place, PropertyError
 from millstream.plan.asked import Asked, keeps_late
 from millstream.plan.base import of_join
+from millstream.plan.expressions import all_of
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.kinds import JoinKind, kind_of, policy_of
-from millstream.plan.names.expressions import Expressions, all_of
+from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.outputs import distinct, outputs_of
 from millstream.plan.nodes import Join, Select, SessionJoin, TableJoin
 from millstream.plan.operators.clauses import Shape, plan_operator

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.plan.asked import Asked
-from millstream.plan.joins.predicates import conjuncts_of, filter_texts
-from millstream.plan.names.expressions import Expressions, all_of
+from millstream.plan.expressions import all_of
+from millstream.plan.joins.predicates import conjuncts_of, filters_of
+from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
 from millstream.plan.names.scope import Relation, Scope
 from millstream.plan.names.system import with_hidden
@@ -24,7 +25,7 @@ def plan_plain(tree: exp.Select, relation: Relation, text: SourceText, asked: As
         relation, terms = found
     scope = Scope((relation,), text)
     expressions = Expressions(scope)
-    filters = filter_texts(terms, expressions)
+    filters = filters_of(terms, expressions)
     outputs = list(outputs_of(tree, expressions))
     if not found:
         refuse_unused(asked.properties)

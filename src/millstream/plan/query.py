@@ -12,13 +12,14 @@ from millstream.plan.asked import Asked, keeps_late
 from millstream.plan.base import of_relation
 from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.emits import emit_over
+from millstream.plan.expressions import Expression, all_of
 from millstream.plan.joins.clauses import Joined, plan_joins
 from millstream.plan.joins.kinds import JoinKind
 from millstream.plan.joins.own_window import joined_below
-from millstream.plan.joins.predicates import conjuncts_of, filter_texts
+from millstream.plan.joins.predicates import conjuncts_of, filters_of
 from millstream.plan.joins.windows import join_windows
 from millstream.plan.names.assign import assigned
-from millstream.plan.names.expressions import Expressions, all_of
+from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.names import unnamed as unnamed_query
 from millstream.plan.names.own_windows import with_own_windows
 from millstream.plan.names.scope import Relation, Scope
@@ -238,12 +239,12 @@ class Planner:
         )
         return plan_over_joins(tree, planned, shape, own, asked, self.text)
 
-    def _where(self, tree: exp.Select, relation: Relation) -> str | None:
+    def _where(self, tree: exp.Select, relation: Relation) -> Expression | None:
         where = tree.args.get("where")
         if where is None:
             return None
         expressions = Expressions(Scope((relation,), self.text))
-        return all_of(filter_texts(list(conjuncts_of(where.this)), expressions))
+        return all_of(filters_of(list(conjuncts_of(where.this)), expressions))
 
     def _refuse_within(self, table: exp.Expr) -> None:
         if within := table.args.get("within"):

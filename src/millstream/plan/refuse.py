@@ -6,7 +6,7 @@ clause that sqlglot learns to read one day is never dropped in silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -161,35 +161,3 @@ _AGGREGATES = (
     *("try_sum", "bit_and", "bit_or", "bit_xor", "kurtosis", "skewness", "regr_count", "listagg"),
     *("string_agg", "percentile", "median", "mode", "grouping", "grouping_id"),
 )
-# Functions of the clock, and those of chance or of the place a row is read. The names are those
-# unknown to sqlglot.
-_CLOCK = ("now", "curdate")
-_CLOCK_NODES = (
-    *(exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.CurrentDatetime),
-    exp.Localtimestamp,
-)
-_CHANCE = (
-    *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
-    *("input_file_block_start", "input_file_block_length", "user", "randstr", "uniform"),
-    *("current_catalog", "current_database", "current_timezone"),
-)
-_CHANCE_NODES = (exp.Rand, exp.Randn, exp.Uuid, exp.Shuffle, exp.CurrentUser, exp.SessionUser)
-
-
-def is_steady(node: exp.Expr) -> bool:
-    """Does the expression give the same value whenever it is asked for the same row?"""
-    return next(unsteady_parts(node), None) is None
-
-
-def unsteady_parts(node: exp.Expr, *, clock: bool = True) -> Iterator[exp.Expr]:
-    """The parts of an expression that may give another value each time they are asked; without
-    `clock`, only those that do so for another reason than that time passes."""
-    for part in node.walk():
-        if isinstance(part, _CHANCE_NODES) or _named(part) in _CHANCE or (clock and _ticks(part)):
-            yield part
-
-
-def _ticks(part: exp.Expr) -> bool:
-    if isinstance(part, exp.StrToUnix) and not part.this:  # unix_timestamp() is the clock
-        return True
-    return isinstance(part, _CLOCK_NODES) or _named(part) in _CLOCK

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import functions as F
 from pyspark.sql.types import (
     DataType,
     DateType,
@@ -15,7 +14,9 @@ from pyspark.sql.types import (
 )
 
 from millstream.connectors.rows import Rows
+from millstream.plan.expressions import Expression, template
 from millstream.plan.nodes import Call
+from millstream.spark.texts import spark_column
 
 COLLECTING = ("collect_list", "collect_set")  # their result holds the argument's values in a list
 _ORDERED = (IntegralType, DoubleType, DateType, TimestampType)
@@ -23,33 +24,35 @@ _COUNTS = ("count", "count_distinct", "approx_count_distinct")
 SKETCHED = ("approx_count_distinct", "approx_percentile")
 
 
-def call_text(call: Call) -> str:
-    """The call in Spark SQL, over the same names as the call's own texts."""
-    argument = "*" if call.argument is None else call.argument
+def call_expression(call: Call) -> Expression:
+    """The call as Spark evaluates it, over the same names as the call's own expressions."""
+    argument = () if call.argument is None else (call.argument,)
+    one = "*" if call.argument is None else "{}"
     match call.function:
         case "count_distinct":
-            text = f"count(DISTINCT {argument})"
+            made = template(f"count(DISTINCT {one})", *argument)
         case "first" | "last":
-            text = f"{call.function}({argument}, {str(call.ignore_nulls).lower()})"
+            ignored = str(call.ignore_nulls).lower()
+            made = template(f"{call.function}({one}, {ignored})", *argument)
         case "max_by" | "min_by":
-            text = f"{call.function}({argument}, {call.by})"
+            assert call.by is not None
+            made = template(f"{call.function}({one}, {{}})", *argument, call.by)
         case "approx_percentile":
             fractions = ", ".join(f"{fraction!r}D" for fraction in call.parameters)
-            text = f"approx_percentile({argument}, array({fractions}))"
-            if len(call.parameters) == 1:
-                text = f"approx_percentile({argument}, {fractions})"
+            several = fractions if len(call.parameters) == 1 else f"array({fractions})"
+            made = template(f"approx_percentile({one}, {several})", *argument)
         case name:
-            text = f"{name}({argument})"
-    return text if call.filter is None else f"{text} FILTER (WHERE {call.filter})"
+            made = template(f"{name}({one})", *argument)
+    return made if call.filter is None else template("{} FILTER (WHERE {})", made, call.filter)
 
 
 def result_types(
-    rows: Rows, alias: str, calls: tuple[Call, ...], known: Mapping[str, DataType]
+    rows: Rows, alias: str, calls: tuple[Call, ...], known: Mapping[Expression, DataType]
 ) -> list[DataType]:
     """The types that Spark gives the calls over this stream, `known` being those of arguments."""
     types = [_plain_type(call, known) for call in calls]
     asked = [
-        F.expr(call_text(call)).alias(call.name)
+        spark_column(call_expression(call)).alias(call.name)
         for call, kind in zip(calls, types, strict=True)
         if kind is None
     ]
@@ -57,10 +60,10 @@ def result_types(
     return [next(told).dataType if kind is None else kind for kind in types]
 
 
-def _plain_type(call: Call, known: Mapping[str, DataType]) -> DataType | None:
+def _plain_type(call: Call, known: Mapping[Expression, DataType]) -> DataType | None:
     """The type of a result where there is little to know; to ask Spark takes it a quarter of a
     second when it has just started."""
-    kind = known.get(call.argument or "")
+    kind = None if call.argument is None else known.get(call.argument)
     match call.function:
         case name if name in _COUNTS:
             return LongType()

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, MapType, TimestampType
 
 from millstream.kernels.base import OP, TIME
+from millstream.plan.expressions import Expression, column
 from millstream.plan.nodes import Input
 from millstream.spark.clock import HostInput
 from millstream.spark.column_names import BLOB, CHANGE, FROM, NOW, PORT, Kind
@@ -42,12 +43,12 @@ def time_column(side: Input) -> Column:
 def time_of(side: Input, sent: Sent) -> Made:
     if side.time is None:
         return Made(TIME, F.unix_micros(time_column(side)), constant=True)
-    return micros_of(sent, TIME, f"`{side.time}`", time_column(side))
+    return micros_of(sent, TIME, column(None, side.time), time_column(side))
 
 
-def micros_of(sent: Sent, name: str, text: str, value: Column) -> Made:
+def micros_of(sent: Sent, name: str, time: Expression, value: Column) -> Made:
     """A time, in microseconds."""
-    plain = sent.plain(text)
+    plain = sent.plain(time)
     if plain is None or not isinstance(sent.types[plain], TimestampType):
         return Made(name, F.unix_micros(value))
     return Made(name, F.unix_micros(value), plain, wide=True)
@@ -81,9 +82,9 @@ def beside(side: Input, rows: Flow, sent: Sent) -> list[Made]:
     if rows.changes:
         made.append(Made(OP, F.col(CHANGE)))
     made.append(Made(NOW, F.unix_micros(F.current_timestamp()), constant=True))
-    if moves_apart(side, rows):
+    if side.progress is not None and moves_apart(side, rows):
         moved = F.col(f"`{side.progress}`")
-        sent.made.append(micros_of(sent, PROGRESS, f"`{side.progress}`", moved))
+        sent.made.append(micros_of(sent, PROGRESS, column(None, side.progress), moved))
     return made
 
 

@@ -26,9 +26,10 @@ from millstream.plan.nodes import (
     Source,
     TableJoin,
 )
-from millstream.spark.calls import call_text
+from millstream.spark.calls import call_expression
 from millstream.spark.control import ControlStream, end_rows
 from millstream.spark.stateless import Flow, flow, refusing_malformed, source_of, spark_errors
+from millstream.spark.texts import spark_column
 from millstream.temporal import Malformed, MissingTime, Window, WindowKind
 from millstream.values import JoinType
 
@@ -68,8 +69,8 @@ def _aggregate(
     time = F.col(f"`{node.input.time}`")
     with spark_errors():
         window = _spark_window(time, node.window).alias(_WINDOW)
-        keys = [F.expr(key.sql).alias(key.name) for key in node.keys]
-        calls = [F.expr(call_text(call)).alias(call.name) for call in node.calls]
+        keys = [spark_column(key.expression).alias(key.name) for key in node.keys]
+        calls = [spark_column(call_expression(call)).alias(call.name) for call in node.calls]
         # A GROUP BY without an aggregate is a COUNT that nobody reads.
         grouped = rows.groupBy(window, *keys).agg(*calls, F.count(F.lit(1)).alias("_rows"))
     start, end = F.col(f"{_WINDOW}.start"), F.col(f"{_WINDOW}.end")
@@ -111,12 +112,12 @@ def _join(
     left_time, right_time = _time(node.left.alias), _time(node.right.alias)
     condition = _between(left_time, right_time, node)
     for key in node.keys:
-        condition = condition & (F.expr(key.left) == F.expr(key.right))
+        left, right = spark_column(key.left), spark_column(key.right)
         # A full outer stream-stream join of Spark takes two NULL keys for equal.
-        condition = condition & F.expr(key.left).isNotNull() & F.expr(key.right).isNotNull()
-    for text in (node.left_where, node.right_where, node.across_sql):
-        if text:
-            condition = condition & F.expr(text)
+        condition = condition & (left == right) & left.isNotNull() & right.isNotNull()
+    for predicate in (node.left_where, node.right_where, node.across_sql):
+        if predicate is not None:
+            condition = condition & spark_column(predicate)
     with spark_errors():
         joined = sides[0].join(sides[1], condition, _HOW[node.how])
         ended = F.lit(False)

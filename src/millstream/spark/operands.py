@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, MapType, TimestampType
 
 from millstream.kernels.specs import GIVEN_END, GIVEN_START, CallSpec
+from millstream.plan.expressions import Expression
 from millstream.plan.nodes import Call, Input
 from millstream.spark.calls import COLLECTING, result_types
 from millstream.spark.column_names import Kind
@@ -39,41 +40,41 @@ class Operand:
     side: Input
     rows: Flow
     sent: Sent = field(init=False)
-    _arguments: dict[tuple[str, bool], str] = field(default_factory=dict)  # by text and form
-    _filters: dict[str, str] = field(default_factory=dict)  # by text
+    _arguments: dict[tuple[Expression, bool], str] = field(default_factory=dict)  # by form, too
+    _filters: dict[Expression, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.sent = Sent(self.rows, self.side.alias)
 
-    def value(self, text: str) -> Column:
-        return guarded(self.rows.sound, text)
+    def value(self, expression: Expression) -> Column:
+        return guarded(self.rows.sound, expression)
 
-    def types_of(self, texts: list[str]) -> list[DataType]:
-        return types_of(self.rows.rows, self.side.alias, texts)
+    def types_of(self, expressions: list[Expression]) -> list[DataType]:
+        return types_of(self.rows.rows, self.side.alias, expressions)
 
-    def keys(self, texts: list[tuple[str, str]], what: str) -> tuple[Field, ...]:
+    def keys(self, named: list[tuple[str, Expression]], what: str) -> tuple[Field, ...]:
         """Columns by which rows are told apart, with their names; NULL is a value like others."""
         fields = []
-        kinds = self.types_of([text for _, text in texts])
-        for (name, text), kind in zip(texts, kinds, strict=True):
+        kinds = self.types_of([expression for _, expression in named])
+        for (name, expression), kind in zip(named, kinds, strict=True):
             common_type(self.spark, kind, kind, what)
-            self._compared(name, text, kind)
+            self._compared(name, expression, kind)
             fields.append(Field(name, name, kind))
         return tuple(fields)
 
-    def _compared(self, name: str, text: str, kind: DataType) -> None:
-        value = comparable(self.value(text), kind, kind)
-        plain = self.sent.plain(text) if compared_as_it_is(kind) else None
+    def _compared(self, name: str, expression: Expression, kind: DataType) -> None:
+        value = comparable(self.value(expression), kind, kind)
+        plain = self.sent.plain(expression) if compared_as_it_is(kind) else None
         self.sent.made.append(Made(name, value, plain, wide=isinstance(kind, TimestampType)))
 
-    def micros(self, name: str, text: str) -> str:
+    def micros(self, name: str, time: Expression) -> str:
         """A time, in microseconds."""
-        self.sent.made.append(micros_of(self.sent, name, text, self.value(text)))
+        self.sent.made.append(micros_of(self.sent, name, time, self.value(time)))
         return name
 
-    def given_window(self, texts: tuple[str, str]) -> None:
-        for name, text in zip((GIVEN_START, GIVEN_END), texts, strict=True):
-            self.micros(name, text)
+    def given_window(self, moments: tuple[Expression, Expression]) -> None:
+        for name, moment in zip((GIVEN_START, GIVEN_END), moments, strict=True):
+            self.micros(name, moment)
 
     def held(self) -> tuple[Field, ...]:
         fields = fields_of(self.side, self.rows, Kind.BUFFERED)
@@ -83,7 +84,7 @@ class Operand:
     def calls(self, calls: tuple[Call, ...]) -> tuple[tuple[CallSpec, ...], tuple[Field, ...]]:
         """What kernels know of the calls, and the columns that they give."""
         specs, fields = [], []
-        asked = [text for call in calls for text in (call.argument, call.by) if text is not None]
+        asked = [each for call in calls for each in (call.argument, call.by) if each is not None]
         known = dict(zip(asked, self.types_of(asked), strict=True))
         types = result_types(self.rows.rows, self.side.alias, calls, known)
         for number, (call, kind) in enumerate(zip(calls, types, strict=True)):
@@ -123,12 +124,12 @@ class Operand:
             self.sent.made.append(Made(name, to_wire(value, kind) if wired else value, plain, wide))
         return known
 
-    def _filter(self, name: str, text: str) -> str:
+    def _filter(self, name: str, predicate: Expression) -> str:
         """The column of a condition; calls of one condition share it."""
-        known = self._filters.setdefault(text, name)
+        known = self._filters.setdefault(predicate, name)
         if known == name:
-            value = F.coalesce(self.value(text), F.lit(False))
-            self.sent.made.append(Made(name, value, asked=self.sent.asked(text)))
+            value = F.coalesce(self.value(predicate), F.lit(False))
+            self.sent.made.append(Made(name, value, asked=self.sent.asked(predicate)))
         return known
 
     def packed(self, keys: tuple[str, ...], number: int, groups: int) -> tuple[Ready, Packing]:

@@ -13,11 +13,13 @@ from pyspark.sql.types import DataType, StringType
 
 from millstream.connectors.rows import Rows
 from millstream.kernels.base import OP
+from millstream.plan.expressions import Expression
 from millstream.spark.column_names import BLOB, CHANGE, FROM, PORT
 from millstream.spark.host import MAIN
 from millstream.spark.inputs import NOTHING, Field
 from millstream.spark.late_rows import LATENESS_MS, SOURCE, LateColumn, LateTable
 from millstream.spark.stateless import Flow, spark_errors
+from millstream.spark.texts import spark_column
 from millstream.spark.wire import from_wire
 
 
@@ -38,7 +40,7 @@ class Operated:
     raw: DataFrame
     shown: tuple[Column, ...]
     changes: bool = False
-    where: str | None = None
+    where: Expression | None = None
     late: tuple[LateInput, ...] = ()
 
     def flow(self) -> Flow:
@@ -47,7 +49,7 @@ class Operated:
         rows = self.raw.select(*self.shown, *op, PORT, FROM, BLOB)
         if self.where is not None:
             with spark_errors():
-                rows = rows.where((F.col(PORT) != MAIN) | F.expr(self.where))
+                rows = rows.where((F.col(PORT) != MAIN) | spark_column(self.where))
         return Flow(Rows.of(rows), upstream=self.number, sided=True, changes=self.changes)
 
     def late_rows(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:

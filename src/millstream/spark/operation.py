@@ -20,6 +20,7 @@ from pyspark.sql.types import (
 )
 
 from millstream.kernels.base import Kernel
+from millstream.plan.expressions import Expression
 from millstream.spark.inputs import Field
 from millstream.spark.joins.sides import Sides
 from millstream.spark.operated import LateInput
@@ -39,7 +40,7 @@ class Operation:
     shown: tuple[Column, ...]
     physical: Mapping[str, Any]
     changes: bool = False
-    where: str | None = None
+    where: Expression | None = None
     late: tuple[LateInput, ...] = ()
     hash_from: tuple[str | None, ...] = (None,)
     keys: tuple[tuple[str, ...], ...] = ((),)  # of each input, for the heaviest to be told by

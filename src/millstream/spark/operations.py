@@ -23,6 +23,7 @@ from millstream.kernels.specs import (
 )
 from millstream.kernels.top_n.fold import can_fold, fold
 from millstream.kernels.top_n.kernel import TopN as TopNKernel
+from millstream.plan.expressions import Expression
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -44,7 +45,7 @@ SingleInput = Aggregate | Deduplicate | TopN | RowsOver
 
 
 def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
-    keys = operand.keys([(key.name, key.sql) for key in node.keys], "GROUP BY")
+    keys = operand.keys([(key.name, key.expression) for key in node.keys], "GROUP BY")
     calls, results = operand.calls(node.calls)
     if node.given is not None:
         operand.given_window(node.given)
@@ -109,7 +110,9 @@ def _deduplicate(operand: Operand, node: Deduplicate, groups: int) -> Operation:
 
 def _top_n(operand: Operand, node: TopN, groups: int) -> Operation:
     keys = operand.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
-    order = operand.keys(_named(Kind.ORDER, tuple(term.sql for term in node.order)), "ORDER BY")
+    order = operand.keys(
+        _named(Kind.ORDER, tuple(term.expression for term in node.order)), "ORDER BY"
+    )
     fields = operand.held()
     due = None if node.due is None else operand.micros("_due", node.due)
     names = tuple(each.wire for each in keys)
@@ -177,8 +180,8 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int) -> Operation:
     )
 
 
-def _named(kind: Kind, texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [(kind.name_of(number), text) for number, text in enumerate(texts)]
+def _named(kind: Kind, keys: tuple[Expression, ...]) -> list[tuple[str, Expression]]:
+    return [(kind.name_of(number), key) for number, key in enumerate(keys)]
 
 
 def _shown(fields: tuple[Field, ...]) -> tuple[Column, ...]:

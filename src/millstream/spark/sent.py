@@ -25,6 +25,7 @@ from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file.names import read_type
 from millstream.connectors.work import ITEM
 from millstream.kernels.base import HASH, TIME
+from millstream.plan.expressions import Expression
 from millstream.spark.column_names import Kind
 from millstream.spark.conditions import Both, Condition, columns_in
 from millstream.spark.form import GROUP, Cut, Form
@@ -82,13 +83,13 @@ class Sent:
     def __post_init__(self) -> None:
         self.types = self.rows.rows.types
 
-    def plain(self, text: str) -> str | None:
-        """The stream's column that a text names, if it does no more."""
-        return named(text, self.alias, self.types)
+    def plain(self, expression: Expression) -> str | None:
+        """The stream's column that an expression is, if it is no more."""
+        return named(expression, self.alias, self.types)
 
-    def asked(self, text: str) -> Condition | None:
+    def asked(self, expression: Expression) -> Condition | None:
         """A condition that a packer can decide of files, if it is one."""
-        return plain_condition(text, self.alias, self.rows)
+        return plain_condition(expression, self.alias, self.rows)
 
     def hashable(self, plains: Sequence[str | None]) -> tuple[str, ...] | None:
         """The columns, if a packer can hash them as Spark does."""

@@ -6,7 +6,6 @@ passes, the watermark would crawl. So until rows are packed, a WHERE is a column
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -21,6 +20,8 @@ from millstream.connectors.file.names import read_type
 from millstream.connectors.row_errors import raise_error
 from millstream.connectors.rows import Rows
 from millstream.errors import PlanError
+from millstream.plan.expressions import ColumnReference, Expression
+from millstream.plan.expressions.shapes import exploded
 from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin
 from millstream.spark.column_names import BLOB, CHANGE, FROM, PORT
 from millstream.spark.conditions import Condition
@@ -28,13 +29,11 @@ from millstream.spark.files import Files
 from millstream.spark.host import MAIN
 from millstream.spark.moments import Moment
 from millstream.spark.packets import KEEP
-from millstream.spark.texts import expression, named
+from millstream.spark.texts import found_as, named, spark_column
 from millstream.spark.where import condition
 from millstream.temporal import MissingTime
 
 _KEPT = "_ms_kept"
-_EXPLODED = re.compile(r"explode(_outer)?\((.*)\)", re.IGNORECASE | re.DOTALL)
-_NAME = re.compile(r"(`[^`]+`|\w+)(\.(`[^`]+`|\w+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +138,13 @@ def _selected(node: Select, inner: Flow) -> DataFrame:
         frame = _called(inner.frame, node.alias)
         keep = [F.col(KEEP)] if inner.filtered else []
         if node.where is not None:
-            where = F.coalesce(expression(node.where), F.lit(False))
+            where = F.coalesce(spark_column(node.where), F.lit(False))
             kept = where if sound is None else F.when(sound, where).otherwise(F.lit(False))
             # Made once: a random condition must be the same for the row and for its columns.
             frame = _called(frame.select("*", kept.alias(_KEPT)), node.alias)
             sound, keep = F.col(_KEPT), [F.col(_KEPT).alias(KEEP)]
         outputs = [
-            guarded(sound, output.sql, bare=output.name == node.time).alias(output.name)
+            guarded(sound, output.expression, bare=output.name == node.time).alias(output.name)
             for output in node.outputs
         ]
         return frame.select(*outputs, *keep, *inner.carried)
@@ -167,42 +166,41 @@ def _deferred(node: Select, inner: Flow, plain: Mapping[str, str | Moment]) -> R
 
 def _origin(output: Output, alias: str | None, rows: Flow) -> str | Moment | None:
     """What a column is of those of files; None: only Spark can say."""
-    name = named(output.sql, alias, rows.plain)
+    name = named(output.expression, alias, rows.plain)
     if name is not None:
         return rows.plain[name]
     if output.pane is None or rows.files is None:
         return None
-    time = named(output.pane.time, alias, rows.plain)
-    own = None if time is None else rows.plain[time]
+    own = rows.plain.get(output.pane.time)
     if not isinstance(own, str) or not isinstance(rows.files.types[own], TimestampType):
         return None
     return Moment(own, output.pane)
 
 
-def plain_condition(text: str, alias: str | None, rows: Flow) -> Condition | None:
+def plain_condition(expression: Expression, alias: str | None, rows: Flow) -> Condition | None:
     """A condition over the columns of files, if that is all it is."""
     if rows.files is None:
         return None
     types = rows.files.types
 
-    def column_of(name: str) -> str | None:
-        known = named(name, alias, rows.plain)
+    def column_of(reference: ColumnReference) -> str | None:
+        known = found_as(reference, alias, rows.plain)
         own = None if known is None else rows.plain[known]
         return own if isinstance(own, str) and read_type(types[own]) is not None else None
 
-    return condition(text, column_of, types)
+    return condition(expression, column_of, types)
 
 
-def guarded(sound: Column | None, text: str, *, bare: bool = False) -> Column:
+def guarded(sound: Column | None, expression: Expression, *, bare: bool = False) -> Column:
     """An expression, not run on rows that are filtered out or malformed: it may fail on them."""
     # One row becomes several in the select list alone, not inside another expression; one that is
     # filtered out, or is none, stays one.
-    if sound is None or bare or _NAME.fullmatch(text):
-        return expression(text)
-    if called := _EXPLODED.fullmatch(text):
-        several = F.when(sound, expression(called[2])).otherwise(F.array(F.lit(None)))
-        return (F.explode_outer if called[1] else F.explode)(several)
-    return F.when(sound, expression(text))
+    if sound is None or bare or expression.is_column:
+        return spark_column(expression)
+    if call := exploded(expression):
+        several = F.when(sound, spark_column(call.argument)).otherwise(F.array(F.lit(None)))
+        return (F.explode_outer if call.outer else F.explode)(several)
+    return F.when(sound, spark_column(expression))
 
 
 def with_wall_clock(source: Source, rows: Rows) -> Rows:

@@ -6,8 +6,10 @@ from typing import Any
 
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.explain.json_joins import table_data, table_join_data
+from millstream.plan.explain.json_words import output_data
 from millstream.plan.explain.secrets import masked, masked_options
 from millstream.plan.explain.source_use import SourceUse
+from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.facts.check import PipelineFacts, check_job, hold_of, table_facts
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.kinds import kind_of
@@ -57,8 +59,8 @@ def _node(node: Node, use: SourceUse) -> dict[str, Any]:
         hold = hold_of(node)
         return {
             "kind": "select",
-            "outputs": [{"sql": o.sql, "name": o.name, "type": o.type} for o in node.outputs],
-            "where": node.where,
+            "outputs": [output_data(output) for output in node.outputs],
+            "where": text_or_none(node.where),
             "alias": node.alias,
             "window": list(node.window) if node.window else None,
             "time": hold.time if hold else None,

@@ -58,7 +58,7 @@ def temporal_block(facts: TemporalFacts, children: tuple[Block, ...]) -> Block:
         ("strategy", str(facts.strategy)),
         *salted(join),
         ("version", facts.version),
-        *([("deletes", join.deletes)] if join.deletes else []),
+        *([("deletes", str(join.deletes))] if join.deletes else []),
         ("watermark", _lesser(join)),
         *labelled("held", facts.held),
         ("state", facts.state),

@@ -13,6 +13,7 @@ from millstream.plan.explain.json_words import (
     window_data,
 )
 from millstream.plan.explain.secrets import masked_options
+from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.facts.joins import JoinFacts, SideFacts
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.tables import TableFacts
@@ -67,8 +68,8 @@ def table_join_data(
         "how": str(join.how),
         "keys": keys_data(join.keys),
         "conditions": facts.conditions or None,
-        "left_where": join.left_where,
-        "across": join.across_sql,
+        "left_where": text_or_none(join.left_where),
+        "across": text_or_none(join.across_sql),
         "strategy": str(facts.strategy),
         "comes_out": list(facts.comes_out),
         "left": input_data(join.left, node),
@@ -121,7 +122,7 @@ def temporal_data(facts: TemporalFacts, nodes: list[dict[str, Any]]) -> dict[str
         "salt": join.salt,
         "direction": str(join.direction),
         "tolerance_us": join.tolerance,
-        "deletes": join.deletes,
+        "deletes": text_or_none(join.deletes),
         "version": facts.version,
         "strategy": str(facts.strategy),
         "held": list(facts.held),

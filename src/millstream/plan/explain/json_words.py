@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.plan.nodes import Input, Key
+from millstream.plan.expressions import to_spark_sql
+from millstream.plan.nodes import Input, Key, Output, TableKey
 from millstream.temporal import LatePolicy, StateLimit, Window
 
 
-def keys_data(keys: tuple[Key, ...]) -> list[dict[str, str]]:
-    return [{"left": key.left, "right": key.right} for key in keys]
+def keys_data(keys: tuple[Key, ...] | tuple[TableKey, ...]) -> list[dict[str, str]]:
+    return [{"left": str(key.left), "right": str(key.right)} for key in keys]
+
+
+def output_data(output: Output) -> dict[str, str | None]:
+    return {"sql": to_spark_sql(output.expression), "name": output.name, "type": output.type}
 
 
 def window_data(window: Window) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from millstream.plan.explain.words import (
     order_text,
     used_text,
 )
+from millstream.plan.expressions.spark_sql import texts
 from millstream.plan.facts.joins import name_of
 from millstream.plan.facts.operators import OperatorFacts
 from millstream.plan.nodes import Aggregate, Deduplicate, Input, RowsOver, TopN
@@ -76,7 +77,7 @@ def _aggregate(node: Aggregate) -> tuple[str, list[tuple[str, str]]]:
         told.append(("window", f"{node.window}{given}{by}"))
         if node.lateness:
             told.append(("lateness", format_span(node.lateness)))
-    keys = ", ".join(f"{key.sql} AS {key.name}" for key in node.keys)
+    keys = ", ".join(f"{key.expression} AS {key.name}" for key in node.keys)
     told.append(("keys", keys or "none: one group"))
     if node.calls:
         told.append(("calls", ", ".join(call_text(call) for call in node.calls)))
@@ -90,20 +91,20 @@ def _emit(emit: str, over_changes: bool) -> str:
 
 def _deduplicate(node: Deduplicate) -> tuple[str, list[tuple[str, str]]]:
     within = "for ever" if node.within is None else format_span(node.within)
-    told = [("keys", ", ".join(node.keys)), ("within", within)]
+    told = [("keys", texts(node.keys)), ("within", within)]
     return f"Deduplicate {_of(node.input)}", told
 
 
 def _top_n(node: TopN) -> tuple[str, list[tuple[str, str]]]:
     told = [
-        ("partition", ", ".join(node.partition) or "none: all rows"),
+        ("partition", texts(node.partition) or "none: all rows"),
         ("order", ", ".join(order_text(order) for order in node.order)),
         ("emit", _emit(str(node.emit), node.over_changes)),
     ]
     if node.rank:
         told.append(("number", node.rank))
     if node.due:
-        told.append(("due", node.due))
+        told.append(("due", str(node.due)))
     return f"First {node.n} of {_of(node.input)}", told
 
 
@@ -114,7 +115,7 @@ def _rows_over(node: RowsOver) -> tuple[str, list[tuple[str, str]]]:
         ]
     before = "all rows before it" if node.preceding is None else f"{node.preceding} rows before it"
     told = [
-        ("partition", ", ".join(node.partition) or "none: all rows"),
+        ("partition", texts(node.partition) or "none: all rows"),
         ("order", f"{node.input.alias}.{node.input.time}"),
         ("frame", f"a row and {before}"),
         ("calls", ", ".join(call_text(call) for call in node.calls)),

@@ -87,9 +87,9 @@ def _node(node: Node, use: SourceUse, alias: str | None = None) -> Block:
 
 
 def _select(select: Select, use: SourceUse, called: str) -> Block:
-    told = [("columns", ", ".join(_output_text(o.sql, o.name) for o in select.outputs))]
+    told = [("columns", ", ".join(_output_text(str(o.expression), o.name) for o in select.outputs))]
     if select.where:
-        told.append(("where", select.where))
+        told.append(("where", str(select.where)))
     if select.window:
         told.append(("window", "{} to {}".format(*select.window)))
     hold = hold_of(select)

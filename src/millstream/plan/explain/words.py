@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.plan.expressions import to_spark_sql
 from millstream.plan.facts.joins import moved
 from millstream.plan.nodes import Call, Input, Order, Source
 from millstream.plan.walk import bottom_of
@@ -20,7 +21,7 @@ def call_text(call: Call) -> str:
     if function == "count_distinct":
         function, distinct = "count", "DISTINCT "
     arguments = [f"{distinct}{call.argument or '*'}"]
-    arguments += [call.by] if call.by else []
+    arguments += [to_spark_sql(call.by)] if call.by else []
     arguments += [f"{number:g}" for number in call.parameters]
     nulls = ""
     if function in ("first", "last") and call.ignore_nulls:
@@ -32,7 +33,7 @@ def call_text(call: Call) -> str:
 def order_text(order: Order) -> str:
     direction = "DESC" if order.descending else "ASC"
     nulls = "" if order.nulls_first is not order.descending else _NULLS[order.nulls_first]
-    return f"{order.sql} {direction}{nulls}"
+    return f"{order.expression} {direction}{nulls}"
 
 
 _NULLS = {True: " NULLS FIRST", False: " NULLS LAST"}

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from millstream.plan.facts.traced import by_key_alone, column_of, equal, traced, type_of
+from millstream.plan.expressions import Expression
+from millstream.plan.facts.traced import by_key_alone, equal, traced, type_of
 from millstream.plan.nodes import (
     Aggregate,
     Call,
@@ -20,7 +21,7 @@ from millstream.plan.nodes import (
     TopN,
 )
 from millstream.temporal import LateAction
-from millstream.values import Compare, Logic, Predicate
+from millstream.values import Compare, Logic, PredicateOf
 
 _INEXACT = ("FLOAT", "DOUBLE", "REAL")  # with two zeros, which are one when they are compared
 _HASHED_BY_HOSTS = (
@@ -76,8 +77,8 @@ def _by_its_key(join: IntervalJoin | TemporalJoin, shared: SharedExchange) -> bo
         return False
     for key, earlier in zip(join.keys, shared.below.keys, strict=True):
         mine, theirs = (key.left, key.right)[:: 1 if shared.number == 0 else -1]
-        kind = _type_as_joined(shared, column_of(mine, side.alias), earlier)
-        if kind is None or kind != type_of(other, column_of(theirs, other.alias)):
+        kind = _type_as_joined(shared, mine.column_of(side.alias), earlier)
+        if kind is None or kind != type_of(other, theirs.column_of(other.alias)):
             return False
     return True
 
@@ -86,8 +87,8 @@ def _type_as_joined(shared: SharedExchange, name: str | None, key: Key) -> str |
     """The type of a column that the results were joined by, if this is one, as it is held."""
     at = shared.columns.get(name or "")
     was = [
-        column_of(text, each.alias)
-        for text, each in zip((key.left, key.right), shared.inputs, strict=True)
+        own.column_of(each.alias)
+        for own, each in zip((key.left, key.right), shared.inputs, strict=True)
     ]
     if at is None or at[1] not in equal(shared.inputs[at[0]], was[at[0]]):
         return None
@@ -121,13 +122,13 @@ def _exact(join: IntervalJoin, number: int) -> bool:
     side, other = (join.left, join.right) if number == 0 else (join.right, join.left)
     for compare in _compares_of(join.across):
         mine, theirs = (compare.left, compare.right)[:: 1 if number == 0 else -1]
-        kind = type_of(side, column_of(mine, side.alias))
-        if not _held_as_is(kind) or kind != type_of(other, column_of(theirs, other.alias)):
+        kind = type_of(side, mine.column_of(side.alias))
+        if not _held_as_is(kind) or kind != type_of(other, theirs.column_of(other.alias)):
             return False
     return True
 
 
-def _compares_of(predicate: Predicate | None) -> list[Compare]:
+def _compares_of(predicate: PredicateOf[Expression] | None) -> list[Compare[Expression]]:
     if predicate is None:
         return []
     if isinstance(predicate, Logic):
@@ -142,34 +143,34 @@ def _of_one(operator: Aggregate | Deduplicate | TopN | RowsOver) -> SharedExchan
     if found is None or (holds and not side.used):
         return None
     below, columns = found
-    names = [column_of(text, side.alias) for text in _keys(operator)]
+    names = [key.column_of(side.alias) for key in _keys(operator)]
     whole = len(set(names)) == len(below.keys)
     hashable = all(type_of(side, name) in _HASHED_BY_HOSTS for name in names)
     shared = SharedExchange(0, below, columns, whole, hashable)
     for key in below.keys:
         if not any(_type_as_joined(shared, name, key) for name in names):
             return None
-    exact = [*names, *(column_of(text, side.alias) for text in _compared(operator))]
+    exact = [*names, *(each.column_of(side.alias) for each in _compared(operator))]
     if not all(name in columns and _held_as_is(type_of(side, name)) for name in exact):
         return None
     read = all(_reads_as_held(side, shared, call) for call in _calls(operator))
     return shared if read and (whole or hashable) and _timed(side, shared) else None
 
 
-def _keys(operator: Aggregate | Deduplicate | TopN | RowsOver) -> tuple[str, ...]:
+def _keys(operator: Aggregate | Deduplicate | TopN | RowsOver) -> tuple[Expression, ...]:
     match operator:
         case Aggregate():
-            return tuple(key.sql for key in operator.keys)
+            return tuple(key.expression for key in operator.keys)
         case Deduplicate():
             return operator.keys
         case TopN() | RowsOver():
             return operator.partition
 
 
-def _compared(operator: Aggregate | Deduplicate | TopN | RowsOver) -> Iterator[str]:
+def _compared(operator: Aggregate | Deduplicate | TopN | RowsOver) -> Iterator[Expression]:
     """What an operator compares beside its keys."""
     if isinstance(operator, TopN):
-        yield from (term.sql for term in operator.order)
+        yield from (term.expression for term in operator.order)
         if operator.due is not None:
             yield operator.due
     if isinstance(operator, Aggregate) and operator.given is not None:
@@ -187,7 +188,7 @@ def _reads_as_held(side: Input, shared: SharedExchange, call: Call) -> bool:
         return False
     if call.argument is None:
         return True
-    name = column_of(call.argument, side.alias)
+    name = call.argument.column_of(side.alias)
     kind = type_of(side, name)
     if kind is None or name not in shared.columns or kind.startswith("MAP"):
         return False

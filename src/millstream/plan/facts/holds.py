@@ -65,7 +65,7 @@ def _hold(select: Select) -> int:
     below = select.input
     if isinstance(below, Source | Select | TableJoin):
         return 0
-    carried = next((each.sql for each in select.outputs if each.name == select.time), "")
+    carried = next((each.expression for each in select.outputs if each.name == select.time), None)
     return kind_of(below).watermark_delay(below, carried)
 
 

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from millstream.plan.expressions import Expression
 from millstream.plan.nodes import Node, Source
-
-_STAR = re.compile(r"(^|[(,.])\s*\*")  # not where it multiplies
-_WORD = re.compile(r"`[^`]+`|\w+")
 
 
 def mentioned(root: Node, source: Source) -> tuple[str, ...]:
-    """Columns of a source whose names are words of a text of the plan, in whatever meaning."""
-    words = {source.time.lower()} if source.time else set()
-    for text in _texts(root):
-        if _STAR.search(text) or "``" in text:
+    """Columns of a source whose names the plan refers to, of whatever stream."""
+    names = {source.time.lower()} if source.time else set()
+    for each in _referred(root):
+        if isinstance(each, str):
+            names.add(each.lower())
+        elif each.has_star:
             return tuple(column.name for column in source.columns)
-        words |= {text.lower(), *(word.strip("`").lower() for word in _WORD.findall(text))}
-    return tuple(column.name for column in source.columns if column.name.lower() in words)
+        else:
+            names |= {reference.name.lower() for reference in each.columns}
+    return tuple(column.name for column in source.columns if column.name.lower() in names)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
+def _referred(value: Any) -> Iterator[str | Expression]:
+    """Expressions, and texts such as the names of columns that operators buffer."""
+    if isinstance(value, str | Expression):
         yield value
     elif isinstance(value, tuple):
         for each in value:
-            yield from _texts(each)
+            yield from _referred(each)
     elif is_dataclass(value) and not isinstance(value, Source):
         for each in fields(value):
             if each.name != "place":
-                yield from _texts(getattr(value, each.name))
+                yield from _referred(getattr(value, each.name))

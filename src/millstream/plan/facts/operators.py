@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.plan.expressions import Expression
+from millstream.plan.expressions.spark_sql import texts
 from millstream.plan.facts.joins import JoinFacts, behind_sources, name_of
 from millstream.plan.facts.pairs import PairFacts
 from millstream.plan.facts.strategies import Strategy, spread
@@ -36,12 +38,12 @@ def _named(side: Input) -> str:
     return name_of(side.node, side.alias)
 
 
-def _spread(node: Operator, keys: tuple[str, ...], without: Strategy) -> Strategy:
-    return spread(node, ", ".join(keys)) if keys else without
+def _spread(node: Operator, keys: tuple[Expression, ...], without: Strategy) -> Strategy:
+    return spread(node, texts(keys)) if keys else without
 
 
 def aggregate_facts(node: Aggregate) -> OperatorFacts:
-    keys = tuple(key.sql for key in node.keys)
+    keys = tuple(key.expression for key in node.keys)
     strategy = _spread(node, keys, Strategy("two-phase"))
     if node.window is None:
         held, state = _kept(node, "a group", one="the one group"), _unwindowed_state(node)
@@ -117,7 +119,7 @@ def _aggregate_comes_out(node: Aggregate) -> tuple[str, ...]:
 
 
 def deduplicate_facts(node: Deduplicate) -> OperatorFacts:
-    strategy = spread(node, ", ".join(node.keys))
+    strategy = spread(node, texts(node.keys))
     held: tuple[str, ...]
     if node.within is None:
         held = ("a key is held for ever, as 'state.ttl' = 'forever' asks",)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from millstream.plan.nodes import Input, IntervalJoin, Node, Select, Source
 from millstream.values import JoinType
-
-_COLUMN = re.compile(r"(?:(`[^`]+`|\w+)\.)?(`[^`]+`|\w+)")
 
 Columns = dict[str, tuple[int, str]]  # to the side that a column is of, and its name there
 
@@ -25,7 +21,7 @@ def traced(node: Source | Select) -> tuple[IntervalJoin, Columns] | None:
             output.name: (number, name)
             for output in node.outputs
             for number, side in enumerate(sides)
-            if (name := column_of(output.sql, side.alias, qualified=True)) in side.used
+            if (name := output.expression.column_of(side.alias, qualified=True)) in side.used
         }
         return below, found
     if not isinstance(below, Select):
@@ -34,7 +30,7 @@ def traced(node: Source | Select) -> tuple[IntervalJoin, Columns] | None:
     if inner is None:
         return None
     join, columns = inner
-    names = {output.name: column_of(output.sql, node.alias) for output in node.outputs}
+    names = {output.name: output.expression.column_of(node.alias) for output in node.outputs}
     return join, {name: columns[old] for name, old in names.items() if old in columns}
 
 
@@ -54,24 +50,13 @@ def equal(side: Input, name: str | None) -> set[str | None]:
     for key in below.keys:
         alike = {
             (number, each)
-            for number, text in enumerate((key.left, key.right))
-            for each in equal(inputs[number], column_of(text, inputs[number].alias))
+            for number, own in enumerate((key.left, key.right))
+            for each in equal(inputs[number], own.column_of(inputs[number].alias))
             if each is not None
         }
         if same & alike:
             same |= alike
     return {each for each, at in columns.items() if at in same}
-
-
-def column_of(text: str, alias: str | None, *, qualified: bool = False) -> str | None:
-    """The column that a text is, of the input that goes by `alias`; None if it is more."""
-    found = _COLUMN.fullmatch(text)
-    if found is None:
-        return None
-    of, name = (part.strip("`") if part else None for part in found.groups())
-    if of is None:
-        return None if qualified else name
-    return name if of == alias else None
 
 
 def type_of(side: Input, name: str | None) -> str | None:

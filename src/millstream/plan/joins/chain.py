@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
+from millstream.plan.expressions import Expression, all_of, column
 from millstream.plan.facts.holds import lag_of
 from millstream.plan.joins.gaps import WINDOW, Times
-from millstream.plan.names.expressions import all_of
-from millstream.plan.names.names import quote
 from millstream.plan.names.outputs import Item
 from millstream.plan.names.scope import Reference, Scope
 from millstream.plan.names.system import with_hidden
@@ -28,6 +27,7 @@ from millstream.plan.nodes import (
     Output,
     Select,
     TableJoin,
+    TableKey,
 )
 from millstream.plan.walk import retracts
 from millstream.temporal import LateAction
@@ -43,11 +43,11 @@ class PlannedJoin:
 
     join: Join | TableJoin
     scope: Scope
-    where: tuple[str, ...]
+    where: tuple[Expression, ...]
     reads: Reads
     times: Times
     order: tuple[int, ...]  # of the times, by which the result rather goes
-    keys: tuple[Key, ...] = ()  # without that of a window
+    keys: tuple[Key | TableKey, ...] = ()  # without that of a window
     key_reads: Reads = frozenset()
     below: Lifted | None = None  # the left side, if it is the result of other joins
     made: tuple[str, ...] = ()  # columns that a late row did not come with
@@ -69,7 +69,7 @@ class PlannedJoin:
         """The join, its inputs knowing which of their columns are read by it and its users."""
         used = [{name for index, name in {*reads, *self.reads} if index == side} for side in (0, 1)]
         if isinstance(self.join, TableJoin):
-            columns = (column.name for column in self.join.table.columns)
+            columns = (each.name for each in self.join.table.columns)
             return replace(
                 self.join,
                 left=self._passing(self.join.left, used[0]),
@@ -81,9 +81,9 @@ class PlannedJoin:
             made = self.below.select() if number == 0 and self.below is not None else side.node
             node = with_hidden(made, {*used[number], side.time, side.progress})
             names = tuple(
-                column.name
-                for column in node.columns
-                if column.name in used[number] or (every and column.name not in self.made)
+                each.name
+                for each in node.columns
+                if each.name in used[number] or (every and each.name not in self.made)
             )
             lag = 0 if side.time is None else lag_of(node)
             sides.append(replace(side, node=node, used=names, delay=lag))
@@ -93,7 +93,7 @@ class PlannedJoin:
         """The stream that a join with a table is a step of, with the event time that it carries."""
         made = side.node if self.below is None else self.below.select()
         node = with_hidden(made, used)
-        names = tuple(column.name for column in node.columns if column.name in used)
+        names = tuple(each.name for each in node.columns if each.name in used)
         lag = 0 if node.time is None else lag_of(node)
         return replace(side, node=node, time=node.time, used=names, delay=lag)
 
@@ -132,9 +132,8 @@ class PlannedJoin:
         """The start and the end of a row's window."""
         found = []
         for number, name in self.windows:
-            column = Column(name, "TIMESTAMP")
             shared = self.scope.shared(name) if number == WINDOW else None
-            found.append(shared or self.scope.refer(number, column))
+            found.append(shared or self.scope.refer(number, Column(name, "TIMESTAMP")))
         return found
 
 
@@ -146,17 +145,17 @@ class Lifted:
     alias: str
     time: str | None = None
     wrap: Callable[[Select], Select] | None = None  # what stands above it, such as windows
-    items: dict[str, Item] = field(default_factory=dict)  # by the text below
+    items: dict[Expression, Item] = field(default_factory=dict)  # by the column below
 
     def name(self, reference: Reference) -> str:
         """The name under which a column of the joins comes out."""
-        if reference.text not in self.items:
+        if reference.expression not in self.items:
             taken = {item.output.name for item in self.items.values()}
             name = new_name(reference, taken, self.planned.scope)
-            output = Output(reference.text, name, reference.column.type)
+            output = Output(reference.expression, name)
             item = Item(output, frozenset(reference.reads), reference, None)
-            self.items[reference.text] = item
-        return self.items[reference.text].output.name
+            self.items[reference.expression] = item
+        return self.items[reference.expression].output.name
 
     def go_by(self, number: int) -> str:
         """From now on the stream goes by that time; the name of its column."""
@@ -180,9 +179,9 @@ class Lifted:
 
     def lifted(self, reference: Reference) -> Reference:
         name = self.name(reference)
-        text = f"{quote(self.alias)}.{quote(name)}"
-        column = Column(name, reference.column.type)
-        return replace(reference, text=text, reads=((0, name),), column=column)
+        kept = Column(name, reference.column.type)
+        expression = column(self.alias, name, kept.type)
+        return replace(reference, expression=expression, reads=((0, name),), column=kept)
 
     def select(self) -> Select:
         reads = {read for item in self.items.values() for read in item.reads}

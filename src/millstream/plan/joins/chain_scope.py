@@ -30,8 +30,8 @@ class ChainScope(Scope):
             # The name that `*` and users see is the relation's own.
             lifted = self._left.lifted(below.refer(number, column))
             return replace(lifted, column=Column(column.name, lifted.column.type))
-        text = self.relations[number].text(column.name)
-        return Reference(text, 0, 0, ((1, column.name),), column, False, (number, column.name))
+        own = self.relations[number].refer(column.name, column.type)
+        return Reference(own, 0, 0, ((1, column.name),), column, False, (number, column.name))
 
     def shared(self, name: str) -> Reference | None:
         own = Scope.shared(self, name)

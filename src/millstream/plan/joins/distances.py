@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from millstream.plan.expressions import ColumnReference, Expression
+from millstream.plan.expressions.shapes import either_column
 from millstream.plan.joins.gaps import NONE_APART, OpenBounds
 from millstream.plan.joins.window_pairs import pair_of
-from millstream.plan.names.names import quote
 from millstream.plan.nodes import BoundedJoin, Join, Node, Select, Source, TableJoin, WindowJoin
 
 
-def columns_of(join: Join, text: str) -> list[tuple[int, str]]:
-    """The columns of a join's sides, each with the side's number, that a text is made of: one, or
+def columns_of(join: Join, expression: Expression) -> list[tuple[int, str]]:
+    """The columns of a join's sides, each with the side's number, that an expression is: one, or
     the first of two that is there."""
-    if text.startswith("coalesce("):
-        parts = text.removeprefix("coalesce(").removesuffix(")").split(", ")
-        return [found for part in parts for found in columns_of(join, part)]
-    return list(_columns_of(join, text))
+    found = either_column(expression)
+    return [each for reference in found for each in _columns_of(join, reference)]
 
 
-def _columns_of(join: Join, text: str) -> Iterator[tuple[int, str]]:
+def _columns_of(join: Join, reference: ColumnReference) -> Iterator[tuple[int, str]]:
     for number, side in enumerate((join.left, join.right)):
         names = {column.name for column in side.node.columns} | {side.time or "", *side.used}
-        for name in names:
-            if text == f"{quote(side.alias)}.{quote(name)}":
-                yield number, name
+        if side.alias == reference.alias and reference.name in names:
+            yield number, reference.name
 
 
 def ahead_of_own(join: Join, number: int, name: str) -> OpenBounds:
@@ -51,12 +49,12 @@ def between(node: Node, one: str, other: str) -> OpenBounds:
         return NONE_APART
     if not isinstance(node, Select):
         return OpenBounds()
-    texts = {output.name: output.sql for output in node.outputs}
-    if one not in texts or other not in texts:
+    outputs = {output.name: output.expression for output in node.outputs}
+    if one not in outputs or other not in outputs:
         return OpenBounds()
     below = node.input
     if isinstance(below, Join):
-        return _over_join(below, texts[one], texts[other])
+        return _over_join(below, outputs[one], outputs[other])
     alias = node.alias
     if isinstance(below, Source | Select):
         stream = below
@@ -64,19 +62,22 @@ def between(node: Node, one: str, other: str) -> OpenBounds:
         stream, alias = below.left.node, below.left.alias
     else:
         stream = below.input.node
-    prefix = f"{quote(alias)}." if alias else ""
-    found = [_bare(texts[name], prefix, stream) for name in (one, other)]
+    references = (outputs[name].column for name in (one, other))
+    found = [_column(each, alias, stream) for each in references]
     if found[0] is None or found[1] is None:
         return OpenBounds()
     return between(stream, found[0], found[1])
 
 
-def _bare(text: str, prefix: str, stream: Source | Select) -> str | None:
-    names = (column.name for column in stream.columns)
-    return next((name for name in names if text == f"{prefix}{quote(name)}"), None)
+def _column(
+    reference: ColumnReference | None, alias: str | None, stream: Source | Select
+) -> str | None:
+    if reference is None or reference.alias != (alias or None):
+        return None
+    return next((each.name for each in stream.columns if each.name == reference.name), None)
 
 
-def _over_join(join: Join, one: str, other: str) -> OpenBounds:
+def _over_join(join: Join, one: Expression, other: Expression) -> OpenBounds:
     """From each column that `one` may be to each that `other` may be."""
     found: OpenBounds | None = None
     for from_number, from_name in columns_of(join, one):

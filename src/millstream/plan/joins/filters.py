@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import column
 from millstream.plan.joins.predicates import conjuncts_of
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Merged, Relation, Scope
@@ -60,8 +61,8 @@ def _names(first: Relation, steps: list[Step], text: SourceText) -> Scope:
             relations.append(step.right)
         for identifier in step.clause.args.get("using") or []:
             name = identifier.name
-            column = next((c for c in step.right.columns if c.name.lower() == name.lower()), None)
-            if column is not None:
-                reads = ((len(relations) - 1, column.name),)
-                merged[name.lower()] = Merged(name, reads, column)
+            found = next((c for c in step.right.columns if c.name.lower() == name.lower()), None)
+            if found is not None:
+                reads = ((len(relations) - 1, found.name),)
+                merged[name.lower()] = Merged(column(None, name), reads, found)
     return Scope(tuple(relations), text, merged)

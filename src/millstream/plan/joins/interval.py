@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import Expression
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.bounds import both
 from millstream.plan.joins.chain import PlannedJoin
@@ -15,7 +16,7 @@ from millstream.plan.joins.given_bounds import (
     within,
 )
 from millstream.plan.joins.left import Left
-from millstream.plan.joins.predicates import Conjuncts, filter_texts, go_by, sort_conjuncts
+from millstream.plan.joins.predicates import Conjuncts, filters_of, go_by, sort_conjuncts
 from millstream.plan.joins.properties import retention_of
 from millstream.plan.joins.salt import salt_of
 from millstream.plan.joins.using import Pair, merged_columns, using_bounds, using_keys, using_pairs
@@ -65,7 +66,7 @@ def plan_interval(left: Left, asked: JoinAsked, *, or_none: bool = False) -> Pla
         left_where=found.left_where,
         right_where=found.right_where,
         across=found.predicate,
-        across_sql=" AND ".join(found.across_texts) or None,
+        across_sql=found.across_sql,
         only_spark=found.only_spark,
         late=asked.late,
         retention=retention_of(asked.properties, bounds),
@@ -113,13 +114,13 @@ def times_after(left: Left, how: JoinType, times: Times) -> Times:
 
 def filtered(
     found: Conjuncts, asked: JoinAsked, scope: Scope
-) -> tuple[tuple[str, ...], frozenset[tuple[int, str]]]:
+) -> tuple[tuple[Expression, ...], frozenset[tuple[int, str]]]:
     """What filters the output, and the columns that it and the predicates across read."""
     if asked.step.inner:
         return tuple(found.after), frozenset(found.reads)
     # The WHERE of an outer join drops rows that the join must keep in view: it is never pushed.
     expressions = Expressions(scope)
-    outer = filter_texts(asked.filters, expressions)
+    outer = filters_of(asked.filters, expressions)
     reads = {read for term in asked.filters for read in expressions.reads(term)}
     return outer, frozenset(found.reads | reads)
 

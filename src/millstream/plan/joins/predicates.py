@@ -8,12 +8,14 @@ from typing import Literal
 
 from sqlglot import exp
 
+from millstream.plan.expressions import Expression, all_of
+from millstream.plan.expressions.compose import parenthesised
 from millstream.plan.joins.bounds import Bound, both, time_bound
 from millstream.plan.joins.gaps import Times
-from millstream.plan.names.expressions import Expressions, all_of
+from millstream.plan.names.expressions import Expressions
 from millstream.plan.nodes import Key
 from millstream.plan.refuse import not_yet, place_of
-from millstream.values import Compare, Logic, Predicate
+from millstream.values import Compare, Logic, PredicateOf
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 _OPERATORS: dict[type[exp.Expr], tuple[Operator, Operator]] = {
@@ -36,25 +38,29 @@ class Conjuncts:
     bounds: Bound = field(default_factory=dict)
     timed: list[tuple[exp.Expr, frozenset[int]]] = field(default_factory=list)  # what says them
     keys: list[Key] = field(default_factory=list)
-    one_side: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
-    across: list[Predicate] = field(default_factory=list)
-    across_texts: list[str] = field(default_factory=list)
+    one_side: tuple[list[Expression], list[Expression]] = field(default_factory=lambda: ([], []))
+    across: list[PredicateOf[Expression]] = field(default_factory=list)
+    across_terms: list[Expression] = field(default_factory=list)
     only_spark: bool = False
-    after: list[str] = field(default_factory=list)  # to filter the join's output with
-    reads: set[tuple[int, str]] = field(default_factory=set)  # by across_texts and after
+    after: list[Expression] = field(default_factory=list)  # to filter the join's output with
+    reads: set[tuple[int, str]] = field(default_factory=set)  # by across_terms and after
     key_reads: set[tuple[int, str]] = field(default_factory=set)
     key_origins: set[int] = field(default_factory=set)  # relations that the keys are of
 
     @property
-    def left_where(self) -> str | None:
+    def left_where(self) -> Expression | None:
         return all_of(self.one_side[0])
 
     @property
-    def right_where(self) -> str | None:
+    def right_where(self) -> Expression | None:
         return all_of(self.one_side[1])
 
     @property
-    def predicate(self) -> Predicate | None:
+    def across_sql(self) -> Expression | None:
+        return all_of(self.across_terms)
+
+    @property
+    def predicate(self) -> PredicateOf[Expression] | None:
         if len(self.across) > 1:
             return Logic("and", tuple(self.across))
         return self.across[0] if self.across else None
@@ -82,22 +88,22 @@ def sort_conjuncts(
         expressions.check(term)
         if isinstance(term, exp.Boolean) and term.this:
             continue
-        text = conjunct_text(term, expressions)
+        expression = conjunct_of(term, expressions)
         sides = expressions.sides(term)
         if inner and (not sides or not expressions.steady(term)):
-            found.after.append(text)
+            found.after.append(expression)
             found.reads |= expressions.reads(term)
         elif bound := time_bound(term, expressions, times, right):
             found.bounds = both(found.bounds, bound)
             found.timed.append((term, frozenset(bound)))
         elif len(sides) == 1 and expressions.steady(term):
-            found.one_side[next(iter(sides))].append(text)
+            found.one_side[next(iter(sides))].append(expression)
         elif key := key_of(term, expressions):
             found.keys.append(key)
             found.key_reads |= expressions.reads(term)
             found.key_origins |= expressions.origins(term)
         else:
-            _sort_across(term, text, expressions, found)
+            _sort_across(term, expression, expressions, found)
     return found
 
 
@@ -106,26 +112,28 @@ def go_by(found: Conjuncts, number: int, expressions: Expressions) -> None:
     too."""
     for term, numbers in found.timed:
         if numbers != {number}:
-            _sort_across(term, conjunct_text(term, expressions), expressions, found)
+            _sort_across(term, conjunct_of(term, expressions), expressions, found)
 
 
-def conjunct_text(term: exp.Expr, expressions: Expressions) -> str:
-    text = expressions.text(term)
-    if text is None:
+def conjunct_of(term: exp.Expr, expressions: Expressions) -> Expression:
+    expression = expressions.read(term)
+    if expression is None:
         raise not_yet("this predicate", place_of(term, expressions.scope.text))
-    return f"({text})" if isinstance(term, exp.Or) else text
+    return parenthesised(expression) if isinstance(term, exp.Or) else expression
 
 
-def filter_texts(terms: Iterable[exp.Expr], expressions: Expressions) -> tuple[str, ...]:
+def filters_of(terms: Iterable[exp.Expr], expressions: Expressions) -> tuple[Expression, ...]:
     """Filters in the order they were written."""
-    texts = []
+    filters = []
     for term in terms:
         expressions.check(term)
-        texts.append(conjunct_text(term, expressions))
-    return tuple(texts)
+        filters.append(conjunct_of(term, expressions))
+    return tuple(filters)
 
 
-def _sort_across(term: exp.Expr, text: str, expressions: Expressions, found: Conjuncts) -> None:
+def _sort_across(
+    term: exp.Expr, expression: Expression, expressions: Expressions, found: Conjuncts
+) -> None:
     inside = term
     while isinstance(inside, exp.Paren):
         inside = inside.this
@@ -135,7 +143,7 @@ def _sort_across(term: exp.Expr, text: str, expressions: Expressions, found: Con
             place_of(term, expressions.scope.text),
             fix="Write = if NULL keys need not match.",
         )
-    found.across_texts.append(text)
+    found.across_terms.append(expression)
     found.reads |= expressions.reads(term)
     predicate = _predicate(term, expressions) if expressions.steady(term) else None
     if predicate is None:
@@ -152,7 +160,7 @@ def key_of(term: exp.Expr, expressions: Expressions) -> Key | None:
     return None
 
 
-def _predicate(node: exp.Expr, expressions: Expressions) -> Predicate | None:
+def _predicate(node: exp.Expr, expressions: Expressions) -> PredicateOf[Expression] | None:
     """The predicate as a tree that a kernel can decide, or None."""
     if isinstance(node, exp.Paren):
         return _predicate(node.this, expressions)
@@ -172,7 +180,7 @@ def _predicate(node: exp.Expr, expressions: Expressions) -> Predicate | None:
     return _compare(node, expressions)
 
 
-def _compare(node: exp.Expr, expressions: Expressions) -> Compare | None:
+def _compare(node: exp.Expr, expressions: Expressions) -> Compare[Expression] | None:
     while isinstance(node, exp.Paren):
         node = node.this
     if type(node) not in _OPERATORS:
@@ -182,15 +190,15 @@ def _compare(node: exp.Expr, expressions: Expressions) -> Compare | None:
 
 def _sided(
     operator: type[exp.Expr], one: exp.Expr, other: exp.Expr, expressions: Expressions
-) -> Compare | None:
+) -> Compare[Expression] | None:
     """The comparison with the left side's expression on its left."""
     sides = expressions.sides(one), expressions.sides(other)
-    one_text, other_text = expressions.text(one), expressions.text(other)
-    if one_text is None or other_text is None:
+    one_side, other_side = expressions.read(one), expressions.read(other)
+    if one_side is None or other_side is None:
         return None
     as_is, flipped = _OPERATORS[operator]
     if sides == (_LEFT, _RIGHT):
-        return Compare(one_text, as_is, other_text)
+        return Compare(one_side, as_is, other_side)
     if sides == (_RIGHT, _LEFT):
-        return Compare(other_text, flipped, one_text)
+        return Compare(other_side, flipped, one_side)
     return None

@@ -72,7 +72,7 @@ def plan_regular(left: Left, asked: JoinAsked) -> PlannedJoin:
         left_where=found.left_where,
         right_where=found.right_where,
         across=found.predicate,
-        across_sql=" AND ".join(found.across_texts) or None,
+        across_sql=found.across_sql,
         only_spark=found.only_spark,
         late=_late(left, asked, ttl),
         limit=asked.limit,

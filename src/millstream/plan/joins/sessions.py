@@ -9,12 +9,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import column
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.gaps import WINDOW, Times
 from millstream.plan.joins.interval import refuse_no_key, right_time
 from millstream.plan.joins.left import Left
-from millstream.plan.joins.predicates import filter_texts, key_of
+from millstream.plan.joins.predicates import filters_of, key_of
 from millstream.plan.joins.salt import refuse_salt
 from millstream.plan.joins.sides import late_of_windows, refuse_other_bounds, windows_of
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
@@ -77,7 +78,7 @@ def plan_sessions(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin
     return PlannedJoin(
         join=join,
         scope=scope,
-        where=filter_texts(filters, above),
+        where=filters_of(filters, above),
         reads=frozenset(read for term in filters for read in above.reads(term)),
         times=_times(asked.emit),
         order=(WINDOW,),
@@ -96,11 +97,13 @@ def _window(emit: Emit) -> dict[str, Merged]:
     """The window of two sessions, which is known once both are closed."""
     merged = {}
     for name in (WINDOW_START, WINDOW_END, WINDOW_TIME):
-        column, last = Column(name, "TIMESTAMP"), None if name == WINDOW_TIME else True
+        last = None if name == WINDOW_TIME else True
         missing = ""
         if emit is Emit.CHANGES:
             last, missing = None, _NOT_KNOWN
-        merged[name] = Merged(name, (), column, (WINDOW, name), last, missing)
+        found = Column(name, "TIMESTAMP")
+        own = column(None, name, found.type)
+        merged[name] = Merged(own, (), found, (WINDOW, name), last, missing)
     return merged
 
 

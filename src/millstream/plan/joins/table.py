@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from millstream.plan.expressions import Expression, all_of, template
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.conditions import conditions_of
 from millstream.plan.joins.gaps import Times
 from millstream.plan.joins.left import Left
-from millstream.plan.joins.predicates import conjunct_text, conjuncts_of, filter_texts, key_of
+from millstream.plan.joins.predicates import conjunct_of, conjuncts_of, filters_of, key_of
 from millstream.plan.joins.table_refused import (
     refuse_kind,
     refuse_many,
@@ -19,8 +20,9 @@ from millstream.plan.joins.table_refused import (
     refuse_taking_back,
 )
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
-from millstream.plan.names.expressions import Expressions, all_of
-from millstream.plan.nodes import Input, Key, Reference, TableJoin
+from millstream.plan.names.expressions import Expressions
+from millstream.plan.names.scope import Relation
+from millstream.plan.nodes import Input, Key, Reference, TableJoin, TableKey
 from millstream.values import Condition, JoinType
 
 _LEFT, _TABLE = frozenset((0,)), frozenset((1,))
@@ -37,7 +39,7 @@ def plan_table(left: Left, table: Reference, asked: JoinAsked) -> PlannedJoin:
     on = Expressions(left.scope(right, merged) if inner else names)
     found = _Found(inner)
     for key in using_keys(pairs, Times()):
-        found.add_key(key.left, _name_of(key, table, right.text))
+        found.add_key(key.left, _name_of(key, table, right))
     for term in conjuncts_of(asked.clause.args.get("on")):
         found.add(term, on)
     if inner:
@@ -47,10 +49,10 @@ def plan_table(left: Left, table: Reference, asked: JoinAsked) -> PlannedJoin:
     if not inner:
         refuse_many(found.across, found.equal, table, asked, on)
     scope = left.scope(None if how.left_only else right, merged)
-    where, reads = filter_texts(found.after, on), set[tuple[int, str]]()
+    where, reads = filters_of(found.after, on), set[tuple[int, str]]()
     if not inner:
         above = Expressions(scope)
-        where = filter_texts(asked.filters, above)
+        where = filters_of(asked.filters, above)
         reads |= {read for term in asked.filters for read in above.reads(term)}
         found.ask_less(asked.filters, on)
     reads |= {read for term in (*found.after, *found.across) for read in on.reads(term)}
@@ -59,11 +61,11 @@ def plan_table(left: Left, table: Reference, asked: JoinAsked) -> PlannedJoin:
         table=table,
         alias=right.alias,
         how=how,
-        keys=tuple(Key(text, column) for column, text in found.keys.items()),
+        keys=tuple(TableKey(key, column) for column, key in found.keys.items()),
         used=(),
         left_where=all_of(found.left_where),
         conditions=tuple(found.conditions),
-        across_sql=all_of(filter_texts(found.across, on)),
+        across_sql=all_of(filters_of(found.across, on)),
         place=asked.place,
     )
     order = left.lifted.planned.order if left.lifted else (0,)
@@ -81,9 +83,8 @@ def plan_table(left: Left, table: Reference, asked: JoinAsked) -> PlannedJoin:
     )
 
 
-def _name_of(key: Key, table: Reference, text: object) -> str:
-    assert callable(text)
-    return next(column.name for column in table.columns if text(column.name) == key.right)
+def _name_of(key: Key, table: Reference, right: Relation) -> str:
+    return next(each.name for each in table.columns if right.refer(each.name) == key.right)
 
 
 @dataclass(slots=True)
@@ -91,8 +92,8 @@ class _Found:
     """What the terms of ON and, of an inner join, of WHERE say."""
 
     inner: bool
-    keys: dict[str, str] = field(default_factory=dict)  # texts of the left side by column
-    left_where: list[str] = field(default_factory=list)
+    keys: dict[str, Expression] = field(default_factory=dict)  # of the left side by column
+    left_where: list[Expression] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     across: list[exp.Expr] = field(default_factory=list)
     after: list[exp.Expr] = field(default_factory=list)
@@ -103,10 +104,10 @@ class _Found:
         """Columns of the table that have one value in all rows that a row finds."""
         return {*self.keys, *(each.column for each in self.conditions if each.op == "=")}
 
-    def add_key(self, text: str, column: str) -> None:
-        known = self.keys.setdefault(column, text)
-        if known != text:  # both are to be equal to the column, so they are to each other
-            self.left_where.append(f"{known} = {text}")
+    def add_key(self, key: Expression, column: str) -> None:
+        known = self.keys.setdefault(column, key)
+        if known != key:  # both are to be equal to the column, so they are to each other
+            self.left_where.append(template("{} = {}", known, key))
 
     def add(self, term: exp.Expr, on: Expressions) -> None:
         on.check(term)
@@ -116,7 +117,7 @@ class _Found:
         if self.inner and not on.steady(term):
             self.after.append(term)
         elif sides <= _LEFT:
-            self.left_where.append(conjunct_text(term, on))
+            self.left_where.append(conjunct_of(term, on))
         elif sides == _TABLE and (asked := conditions_of(term, on)):
             self.conditions += asked
         elif key := self._key(term, on):
@@ -125,8 +126,8 @@ class _Found:
         else:
             (self.after if self.inner else self.across).append(term)
 
-    def _key(self, term: exp.Expr, on: Expressions) -> tuple[str, str] | None:
-        """The left text and the column, if a term is the equality of both."""
+    def _key(self, term: exp.Expr, on: Expressions) -> tuple[Expression, str] | None:
+        """The left expression and the column, if a term is the equality of both."""
         inside = term
         while isinstance(inside, exp.Paren):
             inside = inside.this
@@ -143,4 +144,4 @@ class _Found:
         """A row that WHERE drops need not be looked up."""
         for term in filters:
             if on.sides(term) == _LEFT and on.steady(term):
-                self.left_where.append(conjunct_text(term, on))
+                self.left_where.append(conjunct_of(term, on))

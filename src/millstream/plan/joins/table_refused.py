@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from sqlglot import exp
 
 from millstream.errors import PlanError, PropertyError
+from millstream.plan.expressions import Expression
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.left import Left
 from millstream.plan.joins.salt import refuse_salt
@@ -62,7 +63,7 @@ def refuse_taking_back(left: Left, table: Reference, asked: JoinAsked) -> None:
 
 
 def refuse_no_table_key(
-    keys: Mapping[str, str],
+    keys: Mapping[str, Expression],
     across: Collection[exp.Expr],
     left: Left,
     asked: JoinAsked,
@@ -71,7 +72,7 @@ def refuse_no_table_key(
     if keys:
         return
     right, one = asked.right, left.relations[0].shown("id")
-    fix = f"Add an equality to ON, such as {one} = {right.text(right.columns[0].name)}."
+    fix = f"Add an equality to ON, such as {one} = {right.refer(right.columns[0].name)}."
     place = asked.place
     made = next((term for term in across if isinstance(term, exp.EQ)), None)
     if made is not None:
@@ -94,7 +95,7 @@ def refuse_many(
     fix = f"Declare PRIMARY KEY (…) in {table.name}"
     if missing:
         why = f"ON says nothing of {missing[0]}, which is part of its primary key"
-        fix = f"Add an equality with {asked.right.text(missing[0])}"
+        fix = f"Add an equality with {asked.right.refer(missing[0])}"
     raise PlanError(
         "MS-PLAN-TABLE",
         f"ON of the {asked.how.upper()} JOIN with {table.name} says more than keys and comparisons "

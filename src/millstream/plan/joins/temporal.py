@@ -7,12 +7,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.errors import PlanError, PropertyError
+from millstream.plan.expressions import Expression, template
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.gaps import Times
 from millstream.plan.joins.interval import refuse_no_key, right_time
 from millstream.plan.joins.left import Left
-from millstream.plan.joins.predicates import conjuncts_of, filter_texts, key_of
+from millstream.plan.joins.predicates import conjuncts_of, filters_of, key_of
 from millstream.plan.joins.salt import salt_of
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.names.expressions import Expressions
@@ -66,7 +67,7 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
     if table is not None:
         _refuse_part_of_key(keys, table, left, asked)
     refuse_no_key(tuple(keys), left, asked)
-    extra = filter_texts(others, on)
+    extra = filters_of(others, on)
     if others and how is JoinType.LEFT:
         raise not_yet(
             "a predicate beside the key in ON of a LEFT temporal join",
@@ -82,13 +83,13 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
         keys=tuple(keys),
         direction=direction,
         tolerance=tolerance,
-        deletes=f"{right.text(op)} <=> '-D'" if op else None,
+        deletes=template("{} <=> '-D'", right.refer(op)) if op else None,
         late=asked.late,
         limit=asked.limit,
         salt=salt_of(asked),
         place=asked.place,
     )
-    where = (*extra, *filter_texts(asked.filters, above))
+    where = (*extra, *filters_of(asked.filters, above))
     reads = {read for term in others for read in on.reads(term)}
     reads |= {read for term in asked.filters for read in above.reads(term)}
     of_keys = {read for _, term in terms for read in on.reads(term)}
@@ -128,8 +129,8 @@ def _versions(right: Relation, op: str | None) -> Relation:
     if op is None:
         return right
     # The old value of a change says nothing that the new one does not.
-    where = f"NOT {right.text(op)} <=> '-U'"
-    outputs = tuple(Output(right.text(c.name), c.name, c.type) for c in right.columns)
+    where = template("NOT {} <=> '-U'", right.refer(op))
+    outputs = tuple(Output(right.refer(c.name, c.type), c.name) for c in right.columns)
     node = Select(right.node, outputs, where, right.alias, right.time, place=right.place)
     return replace(right, node=node)
 
@@ -167,7 +168,7 @@ def _keys(
     """The keys of ON with the terms that say them, and its other terms. A table's versions are told
     apart by its primary key, so any other equality is a predicate of the version that was found."""
     keys, others = [], []
-    own = {asked.right.text(name) for name in table.primary_key} if table else set()
+    own = {asked.right.refer(name) for name in table.primary_key} if table else set()
     for term in conjuncts_of(asked.clause.args.get("on")):
         on.check(term)
         key = key_of(term, on) or _constant(term, on, own)
@@ -178,20 +179,20 @@ def _keys(
     return keys, others
 
 
-def _constant(term: exp.Expr, on: Expressions, own: set[str]) -> Key | None:
+def _constant(term: exp.Expr, on: Expressions, own: set[Expression]) -> Key | None:
     """An equality of a part of the primary key and a constant."""
     if not isinstance(term, exp.EQ) or not on.steady(term):
         return None
     for one, other in ((term.this, term.expression), (term.expression, term.this)):
-        bare, text = on.bare(one), on.text(other)
-        if bare and bare.text in own and text and not on.sides(other):
-            return Key(text, bare.text)
+        bare, constant = on.bare(one), on.read(other)
+        if bare and bare.expression in own and constant and not on.sides(other):
+            return Key(constant, bare.expression)
     return None
 
 
 def _refuse_part_of_key(keys: list[Key], table: Table, left: Left, asked: JoinAsked) -> None:
     given = {key.right for key in keys}
-    missing = [name for name in table.primary_key if asked.right.text(name) not in given]
+    missing = [name for name in table.primary_key if asked.right.refer(name) not in given]
     name = table.source.name
     if not table.primary_key:
         raise PlanError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
+from millstream.plan.expressions import template
 from millstream.plan.joins.bounds import Bound
 from millstream.plan.joins.gaps import NONE_APART, Times
 from millstream.plan.names.scope import Merged, Reference, Relation, Scope
@@ -26,7 +27,11 @@ def using_pairs(clause: exp.Join, both: Scope) -> list[Pair]:
 
 def using_keys(pairs: list[Pair], times: Times) -> list[Key]:
     """The keys; the event times, if USING names both, are a bound and no key."""
-    return [Key(one.text, other.text) for one, other in pairs if not _are_times(one, other, times)]
+    return [
+        Key(one.expression, other.expression)
+        for one, other in pairs
+        if not _are_times(one, other, times)
+    ]
 
 
 def using_bounds(pairs: list[Pair], times: Times) -> Bound:
@@ -46,11 +51,12 @@ def merged_columns(pairs: list[Pair], how: JoinType) -> dict[str, Merged]:
     merged = {}
     for one, other in pairs:
         if how is JoinType.FULL:
-            text, reads = f"coalesce({one.text}, {other.text})", (*one.reads, *other.reads)
-            item = Merged(text, reads, one.column)
+            sides = one.expression, other.expression
+            either = template("coalesce({}, {})", *sides, kind=one.column.type)
+            item = Merged(either, (*one.reads, *other.reads), one.column)
         else:
             kept = other if how is JoinType.RIGHT else one
-            item = Merged(kept.text, kept.reads, kept.column, kept.origin)
+            item = Merged(kept.expression, kept.reads, kept.column, kept.origin)
         merged[one.column.name.lower()] = item
     return merged
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from millstream.errors import Place, PlanError
+from millstream.plan.expressions import Expression, template
 from millstream.plan.joins.gaps import OpenBounds
 from millstream.plan.refuse import not_yet
 from millstream.temporal import Bounds, Window, WindowKind
@@ -95,8 +96,15 @@ def chief_of(windows: tuple[Window, Window], how: JoinType) -> int:
     return 0 if windows[0].kind is WindowKind.TUMBLING else 1
 
 
-def of_either(texts: tuple[str, str], how: JoinType, chief: int) -> str:
-    """A window's column as text: that of the side whose window counts or, in a row that lacks it,
-    of the other."""
-    padded = not how.left_only and (how.keeps_right if chief == 0 else how.keeps_left)
-    return f"coalesce({texts[chief]}, {texts[1 - chief]})" if padded else texts[chief]
+def is_padded(how: JoinType, chief: int) -> bool:
+    """May a row of the result lack the side whose window counts?"""
+    return not how.left_only and (how.keeps_right if chief == 0 else how.keeps_left)
+
+
+def of_either(sides: tuple[Expression, Expression], how: JoinType, chief: int) -> Expression:
+    """A window's column: that of the side whose window counts or, in a row that lacks it, of the
+    other."""
+    one, other = sides[chief], sides[1 - chief]
+    if not is_padded(how, chief):
+        return one
+    return template("coalesce({}, {})", one, other, kind=one.type)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from millstream.plan.expressions import column
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.gaps import WINDOW, Times
@@ -34,11 +35,10 @@ from millstream.plan.joins.predicates import sort_conjuncts
 from millstream.plan.joins.salt import salt_of
 from millstream.plan.joins.sides import late_of_windows, refuse_other_bounds, windows_of
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
-from millstream.plan.joins.window_pairs import WindowPair, of_either, pair_of
+from millstream.plan.joins.window_pairs import WindowPair, is_padded, of_either, pair_of
 from millstream.plan.joins.windows import Windows
 from millstream.plan.names.assign import assigned
 from millstream.plan.names.expressions import Expressions
-from millstream.plan.names.names import quote
 from millstream.plan.names.scope import Merged, Reference, Relation
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -75,7 +75,7 @@ def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
     found = sort_conjuncts(asked.terms, on, Times(), left.number, inner=inner)
     keys = (*using_keys(pairs, Times()), *found.keys)
     refuse_no_key(keys, left, asked)
-    start = Key(side.column(WINDOW_START).text, right.text(WINDOW_START))
+    start = Key(side.column(WINDOW_START).expression, right.refer(WINDOW_START))
     scope = left.scope(None if how.left_only else right, merged)
     where, reads = filtered(found, asked, scope)
     join = WindowJoin(
@@ -87,7 +87,7 @@ def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
         left_where=found.left_where,
         right_where=found.right_where,
         across=found.predicate,
-        across_sql=" AND ".join(found.across_texts) or None,
+        across_sql=found.across_sql,
         only_spark=found.only_spark,
         late=late_of_windows(asked),
         limit=asked.limit,
@@ -186,8 +186,8 @@ def _left_side(left: Left, moments: _Moments) -> _Side:
 
 
 def _made(alias: str, name: str) -> Reference:
-    column = Column(name, "TIMESTAMP")
-    return Reference(f"{quote(alias)}.{name}", 0, 0, ((0, name),), column, False)
+    made = Column(name, "TIMESTAMP")
+    return Reference(column(alias, name, made.type), 0, 0, ((0, name),), made, False)
 
 
 def _paired(left: Left, windows: Windows, asked: JoinAsked) -> WindowPair:
@@ -207,16 +207,21 @@ def _shared(
 ) -> dict[str, Merged]:
     """The columns of the window, which both sides share. Those of the left side alone are found
     there, if the joins below have given them."""
-    if side.number == WINDOW and of_either(("left", "right"), how, chief) == "left":
+    if side.number == WINDOW and chief == 0 and not is_padded(how, chief):
         return {}
     merged = {}
     for name in moments.shared:
-        one, column = side.column(name), Column(name, "TIMESTAMP")
-        text = of_either((one.text, right.text(name)), how, chief)
-        reads = {one.text: one.reads, right.text(name): ((1, name),)}
-        found = tuple(read for part, each in reads.items() if part in text for read in each)
+        one, other = side.column(name), right.refer(name, "TIMESTAMP")
+        moment = of_either((one.expression, other), how, chief)
+        reads = ((one.expression, one.reads), (other, ((1, name),)))
+        found = tuple(
+            read
+            for part, each in reads
+            if set(part.columns) <= set(moment.columns)
+            for read in each
+        )
         last = True if name in (WINDOW_START, WINDOW_END) else None
-        merged[name] = Merged(text, found, column, (WINDOW, name), last)
+        merged[name] = Merged(moment, found, Column(name, "TIMESTAMP"), (WINDOW, name), last)
     return merged
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.plan.explain.json_operators import aggregate_data
 from millstream.plan.explain.operators import aggregate_block
+from millstream.plan.expressions import Expression
 from millstream.plan.facts.joins import name_of
 from millstream.plan.facts.operators import aggregate_facts
 from millstream.plan.kinds.base import OperatorKind, against_late_and_limit
@@ -13,7 +14,7 @@ from millstream.temporal import Emit, WindowKind
 _SKETCHES = ("approx_count_distinct", "approx_percentile")
 
 
-def _watermark_delay(node: Aggregate, _: str) -> int:
+def _watermark_delay(node: Aggregate, _: Expression | None) -> int:
     """A window may change for as long as the allowed lateness; a session also at its end."""
     session = node.window is not None and node.window.kind is WindowKind.SESSION
     return node.lateness + session

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from millstream.plan.explain.blocks import Block
+from millstream.plan.expressions import Expression
 from millstream.plan.joins.distances import ahead_of_own, columns_of
 from millstream.plan.nodes import Join, Operator
 from millstream.temporal import LateAction, LatePolicy
@@ -27,7 +28,8 @@ class OperatorKind(Generic[NodeType]):
     """
 
     facts: Callable[[NodeType], Any]  # strategy, retention, state bound, what is emitted when
-    watermark_delay: Callable[[NodeType, str], int]  # of a result whose event time is this text
+    # of a result with this event time; None: no column of it carries one
+    watermark_delay: Callable[[NodeType, Expression | None], int]
     against_native: Callable[[NodeType], str]  # why Spark's own operators cannot run it
     block: Callable[[Any, tuple[Block, ...]], Block]  # in `explain`
     data: Callable[[Any, list[dict[str, Any]]], dict[str, Any]]  # in `explain --json`
@@ -53,9 +55,10 @@ def reassigned(late: LatePolicy) -> int:
     return late.budget if late.action is LateAction.REASSIGN else 0
 
 
-def delay_of_pairs(join: Join, carried: str, own: Callable[[int], int]) -> int:
+def delay_of_pairs(join: Join, carried: Expression | None, own: Callable[[int], int]) -> int:
     """The delay of a join's result with the time `carried`. `own` is the delay of the time that
     the join uses on a side; another time may be before that one."""
+    assert carried is not None, "the result of a join has no time of its own"
     delays = []
     for number, name in columns_of(join, carried):
         least = ahead_of_own(join, number, name).lower
@@ -64,6 +67,6 @@ def delay_of_pairs(join: Join, carried: str, own: Callable[[int], int]) -> int:
     return max(delays) + reassigned(join.late)
 
 
-def delay_of_rows(operator: Operator, _: str) -> int:
+def delay_of_rows(operator: Operator, _: Expression | None) -> int:
     """The delay of rows that are emitted as they arrive, or once the watermark has passed them."""
     return reassigned(operator.late)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.plan.explain.joins import bounded_block
 from millstream.plan.explain.json_joins import bounded_data
+from millstream.plan.expressions import Expression
 from millstream.plan.facts.joins import join_facts, needed_retention, waiting
 from millstream.plan.kinds.base import OperatorKind, against_late_and_limit, delay_of_pairs
 from millstream.plan.nodes import BoundedJoin, IntervalJoin, RegularJoin
@@ -12,7 +13,7 @@ from millstream.values import JoinType
 SALTED = "Spark spreads rows by their key alone"
 
 
-def watermark_delay(join: BoundedJoin, carried: str) -> int:
+def watermark_delay(join: BoundedJoin, carried: Expression | None) -> int:
     return delay_of_pairs(join, carried, lambda number: max(waiting(join, number), 0))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.plan.explain.joins import pairs_block
 from millstream.plan.explain.json_joins import pairs_data
+from millstream.plan.expressions import Expression
 from millstream.plan.facts.joins import name_of
 from millstream.plan.facts.pairs import regular_facts
 from millstream.plan.kinds.base import OperatorKind, delay_of_pairs
@@ -11,7 +12,7 @@ from millstream.plan.kinds.interval_join import against_columnar
 from millstream.plan.nodes import RegularJoin
 
 
-def _watermark_delay(join: RegularJoin, carried: str) -> int:
+def _watermark_delay(join: RegularJoin, carried: Expression | None) -> int:
     """No row of a pair is older than 'state.ttl' allows."""
     ttl = join.ttl
     assert ttl is not None, "rows that are held for ever have no event time"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from millstream.plan.explain.joins import temporal_block
 from millstream.plan.explain.json_joins import temporal_data
+from millstream.plan.expressions import Expression
 from millstream.plan.facts.joins import name_of
 from millstream.plan.facts.temporal import hold_of_rows, temporal_facts
 from millstream.plan.kinds.base import OperatorKind, delay_of_pairs
 from millstream.plan.nodes import TemporalJoin
 
 
-def _watermark_delay(join: TemporalJoin, carried: str) -> int:
+def _watermark_delay(join: TemporalJoin, carried: Expression | None) -> int:
     """A row is emitted once the watermark has passed it; looking ahead, it waits for the
     tolerance."""
     return delay_of_pairs(join, carried, lambda _: hold_of_rows(join))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import Expression, enclosed
 from millstream.plan.names.outputs import Item
 from millstream.plan.names.scope import Reference, Scope
 from millstream.plan.nodes import Column
@@ -20,18 +20,18 @@ class AliasScope(Scope):
     """A name is a column before it is an alias of the select list."""
 
     base: Scope | None = None
-    aliases: Mapping[str, str] = field(default_factory=dict)  # texts of outputs, by lower name
+    aliases: Mapping[str, Expression] = field(default_factory=dict)  # by lower name
 
     def resolve(self, column: exp.Column) -> Reference:
         assert self.base is not None
         try:
             return self.base.resolve(column)
         except PlanError:
-            text = self.aliases.get(column.name.lower())
-            if text is None or len(column.parts) > 1:
+            found = self.aliases.get(column.name.lower())
+            if found is None or len(column.parts) > 1:
                 raise
         return Reference(
-            enclosed(text), *(span_of(column) or (0, 0)), (), Column(column.name), False
+            enclosed(found), *(span_of(column) or (0, 0)), (), Column(column.name), False
         )
 
     @property
@@ -40,11 +40,6 @@ class AliasScope(Scope):
         return self.base.plain
 
 
-def enclosed(text: str) -> str:
-    """A text that may stand inside another."""
-    return text if re.fullmatch(r"\w+", text) else f"({text})"
-
-
 def with_aliases(scope: Scope, items: list[Item]) -> AliasScope:
-    aliases = {item.output.name.lower(): item.output.sql for item in items}
+    aliases = {item.output.name.lower(): item.output.expression for item in items}
     return AliasScope(scope.relations, scope.text, base=scope, aliases=aliases)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millstream.errors import Place, PlanError
+from millstream.plan.expressions import template
 from millstream.plan.names.names import fresh
 from millstream.plan.names.scope import Relation
 from millstream.plan.names.system import with_hidden
@@ -40,22 +41,23 @@ def assigned(
     time = needs_time(relation.name, relation.node, relation.time, relation.place or place)
     node = with_hidden(relation.node, {time})
     columns = tuple(
-        Output(relation.text(column.name), column.name, column.type)
+        Output(relation.refer(column.name, column.type), column.name)
         for column in node.columns
         if column.name.lower() not in (WINDOW_START, WINDOW_END, *after)
     )
-    micros = f"unix_micros({relation.text(time)})"
-    since = f"{micros} - {window.offset}" if window.offset else micros
-    last = f"{micros} - pmod({since}, {window.slide})"
+    micros = template("unix_micros({})", relation.refer(time))
+    since = template("{} - {}", micros, window.offset) if window.offset else micros
+    last = template("{} - pmod({}, {})", micros, since, window.slide)
     if window.kind is WindowKind.TUMBLING:
-        pane = Pane(relation.text(time), window.slide, window.offset)
+        pane = Pane(time, window.slide, window.offset)
         spans = {WINDOW_START: 0, WINDOW_END: window.size}
         spans |= {name: window.size + span for name, span in after.items()}
         made = tuple(
             Output(
-                f"timestamp_micros({last} + {span})" if span else f"timestamp_micros({last})",
+                template("timestamp_micros({} + {})", last, span, kind="TIMESTAMP")
+                if span
+                else template("timestamp_micros({})", last, kind="TIMESTAMP"),
                 name,
-                "TIMESTAMP",
                 replace(pane, after=span),
             )
             for name, span in spans.items()
@@ -64,16 +66,13 @@ def assigned(
         below = Select(node, outputs, alias=relation.alias, time=time, place=place)
     else:
         count = window.size // window.slide
-        each = f"_nth -> timestamp_micros({last} - _nth * {window.slide}L)"
+        each = f"_nth -> timestamp_micros({{}} - _nth * {window.slide}L)"
         name = fresh(_STARTS, (column.name for column in columns))
-        starts = Output(f"transform(sequence(0, {count - 1}), {each})", name)
+        panes = template(f"transform(sequence(0, {{}}), {each})", count - 1, last)
+        starts = Output(panes, name)
         inner = Select(node, (*columns, starts), alias=relation.alias, time=time, place=place)
         below = _exploded(inner, relation, window, after)
     return replace(relation, node=replace(below, window=(WINDOW_START, WINDOW_END)))
-
-
-def _moment(sql: str, name: str) -> Output:
-    return Output(sql, name, "TIMESTAMP")
 
 
 def _exploded(
@@ -81,20 +80,24 @@ def _exploded(
 ) -> Select:
     """A row a window. A row without a time has no windows, and stays to be dealt with."""
     own = inner.outputs[:-1]
-    columns = tuple(Output(relation.text(o.name), o.name, o.type) for o in own)
-    starts = f"explode_outer({relation.text(inner.outputs[-1].name)})"
+    columns = tuple(Output(relation.refer(o.name, o.type), o.name) for o in own)
+    starts = relation.refer(inner.outputs[-1].name)
+    exploded = template("explode_outer({})", starts, kind="TIMESTAMP")
     middle = Select(
         inner,
-        (*columns, _moment(starts, WINDOW_START)),
+        (*columns, Output(exploded, WINDOW_START)),
         alias=relation.alias,
         time=inner.time,
         place=inner.place,
     )
-    start = relation.text(WINDOW_START)
-    end = f"timestamp_micros(unix_micros({start}) + {window.size})"
+    start = relation.refer(WINDOW_START, "TIMESTAMP")
+    spans = {WINDOW_END: window.size}
+    spans |= {name: window.size + span for name, span in after.items()}
     later = (
-        _moment(f"timestamp_micros(unix_micros({start}) + {window.size + span})", name)
-        for name, span in after.items()
+        Output(
+            template("timestamp_micros(unix_micros({}) + {})", start, span, kind="TIMESTAMP"), name
+        )
+        for name, span in spans.items()
     )
-    outputs = (*columns, _moment(start, WINDOW_START), _moment(end, WINDOW_END), *later)
+    outputs = (*columns, Output(start, WINDOW_START), *later)
     return Select(middle, outputs, alias=relation.alias, time=inner.time, place=inner.place)

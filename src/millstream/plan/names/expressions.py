@@ -1,21 +1,25 @@
-"""Expressions as Spark SQL text: the user's own characters, with every column qualified.
+"""Reads expressions of a query: the user's own characters, with every column resolved.
 
-sqlglot's generator would rename functions, so a text is cut out of the source and only the names of
-columns are replaced. Comments and line breaks become one space.
+sqlglot's generator would rename functions, so the characters are cut out of the source and only the
+names of columns are replaced. Comments and line breaks become one space.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import Expression, Origin, to_spark_sql
+from millstream.plan.expressions.determinism import nondeterministic_parts
+from millstream.plan.names.resolved import resolved_tree
 from millstream.plan.names.scope import Reference, Scope
 from millstream.plan.names.subqueries import refused_subquery
-from millstream.plan.names.texts import flat_pieces, flat_text
-from millstream.plan.refuse import is_steady, place_of, refuse_part
+from millstream.plan.names.texts import flat_parts, flat_text
+from millstream.plan.refuse import place_of, refuse_part
 from millstream.sql.spans import span_of
 
 Replace = Callable[[exp.Expr], Reference | None]
@@ -31,15 +35,32 @@ class Expressions:
     scope: Scope
     replace: Replace | None = None
 
-    def text(self, node: exp.Expr) -> str | None:
-        """The expression as Spark SQL; None for the rare node whose characters are not known."""
+    def read(self, node: exp.Expr) -> Expression | None:
+        """The expression that a node is; None for the rare node whose characters are not known."""
         span = span_of(node)
         if span is None:
-            return node.sql("spark") if isinstance(node, exp.Literal | exp.Boolean) else None
+            if isinstance(node, exp.Literal | exp.Boolean):
+                return Expression((node.sql("spark"),), lambda: node)
+            return None
         references = {reference.start: reference for reference in self._references(node)}
-        text, pieces = flat_pieces(self.scope.text.parsed, span, references)
-        self.scope.text.origins.add(text, pieces)
-        return text
+        text = self.scope.text
+        parts, pieces = flat_parts(text.parsed, span, references)
+        kind = self._type(node, references)
+        build = partial(resolved_tree, node, references)
+        expression = Expression(parts, build, kind, Origin(text, span))
+        text.origins.add(to_spark_sql(expression), pieces)
+        return expression
+
+    def _type(self, node: exp.Expr, references: Mapping[int, Reference]) -> str | None:
+        """The type of a column as it is declared, or that of a cast."""
+        inside = node
+        while isinstance(inside, exp.Paren):
+            inside = inside.this
+        span = span_of(inside)
+        found = references.get(span[0]) if span else None
+        if span and found and found.end == span[1]:
+            return None if found.has_fields else found.column.type
+        return node.to.sql("spark") if isinstance(node, exp.Cast) else None
 
     def written(self, node: exp.Expr) -> str:
         """The expression as it was written, on one line."""
@@ -70,7 +91,7 @@ class Expressions:
         return None if reference.has_fields else reference
 
     def steady(self, node: exp.Expr) -> bool:
-        return is_steady(node)
+        return next(nondeterministic_parts(node), None) is None
 
     def check(self, node: exp.Expr) -> None:
         """Refuse what cannot stand in an expression yet, and names that mean nothing."""
@@ -115,8 +136,3 @@ class Expressions:
                     place=place_of(above, self.scope.text),
                 )
             above = above.find_ancestor(exp.Lambda)
-
-
-def all_of(texts: Iterable[str]) -> str | None:
-    """The conjunction of predicates, or None for none."""
-    return " AND ".join(texts) or None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
+from millstream.plan.expressions import to_spark_sql
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Reference, Scope
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output
@@ -41,12 +42,12 @@ def _outputs(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
             raise not_yet("several names for one expression", place)
         value = item.this if isinstance(item, exp.Alias) else item
         expressions.check(value)
-        text = expressions.text(value)
-        if text is None:
+        expression = expressions.read(value)
+        if expression is None:
             raise not_yet("this expression", place)
         bare = expressions.bare(value)
         name = item.alias if isinstance(item, exp.Alias) else _own_name(value, expressions)
-        output = Output(text, name, _type_of(value, bare))
+        output = Output(expression, name)
         yield Item(output, expressions.reads(value), bare, place)
 
 
@@ -66,20 +67,12 @@ def _own_name(value: exp.Expr, expressions: Expressions) -> str:
     return expressions.written(value)
 
 
-def _type_of(value: exp.Expr, bare: Reference | None) -> str | None:
-    if bare:
-        return bare.column.type
-    if isinstance(value, exp.Cast):
-        return value.to.sql("spark")
-    return None
-
-
 def expanded(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item]:
     """The outputs of `*` or `alias.*`."""
     for found in _starred(item, scope.origin, place):
         assert found.bare is not None
         bare = scope.lifted(found.bare)
-        output = Output(bare.text, found.output.name, found.output.type)
+        output = Output(bare.expression, found.output.name)
         yield Item(output, frozenset(bare.reads), bare, place)
 
 
@@ -104,7 +97,7 @@ def _starred(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[Item
             if column.name.lower() in hidden:
                 continue
             bare = scope.refer(number, column)
-            output = Output(bare.text, column.name, column.type)
+            output = Output(bare.expression, column.name)
             yield Item(output, frozenset(bare.reads), bare, place)
     if not isinstance(item, exp.Column):
         yield from _shared(scope, place, last=True)
@@ -114,7 +107,7 @@ def _shared(scope: Scope, place: Place | None, *, last: bool) -> Iterator[Item]:
     for name in scope.shared_names(last=last):
         bare = scope.shared(name)
         assert bare is not None
-        output = Output(bare.text, bare.column.name, bare.column.type)
+        output = Output(bare.expression, bare.column.name)
         yield Item(output, frozenset(bare.reads), bare, place)
 
 
@@ -143,7 +136,7 @@ def _written(item: Item, scope: Scope) -> str:
     origin = item.bare.origin if item.bare else None
     if origin and 0 <= origin[0] < len(scope.relations):
         return scope.relations[origin[0]].shown(origin[1])
-    return "…" if item.bare else item.output.sql
+    return "…" if item.bare else to_spark_sql(item.output.expression)
 
 
 def _new_name(item: Item, scope: Scope) -> str:

@@ -35,7 +35,7 @@ def with_own_windows(relation: Relation) -> Relation:
     if not renamed:
         return replace(relation, own={name: column.name for name, column in found.items()})
     outputs = tuple(
-        Output(relation.text(column.name), renamed.get(column.name, column.name), column.type)
+        Output(relation.refer(column.name, column.type), renamed.get(column.name, column.name))
         for column in node.columns
     )
     window = node.window if isinstance(node, Select) else None

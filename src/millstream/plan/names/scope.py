@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
+from millstream.plan.expressions import Expression, column, to_spark_sql
 from millstream.plan.names.names import quote
 from millstream.plan.names.system import EVENT_TIME, missing_system_column, system_column, time_of
 from millstream.plan.nodes import Column, Select, Source
@@ -46,8 +47,9 @@ class Relation:
         """The column of that name of the stream itself, where a query adds one of that name."""
         return self.column(self.own.get(name.lower(), name))
 
-    def text(self, column: str) -> str:
-        return quote(column) if self.plain else f"{quote(self.alias)}.{quote(column)}"
+    def refer(self, name: str, kind: str | None = None) -> Expression:
+        """A reference to one of its columns."""
+        return column(None if self.plain else self.alias, name, kind)
 
     @property
     def called(self) -> str:
@@ -56,14 +58,14 @@ class Relation:
 
     def shown(self, column: str) -> str:
         """A column as the user may write it."""
-        return quote(column) if self.unnamed else self.text(column)
+        return quote(column) if self.unnamed else to_spark_sql(self.refer(column))
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """What a name in the text resolves to."""
 
-    text: str  # Spark SQL that takes the place of the characters start…end
+    expression: Expression  # takes the place of the characters start…end
     start: int
     end: int
     reads: tuple[tuple[int, str], ...]  # (number of the operator's input, column)
@@ -74,9 +76,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A column that both sides share, by USING or as their window: its text and what it reads."""
+    """A column that both sides share, by USING or as their window, and what it reads."""
 
-    text: str
+    expression: Expression
     reads: tuple[tuple[int, str], ...]
     column: Column
     origin: tuple[int, str] | None = None
@@ -111,16 +113,15 @@ class Scope:
     def refer(self, number: int, column: Column) -> Reference:
         """A column of a relation."""
         origin = (number, column.name)
-        return Reference(
-            self.relations[number].text(column.name), 0, 0, (origin,), column, False, origin
-        )
+        expression = self.relations[number].refer(column.name, column.type)
+        return Reference(expression, 0, 0, (origin,), column, False, origin)
 
     def shared(self, name: str) -> Reference | None:
         """The column of that name which both sides of a join share."""
         found = self.merged.get(name.lower())
         if found is None or found.unknown:
             return None
-        return Reference(found.text, 0, 0, found.reads, found.column, False, found.origin)
+        return Reference(found.expression, 0, 0, found.reads, found.column, False, found.origin)
 
     def unknown(self, name: str) -> str:
         """Why a column that both sides share may not be read; empty if there is none."""

@@ -10,9 +10,9 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from millstream.errors import Place, PlanError
+from millstream.plan.expressions import Expression, column, template
 from millstream.plan.facts.holds import lag_of
 from millstream.plan.joins.window_pairs import chief_of, of_either
-from millstream.plan.names.names import quote
 from millstream.plan.nodes import (
     WINDOW_TIME,
     Aggregate,
@@ -45,7 +45,7 @@ def time_of(node: Source | Select) -> str | None:
 
 def _of_window(node: Select) -> bool:
     """Could the time of a window's result be carried up to here?"""
-    if any(same(column.name, WINDOW_TIME) for column in node.columns):
+    if any(same(each.name, WINDOW_TIME) for each in node.columns):
         return False
     below, found = node.input, False
     match below:
@@ -69,7 +69,7 @@ def _of_window(node: Select) -> bool:
 def system_column(node: Source | Select, name: str) -> Column | None:
     """The column that a system name stands for, if the stream has it."""
     lower = name.lower()
-    known = {column.name: column for column in node.columns}
+    known = {each.name: each for each in node.columns}
     time = time_of(node)
     if time and (lower == EVENT_TIME or lower == time == WINDOW_TIME):
         return known.get(time, Column(time, "TIMESTAMP"))
@@ -82,7 +82,7 @@ def system_column(node: Source | Select, name: str) -> Column | None:
 
 def with_hidden(node: Source | Select, names: Collection[str | None]) -> Source | Select:
     """The stream with those of the named columns that it can have and does not show."""
-    missing = set(names) - {column.name for column in node.columns}
+    missing = set(names) - {each.name for each in node.columns}
     if isinstance(node, Source):
         return _with_file_time(node) if TIMESTAMP in missing else node
     if WINDOW_TIME in missing and time_of(node) == WINDOW_TIME:
@@ -91,23 +91,28 @@ def with_hidden(node: Source | Select, names: Collection[str | None]) -> Source 
 
 
 def _with_file_time(source: Source) -> Select:
-    own = quote(source.name)
-    outputs = [Output(f"{own}.{quote(c.name)}", c.name, c.type) for c in source.columns]
-    read = f"{own}.{dict(source.system_columns)[TIMESTAMP]}"
-    outputs.append(Output(read, TIMESTAMP, "TIMESTAMP"))
+    outputs = [Output(column(source.name, c.name, c.type), c.name) for c in source.columns]
+    # A column, or a field of a struct column: "_metadata.file_modification_time".
+    name, _, field = dict(source.system_columns)[TIMESTAMP].partition(".")
+    read = column(source.name, name, "TIMESTAMP")
+    if field:
+        read = template(f"{{}}.{field}", column(source.name, name), kind="TIMESTAMP")
+    outputs.append(Output(read, TIMESTAMP))
     return Select(source, tuple(outputs), alias=source.name, time=source.time, place=source.place)
 
 
 def _with_window_time(node: Select) -> Select:
     below = node.input
-    text = WINDOW_TIME
+    alias = None
     if isinstance(below, Select):
         below = _with_window_time(below)
-        text = f"{quote(node.alias)}.{WINDOW_TIME}" if node.alias else WINDOW_TIME
+        alias = node.alias
     elif isinstance(below, WindowJoin):
-        below, text = _showing_window_time(below)
+        below, time = _showing_window_time(below)
+        outputs = (*node.outputs, Output(time, WINDOW_TIME))
+        return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
     elif isinstance(below, TableJoin):
-        text = f"{quote(below.left.alias)}.{WINDOW_TIME}"
+        alias = below.left.alias
         stream = with_hidden(below.left.node, {WINDOW_TIME})
         side = replace(below.left, node=stream, time=WINDOW_TIME, delay=lag_of(stream))
         if WINDOW_TIME not in side.used:
@@ -116,21 +121,21 @@ def _with_window_time(node: Select) -> Select:
     elif isinstance(below, TopN | Deduplicate | RowsOver) and WINDOW_TIME not in below.input.used:
         used = (*below.input.used, WINDOW_TIME)
         below = replace(below, input=replace(below.input, used=used))
-    outputs = (*node.outputs, Output(text, WINDOW_TIME, "TIMESTAMP"))
+    outputs = (*node.outputs, Output(column(alias, WINDOW_TIME, "TIMESTAMP"), WINDOW_TIME))
     return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
 
 
-def _showing_window_time(join: WindowJoin) -> tuple[WindowJoin, str]:
+def _showing_window_time(join: WindowJoin) -> tuple[WindowJoin, Expression]:
     """A window join whose users read the time of the window, and how they do."""
-    sides, texts = [], []
+    sides, times = [], []
     for side in (join.left, join.right):
         shown = WINDOW_TIME in side.used
         sides.append(side if shown else replace(side, used=(*side.used, WINDOW_TIME)))
-        texts.append(f"{quote(side.alias)}.{WINDOW_TIME}")
-    text = of_either((texts[0], texts[1]), join.how, chief_of(join.windows, join.how))
+        times.append(column(side.alias, WINDOW_TIME, "TIMESTAMP"))
+    time = of_either((times[0], times[1]), join.how, chief_of(join.windows, join.how))
     if not join.how.left_only:
-        return replace(join, left=sides[0], right=sides[1]), text
-    return replace(join, left=sides[0]), text
+        return replace(join, left=sides[0], right=sides[1]), time
+    return replace(join, left=sides[0]), time
 
 
 def missing_system_column(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import column
 from millstream.plan.names.names import quote
 from millstream.plan.names.scope import Reference
 from millstream.plan.names.texts import flat_text, was_filled
@@ -80,13 +81,13 @@ def _on(parent: exp.Expr, inner: exp.Select, table: exp.Table, text: SourceText)
     if isinstance(parent, exp.Exists):
         condition = inner.args.get("where")
         return _term(condition.this, text) if condition is not None else None
-    column = inner.expressions[0]
-    if not _plain(inner) or len(inner.expressions) != 1 or not isinstance(column, exp.Column):
+    shown = inner.expressions[0]
+    if not _plain(inner) or len(inner.expressions) != 1 or not isinstance(shown, exp.Column):
         return None
     alias, given = table.alias_or_name, _term(parent.this, text)
     if isinstance(parent.this, exp.Column) and not parent.this.table and _alone(outer):
         given = f"{quote(outer.args['from_'].this.alias_or_name)}.{given}"
-    terms = [f"{given} = {quote(alias)}.{quote(column.name)}"]
+    terms = [f"{given} = {quote(alias)}.{quote(shown.name)}"]
     return " AND ".join([*terms, *_filter(inner, table, alias, text)])
 
 
@@ -118,11 +119,11 @@ def _filter(query: exp.Select, table: exp.Table, alias: str, text: SourceText) -
     if where is None:
         return []
     columns = {}
-    for column in where.find_all(exp.Column):
-        span = span_of(column)
-        if span is not None and (not column.table or same(column.table, table.alias_or_name)):
-            written = f"{quote(alias)}.{quote(column.name)}"
-            columns[span[0]] = Reference(written, *span, (), Column(column.name), False)
+    for node in where.find_all(exp.Column):
+        span = span_of(node)
+        if span is not None and (not node.table or same(node.table, table.alias_or_name)):
+            own = column(alias, node.name)
+            columns[span[0]] = Reference(own, *span, (), Column(node.name), False)
     return [_term(where.this, text, columns)]
 
 

@@ -1,4 +1,5 @@
-"""The plan: frozen nodes that SQL and Python share. Expressions are Spark SQL; Spark runs them.
+"""The plan: frozen nodes that SQL and Python share. Expressions are values of
+`plan.expressions`; Spark runs them.
 
     Job ── Pipeline ── Select ──┬── Source
               │                 ├── Select            (a view, a subquery)
@@ -58,6 +59,7 @@ from millstream.plan.nodes.values import (
     Key,
     Order,
     Output,
+    TableKey,
 )
 
 BoundedJoin = IntervalJoin | WindowJoin
@@ -97,6 +99,7 @@ __all__ = [
     "SinkDef",
     "Source",
     "TableJoin",
+    "TableKey",
     "TemporalJoin",
     "TopN",
     "WindowJoin",

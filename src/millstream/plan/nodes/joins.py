@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from millstream.errors import Place
 from millstream.plan.nodes.streams import Input
 from millstream.plan.nodes.tables import Reference
-from millstream.plan.nodes.values import Key
-from millstream.roles import Micros, Neither, OutputOnly, Sql, State
+from millstream.plan.nodes.values import Key, TableKey
+from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Bounds, Emit, LatePolicy, StateLimit, Window
-from millstream.values import Condition, Direction, JoinType, Predicate
+from millstream.values import Condition, Direction, JoinType, PredicateOf
+
+if TYPE_CHECKING:
+    from millstream.plan.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +28,11 @@ class _BoundedJoin:
     keys: State[tuple[Key, ...]]
     bounds: State[Bounds]
     # predicates of ON over one side alone: they decide matching
-    left_where: State[Sql | None] = None
-    right_where: State[Sql | None] = None
+    left_where: State[Expression | None] = None
+    right_where: State[Expression | None] = None
     # predicates of ON over both sides that a kernel can decide
-    across: State[Predicate | None] = None
-    across_sql: State[Sql | None] = None  # the same, and what only Spark can decide, as text
+    across: State[PredicateOf[Expression] | None] = None
+    across_sql: State[Expression | None] = None  # the same, and what only Spark can decide
     only_spark: State[bool] = False  # does across_sql say more than `across`?
     late: OutputOnly[LatePolicy] = LatePolicy()
     retention: State[Micros | None] = None
@@ -61,7 +65,7 @@ class TemporalJoin:
     """Each row of `left` with the version of its key that was in force at its time.
 
     `right` are versions: rows of a stream, each in force from its own time until the next of its
-    key. `deletes`, a text over the right alias, is true of a row that ends its key's version. A row
+    key. `deletes`, over the right alias, is true of a row that ends its key's version. A row
     comes out once the watermark says that no version can come that it should have met.
     """
 
@@ -71,7 +75,7 @@ class TemporalJoin:
     keys: State[tuple[Key, ...]]
     direction: State[Direction] = Direction.BACKWARD
     tolerance: State[Micros | None] = None  # how far from the row a version may be
-    deletes: State[Sql | None] = None
+    deletes: State[Expression | None] = None
     salt: State[int] = 1
     late: OutputOnly[LatePolicy] = LatePolicy()
     limit: OutputOnly[StateLimit] = StateLimit()
@@ -123,10 +127,10 @@ class RegularJoin:
     keys: State[tuple[Key, ...]]
     ttl: State[Micros | None]
     over_changes: State[tuple[bool, bool]] = (False, False)  # does a side retract?
-    left_where: State[Sql | None] = None
-    right_where: State[Sql | None] = None
-    across: State[Predicate | None] = None
-    across_sql: State[Sql | None] = None
+    left_where: State[Expression | None] = None
+    right_where: State[Expression | None] = None
+    across: State[PredicateOf[Expression] | None] = None
+    across_sql: State[Expression | None] = None
     only_spark: State[bool] = False
     late: OutputOnly[LatePolicy] = LatePolicy()
     limit: OutputOnly[StateLimit] = StateLimit()
@@ -146,12 +150,14 @@ class TableJoin:
     table: State[Reference]
     alias: Neither[str]  # of the table
     how: State[JoinType]  # INNER, LEFT, SEMI or ANTI
-    keys: State[tuple[Key, ...]]  # left: a text over the left alias; right: a column of the table
+    keys: State[tuple[TableKey, ...]]
     used: Neither[tuple[str, ...]]  # columns of the table that are read
-    left_where: State[Sql | None] = None  # of ON: a row of which it is not true finds nothing
+    # of ON: a row of which it is not true finds nothing
+    left_where: State[Expression | None] = None
     # of ON or WHERE over the table alone: asked of it
     conditions: State[tuple[Condition, ...]] = ()
-    across_sql: State[Sql | None] = None  # the rest of ON; with LEFT, keys must then be unique
+    # the rest of ON; with LEFT, keys must then be unique
+    across_sql: State[Expression | None] = None
     place: Neither[Place | None] = field(default=None, compare=False)
 
     @property

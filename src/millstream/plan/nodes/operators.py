@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from millstream.errors import Place
 from millstream.plan.nodes.streams import Input
@@ -15,8 +16,11 @@ from millstream.plan.nodes.values import (
     Order,
     Output,
 )
-from millstream.roles import Micros, Neither, OutputOnly, Sql, State
+from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Emit, LatePolicy, StateLimit, Window
+
+if TYPE_CHECKING:
+    from millstream.plan.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,8 @@ class Aggregate:
     keys: State[tuple[Output, ...]]
     calls: State[tuple[Call, ...]]
     window: State[Window | None] = None
-    # texts of start and end, for a window of kind GIVEN
-    given: State[tuple[Sql, Sql] | None] = None
+    # start and end, for a window of kind GIVEN
+    given: State[tuple[Expression, Expression] | None] = None
     emit: State[Emit] = Emit.FINAL
     lateness: State[Micros] = 0
     late: OutputOnly[LatePolicy] = LatePolicy()
@@ -63,7 +67,7 @@ class Deduplicate:
     the watermark is `within` past the row that passed; None: for ever. Gives the columns used."""
 
     input: State[Input]
-    keys: State[tuple[Sql, ...]]  # texts
+    keys: State[tuple[Expression, ...]]
     within: State[Micros | None]
     late: OutputOnly[LatePolicy] = LatePolicy()
     limit: OutputOnly[StateLimit] = StateLimit()
@@ -83,17 +87,17 @@ class TopN:
     """The first `n` rows of each partition by `order`. Gives the columns used and their number in
     the order (`rank`), from 1.
 
-    FINAL: once, when the watermark reaches `due`, a text that all rows of a partition agree on (the
+    FINAL: once, when the watermark reaches `due`, a time that all rows of a partition agree on (the
     end of their window). CHANGES: as it changes; a partition is kept until `ttl` after its last
     row.
     """
 
     input: State[Input]
-    partition: State[tuple[Sql, ...]]  # texts
+    partition: State[tuple[Expression, ...]]
     order: State[tuple[Order, ...]]
     n: State[int]
     rank: State[str | None] = None  # the name of the column with the number, if it is asked for
-    due: State[Sql | None] = None
+    due: State[Expression | None] = None
     emit: State[Emit] = Emit.CHANGES
     ttl: State[Micros | None] = None
     over_changes: State[bool] = False
@@ -117,7 +121,7 @@ class RowsOver:
     Gives the columns used, then a column a call."""
 
     input: State[Input]
-    partition: State[tuple[Sql, ...]]
+    partition: State[tuple[Expression, ...]]
     preceding: State[int | None]
     calls: State[tuple[Call, ...]]
     ttl: State[Micros | None] = None  # how long after its last row a partition is kept

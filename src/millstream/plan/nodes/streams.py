@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import Place
 from millstream.plan.nodes.values import Column, Output
-from millstream.roles import Micros, Neither, OutputOnly, Sql, State
+from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Malformed, MissingTime, Watermark
 
 if TYPE_CHECKING:
+    from millstream.plan.expressions import Expression
     from millstream.plan.nodes import Node
 
 
@@ -44,14 +45,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Projection and filter, run by Spark. Inside its texts the input goes by `alias`.
+    """Projection and filter, run by Spark. Inside its expressions the input goes by `alias`.
 
-    Over a join, `alias` is None: the texts speak of the join's two struct columns.
+    Over a join, `alias` is None: the expressions speak of the join's two struct columns.
     """
 
     input: State[Node]
     outputs: State[tuple[Output, ...]]
-    where: State[Sql | None] = None
+    where: State[Expression | None] = None
     alias: Neither[str | None] = None
     time: Neither[str | None] = None  # the output that carries the input's event time, if one does
     window: Neither[tuple[str, str] | None] = None  # outputs that carry a window's start and end

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from millstream.roles import Neither, Sql, SqlType, State
+from millstream.roles import Neither, SqlType, State
 from millstream.values import Pane
+
+if TYPE_CHECKING:  # executors that know nodes need no parser
+    from millstream.plan.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,46 +29,57 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One column of a SELECT: its Spark SQL text and the name it gets. `pane` says the same as the
-    text, for those who need not ask Spark."""
+    """One column of a SELECT: an expression and the name it gets. `pane` says the same as the
+    expression, for those who need not ask Spark."""
 
-    sql: State[Sql]
+    expression: State[Expression]
     name: State[str]
-    type: Neither[str | None] = None
     pane: Neither[Pane | None] = None
+
+    @property
+    def type(self) -> str | None:
+        return self.expression.type
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An equality of the join: one Spark SQL text a side, over that side's alias."""
+    """An equality of the join: one expression a side, over that side's alias."""
 
-    left: State[Sql]
-    right: State[Sql]
+    left: State[Expression]
+    right: State[Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class TableKey:
+    """An equality with a column of a table, in the join of a stream with it."""
+
+    left: State[Expression]
+    right: State[str]  # the column's name
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """One term of ORDER BY."""
 
-    sql: State[Sql]
+    expression: State[Expression]
     descending: State[bool] = False
     nulls_first: State[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An aggregate function. Its argument's text speaks of the input's alias.
+    """An aggregate function. Its argument is an expression over the input's alias.
 
-    `function` is one of FUNCTIONS. With FILTER, the text is NULL where the filter is not true, but
-    for functions that see NULLs: those have the filter apart.
+    `function` is one of FUNCTIONS. With FILTER, the argument is NULL where the filter is not true,
+    but for functions that see NULLs: those have the filter apart.
     """
 
     function: State[str]
-    argument: State[Sql | None]  # None: COUNT(*)
+    argument: State[Expression | None]  # None: COUNT(*)
     name: State[str]  # of the column it gives: a0, a1, …
     type: Neither[str | None] = None
-    filter: State[Sql | None] = None
-    by: State[Sql | None] = None  # max_by, min_by: what they go by
+    filter: State[Expression | None] = None
+    by: State[Expression | None] = None  # max_by, min_by: what they go by
     ignore_nulls: State[bool] = True  # first, last
     parameters: State[tuple[float, ...]] = ()  # percentiles; accuracy
 

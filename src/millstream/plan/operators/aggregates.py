@@ -11,8 +11,9 @@ from millstream.errors import Place, PlanError
 from millstream.plan.asked import Asked
 from millstream.plan.base import Base, of_sessions
 from millstream.plan.emits import emit_of
-from millstream.plan.joins.predicates import conjuncts_of, filter_texts
-from millstream.plan.names.expressions import Expressions, all_of
+from millstream.plan.expressions import Expression, all_of, to_spark_sql
+from millstream.plan.joins.predicates import conjuncts_of, filters_of
+from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.outputs import (
     Item,
     carrying,
@@ -84,20 +85,20 @@ def _items(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
 
 def _having(
     tree: exp.Select, groups: Groups, scope: GroupScope, items: list[Item]
-) -> tuple[str, ...]:
+) -> tuple[Expression, ...]:
     having = tree.args.get("having")
     if having is None:
         return ()
-    aliases = {item.output.name.lower(): item.output.sql for item in items}
+    aliases = {item.output.name.lower(): item.output.expression for item in items}
     named = GroupScope((), scope.text, {}, scope.below, aliases, scope.has_keys)
-    return filter_texts(list(conjuncts_of(having.this)), Expressions(named, groups.replace))
+    return filters_of(list(conjuncts_of(having.this)), Expressions(named, groups.replace))
 
 
 def _aggregate(
     base: Base,
     groups: Groups,
     window: Window | None,
-    given: tuple[str, str] | None,
+    given: tuple[Expression, Expression] | None,
     asked: Asked,
 ) -> Aggregate:
     properties, place = asked.properties, asked.place
@@ -169,15 +170,17 @@ def _refuse_over_changes(calls: Calls, base: Base) -> None:
             )
 
 
-def _add_keys(groups: Groups, keys: list[exp.Expr], given: tuple[str, str] | None) -> None:
-    for text, name in zip(given or (), (WINDOW_START, WINDOW_END), strict=False):
-        groups.columns[text] = Column(name, "TIMESTAMP")
+def _add_keys(
+    groups: Groups, keys: list[exp.Expr], given: tuple[Expression, Expression] | None
+) -> None:
+    for moment, name in zip(given or (), (WINDOW_START, WINDOW_END), strict=False):
+        groups.columns[to_spark_sql(moment)] = Column(name, "TIMESTAMP")
     for node in keys:
         if groups.replace(node) is None:  # else it is the window, or was there before
             groups.add_key(node)
 
 
-def _given(keys: list[exp.Expr], base: Base) -> tuple[str, str] | None:
+def _given(keys: list[exp.Expr], base: Base) -> tuple[Expression, Expression] | None:
     """The window that rows come with, if the query groups by it."""
     if base.window is None:
         return None
@@ -192,7 +195,7 @@ def _given(keys: list[exp.Expr], base: Base) -> tuple[str, str] | None:
             place=base.place,
         )
     (relation,) = base.below.scope.relations
-    return relation.text(base.window[0]), relation.text(base.window[1])
+    return relation.refer(base.window[0]), relation.refer(base.window[1])
 
 
 def _bare(key: exp.Expr, base: Base) -> Reference | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
+from millstream.plan.expressions import Expression, all_of, column, template
+from millstream.plan.expressions.compose import parenthesised
 from millstream.plan.names.expressions import Expressions
-from millstream.plan.names.names import quote
 from millstream.plan.nodes import FUNCTIONS, Call
 from millstream.plan.refuse import function_name, is_aggregate, not_yet, place_of
 
@@ -84,8 +85,8 @@ class Calls:
     places: list[Place | None] = field(default_factory=list)
     taken: frozenset[str] = frozenset()  # names of columns that come out beside
 
-    def text(self, node: exp.Expr, written: Written) -> tuple[str, str | None]:
-        """The text that stands for a call above the operator, and its type."""
+    def result(self, node: exp.Expr, written: Written) -> Expression:
+        """The expression that stands for a call above the operator."""
         function = self._function(written.node, node)
         place = place_of(node, self.expressions.scope.text)
         if function == "approx_percentile":
@@ -93,7 +94,7 @@ class Calls:
         call = self._call(function, written, place)
         return self._column(call, place)
 
-    def _column(self, call: Call, place: Place | None) -> tuple[str, str | None]:
+    def _column(self, call: Call, place: Place | None) -> Expression:
         known = next((c for c in self.found if replace(c, name="") == call), None)
         if known is None:
             name = f"a{len(self.found)}"
@@ -102,7 +103,7 @@ class Calls:
             known = replace(call, name=name)
             self.found.append(known)
             self.places.append(place)
-        return quote(known.name), known.type
+        return column(None, known.name, known.type)
 
     def _function(self, inner: exp.Expr, node: exp.Expr) -> str:
         found = _BY_CLASS.get(type(inner))
@@ -132,12 +133,10 @@ class Calls:
             )
         if None in arguments:
             raise _refused(f"{function} has too few arguments.", "See Spark SQL.", place)
-        argument = self._checked(arguments[0])
-        assert argument is not None
+        argument = self._read(arguments[0])
         kind = _type(function, self.expressions, arguments[0])
         if function in ("max_by", "min_by"):
-            by = self._checked(arguments[1])
-            assert by is not None
+            by = self._read(arguments[1])
             return Call(function, argument, "", kind, by=_filtered(by, where))
         if function in _SEE_NULLS:
             if written.ignore_nulls:
@@ -155,29 +154,29 @@ class Calls:
         function: str,
         arguments: list[exp.Expr],
         distinct: bool,
-        where: str | None,
+        where: Expression | None,
         place: Place | None,
     ) -> Call:
         if function == "count_if":
-            condition = self._checked(arguments[0])
-            where = condition if where is None else f"({where}) AND ({condition})"
+            condition = self._read(arguments[0])
+            where = condition if where is None else template("({}) AND ({})", where, condition)
             return Call("count", None, "", "BIGINT", filter=where)
         if distinct and isinstance(arguments[0], exp.Star):
             raise _refused("count(DISTINCT *) names no columns.", "List them.", place)
         if isinstance(arguments[0], exp.Star | exp.Literal):
             return Call("count", None, "", "BIGINT", filter=where)
-        texts = [self._checked(argument) or "" for argument in arguments]
-        if len(texts) > 1:
+        values = [self._read(argument) for argument in arguments]
+        if len(values) > 1:
             # Rows with a NULL among several arguments do not count.
-            known = " AND ".join(f"{text} IS NOT NULL" for text in texts)
-            where = known if where is None else f"({where}) AND {known}"
+            known = [template("{} IS NOT NULL", value) for value in values]
+            where = all_of(known if where is None else [parenthesised(where), *known])
             if not distinct:
                 return Call("count", None, "", "BIGINT", filter=where)
-            texts = [f"struct({', '.join(texts)})"]
+            values = [_call_of("struct", values)]
         name = "count_distinct" if distinct else "count"
-        return _of_some(Call(name, texts[0], "", "BIGINT"), where)
+        return _of_some(Call(name, values[0], "", "BIGINT"), where)
 
-    def _percentiles(self, written: Written, place: Place | None) -> tuple[str, str | None]:
+    def _percentiles(self, written: Written, place: Place | None) -> Expression:
         node = written.node
         if node.args.get("accuracy"):
             raise _refused(
@@ -191,8 +190,7 @@ class Calls:
             raise _refused("approx_percentile does not say which fraction.", fix, place)
         several = isinstance(quantile, exp.Array)
         numbers = _numbers(quantile.expressions if several else [quantile], place)
-        argument = self._checked(node.this)
-        assert argument is not None
+        argument = self._read(node.this)
         where = self._checked(written.where)
         kind = _type("approx_percentile", self.expressions, node.this)
         calls = (
@@ -201,17 +199,18 @@ class Calls:
         )
         columns = [self._column(_of_some(call, where), place) for call in calls]
         if several:
-            return f"array({', '.join(text for text, _ in columns)})", None
+            return _call_of("array", columns)
         return columns[0]
 
-    def _checked(self, node: exp.Expr | None) -> str | None:
-        if node is None:
-            return None
+    def _checked(self, node: exp.Expr | None) -> Expression | None:
+        return None if node is None else self._read(node)
+
+    def _read(self, node: exp.Expr) -> Expression:
         self.expressions.check(node)
-        text = self.expressions.text(node)
-        if text is None:
+        expression = self.expressions.read(node)
+        if expression is None:
             raise not_yet("this expression", place_of(node, self.expressions.scope.text))
-        return text
+        return expression
 
 
 def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
@@ -229,19 +228,30 @@ def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
     return [first, *more], False
 
 
-def _of_some(call: Call, where: str | None) -> Call:
+def _of_some(call: Call, where: Expression | None) -> Call:
     """The call, of rows that pass a FILTER. An argument that is no column may fail on others."""
     assert call.argument is not None
-    if where is None or _COLUMN.fullmatch(call.argument):
+    if where is None or _is_value(call.argument):
         return replace(call, filter=where)
     return replace(call, argument=_filtered(call.argument, where))
 
 
-_COLUMN = re.compile(r"(`[^`]+`|\w+)(\.(`[^`]+`|\w+))*")
+def _is_value(expression: Expression) -> bool:
+    """Is it a column, a field of one, or a constant? To evaluate it cannot fail."""
+    tree = expression.tree
+    while isinstance(tree, exp.Dot):
+        tree = tree.this
+    return isinstance(tree, exp.Column | exp.Literal | exp.Boolean | exp.Null)
 
 
-def _filtered(text: str, where: str | None) -> str:
-    return text if where is None else f"CASE WHEN {where} THEN {text} END"
+def _filtered(expression: Expression, where: Expression | None) -> Expression:
+    if where is None:
+        return expression
+    return template("CASE WHEN {} THEN {} END", where, expression)
+
+
+def _call_of(function: str, arguments: Sequence[Expression]) -> Expression:
+    return template(f"{function}({', '.join('{}' for _ in arguments)})", *arguments)
 
 
 def _numbers(nodes: list[exp.Expr], place: Place | None) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ from millstream.errors import PlanError
 from millstream.plan.asked import Asked
 from millstream.plan.base import Base
 from millstream.plan.emits import emit_of
+from millstream.plan.expressions import Expression
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
 from millstream.plan.names.times import refuse_changes
@@ -52,26 +53,26 @@ def _on(tree: exp.Select) -> exp.Expr | None:
     return on
 
 
-def _keys(tree: exp.Select, base: Base) -> tuple[str, ...]:
+def _keys(tree: exp.Select, base: Base) -> tuple[Expression, ...]:
     on = _on(tree)
     if on is None:
-        return tuple(dict.fromkeys(item.output.sql for item in outputs_of(tree, base.below)))
-    texts = []
+        return tuple(dict.fromkeys(item.output.expression for item in outputs_of(tree, base.below)))
+    keys = []
     nodes = on.expressions if isinstance(on, exp.Tuple) else [on]
     for node in nodes:
         base.below.check(node)
-        text = base.below.text(node)
-        if text is None:
+        key = base.below.read(node)
+        if key is None:
             raise not_yet("this key", place_of(node, base.text))
-        texts.append(text)
-    if not texts:
+        keys.append(key)
+    if not keys:
         raise PlanError(
             "MS-PLAN-GROUP",
             "DISTINCT ON has no key.",
             fix="Write DISTINCT ON (column, …).",
             place=place_of(on, base.text, place_of(tree, base.text)),
         )
-    return tuple(dict.fromkeys(texts))
+    return tuple(dict.fromkeys(keys))
 
 
 def _window(items: list[Item], base: Base) -> tuple[str, str] | None:

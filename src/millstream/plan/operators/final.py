@@ -13,12 +13,13 @@ from sqlglot import exp
 from millstream.plan.asked import Asked
 from millstream.plan.base import JOINED, of_join
 from millstream.plan.emits import final_without_window
+from millstream.plan.expressions import column, template
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.gaps import WINDOW
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.names import fresh
 from millstream.plan.names.outputs import carrying, distinct, outputs_of
-from millstream.plan.nodes import Output, RowsOver, Select
+from millstream.plan.nodes import Key, Output, RowsOver, Select
 from millstream.plan.policies import limit_of
 from millstream.sql.text import SourceText
 
@@ -35,16 +36,21 @@ def plan_final(tree: exp.Select, planned: PlannedJoin, asked: Asked, text: Sourc
     spread = replace(planned, reads=planned.reads | reads, order=(WINDOW,))
     base = of_join(tree, spread, text, every=False)
     assert isinstance(base.node, Select)
-    texts = [(key.left, key.right)[side] for side in sides for key in planned.keys]
+    keys = [
+        key.right if side == 1 and isinstance(key, Key) else key.left
+        for side in sides
+        for key in planned.keys
+    ]
     name = fresh(_SPREAD, (output.name for output in base.node.outputs))
-    hashed = Output(f"xxhash64({', '.join(texts)})", name, "BIGINT")
+    listed = ", ".join("{}" for _ in keys)
+    hashed = Output(template(f"xxhash64({listed})", *keys, kind="BIGINT"), name)
     node = replace(base.node, outputs=(*base.node.outputs, hashed))
     base = replace(base, node=node)
     items = list(outputs_of(tree, Expressions(base.above)))
     used = tuple(name for name in base.used(items, every=False) if name != hashed.name)
     waiting = RowsOver(
         input=base.input(base.time, used),
-        partition=(f"{JOINED}.{hashed.name}",),
+        partition=(column(JOINED, hashed.name, hashed.type),),
         preceding=0,
         calls=(),
         limit=limit_of(asked.properties),

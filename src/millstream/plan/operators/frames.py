@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millstream.errors import PlanError
+from millstream.plan.expressions import Expression
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.nodes import Order
 from millstream.plan.refuse import not_yet, place_of
@@ -17,9 +18,9 @@ from millstream.suggestions import nearest, same
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A window function's window, as texts over the input; `spec` is its frame as written."""
+    """A window function's window, as expressions over the input; `spec` is its frame as written."""
 
-    partition: tuple[str, ...]
+    partition: tuple[Expression, ...]
     order: tuple[Order, ...]
     spec: exp.Expr | None
 
@@ -45,7 +46,7 @@ def frame_of(node: exp.Window, tree: exp.Select, below: Expressions) -> Frame:
     order = node.args.get("order") or (named.args.get("order") if named else None)
     spec = node.args.get("spec") or (named.args.get("spec") if named else None)
     return Frame(
-        tuple(_text(part, below) for part in partition or []),
+        tuple(_read(part, below) for part in partition or []),
         tuple(_order(term, below) for term in (order.expressions if order else [])),
         spec,
     )
@@ -70,12 +71,12 @@ def _named(node: exp.Window, tree: exp.Select, text: SourceText) -> exp.Expr | N
 
 def _order(term: exp.Expr, below: Expressions) -> Order:
     descending = bool(term.args.get("desc"))
-    return Order(_text(term.this, below), descending, bool(term.args.get("nulls_first")))
+    return Order(_read(term.this, below), descending, bool(term.args.get("nulls_first")))
 
 
-def _text(node: exp.Expr, below: Expressions) -> str:
+def _read(node: exp.Expr, below: Expressions) -> Expression:
     below.check(node)
-    text = below.text(node)
-    if text is None:
+    expression = below.read(node)
+    if expression is None:
         raise not_yet("this expression", place_of(node, below.scope.text))
-    return text
+    return expression

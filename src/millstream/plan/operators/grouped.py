@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.names.aliases import enclosed
+from millstream.plan.expressions import Expression, column, enclosed, to_spark_sql
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Reference, Scope
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, Column, Output
@@ -31,14 +31,13 @@ class Groups:
 
     def add_key(self, node: exp.Expr) -> None:
         self.below.check(node)
-        text = self.below.text(node)
-        if text is None:
+        expression = self.below.read(node)
+        if expression is None:
             raise not_yet("this key", place_of(node, self.below.scope.text))
         canonical = self.canonical(node)
         if canonical is None or canonical in self.columns:
             return
-        bare = self.below.bare(node)
-        key = Output(text, f"k{len(self.keys)}", bare.column.type if bare else None)
+        key = Output(expression, f"k{len(self.keys)}")
         self.keys.append(key)
         self.columns[canonical] = Column(key.name, key.type)
 
@@ -50,25 +49,25 @@ class Groups:
         if isinstance(node, exp.Column):
             return self._column(node, span)
         if written := written_call(node):
-            text, kind = self.calls.text(node, written)
-            return _reference(text, span, Column(text, kind))
+            result = self.calls.result(node, written)
+            read = Column(to_spark_sql(result), result.type)
+            return Reference(result, *span, ((0, read.name),), read, False)
         canonical = self.canonical(node)
-        column = self.columns.get(canonical) if canonical else None
-        return _reference(column.name, span, column) if column else None
+        found = self.columns.get(canonical) if canonical else None
+        return _reference(span, found) if found else None
 
     def _column(self, node: exp.Column, span: tuple[int, int]) -> Reference | None:
         if self.windowed and len(node.parts) == 1 and node.name.lower() in _WINDOW:
-            column = Column(node.name.lower(), "TIMESTAMP")
-            return _reference(column.name, span, column)
+            return _reference(span, Column(node.name.lower(), "TIMESTAMP"))
         try:
             found = self.below.scope.resolve(node)
         except PlanError:
             return None
         rest = [part.name for part in node.parts if part.meta.get("start", 0) > found.end]
-        if whole := self.columns.get(".".join([found.text, *rest])):
-            return _reference(whole.name, span, whole)
-        if owner := self.columns.get(found.text):  # a field of a key
-            return _reference(owner.name, (span[0], found.end), owner, has_fields=True)
+        if whole := self.columns.get(_dotted(found, rest)):
+            return _reference(span, whole)
+        if owner := self.columns.get(_dotted(found)):  # a field of a key
+            return _reference((span[0], found.end), owner, has_fields=True)
         return None
 
     def canonical(self, node: exp.Expr) -> str | None:
@@ -86,13 +85,16 @@ class Groups:
             return node
         found = self.below.scope.resolve(node)
         rest = [part.name for part in node.parts if part.meta.get("start", 0) > found.end]
-        return exp.Var(this=".".join([found.text, *rest]))
+        return exp.Var(this=_dotted(found, rest))
 
 
-def _reference(
-    text: str, span: tuple[int, int], column: Column, *, has_fields: bool = False
-) -> Reference:
-    return Reference(text, *span, ((0, column.name),), column, has_fields)
+def _dotted(found: Reference, rest: Iterable[str] = ()) -> str:
+    return ".".join([to_spark_sql(found.expression), *rest])
+
+
+def _reference(span: tuple[int, int], found: Column, *, has_fields: bool = False) -> Reference:
+    expression = column(None, found.name, found.type)
+    return Reference(expression, *span, ((0, found.name),), found, has_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +102,15 @@ class GroupScope(Scope):
     """Names above an aggregate. What is left is an alias of the select list, or an error."""
 
     below: Scope | None = None
-    aliases: Mapping[str, str] = field(default_factory=dict)  # texts of outputs, by lower name
+    aliases: Mapping[str, Expression] = field(default_factory=dict)  # by lower name
     has_keys: bool = False
 
     def resolve(self, column: exp.Column) -> Reference:
         assert self.below is not None
         span = span_of(column) or (0, 0)
         if len(column.parts) == 1 and column.name.lower() in self.aliases:
-            text = enclosed(self.aliases[column.name.lower()])
-            return Reference(text, *span, (), Column(column.name), False)
+            expression = enclosed(self.aliases[column.name.lower()])
+            return Reference(expression, *span, (), Column(column.name), False)
         found = self.below.resolve(column)  # refuses what is no column at all
         written = ".".join(part.name for part in column.parts)
         raise not_grouped(written, found, place_of(column, self.text), self.has_keys)

@@ -10,9 +10,10 @@ from millstream.errors import PlanError
 from millstream.plan.asked import Asked
 from millstream.plan.base import Base
 from millstream.plan.emits import emit_of
-from millstream.plan.joins.predicates import conjuncts_of, filter_texts
+from millstream.plan.expressions import all_of, to_spark_sql
+from millstream.plan.joins.predicates import conjuncts_of, filters_of
 from millstream.plan.names.aliases import with_aliases
-from millstream.plan.names.expressions import Expressions, Replace, all_of
+from millstream.plan.names.expressions import Expressions, Replace
 from millstream.plan.names.outputs import carrying, distinct, outputs_of
 from millstream.plan.names.scope import Reference
 from millstream.plan.names.times import needs_time, refuse_changes
@@ -46,7 +47,7 @@ def plan_rows_over(tree: exp.Select, base: Base, asked: Asked) -> Select:
     after = Expressions(with_aliases(base.above, items), replaced)
     qualify = tree.args.get("qualify")
     terms = list(conjuncts_of(qualify.this)) if qualify else []
-    where = filter_texts(terms, after)
+    where = filters_of(terms, after)
     for call, call_place in zip(calls.found, calls.places, strict=True):
         if call.function in _NOT_OVER:
             raise PlanError(
@@ -88,8 +89,9 @@ def _replacing(calls: Calls) -> Replace:
         written = written_call(node.this) if isinstance(node, exp.Window) else None
         if span is None or written is None:
             return None
-        text, kind = calls.text(node.this, written)
-        return Reference(text, *span, (), Column(text, kind), False)
+        result = calls.result(node.this, written)
+        name = to_spark_sql(result)
+        return Reference(result, *span, (), Column(name, result.type), False)
 
     return replaced
 
@@ -97,8 +99,8 @@ def _replacing(calls: Calls) -> Replace:
 def _preceding(frame: Frame, node: exp.Window, base: Base) -> int | None:
     """How many rows before a row its frame has; None for all."""
     spec = frame.spec
-    time = base.below.scope.relations[0].text(base.time or "")
-    if [(term.sql, term.descending) for term in frame.order] != [(time, False)]:
+    time = base.below.scope.relations[0].refer(base.time or "")
+    if [(term.expression, term.descending) for term in frame.order] != [(time, False)]:
         _refuse("the order of the window is not the event time, ascending.", node, base)
     if spec is None or str(spec.args.get("kind")).upper() != "ROWS":
         _refuse("the window has no frame of ROWS.", node, base)

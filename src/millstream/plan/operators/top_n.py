@@ -15,14 +15,15 @@ from millstream.errors import Place, PlanError
 from millstream.plan.asked import Asked
 from millstream.plan.base import Base, of_sessions
 from millstream.plan.emits import emit_of
-from millstream.plan.joins.predicates import conjuncts_of, filter_texts
+from millstream.plan.expressions import Expression, all_of, column
+from millstream.plan.joins.predicates import conjuncts_of, filters_of
 from millstream.plan.names.aliases import with_aliases
-from millstream.plan.names.expressions import Expressions, Replace, all_of
+from millstream.plan.names.expressions import Expressions, Replace
 from millstream.plan.names.names import fresh
 from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
 from millstream.plan.names.scope import Reference, Relation, Scope
 from millstream.plan.names.times import needs_time, refuse_forgetting, refuse_late_changes, staying
-from millstream.plan.nodes import Aggregate, Column, Select, TopN
+from millstream.plan.nodes import Aggregate, Column, Output, Select, TopN
 from millstream.plan.operators.frames import Frame, frame_of, over_nodes
 from millstream.plan.operators.rank_limit import Limit, limit_in
 from millstream.plan.policies import (
@@ -69,7 +70,7 @@ def plan_ranking(tree: exp.Select, base: Base, asked: Asked) -> Select:
         fix = "Add ORDER BY to its OVER."
         raise _refused("ROW_NUMBER() has no order, so its numbers mean nothing.", fix, place)
     refuse_forgetting(base.node, base.name, base.place or place)
-    columns = [column.name for column in base.node.columns]
+    columns = [each.name for each in base.node.columns]
     rank = fresh(_own_alias(tree) or _RANK, columns)
     expressions = Expressions(base.above, _replacing(rank))
     items = list(outputs_of(tree, expressions))
@@ -95,7 +96,7 @@ def plan_ranking(tree: exp.Select, base: Base, asked: Asked) -> Select:
             kinds=asked.kinds,
         ),
         outputs=distinct(items, base.above, asked.place),
-        where=all_of(filter_texts(terms, after)),
+        where=all_of(filters_of(terms, after)),
         time=carrying(items, ((0, base.time),)) if base.time else None,
         window=_window(items, base),
         place=asked.place,
@@ -120,7 +121,8 @@ def _replacing(rank: str) -> Replace:
         span = span_of(node)
         if span is None or not isinstance(node, exp.Window):
             return None
-        return Reference(rank, *span, ((0, rank),), Column(rank, "INT"), False)
+        number = column(None, rank, "INT")
+        return Reference(number, *span, ((0, rank),), Column(rank, "INT"), False)
 
     return replaced
 
@@ -150,14 +152,14 @@ def _is_rank(item: Item, rank: str) -> bool:
     return item.bare is not None and item.bare.reads == ((0, rank),)
 
 
-def _due(frame: Frame, base: Base) -> str | None:
+def _due(frame: Frame, base: Base) -> Expression | None:
     """The end of the window, if rows are numbered by window."""
     if base.window is None:
         return None
     (relation,) = base.below.scope.relations
-    texts = [relation.text(name) for name in base.window]
-    asked = set(texts) & set(frame.partition)
-    if asked and texts[1] not in asked and of_sessions(base):
+    moments = [relation.refer(name) for name in base.window]
+    asked = set(moments) & set(frame.partition)
+    if asked and moments[1] not in asked and of_sessions(base):
         raise PlanError(
             "MS-PLAN-WINDOW",
             "sessions that start together need not end together, and PARTITION BY has their start "
@@ -165,7 +167,7 @@ def _due(frame: Frame, base: Base) -> str | None:
             fix="Partition by their end, or by both.",
             place=base.place,
         )
-    return texts[1] if asked else None
+    return moments[1] if asked else None
 
 
 def _of_window(base: Base) -> bool:
@@ -189,7 +191,7 @@ def limited(
     ranking = node.input if isinstance(node, Select) else None
     if not isinstance(node, Select) or not isinstance(ranking, Ranking):
         return None
-    number = next((o.name for o in node.outputs if o.sql == ranking.rank), None)
+    number = next((o.name for o in node.outputs if _is(o, ranking.rank)), None)
     expressions = Expressions(Scope((relation,), text))
 
     def is_rank(part: exp.Expr) -> bool:
@@ -205,6 +207,10 @@ def limited(
         shown = tuple(output for output in node.outputs if output.name != number)
         node = replace(node, outputs=shown, input=replace(ranking, rank=None))
     return replace(relation, node=_finished(node, limit, asked, text)), left
+
+
+def _is(output: Output, name: str | None) -> bool:
+    return name is not None and output.expression.column_of(None) == name
 
 
 def _finished(select: Select, limit: Limit, asked: Asked, text: SourceText) -> Select:
@@ -227,7 +233,7 @@ def _finished(select: Select, limit: Limit, asked: Asked, text: SourceText) -> S
         way_out = staying(source.node, ranking.name)
         refuse_late_changes(late, properties, ranking.name, way_out)
     if late.action is LateAction.SIDE_OUTPUT:
-        source = replace(source, used=tuple(column.name for column in source.node.columns))
+        source = replace(source, used=tuple(each.name for each in source.node.columns))
     top = TopN(
         input=source,
         partition=ranking.partition,

@@ -11,6 +11,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampType
 
+from millstream.plan.expressions import Expression
 from millstream.plan.names.own_windows import shown_name
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -59,7 +60,7 @@ def join_operation(
     )
 
 
-def _where(node: Join) -> str | None:
+def _where(node: Join) -> Expression | None:
     """The predicate that only Spark can decide. It filters the pairs of an inner join, whether
     they are emitted or retracted."""
     if isinstance(node, BoundedJoin | RegularJoin) and node.only_spark:

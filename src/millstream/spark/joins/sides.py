@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegerType, LongType, TimestampType
 
 from millstream.kernels.base import PREDICATE
+from millstream.plan.expressions import Expression
 from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, TemporalJoin
 from millstream.spark.column_names import Kind
 from millstream.spark.inputs import (
@@ -34,7 +35,7 @@ from millstream.spark.wire import (
     hashes_to_itself,
 )
 from millstream.temporal import LateAction
-from millstream.values import Compare, JoinType, Logic, Predicate
+from millstream.values import Compare, JoinType, Logic, Predicate, PredicateOf
 
 MATCHED = "_matched"  # false: the row meets no other, as if it lacked its key
 FLAG = "_flag"  # of a version: it ends its key's
@@ -72,9 +73,9 @@ def prepare(
     *,
     carrying: bool = False,
 ) -> Sides:
-    compares: list[Compare] = []
+    compares: list[Compare[Expression]] = []
     across: Predicate | None = None
-    wheres: tuple[str | None, str | None] = (None, None)
+    wheres: tuple[Expression | None, Expression | None] = (None, None)
     flags = (None, node.deletes if isinstance(node, TemporalJoin) else None)
     if isinstance(node, BoundedJoin | RegularJoin):
         across = _numbered(node.across, compares) if node.across and not node.only_spark else None
@@ -96,8 +97,8 @@ def prepare(
                 for pair, types in zip(pairs, keys, strict=True)
             ],
             compared=[
-                (text, types[number], types[2])
-                for text, types in zip(
+                (value, types[number], types[2])
+                for value, types in zip(
                     [(c.left, c.right)[number] for c in compares], compared, strict=True
                 )
             ],
@@ -131,7 +132,7 @@ def _salts(node: Join, groups: int) -> tuple[Salt, Salt]:
     return (held, spread) if node.how is JoinType.RIGHT else (spread, held)
 
 
-def _numbered(predicate: Predicate, found: list[Compare]) -> Predicate:
+def _numbered(predicate: PredicateOf[Expression], found: list[Compare[Expression]]) -> Predicate:
     """The predicate over packet columns: the i-th comparison is of `lx{i}` with `rx{i}`."""
     if isinstance(predicate, Logic):
         return Logic(predicate.op, tuple(_numbered(term, found) for term in predicate.terms))
@@ -146,14 +147,14 @@ def _common_types(
     spark: SparkSession,
     node: Join,
     flows: tuple[Flow, Flow],
-    pairs: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[Expression, Expression]],
     what: str,
 ) -> list[tuple[DataType, DataType, DataType]]:
-    """For each pair of texts: the type of either, and the one they are compared in."""
+    """For each pair of expressions: the type of either, and the one they are compared in."""
     types = []
     for number, side in enumerate((node.left, node.right)):
-        rows, texts = flows[number].rows, [pair[number] for pair in pairs]
-        types.append(types_of(rows, side.alias, texts))
+        rows, values = flows[number].rows, [pair[number] for pair in pairs]
+        types.append(types_of(rows, side.alias, values))
     return [
         (left, right, common_type(spark, left, right, what))
         for left, right in zip(types[0], types[1], strict=True)
@@ -165,10 +166,10 @@ def _side(
     side: Input,
     rows: Flow,
     *,
-    keys: list[tuple[str, DataType, DataType]],
-    compared: list[tuple[str, DataType, DataType]],
-    where: str | None,
-    flag: str | None,
+    keys: list[tuple[Expression, DataType, DataType]],
+    compared: list[tuple[Expression, DataType, DataType]],
+    where: Expression | None,
+    flag: Expression | None,
     key_is_hash: bool,
     groups: int,
     salt: Salt,
@@ -232,7 +233,7 @@ def _side(
     return Side(ready, packing, fields, key_names, hash_from)
 
 
-def _matched(sent: Sent, rows: Flow, where: str) -> Made | None:
+def _matched(sent: Sent, rows: Flow, where: Expression) -> Made | None:
     """What a packer asks of rows, if it can."""
     asked = sent.asked(where)
     if asked is None:
@@ -240,11 +241,13 @@ def _matched(sent: Sent, rows: Flow, where: str) -> Made | None:
     return Made(MATCHED, F.coalesce(guarded(rows.sound, where), F.lit(False)), asked=asked)
 
 
-def _compared(sent: Sent, rows: Flow, name: str, key: tuple[str, DataType, DataType]) -> Made:
-    text, kind, common = key
+def _compared(
+    sent: Sent, rows: Flow, name: str, key: tuple[Expression, DataType, DataType]
+) -> Made:
+    expression, kind, common = key
     same = kind == common and compared_as_it_is(kind)
-    value = comparable(guarded(rows.sound, text), kind, common)
-    plain = sent.plain(text) if same else None
+    value = comparable(guarded(rows.sound, expression), kind, common)
+    plain = sent.plain(expression) if same else None
     return Made(name, value, plain, wide=isinstance(kind, TimestampType))
 
 
@@ -254,12 +257,12 @@ def _hashable(field: Field) -> Column:
 
 
 def _held_as(
-    key: tuple[str, DataType, DataType], alias: str, fields: tuple[Field, ...]
+    key: tuple[Expression, DataType, DataType], alias: str, fields: tuple[Field, ...]
 ) -> str | None:
     """The packet column that holds just this key, 64 bits wide: it need not be held twice."""
-    text, kind, common = key
+    expression, kind, common = key
     for field in fields:
-        same = text.replace("`", "") in (field.name, f"{alias}.{field.name}")
+        same = expression.column_of(alias) == field.name
         if same and kind == common and isinstance(kind, LongType | TimestampType):
             return field.wire
     return None

@@ -28,7 +28,7 @@ from millstream.spark.inputs import NOTHING
 from millstream.spark.packets import BAD, KEEP
 from millstream.spark.stateless import Flow, flow, guarded, spark_errors
 from millstream.spark.tables.stage import FAILED, FOUND, Asking, asked, held, stage
-from millstream.spark.texts import expression
+from millstream.spark.texts import spark_column
 from millstream.spark.wire import common_type, comparable
 from millstream.values import Condition, JoinType, Lookup, OnError
 
@@ -107,9 +107,9 @@ def _keys(
     made = []
     for key in node.keys:
         kind: DataType = types[key.right].dataType
-        given = frame.select(expression(key.left).alias("it")).schema["it"].dataType
+        given = frame.select(spark_column(key.left).alias("it")).schema["it"].dataType
         common = common_type(spark, given, kind, "The key of a table join")
-        value = expression(key.left)
+        value = spark_column(key.left)
         if given != kind:
             exact = value.try_cast(kind)
             same = comparable(exact, kind, common) == comparable(value, given, common)
@@ -250,7 +250,9 @@ def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
     )
     found: Column = F.col(FOUND)
     if node.across_sql is not None:
-        found = found & F.coalesce(F.when(F.col(FOUND), F.expr(node.across_sql)), F.lit(False))
+        found = found & F.coalesce(
+            F.when(F.col(FOUND), spark_column(node.across_sql)), F.lit(False)
+        )
     frame = frame.withColumn(FOUND, found)
     filtered = rows.filtered or node.how is not JoinType.LEFT or FAILED in joined.columns
     shown = [F.col(f"`{node.left.alias}`")]

@@ -1,0 +1,73 @@
+"""Recognises expressions of a certain shape by their resolved trees."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from millstream.plan.expressions.compose import joined
+from millstream.plan.expressions.expression import ColumnReference, Expression
+from millstream.plan.expressions.quoting import quote
+from millstream.sql.spans import span_of
+
+
+def either_column(expression: Expression) -> tuple[ColumnReference, ...]:
+    """The columns of `column` or `coalesce(column, …)`; none of another expression."""
+    if expression.column is not None:
+        return (expression.column,)
+    tree = expression.tree
+    if not isinstance(tree, exp.Coalesce):
+        return ()
+    plain = all(isinstance(each, exp.Column) for each in tree.iter_expressions())
+    return expression.columns if plain else ()
+
+
+class Exploded(NamedTuple):
+    """`explode(argument)` or, if `outer`, `explode_outer(argument)`."""
+
+    argument: Expression
+    outer: bool
+
+
+def exploded(expression: Expression) -> Exploded | None:
+    """The call of explode that an expression is, if it is one."""
+    tree = expression.tree
+    if not isinstance(tree, exp.Explode) or isinstance(tree, exp.Posexplode):
+        return None
+    first, last = expression.parts[0], expression.parts[-1]
+    if not isinstance(first, str) or not isinstance(last, str):
+        return None
+    parts = (*expression.parts[:-1], last.rstrip().removesuffix(")"))
+    begin = parts[0]
+    assert isinstance(begin, str)
+    parts = (begin.partition("(")[2], *parts[1:])
+    argument = Expression(joined(parts), lambda: tree.this, origin=expression.origin)
+    return Exploded(argument, isinstance(tree, exp.ExplodeOuter))
+
+
+def struct_fields(expression: Expression) -> list[str] | None:
+    """The fields of the struct that an expression makes, as they were written, in CASE or not;
+    None if it makes none."""
+    tree = expression.tree
+    if isinstance(tree, exp.Case):  # FILTER
+        tree = tree.args["ifs"][0].args["true"]
+    if not isinstance(tree, exp.Struct | exp.Tuple):
+        return None
+    values = (
+        each.expression if isinstance(each, exp.PropertyEQ) else each for each in tree.expressions
+    )
+    return [written(value, expression) for value in values]
+
+
+def unqualified(expression: Expression) -> str:
+    """An expression as the user would write it over one stream, for messages."""
+    return "".join(part if isinstance(part, str) else quote(part.name) for part in expression.parts)
+
+
+def written(part: exp.Expr, expression: Expression) -> str:
+    """A part of an expression's tree as the user wrote it, for messages."""
+    span, origin = span_of(part), expression.origin
+    if span is None or origin is None:
+        return part.sql("spark")
+    return " ".join(origin.text.parsed[span[0] : span[1] + 1].split())
