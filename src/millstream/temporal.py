@@ -32,8 +32,8 @@ _MICROS_BY_NAME = {
     for name in names
 }
 _SIGN = re.compile(r"\s*([+-]?)")
-_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)")
-_SIGNED_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)")
+_PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]+)")
+_SIGNED_PART = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]+)")
 
 BEGIN_OF_TIME = -(2**62)
 END_OF_TIME = 2**62

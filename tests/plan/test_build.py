@@ -355,6 +355,16 @@ def test_a_query_alone_goes_back_to_python() -> None:
             "others. Write BIGINT or TINYINT.",
         ),
         (
+            "CREATE SOURCE x (k DECIMAL(50, 2)); CREATE SINK a AS SELECT k FROM x",
+            "MS-SQL-TYPE at line 1, column 20: the precision of a DECIMAL is 1 to 38, not 50. "
+            "Write DECIMAL(precision, scale), such as DECIMAL(18, 2).",
+        ),
+        (
+            "CREATE SOURCE x (k ARRAY<DECIMAL(2, 5)>); CREATE SINK a AS SELECT k FROM x",
+            "MS-SQL-TYPE at line 1, column 20: the scale of a DECIMAL is at most its precision: 5 "
+            "is above 2. Write DECIMAL(precision, scale), such as DECIMAL(18, 2).",
+        ),
+        (
             "CREATE SOURCE x (k ARRAY<JSON>); CREATE SINK a AS SELECT k FROM x",
             "MS-SQL-TYPE at line 1, column 20: a column cannot have the type JSON. Write STRING, "
             "or VARIANT.",

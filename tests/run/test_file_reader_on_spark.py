@@ -303,6 +303,11 @@ def test_nested_columns_and_values_of_folders(spark, tmp_path, form):
             "'format' = 'csv', 'encoding' = 'klingon'",
             "s: the encoding 'klingon' is not known.",
         ),
+        (
+            "a INT",
+            "'format' = 'csv', 'encoding' = 'rot13'",
+            "s: the encoding 'rot13' is not known.",
+        ),
     ],
 )
 def test_what_a_format_cannot_have_is_rejected_at_the_start(

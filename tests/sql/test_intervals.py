@@ -63,7 +63,9 @@ def test_a_span_is_read_as_it_is_written(micros: int) -> None:
     assert parse_span(format_span(micros)) == micros
 
 
-@pytest.mark.parametrize("text", ["1h -30m", "-1h -30m", "--1h", "- ", "1h 30", "1 fortnight"])
+@pytest.mark.parametrize(
+    "text", ["\u0663d", "1h -30m", "-1h -30m", "--1h", "- ", "1h 30", "1 fortnight"]
+)
 def test_what_is_not_a_span(text: str) -> None:
     with pytest.raises(PropertyError):
         parse_span(text)

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 _Type = exp.DType
+_MAX_PRECISION = 38
 _KNOWN = {
     *(_Type.BOOLEAN, _Type.TINYINT, _Type.SMALLINT, _Type.INT, _Type.BIGINT),
     *(_Type.FLOAT, _Type.DOUBLE, _Type.DECIMAL),
@@ -45,6 +46,8 @@ def unfit(kind: exp.DataType, words: Sequence[Token]) -> tuple[Token, str, str] 
             why, instead = _UNCLEAR[word.text.upper()]
             return word, why, f"Write {instead}."
     for each in kind.find_all(exp.DataType):
+        if each.this is _Type.DECIMAL and (why := _unfit_decimal(each)):
+            return words[0], why, "Write DECIMAL(precision, scale), such as DECIMAL(18, 2)."
         if isinstance(each.this, _Type) and each.this not in _KNOWN:
             instead = _INSTEAD.get(each.this, "one of Spark's, such as BIGINT, STRING, TIMESTAMP")
             return (
@@ -52,4 +55,15 @@ def unfit(kind: exp.DataType, words: Sequence[Token]) -> tuple[Token, str, str] 
                 f"a column cannot have the type {each.this.value}.",
                 f"Write {instead}.",
             )
+    return None
+
+
+def _unfit_decimal(kind: exp.DataType) -> str | None:
+    """Why Spark has no such DECIMAL; None if it has."""
+    given = [int(each.name) for each in kind.expressions if each.name.isdecimal()]
+    precision, scale = (*given, 10, 0)[:2] if len(given) != 1 else (given[0], 0)
+    if not 1 <= precision <= _MAX_PRECISION:
+        return f"the precision of a DECIMAL is 1 to {_MAX_PRECISION}, not {precision}."
+    if scale > precision:
+        return f"the scale of a DECIMAL is at most its precision: {scale} is above {precision}."
     return None

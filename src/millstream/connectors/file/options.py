@@ -124,6 +124,7 @@ def _time_format(owner: Owner) -> TimeFormat:
 def _encoding(owner: Owner) -> str:
     given = owner.option("encoding", UTF8)
     try:
+        "".encode(given)  # rejects codecs that are not of texts, such as rot13
         return codecs.lookup(given).name
     except LookupError:
         raise _refused(
