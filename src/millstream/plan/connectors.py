@@ -106,7 +106,8 @@ class ConnectorSpec:
         keeps_rows: False if its sink discards rows.
         refreshable: A table can be read again while the job runs.
         watchable: Whether a table has changed is known without reading it.
-        system_columns: System columns of its source: name and SQL over the rows of the stream.
+        system_columns: System columns of its source: name, and the column or struct field of the
+            stream that it is, such as `_metadata.file_modification_time`.
         in_sql: False if only the Python API uses it.
         pass_through: Properties with these prefixes go to the implementation unchecked.
         resolve: Returns the name of the connector that serves a statement, for a connector that
