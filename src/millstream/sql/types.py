@@ -46,8 +46,8 @@ def unfit(kind: exp.DataType, words: Sequence[Token]) -> tuple[Token, str, str] 
             why, instead = _UNCLEAR[word.text.upper()]
             return word, why, f"Write {instead}."
     for each in kind.find_all(exp.DataType):
-        if each.this is _Type.DECIMAL and (why := _unfit_decimal(each)):
-            return words[0], why, "Write DECIMAL(precision, scale), such as DECIMAL(18, 2)."
+        if each.this is _Type.DECIMAL and (reason := _unfit_decimal(each)):
+            return words[0], reason, "Write DECIMAL(precision, scale), such as DECIMAL(18, 2)."
         if isinstance(each.this, _Type) and each.this not in _KNOWN:
             instead = _INSTEAD.get(each.this, "one of Spark's, such as BIGINT, STRING, TIMESTAMP")
             return (
