@@ -32,6 +32,9 @@ ENGINE = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     # A micro-batch writes what it changed, not a copy of all state.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Spark waits forever for a batch that does not end when its query is stopped; the next run
+    # retries the batch in any case.
+    "spark.sql.streaming.stopTimeout": "30s",
     # Packers gather what they pack; larger batches are slower to write, and start readers later.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.daemon.module": "millstream.spark.worker",
