@@ -65,12 +65,12 @@ def test_a_job_can_continue_with_the_other_queries(shared, tmp_path):
     ]
     assert ids(tmp_path) == ["A", "B"]
     told = json.loads(done.stdout)
-    assert [(each["name"], each["status"]) for each in told["pipelines"]] == [
+    assert [(each["name"], each["status"]) for each in told["queries"]] == [
         ("ratios", "failed"),
         ("ids", "completed"),
     ]
-    assert told["error"]["code"] == told["pipelines"][0]["error"]["code"] == "MS-RUN-VALUE"
-    assert told["pipelines"][1]["error"] is None
+    assert told["error"]["code"] == told["queries"][0]["error"]["code"] == "MS-RUN-VALUE"
+    assert told["queries"][1]["error"] is None
 
 
 @pytest.mark.slow
@@ -93,8 +93,8 @@ def test_the_next_run_with_flush_completes_a_failed_query_without_those_that_hav
     done = command("run", job, "--once", "--flush", "--json")
     assert done.exit_code == 0, done.output
     assert done.stderr.splitlines()[0] == ("Not run, since an earlier run ended their input: ids.")
-    [pipeline] = json.loads(done.stdout)["pipelines"]
-    assert (pipeline["name"], pipeline["sink"]["rows"]) == ("few", 2)
+    [pipeline] = json.loads(done.stdout)["queries"]
+    assert (pipeline["name"], pipeline["sinks"][0]["rows"]) == ("few", 2)
     done = command("run", job, "--once", "--flush")
     assert done.stderr.startswith("MS-STATE-ENDED\n")
 

@@ -50,17 +50,17 @@ def test_runs_resume_and_json_is_alone_on_stdout(shared, tmp_path):
     job = project(tmp_path)
     first = command("run", job, "--once", "--json")
     assert first.exit_code == 0, first.output
-    [pipeline] = json.loads(first.stdout)["pipelines"]
+    [pipeline] = json.loads(first.stdout)["queries"]
     assert pipeline["engine"] == "columnar"
     assert pipeline["account"]["inputs"]["orders"]["in_state"] == 2
     assert pipeline["account"]["balanced"] is True
-    assert pipeline["sink"]["path"] == str(tmp_path / "out")
+    assert pipeline["sinks"][0]["path"] == str(tmp_path / "out")
 
     second = command("run", job, "--once", "--flush", "--json")
     assert "resuming from batch 1" in second.stderr
     data = json.loads(second.stdout)
     assert data["error"] is None
-    [pipeline] = data["pipelines"]
+    [pipeline] = data["queries"]
     assert pipeline["first_batch"] == 1
     assert (pipeline["account"]["matches"], pipeline["account"]["unmatched"]) == (1, 1)
     assert pipeline["account"]["inputs"]["orders"]["in"] == 2

@@ -122,8 +122,8 @@ def assert_ledger(trial: Trial, report: dict[str, Any]) -> None:
             database, "(SELECT * FROM clicks EXCEPT ALL SELECT DISTINCT * FROM clicks)"
         )
         late = {source: _count(database, f"late_{source}") for source in SOURCES}
-    assert [pipeline["name"] for pipeline in report["pipelines"]] == list(RESULTS)
-    for pipeline in report["pipelines"]:
+    assert [pipeline["name"] for pipeline in report["queries"]] == list(RESULTS)
+    for pipeline in report["queries"]:
         assert pipeline["account"]["balanced"], pipeline["name"]
         inputs = pipeline["account"]["inputs"]
         for source in READS[pipeline["name"]]:
@@ -139,7 +139,7 @@ def assert_ledger(trial: Trial, report: dict[str, Any]) -> None:
                 "ahead_of_time": trial.ahead(source).total(),
             }, (pipeline["name"], source)
         written: Counter[str] = Counter()
-        for output in (pipeline["sink"], *pipeline["side_outputs"]):
+        for output in (*pipeline["sinks"], *pipeline["side_outputs"]):
             written[output["path"]] += output["rows"]
         assert written == {path: _lines(trial, path) for path in written}
 

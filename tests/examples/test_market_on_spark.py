@@ -27,8 +27,8 @@ def test_market_equals_a_batch_computation_row_by_row(spark, tmp_path):
             rows[sink] = trial.assert_rows(database, sink, query, "csv")
         sink = "late_for_quoted_trades"
         assert trial.assert_rows(database, sink, market_oracle.LATE, "csv") == 24
-    pipelines = json.loads(last.stdout)["pipelines"]
-    assert {each["name"]: each["sink"]["rows"] for each in pipelines} == rows
+    pipelines = json.loads(last.stdout)["queries"]
+    assert {sink["name"]: sink["rows"] for each in pipelines for sink in each["sinks"]} == rows
     for each in pipelines:
         assert each["account"]["balanced"], each["name"]
         for source in market_oracle.READS[each["name"]]:

@@ -166,7 +166,7 @@ class _Job:
 
 def _account(result: dict[str, Any]) -> dict[str, Any]:
     """What became of all rows; the layout of state depends on when it was merged."""
-    told = dict(result["pipelines"][0]["account"])
+    told = dict(result["queries"][0]["account"])
     told.pop("state", None)
     return told
 

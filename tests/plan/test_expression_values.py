@@ -27,7 +27,8 @@ from millstream.plan.expressions import (
 from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.expressions.shapes import exploded
 from millstream.plan.facts.check import check_pipeline
-from millstream.plan.identity import pipeline_identity
+from millstream.plan.identity import query_identity
+from millstream.plan.nodes import Query
 
 FOLDER = Path(millstream.__file__).parent
 
@@ -181,7 +182,7 @@ def test_each_text_is_parsed_once(file: Path, monkeypatch: pytest.MonkeyPatch) -
     job = build_job(file.read_text())
     for pipeline in job.pipelines:
         check_pipeline(pipeline)
-        pipeline_identity(pipeline)
+        query_identity(Query((pipeline,)))
         for output in pipeline.root.outputs:
             assert output.expression.tree is output.expression.tree
     explain_json(job)

@@ -21,8 +21,9 @@ from bench.nexmark.write import Data
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job
 from millstream.plan.explain.text import explain_json
-from millstream.plan.identity import pipeline_identity
+from millstream.plan.identity import query_identity
 from millstream.plan.nodes import Job
+from millstream.plan.queries import queries_of
 from millstream.testing.case import Case
 from millstream.testing.load import load_file
 from millstream.testing.sources import given_sources
@@ -47,7 +48,7 @@ def _case_job(case: Case) -> Job:
 
 
 def _identity(job: Job) -> dict[str, Any]:
-    return {each.name: pipeline_identity(each) for each in job.pipelines}
+    return {each.name: query_identity(each) for each in queries_of(job)}
 
 
 DOCUMENTS: dict[str, Callable[[Job], dict[str, Any]]] = {

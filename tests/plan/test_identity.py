@@ -10,7 +10,8 @@ import pytest
 
 import millstream.plan.explain.text  # noqa: F401 -- its wording is replaced
 from millstream.plan.build import build_job
-from millstream.plan.identity import pipeline_identity
+from millstream.plan.identity import query_identity
+from millstream.plan.nodes import Query
 from millstream.state_format import changes
 from millstream.temporal import Bounds, Window
 
@@ -30,7 +31,7 @@ def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
     """The sentences about a job in which one text is replaced."""
     assert old in sql
     first, second = (
-        pipeline_identity(build_job(text).pipelines[0])[part]
+        query_identity(Query((build_job(text).pipelines[0],)))[part]
         for text in (sql, sql.replace(old, new))
     )
     return changes(json.loads(json.dumps(first)), second)
@@ -184,7 +185,7 @@ def test_what_a_result_that_changes_shows_is_told(old: str, new: str, sentences:
 
 def test_rewording_explain_changes_no_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (SQL, WINDOWED, CHANGING)
-    before = [pipeline_identity(build_job(text).pipelines[0]) for text in texts]
+    before = [query_identity(Query((build_job(text).pipelines[0],))) for text in texts]
     worded = [
         (module, name)
         for module in [each for key, each in sys.modules.items() if key.startswith("millstream.")]
@@ -199,11 +200,11 @@ def test_rewording_explain_changes_no_identity(monkeypatch: pytest.MonkeyPatch) 
     for kind in (Window, Bounds):
         monkeypatch.setattr(kind, "__str__", lambda _: "reworded")
         monkeypatch.setattr(kind, "__repr__", lambda _: "reworded")
-    assert [pipeline_identity(build_job(text).pipelines[0]) for text in texts] == before
+    assert [query_identity(Query((build_job(text).pipelines[0],))) for text in texts] == before
 
 
 def test_no_secret_is_part_of_an_identity() -> None:
     sql = SQL.replace("'path' = 'out'", "'path' = 's3://me:hunter2@bucket/out'")
-    text = json.dumps(pipeline_identity(build_job(sql).pipelines[0]))
+    text = json.dumps(query_identity(Query((build_job(sql).pipelines[0],))))
     assert "hunter2" not in text
     assert "s3://***@bucket/out" in text

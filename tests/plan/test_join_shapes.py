@@ -12,7 +12,7 @@ from millstream.errors import MillstreamError
 from millstream.plan.explain.text import explain, explain_json
 from millstream.plan.expressions import Expression
 from millstream.plan.facts.holds import lag_of
-from millstream.plan.identity import pipeline_identity
+from millstream.plan.identity import query_identity
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -21,6 +21,7 @@ from millstream.plan.nodes import (
     Input,
     Join,
     Node,
+    Query,
     RegularJoin,
     RowsOver,
     Select,
@@ -145,7 +146,7 @@ def _planned(sql: str) -> bool:
     explain(made)
     explain_json(made)
     for pipeline in made.pipelines:
-        pipeline_identity(pipeline)
+        query_identity(Query((pipeline,)))
         for node in nodes_of(pipeline.root):
             _check(node)
     return True

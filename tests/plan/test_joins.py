@@ -11,7 +11,7 @@ from tests.plan.plans import SOURCES, job, plan
 from millstream.plan.build import build_job
 from millstream.plan.explain.text import explain_json
 from millstream.plan.expressions import column
-from millstream.plan.identity import pipeline_identity
+from millstream.plan.identity import query_identity
 from millstream.plan.nodes import (
     Engine,
     Input,
@@ -19,6 +19,7 @@ from millstream.plan.nodes import (
     Key,
     Output,
     Pipeline,
+    Query,
     RowsOver,
     Select,
     SinkDef,
@@ -99,7 +100,7 @@ def test_explain_json_tells_joins_of_all_kinds() -> None:
 )
 def test_a_window_join_does_not_go_on_from_another(before: str, after: str, change: str) -> None:
     told = [
-        pipeline_identity(plan(text))["state"]
+        query_identity(Query((plan(text),)))["state"]
         for text in (WINDOWED, WINDOWED.replace(before, after))
     ]
     assert change in changes(*told)
@@ -117,7 +118,7 @@ def test_a_window_join_does_not_go_on_from_another(before: str, after: str, chan
 )
 def test_a_temporal_join_does_not_go_on_from_another(more: str, change: str) -> None:
     texts = (RATES + TEMPORAL, f"{RATES}{TEMPORAL} {more}")
-    told = [pipeline_identity(job(text).pipelines[-1])["state"] for text in texts]
+    told = [query_identity(Query((job(text).pipelines[-1],)))["state"] for text in texts]
     assert change in changes(*told)
 
 
@@ -140,4 +141,4 @@ def test_python_may_join_versions_of_any_stream() -> None:
     )
     root = Select(join, (Output(column("left", "order_id"), "order_id"),))
     pipeline = Pipeline("result", root, SinkDef("result", "dataframe"))
-    assert pipeline_identity(pipeline)["state"]["engine"] == Engine.COLUMNAR
+    assert query_identity(Query((pipeline,)))["state"]["engine"] == Engine.COLUMNAR

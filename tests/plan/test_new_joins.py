@@ -14,13 +14,14 @@ from millstream.plan.build import build_query
 from millstream.plan.explain.text import explain, explain_json
 from millstream.plan.facts.check import Strategy, check_pipeline, choose_engine, hold_of
 from millstream.plan.facts.holds import lag_of
-from millstream.plan.identity import pipeline_identity
+from millstream.plan.identity import query_identity
 from millstream.plan.nodes import (
     Aggregate,
     Engine,
     Input,
     IntervalJoin,
     Pipeline,
+    Query,
     RegularJoin,
     Select,
     SessionJoin,
@@ -222,7 +223,7 @@ def test_how_a_table_is_asked_may_change_from_run_to_run() -> None:
 
 
 def state_of(pipeline: Pipeline) -> dict[str, Any]:
-    found: dict[str, Any] = pipeline_identity(pipeline)["state"]
+    found: dict[str, Any] = query_identity(Query((pipeline,)))["state"]
     return found
 
 

@@ -101,7 +101,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def account(result: dict[str, Any]) -> dict[str, Any]:
     """What became of all rows; not how state was laid out, which depends on when it was merged."""
-    told = dict(result["pipelines"][0]["account"])
+    told = dict(result["queries"][0]["account"])
     assert told.pop("balanced")
     told.pop("state")
     return told

@@ -24,6 +24,7 @@ import pytest
 
 from millstream.observe.account import OWN_LATE_SINK, Account, dead_letters_of, late_rows_in
 from millstream.plan.build import build_job
+from millstream.plan.queries import queries_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.tally import Tally
 
@@ -261,9 +262,9 @@ class Job:
         process.communicate(timeout=PATIENCE)
 
     def ledger(self) -> Account:
-        pipeline = build_job((self.folder / "job.sql").read_text()).pipelines[0]
+        (query, *_) = queries_of(build_job((self.folder / "job.sql").read_text()))
         first_batch = self.checkpoint.next_batch
-        account = Tally.open(pipeline, self.checkpoint.account, first_batch).account
+        account = Tally.open(query, self.checkpoint.account, first_batch).account
         assert isinstance(account, Account)
         return account
 
@@ -297,7 +298,7 @@ def test_the_ledger_of_a_job_that_is_killed_equals_its_files(
     job.drop_some(10 * FILES)
     while min(job.dropped.values()) < FILES:
         job.drop_some(FILES)
-    read = job.finish()["pipelines"][0]["account"]
+    read = job.finish()["queries"][0]["account"]
     assert read["balanced"] is True
     job.drop_late()
     job.disturb("--flush")

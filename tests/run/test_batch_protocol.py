@@ -27,6 +27,7 @@ from millstream.connectors.file.sink import FileSink
 from millstream.connectors.sink import BatchId, Sink
 from millstream.observe.account import Account, dead_letters_of, late_rows_in
 from millstream.plan.build import build_job
+from millstream.plan.queries import queries_of
 from millstream.run.batch_writer import Openers, write_batch
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.tally import Tally
@@ -40,14 +41,14 @@ JOB = """
 CREATE SOURCE s (n BIGINT) WITH ('connector' = 'file', 'path' = 'in');
 CREATE SINK out WITH ('connector' = 'console') AS SELECT n FROM s;
 """
-PIPELINE = build_job(JOB).pipelines[0]
+(QUERY,) = queries_of(build_job(JOB))
 LATE_SCHEMA = pa.schema([("n", pa.int64()), ("_source", pa.string()), ("_lateness_ms", pa.int64())])
 LATE_TABLE = LateTable("s", (LateColumn("c0", "n", pa.int64()),), LATE_SCHEMA)
 ROUTING = Routing(
     labelled=True,
     late={(0, 0): ("late out", LATE_TABLE)},
     rejected={"s": ("rejected s", None)},
-    source="s",
+    sources=("s",),
 )
 batches = st.lists(
     st.lists(st.tuples(st.sampled_from([MAIN, LATE, REJECTED]), st.integers(0, 99)), max_size=6),
@@ -88,8 +89,8 @@ class World:
 
     def run(self, process: Process, cores: int, failing_task: int | None = None) -> None:
         """Run the batches that are not committed, as Spark does after a restart."""
-        self.checkpoint.open(PIPELINE, 1)
-        tally = Tally.open(PIPELINE, self.checkpoint.account, self.committed)
+        self.checkpoint.open(QUERY, 1)
+        tally = Tally.open(QUERY, self.checkpoint.account, self.committed)
         given: dict[str, Sink] = {
             MAIN_OUTPUT: ReplacingSink(self.main),
             "late out": TransactionalSink(self.late),
@@ -129,7 +130,7 @@ class World:
                 dead_letters_of("s"): report.rows("rejected s"),
             }
             counted = {"tally": {"s": {"in": len(self.input[batch])}}, "counts": {}}
-            tally.add(batch, [counted], report.rows(MAIN_OUTPUT), written=written)
+            tally.add(batch, [counted], {0: report.rows(MAIN_OUTPUT)}, written=written)
             process.step()
             self.committed = batch + 1
 
@@ -180,7 +181,7 @@ def test_a_job_killed_between_any_two_calls_writes_every_row_once(
         assert world.rejected() == expected(given, REJECTED)
         hidden = list(Path(folder).rglob("_writing-*"))
         assert hidden == []
-        account = Tally.open(PIPELINE, world.checkpoint.account, world.committed).account
+        account = Tally.open(QUERY, world.checkpoint.account, world.committed).account
         assert isinstance(account, Account)
         assert account.rows_out == expected(given, MAIN).total()
         assert account.written.get(late_rows_in("out"), 0) == expected(given, LATE).total()

@@ -12,13 +12,14 @@ from tests.cli.jobs import JOIN, SOURCES, command, project
 
 from millstream.errors import StateError
 from millstream.plan.build import build_job
-from millstream.plan.nodes import Pipeline
+from millstream.plan.nodes import Query
+from millstream.plan.queries import queries_of
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.state_format import STATE_FORMAT
 
 
-def pipeline(text: str = JOIN) -> Pipeline:
-    return build_job(SOURCES + text).pipelines[0]
+def query(text: str = JOIN) -> Query:
+    return queries_of(build_job(SOURCES + text))[0]
 
 
 def begin(folder: Path, *, batches: int = 1) -> Checkpoint:
@@ -42,17 +43,17 @@ def test_the_next_batch_is_the_one_after_the_last_that_was_done(tmp_path):
 
 def test_the_first_number_of_key_groups_holds(tmp_path):
     checkpoint = Checkpoint(tmp_path)
-    assert checkpoint.open(pipeline(), 8) == 8
+    assert checkpoint.open(query(), 8) == 8
     begin(tmp_path)
-    assert checkpoint.open(pipeline(), 32) == 8
+    assert checkpoint.open(query(), 32) == 8
 
 
 def test_a_changed_plan_is_refused_with_what_changed(tmp_path):
-    Checkpoint(tmp_path).open(pipeline(), 8)
+    Checkpoint(tmp_path).open(query(), 8)
     begin(tmp_path)
     changed = JOIN.replace("1 HOUR", "2 HOURS").replace("LEFT JOIN", "JOIN")
     with pytest.raises(StateError) as caught:
-        Checkpoint(tmp_path).open(pipeline(changed), 8)
+        Checkpoint(tmp_path).open(query(changed), 8)
     assert caught.value.code == "MS-STATE-CHANGED"
     assert caught.value.cause == (
         f"the checkpoint {tmp_path} was made by another plan of shipped: "
@@ -63,14 +64,14 @@ def test_a_changed_plan_is_refused_with_what_changed(tmp_path):
 @pytest.mark.parametrize("found", [STATE_FORMAT - 1, STATE_FORMAT + 1])
 def test_a_checkpoint_of_another_format_is_rejected(tmp_path, found):
     checkpoint = Checkpoint(tmp_path)
-    checkpoint.open(pipeline(), 8)
+    checkpoint.open(query(), 8)
     begin(tmp_path)
     described = tmp_path / "millstream.json"
     own = f'"format": {STATE_FORMAT}'
     assert own in described.read_text()
     described.write_text(described.read_text().replace(own, f'"format": {found}'))
     with pytest.raises(StateError) as caught:
-        checkpoint.open(pipeline(), 8)
+        checkpoint.open(query(), 8)
     assert str(caught.value) == (
         f"MS-STATE-FORMAT: the checkpoint {tmp_path} was written in format {found}; this version "
         f"of Millstream reads format {STATE_FORMAT}. Use the version of Millstream that wrote the "
@@ -84,18 +85,18 @@ def test_a_checkpoint_from_before_derived_identities_is_rejected(tmp_path):
     old = {"key_groups": 8, "plan": {"version": 3, "engine": "columnar", "operators": []}}
     (tmp_path / "millstream.json").write_text(json.dumps(old))
     with pytest.raises(StateError, match=r"MS-STATE-FORMAT: .* was written in format 3"):
-        checkpoint.open(pipeline(), 8)
+        checkpoint.open(query(), 8)
 
 
 def test_a_plan_may_change_before_its_first_batch(tmp_path):
-    Checkpoint(tmp_path).open(pipeline(), 8)
-    assert Checkpoint(tmp_path).open(pipeline(JOIN.replace("1 HOUR", "2 HOURS")), 4) == 4
+    Checkpoint(tmp_path).open(query(), 8)
+    assert Checkpoint(tmp_path).open(query(JOIN.replace("1 HOUR", "2 HOURS")), 4) == 4
 
 
 def test_run_refuses_a_changed_plan_before_spark_is_started(tmp_path):
     job = project(tmp_path)
     folder = tmp_path / ".millstream/job/shipped"
-    Checkpoint(folder).open(pipeline(), 8)
+    Checkpoint(folder).open(query(), 8)
     begin(folder)
     job.write_text(SOURCES + JOIN.replace("1 HOUR", "90 MINUTES"))
     done = command("run", job, "--once")
@@ -107,7 +108,7 @@ def test_run_refuses_a_changed_plan_before_spark_is_started(tmp_path):
 def test_run_refuses_a_checkpoint_whose_input_has_ended(tmp_path):
     job = project(tmp_path)
     folder = tmp_path / ".millstream/job/shipped"
-    Checkpoint(folder).open(pipeline(), 8)
+    Checkpoint(folder).open(query(), 8)
     begin(folder)
     Checkpoint(folder).end()
     done = command("run", job, "--once", "--flush")
@@ -119,7 +120,7 @@ def test_run_refuses_a_checkpoint_whose_input_has_ended(tmp_path):
 def test_a_run_without_flush_says_how_to_complete_the_queries_that_have_not_ended(tmp_path):
     job = project(tmp_path, SOURCES + JOIN + JOIN.replace("shipped", "again").replace("out", "b"))
     folder = tmp_path / ".millstream/job/shipped"
-    Checkpoint(folder).open(pipeline(), 8)
+    Checkpoint(folder).open(query(), 8)
     begin(folder)
     Checkpoint(folder).end()
     done = command("run", job, "--once")

@@ -9,6 +9,7 @@ from tests.run.trial import Trial, at
 
 from millstream.errors import StateError
 from millstream.plan.build import build_job
+from millstream.plan.queries import queries_of
 from millstream.run.checkpoint import Checkpoint
 
 SQL = """
@@ -104,10 +105,10 @@ def begun(spark, tmp_path_factory):
 
 def check(trial: Trial, sql: str) -> None:
     """Checks a job against the checkpoints of another, as `run` does before Spark is started."""
-    for pipeline in build_job(sql).pipelines:
-        checkpoint = Checkpoint(trial.folder / "checkpoint" / pipeline.name)
+    for query in queries_of(build_job(sql)):
+        checkpoint = Checkpoint(trial.folder / "checkpoint" / query.name)
         assert checkpoint.begun
-        checkpoint.check(pipeline)
+        checkpoint.check(query)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from millstream.errors import StateError
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.kernels.specs import DeduplicateSpec
 from millstream.plan.build import build_job
+from millstream.plan.queries import queries_of
 from millstream.run.state_limits import StateLimits, shares
 from millstream.spark.clock import HostInput
 from millstream.spark.packets import ALLOWANCE, NO_LIMIT, NO_TIME, Packing
@@ -31,8 +32,8 @@ WITH ('state.ttl' = 'forever', 'state.max_rows' = '8', 'state.on_limit' = 'POLIC
 
 def limits_of(folder: Path, policy: str) -> StateLimits:
     folder.mkdir(exist_ok=True)
-    [pipeline] = build_job(SQL.replace("POLICY", policy)).pipelines
-    return StateLimits.of(pipeline, folder)
+    [query] = queries_of(build_job(SQL.replace("POLICY", policy)))
+    return StateLimits.of(query, folder)
 
 
 def stats(*rows: int) -> list[dict[str, Any]]:

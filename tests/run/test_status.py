@@ -42,17 +42,15 @@ def lost() -> bool:
 
 def stopped_run(tmp_path: Path, failed: str | None, *queries: Query) -> tuple[JobRun, list[Status]]:
     run = JobRun(None, build_job(SQL), tmp_path, tmp_path)  # type: ignore[arg-type]
-    for pipeline, query in zip(run.job.pipelines, queries, strict=True):
+    for plan, query in zip(run.queries, queries, strict=True):
         writer = SimpleNamespace(error=None)
-        running: Any = SimpleNamespace(
-            pipeline=pipeline, query=query, writer=writer, hear=lambda: None
-        )
+        running: Any = SimpleNamespace(plan=plan, query=query, writer=writer, hear=lambda: None)
         run.running.append(running)
     if failed:
         run.failures[failed] = RunError("MS-RUN-DISK", "no space.")
     run.stop()
     run.stop()  # as after a signal
-    return run, [run.status(pipeline) for pipeline in run.job.pipelines]
+    return run, [run.status(plan) for plan in run.queries]
 
 
 def test_queries_are_not_completed_when_the_jvm_is_lost(tmp_path):

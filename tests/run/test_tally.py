@@ -8,15 +8,16 @@ from tests.cli.jobs import JOIN, SOURCES
 
 from millstream.observe.account import Account, SparkAccount
 from millstream.plan.build import build_job
-from millstream.plan.nodes import Pipeline
+from millstream.plan.nodes import Query
+from millstream.plan.queries import queries_of
 from millstream.run.tally import Tally
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 SELECT = "CREATE SINK out WITH ('connector' = 'console') AS SELECT id FROM orders;"
 
 
-def pipeline(text: str = JOIN, engine: str = "columnar") -> Pipeline:
-    return build_job(f"SET 'engine' = '{engine}';\n{SOURCES}{text}").pipelines[0]
+def query(text: str = JOIN, engine: str = "columnar") -> Query:
+    return queries_of(build_job(f"SET 'engine' = '{engine}';\n{SOURCES}{text}"))[0]
 
 
 def read(rows: int, malformed: int = 0) -> list[dict[str, Any]]:
@@ -25,12 +26,12 @@ def read(rows: int, malformed: int = 0) -> list[dict[str, Any]]:
 
 def test_a_batch_that_is_written_again_takes_the_place_of_its_first_try(tmp_path):
     file = tmp_path / "account.json"
-    tally = Tally.open(pipeline(SELECT), file)
-    tally.add(0, read(10, malformed=1), 9)
-    tally.add(1, read(5), 5)
-    again = Tally.open(pipeline(SELECT), file, first_batch=1)
-    again.add(1, read(6), 4)
-    again.add(2, read(1), 1)
+    tally = Tally.open(query(SELECT), file)
+    tally.add(0, read(10, malformed=1), {0: 9})
+    tally.add(1, read(5), {0: 5})
+    again = Tally.open(query(SELECT), file, first_batch=1)
+    again.add(1, read(6), {0: 4})
+    again.add(2, read(1), {0: 1})
     [orders] = again.account.as_data()["inputs"].values()
     assert (orders["in"], orders["malformed"], orders["filtered"]) == (17, 1, 2)
     assert again.account.rows_out == 14
@@ -38,16 +39,16 @@ def test_a_batch_that_is_written_again_takes_the_place_of_its_first_try(tmp_path
 
 
 def test_rows_of_the_last_batches_are_remembered(tmp_path):
-    tally = Tally.open(pipeline(SELECT), tmp_path / "account.json")
+    tally = Tally.open(query(SELECT), tmp_path / "account.json")
     for batch in range(10):
-        tally.add(batch, read(10 + batch), 9)
+        tally.add(batch, read(10 + batch), {0: 9})
     assert [tally.rows_in(batch) for batch in (0, 8, 9, 10)] == [None, 18, 19, None]
-    again = Tally.open(pipeline(SELECT), tmp_path / "account.json", first_batch=9)
-    again.add(9, read(19), 9)
-    again.add(10, read(3), 3)
+    again = Tally.open(query(SELECT), tmp_path / "account.json", first_batch=9)
+    again.add(9, read(19), {0: 9})
+    again.add(10, read(3), {0: 3})
     assert [again.rows_in(batch) for batch in (9, 10)] == [None, 3]
-    native = Tally.open(pipeline(engine="native"), tmp_path / "native.json")
-    native.add(0, [], 2)
+    native = Tally.open(query(engine="native"), tmp_path / "native.json")
+    native.add(0, [], {0: 2})
     assert native.rows_in(0) is None
 
 
@@ -78,12 +79,12 @@ def rows_in(tally: Tally) -> dict[str, int]:
 
 def test_an_operator_without_new_rows_keeps_its_counts(tmp_path):
     file = tmp_path / "account.json"
-    tally = Tally.open(pipeline(DISTINCT), file, first_batch=0)
+    tally = Tally.open(query(DISTINCT), file, first_batch=0)
     first = [stats(ORDERS, group, 3 + group, "orders") for group in (0, 1)]
     first += [stats(SHIPMENTS, group, 20, "shipments") for group in (0, 1)]
-    tally.add(0, [*first, *(stats(JOINED, group, 0, "o", "s") for group in (0, 1))], 0)
-    again = Tally.open(pipeline(DISTINCT), file, first_batch=1)
-    again.add(1, [stats(ORDERS, 0, 10, "orders"), stats(ORDERS, 1, 11, "orders")], 0)
+    tally.add(0, [*first, *(stats(JOINED, group, 0, "o", "s") for group in (0, 1))], {0: 0})
+    again = Tally.open(query(DISTINCT), file, first_batch=1)
+    again.add(1, [stats(ORDERS, 0, 10, "orders"), stats(ORDERS, 1, 11, "orders")], {0: 0})
     assert rows_in(again) == {"orders": 21, "shipments": 40, "o": 0, "s": 0}
     assert again.account.total_in == 61
     assert (again.account.errors, again.account.balanced) == ([], True)
@@ -91,31 +92,31 @@ def test_an_operator_without_new_rows_keeps_its_counts(tmp_path):
 
 def test_a_retried_batch_replaces_the_reports_of_its_first_try(tmp_path):
     file = tmp_path / "account.json"
-    tally = Tally.open(pipeline(DISTINCT), file, first_batch=0)
-    tally.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], 1)
-    again = Tally.open(pipeline(DISTINCT), file, first_batch=0)
-    again.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], 1)
+    tally = Tally.open(query(DISTINCT), file, first_batch=0)
+    tally.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], {0: 1})
+    again = Tally.open(query(DISTINCT), file, first_batch=0)
+    again.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], {0: 1})
     assert rows_in(again) == {"orders": 5, "shipments": 2, "o": 0, "s": 0}
     assert again.account.rows_out == 1
 
 
 def test_rows_written_to_side_outputs_are_counted_as_often_as_their_sinks_contain_them(tmp_path):
     file = tmp_path / "account.json"
-    tally = Tally.open(pipeline(SELECT), file, first_batch=0)
-    tally.add(0, read(10, malformed=1), 9, written={"dead letters of a/b": 1})
-    tally.add(1, read(5, malformed=2), 3, written={"dead letters of a/b": 2})
-    again = Tally.open(pipeline(SELECT), file, first_batch=1)
-    again.add(1, read(5, malformed=2), 3, written={"dead letters of a/b": 2})
-    again.add(2, read(5), 5)
+    tally = Tally.open(query(SELECT), file, first_batch=0)
+    tally.add(0, read(10, malformed=1), {0: 9}, written={"dead letters of a/b": 1})
+    tally.add(1, read(5, malformed=2), {0: 3}, written={"dead letters of a/b": 2})
+    again = Tally.open(query(SELECT), file, first_batch=1)
+    again.add(1, read(5, malformed=2), {0: 3}, written={"dead letters of a/b": 2})
+    again.add(2, read(5), {0: 5})
     assert isinstance(again.account, Account)
     assert again.account.written == {"dead letters of a/b": 3}
     assert again.account.tables == {}
 
 
 def test_an_operator_that_never_reported_is_not_called_balanced(tmp_path):
-    tally = Tally.open(pipeline(DISTINCT), tmp_path / "account.json", first_batch=0)
+    tally = Tally.open(query(DISTINCT), tmp_path / "account.json", first_batch=0)
     assert tally.account.balanced is True  # nothing was read
-    tally.add(0, [stats(ORDERS, 0, 5, "orders")], 0)
+    tally.add(0, [stats(ORDERS, 0, 5, "orders")], {0: 0})
     account = tally.account
     assert isinstance(account, Account)
     assert account.balanced is None
@@ -124,31 +125,31 @@ def test_an_operator_that_never_reported_is_not_called_balanced(tmp_path):
 
 def test_counts_that_a_crash_has_lost_are_said_to_be_lost(tmp_path):
     file = tmp_path / "account.json"
-    tally = Tally.open(pipeline(SELECT), file, first_batch=0)
-    tally.add(0, read(10), 9)
-    after_crash = Tally.open(pipeline(SELECT), file, first_batch=3)
-    after_crash.add(3, read(5), 5)
-    after_crash.add(5, read(1), 1)
+    tally = Tally.open(query(SELECT), file, first_batch=0)
+    tally.add(0, read(10), {0: 9})
+    after_crash = Tally.open(query(SELECT), file, first_batch=3)
+    after_crash.add(3, read(5), {0: 5})
+    after_crash.add(5, read(1), {0: 1})
     assert after_crash.account.errors == [
         "the counts of batches 1 to 2 were lost in a crash; no row of the sink was",
         "the counts of batch 4 were lost in a crash; no row of the sink was",
     ]
     assert rows_in(after_crash) == {"orders": 16}
-    again = Tally.open(pipeline(SELECT), file, first_batch=6)
+    again = Tally.open(query(SELECT), file, first_batch=6)
     assert again.account.errors == after_crash.account.errors
 
 
 def test_a_ledger_that_is_missing_is_not_called_balanced(tmp_path):
-    tally = Tally.open(pipeline(SELECT), tmp_path / "account.json", first_batch=2)
+    tally = Tally.open(query(SELECT), tmp_path / "account.json", first_batch=2)
     assert tally.account.balanced is False
 
 
 def test_a_ledger_of_a_removed_checkpoint_is_not_continued(tmp_path):
     file = tmp_path / "account.json"
-    tally = Tally.open(pipeline(SELECT), file, first_batch=0)
+    tally = Tally.open(query(SELECT), file, first_batch=0)
     for batch in range(3):
-        tally.add(batch, read(10), 9)
-    anew = Tally.open(pipeline(SELECT), file, first_batch=0)
+        tally.add(batch, read(10), {0: 9})
+    anew = Tally.open(query(SELECT), file, first_batch=0)
     assert (rows_in(anew), anew.account.balanced) == ({"orders": 0}, True)
 
 
@@ -169,11 +170,11 @@ def report(batch: int, rows: tuple[int, int], dropped: int = 0) -> dict[str, Any
 
 def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
     file = tmp_path / "account.json"
-    tally = Tally.open(pipeline(engine="native"), file)
-    tally.add(0, [], 2)
+    tally = Tally.open(query(engine="native"), file)
+    tally.add(0, [], {0: 2})
     tally.hear([report(0, (3, 2)), report(1, (0, 0))])
     tally.hear([report(0, (3, 2)), report(1, (0, 0)), report(1, (1, 0), dropped=1)])
-    again = Tally.open(pipeline(engine="native"), file, first_batch=1)
+    again = Tally.open(query(engine="native"), file, first_batch=1)
     again.hear([report(1, (1, 0), dropped=1), report(2, (0, 4))])
     account = again.account
     assert isinstance(account, SparkAccount)
@@ -188,7 +189,7 @@ def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
 
 
 def test_watermarks_are_greatest_times_less_delays(tmp_path):
-    tally = Tally(pipeline(), tmp_path / "account.json")
+    tally = Tally(query(), tmp_path / "account.json")
     assert tally.watermarks == {}
     tops = {"orders": 60_000_000, "shipments": BEGIN_OF_TIME}
     tally.stats = {"0/0": {"after": BEGIN_OF_TIME, "tops": tops}}

@@ -1,4 +1,4 @@
-"""Processing time is sent to pipelines that need it, no more often than they need it, and never
+"""Processing time is sent to queries that need it, no more often than they need it, and never
 goes back."""
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from millstream.plan.expressions import column
-from millstream.plan.nodes import Column, Output, Pipeline, Select, SinkDef, Source
+from millstream.plan.nodes import Column, Output, Pipeline, Query, Select, SinkDef, Source
 from millstream.run.processing_clock import ProcessingClock
 from millstream.run.ticks import Ticks
 from millstream.temporal import Watermark
@@ -16,7 +16,7 @@ SECOND = 1_000_000
 
 @dataclass
 class Running:
-    pipeline: Pipeline
+    plan: Query
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Run:
 def run(idle: int | None) -> Run:
     source = Source("s", (Column("t", "timestamp"),), Watermark("t"), idle=idle)
     root = Select(source, (Output(column(None, "t"), "t"),), alias="s")
-    return Run([Running(Pipeline("out", root, SinkDef("out", "memory")))])
+    return Run([Running(Query((Pipeline("out", root, SinkDef("out", "memory")),)))])
 
 
 def beats(given: Run, seconds: int) -> list[int]:

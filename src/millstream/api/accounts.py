@@ -71,4 +71,4 @@ def account(query: StreamingQuery) -> Account | None:
         for counts in top
         for what in (("rows_out",) if "rows_out" in counts else ("matches", "unmatched"))
     )
-    return of_operators(tuple(names), last.values(), rows_out)
+    return of_operators(tuple(names), reversed(range(len(names))), last.values(), rows_out)

@@ -17,9 +17,10 @@ from millstream.api.values import mode_of
 from millstream.errors import PlanError
 from millstream.plan.build import build_pipeline
 from millstream.plan.facts.check import check_pipeline, choose_engine
-from millstream.plan.nodes import Engine, Pipeline, SinkDef
+from millstream.plan.nodes import Engine, Pipeline, Query, SinkDef
 from millstream.plan.walk import operators_of, references_of, sources_of
-from millstream.spark.compile import Query, compile_pipeline
+from millstream.spark.compile import CompiledQuery, compile_query
+from millstream.spark.ports import Reading
 from millstream.temporal import LateAction
 from millstream.values import Lookup, OnError
 
@@ -60,15 +61,15 @@ def session_of(names: Names) -> SparkSession:
 
 def compiled(
     pipeline: Pipeline, names: Names, control: str | Path | None, key_groups: int
-) -> Query:
+) -> CompiledQuery:
     """Compiles a pipeline whose rows Python writes itself."""
     _reject_side_outputs_of_runs(pipeline)
     if control is not None:
         Path(control).mkdir(parents=True, exist_ok=True)
     tables = {name: table.frame for name, table in names.tables.items() if table.frame is not None}
-    return compile_pipeline(
+    return compile_query(
         session_of(names),
-        pipeline,
+        Query((pipeline,)),
         {name: source.frame for name, source in names.sources.items()},
         engine=choose_engine(pipeline)[0],
         groups=key_groups,
@@ -117,7 +118,7 @@ class Outputs:
         ('too_late',)
     """
 
-    query: Query
+    query: CompiledQuery
     pipeline: Pipeline
 
     @property
@@ -160,6 +161,7 @@ class Outputs:
             )
 
         def write(frame: DataFrame, batch: int) -> None:
+            assert isinstance(self.query.reading, Reading)
             caught = self.query.reading.batch(frame)
             # Whatever `rows` does with them, once or in part, the batch runs once and whole.
             main = caught.main.persist()

@@ -25,7 +25,7 @@ from millstream.errors import PlanError, StateError
 from millstream.observe.account import Account, SparkAccount
 from millstream.observe.account_text import account_text
 from millstream.plan.build import build_sink
-from millstream.plan.nodes import Job, Pipeline, Reference, SinkDef
+from millstream.plan.nodes import Job, Pipeline, Query, Reference, SinkDef
 from millstream.plan.walk import operators_of, with_sources
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.destinations import refuse_foreign_files
@@ -319,7 +319,7 @@ def _check(job: Job, settings: RunSettings) -> None:
     """Rejects what can be rejected before the query starts."""
     [pipeline] = job.pipelines
     folder = Checkpoint(settings.checkpoint / pipeline.name)
-    folder.check(pipeline)
+    folder.check(Query((pipeline,)))
     flushed = folder.ended or (has_ended(folder.control) and not settings.flush)
     if operators_of(pipeline.root) and flushed:
         raise StateError(

@@ -10,6 +10,7 @@ from millstream.plan.facts.check import PipelineFacts, check_job
 from millstream.plan.facts.joins import JoinFacts
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Job
+from millstream.plan.queries import queries_of
 from millstream.plan.walk import sources_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
@@ -57,9 +58,10 @@ def _trigger(settings: RunSettings) -> str:
 
 def _resumed(job: Job, settings: RunSettings) -> str:
     told = []
-    for pipeline in job.pipelines:
-        folder = Checkpoint(settings.checkpoint / pipeline.name)
-        name = f"{pipeline.name} " if len(job.pipelines) > 1 else ""
+    queries = queries_of(job)
+    for query in queries:
+        folder = Checkpoint(settings.checkpoint / query.name)
+        name = f"{query.title} " if len(queries) > 1 else ""
         told.append(
             f"{name}resuming from batch {folder.next_batch}" if folder.begun else f"{name}new"
         )

@@ -21,9 +21,9 @@ from millstream.cli.load import placed_in
 from millstream.cli.result import after_failure, as_data, show
 from millstream.cli.words import shown
 from millstream.errors import MillstreamError, StateError
-from millstream.plan.facts.check import choose_engine
-from millstream.plan.nodes import Engine, Job, Pipeline
-from millstream.plan.walk import operators_of
+from millstream.plan.branches import query_operators
+from millstream.plan.nodes import Engine, Job, Query
+from millstream.plan.queries import engine_of, queries_of
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.destinations import forget, refuse_foreign_files
 from millstream.run.drive import Drive
@@ -89,7 +89,7 @@ def _run(request: Request, held: ExitStack) -> int:
         settings = request.settings
         ends = settings.once or settings.flush
         spark = before or session(dict(settings.spark), request.cores, log, ends=ends)
-        if any(choose_engine(each)[0] is Engine.COLUMNAR for each in request.job.pipelines):
+        if any(engine_of(each)[0] is Engine.COLUMNAR for each in queries_of(request.job)):
             warm(spark)
         return spark
 
@@ -178,17 +178,17 @@ def _make(checkpoint: Path) -> None:
 def _check(job: Job, settings: RunSettings) -> Job:
     """Reject what can be rejected before Spark is started. Returns the job without queries whose
     input an earlier run ended, if this run can complete others."""
-    ended: list[Pipeline] = []
-    pending: list[Pipeline] = []
-    for pipeline in job.pipelines:
-        folder = Checkpoint(settings.checkpoint / pipeline.name)
-        folder.check(pipeline)
-        if not operators_of(pipeline.root):
+    ended: list[Query] = []
+    pending: list[Query] = []
+    for query in queries_of(job):
+        folder = Checkpoint(settings.checkpoint / query.name)
+        folder.check(query)
+        if not query_operators(query):
             continue
         said = has_ended(folder.control) and not settings.flush
-        (ended if folder.ended or said else pending).append(pipeline)
+        (ended if folder.ended or said else pending).append(query)
     if ended and not (pending and settings.flush):
-        names = ", ".join(each.name for each in pending)
+        names = ", ".join(each.title for each in pending)
         raise StateError(
             "MS-STATE-ENDED",
             "an earlier run with --flush ended the input of "
@@ -198,4 +198,5 @@ def _check(job: Job, settings: RunSettings) -> Job:
             "that shall go on later.",
         )
     refuse_foreign_files(job, settings)
-    return replace(job, pipelines=tuple(each for each in job.pipelines if each not in ended))
+    done = [output for query in ended for output in query.outputs]
+    return replace(job, pipelines=tuple(each for each in job.pipelines if each not in done))

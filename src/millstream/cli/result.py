@@ -16,7 +16,8 @@ from millstream.connectors.registry import open_output
 from millstream.errors import MillstreamError
 from millstream.observe.account_text import account_text
 from millstream.plan.explain.secrets import masked
-from millstream.run.destinations import Destination, destinations
+from millstream.plan.nodes import SinkDef
+from millstream.run.destinations import Destination, outputs_of, side_outputs_of
 from millstream.run.job import JobRun, Status
 from millstream.run.running import Running
 from millstream.temporal import OutputMode
@@ -31,73 +32,81 @@ def show(request: Request, running: Sequence[Running]) -> None:
         console.width = 200  # a table in a file need not fit a screen
     for each in running:
         account = each.tally.account
-        sink, *others = destinations(request.job, each.pipeline, request.settings, account)
+        outputs = outputs_of(each.plan, request.settings, account)
+        others = side_outputs_of(request.job, each.plan, request.settings, account)
         if request.settings.once:
-            _preview(console, request, each, sink)
-        print(account_text(each.pipeline.name, account))
-        for to in (sink, *(other for other in others if other.rows)):
+            for sink, to in zip(each.plan.sinks, outputs, strict=True):
+                _preview(console, request, each, sink, to)
+        print(account_text(each.plan.title, account))
+        for to in (*outputs, *(other for other in others if other.rows)):
             if to.path is not None:
                 print(f"{to.rows:,} {to.what} in {shown(to.path)}")
 
 
-def _preview(console: Console, request: Request, each: Running, sink: Destination) -> None:
-    names = [column.name for column in each.pipeline.root.columns]
-    if each.pipeline.mode is not OutputMode.APPEND:
+def _preview(
+    console: Console, request: Request, each: Running, sink: SinkDef, to: Destination
+) -> None:
+    pipeline = next(output for output in each.plan.outputs if output.sink == sink)
+    names = [column.name for column in pipeline.root.columns]
+    if pipeline.mode is not OutputMode.APPEND:
         names.append("_OP")
     settings = request.settings
-    output = open_output(settings.connectors, each.pipeline.sink, settings.base)
+    output = open_output(settings.connectors, sink, settings.base)
     table = preview(output, names, each.first_batch)
     if table is not None:
         console.print(table)
-    elif sink.path is not None:
-        print(f"{each.pipeline.name}: this run wrote no rows")
+    elif to.path is not None:
+        print(f"{sink.name}: this run wrote no rows")
 
 
 def after_failure(run: JobRun) -> Iterator[str]:
     """Describes the outcome of each query of a failed job with several queries."""
-    pipelines = run.job.pipelines
-    if len(pipelines) == 1:
+    if len(run.queries) == 1:
         return
-    written = {each.pipeline.name: each.tally.account.rows_out for each in run.running}
-    failed = ", ".join(run.failures) or "the job"
-    for pipeline in pipelines:
-        rows = f"{written.get(pipeline.name, 0):,} rows written so far"
-        match run.status(pipeline):
+    written = {each.plan.name: each.tally.account.rows_out for each in run.running}
+    failed = ", ".join(query.title for query in run.queries if query.name in run.failures)
+    for query in run.queries:
+        rows = f"{written.get(query.name, 0):,} rows written so far"
+        match run.status(query):
             case Status.FAILED:
-                yield f"{pipeline.name}: failed; {rows}. The next run continues it."
+                yield f"{query.title}: failed; {rows}. The next run continues it."
             case Status.STOPPED:
-                why = f"stopped because {failed} failed"
-                yield f"{pipeline.name}: {why}; {rows}. The next run continues it."
+                why = f"stopped because {failed or 'the job'} failed"
+                yield f"{query.title}: {why}; {rows}. The next run continues it."
             case Status.COMPLETED:
-                yield f"{pipeline.name}: completed; {rows}."
+                yield f"{query.title}: completed; {rows}."
 
 
 def as_data(
     request: Request, run: JobRun | None, errors: Sequence[MillstreamError]
 ) -> dict[str, Any]:
     """The run as one JSON object."""
-    pipelines = []
+    queries = []
     for each in run.running if run else ():
         assert run is not None
         account = each.tally.account
-        sink, *others = destinations(request.job, each.pipeline, request.settings, account)
-        pipelines.append(
+        outputs = outputs_of(each.plan, request.settings, account)
+        others = side_outputs_of(request.job, each.plan, request.settings, account)
+        queries.append(
             {
-                "name": each.pipeline.name,
-                "status": str(run.status(each.pipeline)),
-                "error": _error(run.failures.get(each.pipeline.name), request),
+                "name": each.plan.name,
+                "status": str(run.status(each.plan)),
+                "error": _error(run.failures.get(each.plan.name), request),
                 "engine": str(each.engine),
                 "first_batch": each.first_batch,
                 "last_batch": each.tally.batch if each.tally.batch >= 0 else None,
                 "account": account.as_data(),
-                "sink": {"name": each.pipeline.sink.name, **_as_data(sink)},
+                "sinks": [
+                    {"name": sink.name, **_as_data(to)}
+                    for sink, to in zip(each.plan.sinks, outputs, strict=True)
+                ],
                 "side_outputs": [_as_data(other) for other in others],
             }
         )
     return {
         "job": str(request.file),
         "checkpoint": str(request.settings.checkpoint),
-        "pipelines": pipelines,
+        "queries": queries,
         "error": fail.as_data(errors[0]) if errors else None,
     }
 

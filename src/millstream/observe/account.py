@@ -1,4 +1,4 @@
-"""The ledger of a pipeline: the fate of every input row of every operator, across restarts.
+"""The ledger of a query: the fate of every input row of every operator, across restarts.
 
 `fates` defines the counts and their sums. Results of one operator that another reads are input rows
 of the second and counted there as well. A stateless query is one operator without state.
@@ -59,6 +59,7 @@ class OperatorAccount:
     matches: int = 0
     unmatched: int = 0
     reported: bool = True  # has a key group ever reported its counts?
+    has_state: bool = True
 
     def as_data(self) -> dict[str, Any]:
         return {
@@ -82,15 +83,16 @@ class HeavyKey:
 
 @dataclass(slots=True)
 class Account:
-    """All operators of one pipeline, from the sources to the sink, and the rows it wrote."""
+    """All operators of one query, from the sources to the sinks, and the rows it wrote."""
 
     operators: list[OperatorAccount]
-    rows_out: int = 0
+    rows_out: int = 0  # of all outputs
     state: dict[str, int] = field(default_factory=dict)
     tables: dict[str, dict[str, int]] = field(default_factory=dict)  # lookups
     heavy: list[HeavyKey] = field(default_factory=list)  # the heaviest keys of joins' inputs
     written: dict[str, int] = field(default_factory=dict)  # to sinks of late rows and dead letters
     lost: Sequence[Sequence[int]] = ()  # first and last batch, where counts were lost in a crash
+    outputs: dict[str, int] = field(default_factory=dict)  # rows written, by sink
 
     @property
     def inputs(self) -> list[InputAccount]:
@@ -140,6 +142,7 @@ class Account:
             "matches": self.matches,
             "unmatched": self.unmatched,
             "rows_out": self.rows_out,
+            **({"outputs": self.outputs} if len(self.outputs) > 1 else {}),
             "state": self.state,
             **({"tables": self.tables} if self.tables else {}),
             **({"heavy": [asdict(key) for key in self.heavy]} if self.heavy else {}),
@@ -180,6 +183,7 @@ class SparkAccount:
     late: int = 0  # of all inputs together
     rows_out: int = 0
     state: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, int] = field(default_factory=dict)  # rows written, by sink
 
     @property
     def total_in(self) -> int:
@@ -204,14 +208,18 @@ class SparkAccount:
             "inputs": {name: {Fate.IN.value: count} for name, count in self.rows_in.items()},
             Fate.LATE.value: self.late,
             "rows_out": self.rows_out,
+            **({"outputs": self.outputs} if len(self.outputs) > 1 else {}),
             "state": self.state,
             "balanced": self.balanced,
             "errors": self.errors,
         }
 
 
-def of_operators(names: Names, stats: Iterable[Mapping[str, Any]], rows_out: int) -> Account:
-    """From the last report of every key group, each with all counts since its state began."""
+def of_operators(
+    names: Names, order: Iterable[int], stats: Iterable[Mapping[str, Any]], rows_out: int
+) -> Account:
+    """From the last report of every key group, each with all counts since its state began. `order`
+    are the numbers of the operators from the sources to the sinks."""
     stats = list(stats)
     state = dict.fromkeys(_STATE, 0)
     reports: dict[int, list[Mapping[str, Any]]] = {}
@@ -219,10 +227,7 @@ def of_operators(names: Names, stats: Iterable[Mapping[str, Any]], rows_out: int
         reports.setdefault(report["operator"], []).append(report)
         for name in _STATE:
             state[name] += report["counts"].get(name, 0)
-    operators = [
-        _of_operator(names[number], reports.get(number, []))
-        for number in reversed(range(len(names)))  # from the sources to the sink
-    ]
+    operators = [_of_operator(names[number], reports.get(number, [])) for number in order]
     return Account(operators, rows_out, state, heavy=_heaviest(stats))
 
 
@@ -271,16 +276,23 @@ def _add(counts: dict[str, int], name: str, count: int) -> None:
 
 
 def of_select(
-    name: str, counts: Mapping[str, int], rows_out: int, *, copies: int = 0, lookup_failed: int = 0
-) -> Account:
-    """A stateless query: a row that is not malformed is emitted or filtered. `copies` is how many
-    more rows there were because tables had several for one key."""
+    name: str,
+    counts: Mapping[str, int],
+    written: Sequence[int],
+    *,
+    copies: int = 0,
+    lookup_failed: int = 0,
+) -> OperatorAccount:
+    """Outputs without an operator: each reads every row that is not malformed, and emits or filters
+    it. `written` is how many rows each has written; `copies` how many more there were because
+    tables had several for one key."""
     read, malformed = counts.get(Fate.IN, 0), counts.get(Fate.MALFORMED, 0)
     valid = read - malformed - lookup_failed
-    filtered = max(0, min(valid, valid + copies - rows_out))
-    processed = valid - filtered
+    given = valid * len(written)
+    filtered = max(0, min(given, given + copies - sum(written)))
+    processed = given - filtered
     fates = {Fate.IN: read, Fate.MALFORMED: malformed, Fate.FILTERED: filtered}
-    fates |= {Fate.LOOKUP_FAILED: lookup_failed}
+    fates |= {Fate.LOOKUP_FAILED: lookup_failed, Fate.COPIES: given - valid}
     fates |= {Fate.ACCEPTED: processed, Fate.PROCESSED: processed}
     rows = InputAccount(name, {fate.value: count for fate, count in fates.items()})
-    return Account([OperatorAccount(f"rows of {name}", [rows])], rows_out)
+    return OperatorAccount(f"rows of {name}", [rows], has_state=False)

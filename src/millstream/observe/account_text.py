@@ -23,19 +23,19 @@ _Line = tuple[str, Sequence[str]]
 
 
 def account_text(name: str, account: Account | SparkAccount) -> str:
-    """The ledger of the pipeline `name`; the last line says whether it is balanced."""
+    """The ledger of the query `name`; the last line says whether it is balanced."""
     if isinstance(account, SparkAccount):
         lines = [(name, list(account.rows_in)), *_by_spark(account)]
     elif len(account.operators) == 1:
         [only] = account.operators
-        lines = [(name, _names(only)), *_fates(only.inputs, in_state=bool(account.state))]
+        lines = [(name, _names(only)), *_fates(only.inputs, in_state=only.has_state)]
         lines += [*_out(account), *_closing(account)]
     else:
         lines = [(name, [])]
         for each in account.operators:
-            lines += [(each.name, _names(each)), *_fates(each.inputs, in_state=True)]
+            lines += [(each.name, _names(each)), *_fates(each.inputs, in_state=each.has_state)]
             lines += _matches(each)
-        lines += [("out", [f"{account.rows_out:,}"]), *_closing(account)]
+        lines += [*_rows_out(account), *_closing(account)]
     return "\n".join(_table(lines))
 
 
@@ -68,11 +68,17 @@ def _matches(operator: OperatorAccount, indent: str = "") -> Iterator[_Line]:
 
 
 def _out(account: Account) -> Iterator[_Line]:
-    yield "out", [f"{account.rows_out:,}"]
+    yield from _rows_out(account)
     yield from _matches(account.operators[0], "  ")
     filtered = account.matches + account.unmatched - account.rows_out
-    if filtered > 0:
+    if filtered > 0 and len(account.outputs) <= 1:
         yield "  less WHERE", [f"{filtered:,}"]
+
+
+def _rows_out(account: Account | SparkAccount) -> Iterator[_Line]:
+    yield "out", [f"{account.rows_out:,}"]
+    for sink, rows in account.outputs.items() if len(account.outputs) > 1 else ():
+        yield f"  to {sink}", [f"{rows:,}"]
 
 
 def _closing(account: Account) -> Iterator[_Line]:
@@ -95,7 +101,7 @@ def _by_spark(account: SparkAccount) -> list[_Line]:
     return [
         ("in", [f"{count:,}" for count in account.rows_in.values()]),
         ("  late", [f"{account.late:,}", *(["of all inputs"] if len(account.rows_in) > 1 else [])]),
-        ("out", [f"{account.rows_out:,}"]),
+        *_rows_out(account),
         ("balance unknown: Spark reports no other counts of its own operators", []),
     ]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from millstream.plan.branches import query_operators
 from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import Input, Select, Source
+from millstream.plan.nodes import Input, Query, Select, Source
 from millstream.plan.walk import bottom_of, inputs_of, operators_of
 
 
@@ -19,13 +20,13 @@ class OperatorNames(NamedTuple):
 Names = tuple[OperatorNames, ...]
 
 
-def names_of(root: Select) -> Names:
+def names_of(root: Select | Query) -> Names:
     """Returns the names of all operators, from the sink to the sources. Names are unique.
 
     An input has the name of its source or, if it reads the results of an operator, its alias. If
     several inputs have the same name, the alias and a number are added.
     """
-    operators = operators_of(root)
+    operators = query_operators(root) if isinstance(root, Query) else operators_of(root)
     plain = [[_plain_name(side) for side in inputs_of(each)] for each in operators]
     occurrences = Counter(name for names in plain for name in names)
     used: Counter[str] = Counter()

@@ -18,6 +18,7 @@ from millstream.plan.names.objects import check_object_name
 from millstream.plan.names.reserved_names import reject_reserved_names
 from millstream.plan.nodes import Engine, Job, Pipeline, Reference, Select, SinkDef, Source
 from millstream.plan.operators.top_n import refuse_unlimited
+from millstream.plan.queries import queries_of
 from millstream.plan.query import Planned, inner_select
 from millstream.plan.unsteady import refuse_unsteady
 from millstream.sql.limits import deep_recursion
@@ -62,7 +63,6 @@ def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
             continue
         name, query = feed
         sink = catalog.sink(name, statement.place)
-        catalog.feed(sink, statement.place)
         engine = Engine(dict(settings).get("engine", "auto").lower())
         span = span_of(query.tree)
         pipelines.append(_pipeline(sink, catalog.plan(query), engine, catalog.connectors, span))
@@ -75,6 +75,7 @@ def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
     refuse_more_salt(pipelines, dict(settings).get("key_groups"))
     job = Job(tuple(pipelines), tuple(catalog.sinks.values()), settings, query.text)
     catalog.check_side_outputs(job)
+    queries_of(job)  # rejects pipelines that cannot share a sink
     return job
 
 

@@ -49,7 +49,6 @@ class Catalog:
     references: dict[str, Reference] = field(default_factory=dict)
     sinks: dict[str, SinkDef] = field(default_factory=dict)
     dead_letters: dict[str, Property] = field(default_factory=dict)  # by source
-    fed: set[str] = field(default_factory=set)
     planning: list[str] = field(default_factory=list)
 
     def declare(self, statement: Statement) -> None:
@@ -150,7 +149,7 @@ class Catalog:
         self.planning.append(view.name)
         select = self._planner(view.query).plan_inner(view.query.tree, view.place)
         self.planning.pop()
-        return select
+        return replace(select, stream=view.name)
 
     def sink(self, name: str, place: Place | None) -> SinkDef:
         found = self.sinks.get(name.lower())
@@ -164,16 +163,6 @@ class Catalog:
             )
         return found
 
-    def feed(self, sink: SinkDef, place: Place | None) -> None:
-        if sink.name in self.fed:
-            raise PlanError(
-                "MS-PLAN-SHARED-SINK",
-                f"more than one query writes to the sink {sink.name}.",
-                fix="Give each query a sink of its own.",
-                place=place,
-            )
-        self.fed.add(sink.name)
-
     def resolve_dead_letters(self) -> None:
         """Sinks may be declared after the sources that name them."""
         for source, item in self.dead_letters.items():
@@ -183,25 +172,28 @@ class Catalog:
 
     def check_side_outputs(self, job: Job) -> None:
         """Late rows and dead letters have columns of their own, so they share no query's sink."""
+        written = {pipeline.sink.name for pipeline in job.pipelines}
         for item in self.dead_letters.values():
-            self._refuse_fed(self.sink(item.value, item.place).name, "dead letters", item.place)
+            name = self.sink(item.value, item.place).name
+            _reject_written(written, name, "dead letters", item.place)
         for pipeline in job.pipelines:
             for operator in operators_of(pipeline.root):
-                self._refuse_fed(operator.late.sink, "late rows", operator.place)
-
-    def _refuse_fed(self, sink: str | None, what: str, place: Place | None) -> None:
-        if sink in self.fed:
-            raise PlanError(
-                "MS-PLAN-SHARED-SINK",
-                f"{what} and a query both write to the sink {sink}.",
-                fix=f"Give {what} a sink of their own.",
-                place=place,
-            )
+                _reject_written(written, operator.late.sink, "late rows", operator.place)
 
     def _refuse_second(self, name: str, place: Place) -> None:
         for known in (self.sources, self.views, self.tables, self.references, self.sinks):
             if name.lower() in known:
                 raise PlanError("MS-PLAN-DUPLICATE-NAME", f"{name} is declared twice.", place=place)
+
+
+def _reject_written(written: set[str], sink: str | None, what: str, place: Place | None) -> None:
+    if sink in written:
+        raise PlanError(
+            "MS-PLAN-SHARED-SINK",
+            f"{what} and a query both write to the sink {sink}.",
+            fix=f"Give {what} a sink of their own.",
+            place=place,
+        )
 
 
 def _no_stream(table: Reference, place: Place | None) -> PlanError:

@@ -16,14 +16,15 @@ import re
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 from millstream.plan import nodes
+from millstream.plan.branches import query_operators, query_sources
 from millstream.plan.explain.secrets import masked
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.check import choose_engine
-from millstream.plan.nodes import Operator, Pipeline, Select, Source
-from millstream.plan.walk import operators_of, retracts, sources_of
+from millstream.plan.nodes import Operator, Pipeline, Query, Source
+from millstream.plan.queries import engine_of
+from millstream.plan.walk import bottom_of, retracts
 from millstream.roles import Form, Only, Role
 from millstream.sql.normal_type import normal_type
 from millstream.state_format import STATE_FORMAT
@@ -79,30 +80,53 @@ def kind_name(kind: type) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
 
 
-def pipeline_identity(pipeline: Pipeline) -> Document:
-    """What a pipeline's checkpoint depends on, and what only its output depends on."""
-    sources, operators = sources_of(pipeline.root), operators_of(pipeline.root)
+def query_identity(query: Query) -> Document:
+    """What a query's checkpoint depends on, and what only its output depends on."""
+    sources, operators = query_sources(query), query_operators(query)
     parts: dict[Role, Document] = {}
     for role in (Role.STATE, Role.OUTPUT):
-        own = describe(pipeline, role)
-        own.pop("root", None)
         described = {source.name: describe(source, role) for source in sources}
         parts[role] = {
-            **own,
+            **_outputs(query, role),
             "sources": {name: _without(each, "name") for name, each in described.items()},
             "operators": [_operator(each, role) for each in operators],
         }
-    parts[Role.STATE]["engine"] = choose_engine(pipeline)[0].value
-    shown = Role.STATE if retracts(pipeline.root) else Role.OUTPUT
-    parts[shown]["result"] = describe(pipeline.root, Role.STATE)
+    parts[Role.STATE]["engine"] = engine_of(query)[0].value
+    if len(query.outputs) == 1:
+        (output,) = query.outputs
+        parts[_role_of_result(output)]["result"] = describe(output.root, Role.STATE)
     return {"format": STATE_FORMAT, **{role.value: part for role, part in parts.items()}}
 
 
-def operator_identities(root: Select) -> tuple[Document, ...]:
-    """What the state of each operator depends on, from the sink to the sources."""
-    found = [_operator(operator, Role.STATE) for operator in operators_of(root)]
-    if found and retracts(root):
-        found[0]["result"] = describe(root, Role.STATE)
+def _outputs(query: Query, role: Role) -> Document:
+    """What `role` depends on of the outputs; of several, in a list."""
+    found = [_without(describe(output, role), "root") for output in query.outputs]
+    if len(found) == 1:
+        return found[0]
+    for output, document in zip(query.outputs, found, strict=True):
+        if role is _role_of_result(output):
+            document["result"] = describe(output.root, Role.STATE)
+    return {"outputs": found}
+
+
+def _role_of_result(output: Pipeline) -> Role:
+    """What depends on the columns and filters above the last operator."""
+    return Role.STATE if retracts(output.root) else Role.OUTPUT
+
+
+def operator_identities(query: Query) -> tuple[Document, ...]:
+    """What the state of each operator depends on, by its number. The last operator of an output
+    whose results may be retracted depends on the columns and filters above it."""
+    operators = query_operators(query)
+    found = [_operator(operator, Role.STATE) for operator in operators]
+    for output in query.outputs:
+        if retracts(output.root):
+            result = describe(output.root, Role.STATE)
+            document = found[operators.index(cast("Operator", bottom_of(output.root)))]
+            if len(query.outputs) == 1:
+                document["result"] = result
+            else:
+                document.setdefault("results", []).append(result)
     return tuple(found)
 
 

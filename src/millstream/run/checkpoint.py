@@ -3,7 +3,7 @@
 <checkpoint>/spark.log                    what Spark said, when run from the command line
              reference-tables/            versions of tables that workers hold
              lock                         held by the process that runs the job
-<checkpoint>/<pipeline>/millstream.json   what the state depends on: plan, engine, key groups; and
+<checkpoint>/<query>/millstream.json      what the state depends on: plan, engine, key groups; and
                                           the UUID of the checkpoint
                         spark/            Spark's own checkpoint
                         control/          the control stream
@@ -27,14 +27,14 @@ from typing import Any
 from uuid import uuid4
 
 from millstream.errors import StateError
-from millstream.plan.identity import pipeline_identity
-from millstream.plan.nodes import Pipeline
+from millstream.plan.identity import query_identity
+from millstream.plan.nodes import Query
 from millstream.state_format import changes, reject_format
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The folder of one pipeline."""
+    """The folder of one query, which has the name of its first sink."""
 
     folder: Path
 
@@ -93,19 +93,19 @@ class Checkpoint:
         """Has a run from here ever taken in a batch, done or not?"""
         return any((self.spark / "offsets").glob("[0-9]*"))
 
-    def open(self, pipeline: Pipeline, groups: int) -> int:
+    def open(self, query: Query, groups: int) -> int:
         """Make the folder, or check that the job fits it; the number of key groups that holds."""
         self.control.mkdir(parents=True, exist_ok=True)
         described = self.folder / "millstream.json"
         if not described.exists() or not self.begun:
-            identity = pipeline_identity(pipeline)
+            identity = query_identity(query)
             made = {"key_groups": groups, "identity": identity, "uuid": uuid4().hex}
             write_json(described, made)
             return groups
-        self.check(pipeline)
+        self.check(query)
         return int(json.loads(described.read_text(encoding="utf-8"))["key_groups"])
 
-    def check(self, pipeline: Pipeline) -> None:
+    def check(self, query: Query) -> None:
         """Rejects a checkpoint of another format, and a plan that its state does not fit."""
         described = self.folder / "millstream.json"
         if not described.exists() or not self.begun:
@@ -113,10 +113,10 @@ class Checkpoint:
         written = json.loads(described.read_text(encoding="utf-8"))
         held = written.get("identity") or {"format": written.get("plan", {}).get("version")}
         reject_format(held["format"], f"the checkpoint {self.folder}")
-        if found := changes(held["state"], pipeline_identity(pipeline)["state"]):
+        if found := changes(held["state"], query_identity(query)["state"]):
             raise StateError(
                 "MS-STATE-CHANGED",
-                f"the checkpoint {self.folder} was made by another plan of {pipeline.name}: "
+                f"the checkpoint {self.folder} was made by another plan of {query.title}: "
                 f"{'; '.join(found)}.",
                 fix="Undo the change to resume, or start again: with --fresh, which removes what "
                 "was written, or with another --checkpoint.",

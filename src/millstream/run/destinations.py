@@ -1,4 +1,4 @@
-"""Where the rows of a pipeline go: its own, late ones and dead letters."""
+"""Where the rows of a query go: its outputs, late rows and dead letters."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from millstream.observe.account import (
     dead_letters_of,
     late_rows_in,
 )
+from millstream.plan.branches import query_operators, query_references, query_sources
 from millstream.plan.connectors import Role
 from millstream.plan.explain.secrets import masked
-from millstream.plan.nodes import Job, Pipeline, Reference, SinkDef
-from millstream.plan.walk import operators_of, references_of, sources_of
+from millstream.plan.nodes import Job, Query, Reference, SinkDef
+from millstream.plan.queries import queries_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.settings import RunSettings
 from millstream.run.tables import FOLDER as TABLES
@@ -43,17 +44,24 @@ class Destination:
     partitions: tuple[str, ...] = ()  # columns whose values are folders of that path
 
 
-def destinations(
-    job: Job, pipeline: Pipeline, settings: RunSettings, account: Account | SparkAccount
+def outputs_of(
+    query: Query, settings: RunSettings, account: Account | SparkAccount
 ) -> list[Destination]:
-    """The sink first, then those of late rows and dead letters, whether or not there were any."""
-    found = [_to(pipeline.sink, "rows", account.rows_out, settings)]
+    """The sinks of a query's outputs."""
+    return [_to(sink, "rows", account.outputs.get(sink.name, 0), settings) for sink in query.sinks]
+
+
+def side_outputs_of(
+    job: Job, query: Query, settings: RunSettings, account: Account | SparkAccount
+) -> list[Destination]:
+    """The sinks of late rows and dead letters, whether or not there were any."""
+    found: list[Destination] = []
     if isinstance(account, SparkAccount):
         return found
-    folder = Checkpoint(settings.checkpoint / pipeline.name)
+    folder = Checkpoint(settings.checkpoint / query.name)
     sinks = [
         operator.late.sink or ""
-        for operator in operators_of(pipeline.root)
+        for operator in query_operators(query)
         if operator.late.action is LateAction.SIDE_OUTPUT
     ]
     for sink in dict.fromkeys(sinks):
@@ -63,14 +71,14 @@ def destinations(
         else:
             count = account.written.get(late_rows_in(OWN_LATE_SINK), 0)
             found.append(_inside("late rows", count, folder.late))
-    for source in sources_of(pipeline.root):
+    for source in query_sources(query):
         named = job.sink(source.dead_letter or "")
         own = folder.dead_letters(source.name)
         found += [
             _to(named, what, count, settings) if named else _inside(what, count, own)
             for what, count in _rejected(source.name, account)
         ]
-    for table in references_of(pipeline.root):
+    for table in query_references(query):
         what, count = _not_asked(table), account.written.get(dead_letters_of(table.name), 0)
         if count and (named := job.sink(table.dead_letter or "")):
             found.append(_to(named, what, count, settings))
@@ -112,10 +120,10 @@ def _inside(what: str, rows: int, folder: Path) -> Destination:
 
 def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
     """A new checkpoint counts batches from 0: it must not write over files of an earlier run."""
-    for pipeline in job.pipelines:
-        if Checkpoint(settings.checkpoint / pipeline.name).begun:
+    for query in queries_of(job):
+        if Checkpoint(settings.checkpoint / query.name).begun:
             continue
-        for sink, output in _outputs(job, pipeline, settings):
+        for sink, output in _outputs(job, query, settings):
             if output.files():
                 shown = masked("path", _to(sink, "rows", 0, settings).path or sink.name)
                 raise StateError(
@@ -129,24 +137,22 @@ def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
 
 
 def forget(job: Job, settings: RunSettings) -> None:
-    """Remove the checkpoint of each pipeline and what its sinks wrote."""
-    for pipeline in job.pipelines:
-        folder = settings.checkpoint / pipeline.name
+    """Remove the checkpoint of each query and what its sinks wrote."""
+    for query in queries_of(job):
+        folder = settings.checkpoint / query.name
         if (folder / "millstream.json").exists():
             shutil.rmtree(folder)
         shutil.rmtree(settings.checkpoint / TABLES, ignore_errors=True)
-        for _, output in _outputs(job, pipeline, settings):
+        for _, output in _outputs(job, query, settings):
             output.remove()
 
 
-def _outputs(
-    job: Job, pipeline: Pipeline, settings: RunSettings
-) -> Iterator[tuple[SinkDef, SinkOutput]]:
-    """The sinks of a pipeline whose connector knows what it has written."""
-    names = [source.dead_letter for source in sources_of(pipeline.root)]
-    names += [table.dead_letter for table in references_of(pipeline.root)]
-    names += [operator.late.sink for operator in operators_of(pipeline.root)]
-    for sink in (pipeline.sink, *(job.sink(name) for name in dict.fromkeys(names) if name)):
+def _outputs(job: Job, query: Query, settings: RunSettings) -> Iterator[tuple[SinkDef, SinkOutput]]:
+    """The sinks of a query whose connector knows what it has written."""
+    names = [source.dead_letter for source in query_sources(query)]
+    names += [table.dead_letter for table in query_references(query)]
+    names += [operator.late.sink for operator in query_operators(query)]
+    for sink in (*query.sinks, *(job.sink(name) for name in dict.fromkeys(names) if name)):
         if sink is None:
             continue
         output = open_output(settings.connectors, sink, settings.base)

@@ -1,4 +1,4 @@
-"""Runs a job: one streaming query a pipeline, each batch written to its sinks and accounted for."""
+"""Runs a job: its streaming queries, each batch written to its sinks and accounted for."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from millstream.connectors.rows import Rows
 from millstream.connectors.sink import Sink
 from millstream.errors import MillstreamError
 from millstream.observe.account import OWN_LATE_SINK
+from millstream.plan.branches import query_operators, query_sources
 from millstream.plan.connectors import ConnectorRegistry
-from millstream.plan.facts.check import choose_engine
 from millstream.plan.facts.mentioned import mentioned
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import (
@@ -28,18 +28,13 @@ from millstream.plan.nodes import (
     Engine,
     Job,
     Operator,
-    Pipeline,
+    Query,
     Reference,
     SinkDef,
     Source,
 )
-from millstream.plan.walk import (
-    operators_of,
-    references_of,
-    retracts,
-    sources_of,
-    table_joins_of,
-)
+from millstream.plan.queries import engine_of, queries_of
+from millstream.plan.walk import references_of, retracts, table_joins_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure, located, user_error
 from millstream.run.file_log import FileLog
@@ -48,8 +43,8 @@ from millstream.run.state_limits import StateLimits
 from millstream.run.tables import FOLDER as TABLES
 from millstream.run.tables import JobTables
 from millstream.run.tally import Tally
-from millstream.run.writer import Writer
-from millstream.spark.compile import compile_pipeline
+from millstream.run.writer import Writer, sink_columns
+from millstream.spark.compile import compile_query
 from millstream.spark.control import end_of_input, last_tick, tick
 from millstream.spark.runtime.session import for_native, partitions
 from millstream.spark.work_rows import rows_of
@@ -63,19 +58,19 @@ _LISTEN = 1.0  # seconds between two looks at what Spark reports
 
 
 class Status(StrEnum):
-    """The outcome of a pipeline in a run."""
+    """The outcome of a query in a run."""
 
     COMPLETED = "completed"
     STOPPED = "stopped"
     FAILED = "failed"
 
 
-def clock_spans(pipeline: Pipeline) -> list[int]:
-    """The spans of wall-clock time that a pipeline waits for: silences and windows of the clock."""
-    silences = [source.idle for source in sources_of(pipeline.root) if source.idle is not None]
+def clock_spans(query: Query) -> list[int]:
+    """The spans of wall-clock time that a query waits for: silences and windows of the clock."""
+    silences = [source.idle for source in query_sources(query) if source.idle is not None]
     windows = [
         operator.window.size
-        for operator in operators_of(pipeline.root)
+        for operator in query_operators(query)
         if isinstance(operator, Aggregate) and operator.window and operator.window.wall_clock
     ]
     return silences + windows
@@ -97,55 +92,57 @@ class JobRun:
     max_ahead: int | None = DEFAULT_MAX_AHEAD  # default of sources
     connectors: ConnectorRegistry = field(default_factory=installed_connectors)
     tables: JobTables = field(init=False)
+    queries: tuple[Query, ...] = field(init=False)
     running: list[Running] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # oldest first
-    failures: dict[str, MillstreamError] = field(default_factory=dict)  # by pipeline, first first
+    failures: dict[str, MillstreamError] = field(default_factory=dict)  # by query, first first
     _stopped: set[str] = field(default_factory=set)
     _flushed: bool = False
     _listened: float = 0.0
 
     def __post_init__(self) -> None:
+        self.queries = queries_of(self.job)
         folder = self.checkpoint.resolve() / TABLES
         self.tables = JobTables(self.spark, folder, self.base, self.read_table, self.connectors)
 
     def start(self, trigger: Mapping[str, object]) -> None:
-        """Start every pipeline; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
+        """Start every query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
         for table in references_of(self.job):
             with user_error(self.log):
                 self.tables.open(table, steady=self._over_changes(table))
-        for pipeline in self.job.pipelines:
-            with self._failing(pipeline):
-                self.running.append(self._start(pipeline, trigger))
+        for query in self.queries:
+            with self._failing(query):
+                self.running.append(self._start(query, trigger))
 
     @contextmanager
-    def _failing(self, pipeline: Pipeline) -> Iterator[None]:
-        """Records that a pipeline failed; raises it unless the job is set to continue."""
+    def _failing(self, query: Query) -> Iterator[None]:
+        """Records that a query failed; raises it unless the job is set to continue."""
         try:
             with user_error(self.log):
                 yield
         except MillstreamError as error:
-            found = self._located(error, pipeline)
+            found = self._located(error, query)
             if self.job.setting("on.failure") != "continue":
-                self.failures.setdefault(pipeline.name, found)
+                self.failures.setdefault(query.name, found)
                 raise found from error
-            if pipeline.name not in self.failures:
-                self.failures[pipeline.name] = found
-                self.warn(f"{pipeline.name} failed ({found.code}); the other queries continue.")
+            if query.name not in self.failures:
+                self.failures[query.name] = found
+                self.warn(f"{query.title} failed ({found.code}); the other queries continue.")
 
-    def _located(self, error: MillstreamError, pipeline: Pipeline) -> MillstreamError:
-        others = [each.span for each in self.job.pipelines if each is not pipeline]
+    def _located(self, error: MillstreamError, query: Query) -> MillstreamError:
+        others = [each.span for each in self.job.pipelines if each not in query.outputs]
         return located(error, self.job.text, [span for span in others if span])
 
     def raise_failure(self) -> None:
-        """Raises the first failure of a pipeline, if one has failed."""
+        """Raises the first failure of a query, if one has failed."""
         for error in self.failures.values():
             raise error
 
-    def status(self, pipeline: Pipeline) -> Status:
-        if pipeline.name in self.failures:
+    def status(self, query: Query) -> Status:
+        if query.name in self.failures:
             return Status.FAILED
-        started = any(each.pipeline is pipeline for each in self.running)
-        if not started or pipeline.name in self._stopped:
+        started = any(each.plan is query for each in self.running)
+        if not started or query.name in self._stopped:
             return Status.STOPPED
         return Status.COMPLETED
 
@@ -156,39 +153,42 @@ class JobRun:
             for join in table_joins_of(pipeline.root)
         )
 
-    def _start(self, pipeline: Pipeline, trigger: Mapping[str, object]) -> Running:
-        engine, _ = choose_engine(pipeline)
+    def _start(self, query: Query, trigger: Mapping[str, object]) -> Running:
+        engine, _ = engine_of(query)
         spark = for_native(self.spark) if engine is Engine.NATIVE else self.spark
-        folder = self._folder(pipeline)
+        folder = self._folder(query)
         wanted = self.groups or GROUPS_PER_PARTITION * partitions(spark)
-        groups = folder.open(pipeline, wanted)
+        groups = folder.open(query, wanted)
         FileLog(folder.spark).remove_unplanned()
         first = folder.next_batch
         sources = {
-            source.name: self._rows(spark, source, mentioned(pipeline.root, source))
-            for source in sources_of(pipeline.root)
+            source.name: self._rows(spark, source, _columns_of(query, source))
+            for source in query_sources(query)
         }
-        query = compile_pipeline(
+        sinks = {sink.name: self.open_sink(sink) for sink in query.sinks}
+        compiled = compile_query(
             spark,
-            pipeline,
+            query,
             sources,
             engine=engine,
             groups=groups,
             control=str(folder.control),
             tables=self.tables,
-            max_ahead=self._max_ahead(pipeline),
+            max_ahead=self._max_ahead(query),
             allowances=True,
+            project=lambda output, schema: sink_columns(spark, sinks[output.sink.name], schema),
         )
-        tally = Tally.open(pipeline, folder.account, first)
-        limits = StateLimits.of(pipeline, folder.control)
-        writer = Writer(self, spark, pipeline, query, tally, limits, folder, self.log)
+        tally = Tally.open(query, folder.account, first)
+        limits = StateLimits.of(query, folder.control)
+        writer = Writer(self, spark, query, compiled, sinks, tally, limits, folder, self.log)
         writer.open(sources)
         started = writer.start(trigger)
-        return Running(pipeline, engine, started, tally, folder, writer, first)
+        return Running(query, engine, started, tally, folder, writer, first)
 
-    def _max_ahead(self, pipeline: Pipeline) -> int | None:
-        """The default of 'watermark.max_ahead'; none if the sink discards rows."""
-        return self.max_ahead if self.connectors[pipeline.sink.connector].keeps_rows else None
+    def _max_ahead(self, query: Query) -> int | None:
+        """The default of 'watermark.max_ahead'; none if all sinks discard rows."""
+        keeps = any(self.connectors[sink.connector].keeps_rows for sink in query.sinks)
+        return self.max_ahead if keeps else None
 
     def _rows(
         self, spark: SparkSession, source: Source, columns: Collection[str]
@@ -202,31 +202,31 @@ class JobRun:
             return self.sinks(sink)
         return open_sink(self.connectors, sink, self.base)
 
-    def dead_letter_sink(self, source: Source | Reference, pipeline: Pipeline) -> tuple[str, Sink]:
+    def dead_letter_sink(self, source: Source | Reference, query: Query) -> tuple[str, Sink]:
         """Where malformed records of a source go, or rows that a table could not be asked for, and
         a name that is one for one sink."""
         if named := self.job.sink(source.dead_letter or ""):
             return named.name, self.open_sink(named)
         if self.sinks is not None:
             return "rejected", self.sinks(SinkDef("rejected", "memory"))
-        folder = self._folder(pipeline).dead_letters(source.name)
+        folder = self._folder(query).dead_letters(source.name)
         return str(folder), self.open_sink(checkpoint_sink("rejected", folder))
 
-    def late_sink(self, operator: Operator, pipeline: Pipeline) -> tuple[str, Sink]:
+    def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]:
         """Where late rows of an operator go, and a name that is one for one sink."""
         if named := self.job.sink(operator.late.sink or ""):
             return named.name, self.open_sink(named)
         if self.sinks is not None:
             return OWN_LATE_SINK, self.sinks(SinkDef("late", "memory"))
-        return OWN_LATE_SINK, self.open_sink(checkpoint_sink("late", self._folder(pipeline).late))
+        return OWN_LATE_SINK, self.open_sink(checkpoint_sink("late", self._folder(query).late))
 
-    def _folder(self, pipeline: Pipeline) -> Checkpoint:
-        return Checkpoint(self.checkpoint.resolve() / pipeline.name)
+    def _folder(self, query: Query) -> Checkpoint:
+        return Checkpoint(self.checkpoint.resolve() / query.name)
 
     def process_available(self) -> None:
-        """Wait until every pipeline has taken in all that its sources hold now."""
+        """Wait until every query has taken in all that its sources hold now."""
         for each in self.healthy():
-            with self._failing(each.pipeline), each.writer.own_error(), user_error(self.log):
+            with self._failing(each.plan), each.writer.own_error(), user_error(self.log):
                 # A trigger that looked at its sources just before the call may end the first wait.
                 each.query.processAllAvailable()
                 each.query.processAllAvailable()
@@ -238,17 +238,17 @@ class JobRun:
 
     @property
     def last_tick(self) -> int:
-        """The latest processing time that this run or an earlier one sent to a pipeline."""
+        """The latest processing time that this run or an earlier one sent to a query."""
         return max((last_tick(each.checkpoint.control) for each in self.running), default=0)
 
     def healthy(self) -> list[Running]:
-        """The pipelines that have not failed."""
-        return [each for each in self.running if each.pipeline.name not in self.failures]
+        """The queries that have not failed."""
+        return [each for each in self.running if each.plan.name not in self.failures]
 
     def tell_time(self, now: int) -> None:
-        """Say what time it is, in microseconds, to pipelines that go by it."""
+        """Say what time it is, in microseconds, to queries that go by it."""
         for each in self.healthy():
-            if clock_spans(each.pipeline):
+            if clock_spans(each.plan):
                 tick(each.checkpoint.control, now)
 
     def flush(self) -> None:
@@ -259,15 +259,15 @@ class JobRun:
         for each in self.healthy():
             # A query that was stopped meanwhile has let its wait end, and rows are still held.
             ended = each.engine is Engine.NATIVE or each.tally.ended
-            if operators_of(each.pipeline.root) and each.query.isActive and ended:
+            if query_operators(each.plan) and each.query.isActive and ended:
                 each.checkpoint.end()
         self._flushed = True
         self.raise_failure()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end of all pipelines, at most so long; False if one still runs.
+        """Wait for the end of all queries, at most so long; False if one still runs.
 
-        Raises a pipeline's failure: at once, or once the others have ended if the job continues
+        Raises a query's failure: at once, or once the others have ended if the job continues
         after a failure.
         """
         until = time.monotonic() + seconds
@@ -279,7 +279,7 @@ class JobRun:
                 if listens or each not in active:
                     each.hear()
                 if each not in active and (error := each.query.exception()):
-                    with self._failing(each.pipeline):
+                    with self._failing(each.plan):
                         raise each.writer.error or failure(error, self.log)
             self._listened = now if listens else self._listened
             left = until - now
@@ -299,7 +299,7 @@ class JobRun:
 
     def _note_end(self, each: Running) -> None:
         """Records that a query is stopped before its end, or failed beside another one."""
-        name = each.pipeline.name
+        name = each.plan.name
         if name in self._stopped or name in self.failures:
             return
         self._stopped.add(name)  # also if the JVM does not answer any more
@@ -308,4 +308,10 @@ class JobRun:
         self._stopped.remove(name)
         if self.failures and (error := each.query.exception()):
             found = each.writer.error or failure(error, self.log)
-            self.failures[name] = self._located(found, each.pipeline)
+            self.failures[name] = self._located(found, each.plan)
+
+
+def _columns_of(query: Query, source: Source) -> tuple[str, ...]:
+    """The columns of a source that a query may read."""
+    names = {name for output in query.outputs for name in mentioned(output.root, source)}
+    return tuple(column.name for column in source.columns if column.name in names)

@@ -1,4 +1,4 @@
-"""How far a pipeline is: its last batch, its watermarks, its state."""
+"""How far a query is: its last batch, its watermarks, its state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from millstream.observe.account import SparkAccount
-from millstream.plan.walk import operators_of
+from millstream.plan.branches import query_operators
 from millstream.run.running import Running
 from millstream.temporal import StateLimit
 
@@ -45,7 +45,7 @@ class Progress:
 def progress_of(running: Running) -> Progress:
     running.hear()
     account, report = running.tally.account, running.report
-    operators = operators_of(running.pipeline.root)
+    operators = query_operators(running.plan)
     watermarks = running.tally.watermarks
     text = report.eventTime.get("watermark") if report else None
     if isinstance(account, SparkAccount) and text:
@@ -55,7 +55,7 @@ def progress_of(running: Running) -> Progress:
     if report and (counted := running.tally.rows_in(report.batchId)) is not None:
         rows = counted
     return Progress(
-        name=running.pipeline.name,
+        name=running.plan.title,
         batch=report.batchId if report else None,
         rows_in=account.total_in,
         rows_out=account.rows_out,

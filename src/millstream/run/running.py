@@ -1,4 +1,4 @@
-"""One pipeline that runs, and what Spark reports of it."""
+"""One query that runs, and what Spark reports of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import Lock
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.plan.nodes import Engine, Pipeline
+from millstream.plan.nodes import Engine, Query
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.tally import Tally
 from millstream.run.writer import Writer
@@ -17,7 +17,7 @@ from millstream.run.writer import Writer
 
 @dataclass(slots=True)
 class Running:
-    pipeline: Pipeline
+    plan: Query
     engine: Engine
     query: StreamingQuery
     tally: Tally

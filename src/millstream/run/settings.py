@@ -9,10 +9,12 @@ from pathlib import Path
 
 from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
+from millstream.plan.branches import query_operators, query_references, query_sources
 from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.installed_connectors import installed_connectors
-from millstream.plan.nodes import Job, Pipeline, SinkDef, Source
-from millstream.plan.walk import operators_of, references_of, sources_of
+from millstream.plan.nodes import Job, Query, SinkDef, Source
+from millstream.plan.queries import queries_of
+from millstream.plan.walk import sources_of
 from millstream.temporal import DurationRangeError, LateAction, parse_span
 
 FOLDER = ".millstream"
@@ -94,8 +96,8 @@ def _refuse_what_cannot_be_used(job: Job, base: Path, connectors: ConnectorRegis
         )
     _refuse_shared_folders(job, base, connectors)
     users: dict[str, tuple[str, str]] = {}
-    for pipeline in job.pipelines:
-        for sink, user in _side_sinks(pipeline):
+    for query in queries_of(job):
+        for sink, user in _side_sinks(query):
             if users.setdefault(sink, user) != user:
                 raise PlanError(
                     "MS-PLAN-SHARED-SINK",
@@ -109,8 +111,8 @@ def _refuse_shared_folders(job: Job, base: Path, connectors: ConnectorRegistry) 
     """Sinks name their files by batch: two in one folder would replace each other's. And a source
     that reads what the job writes would never come to an end."""
     used = {pipeline.sink.name: pipeline.sink for pipeline in job.pipelines}
-    for pipeline in job.pipelines:
-        for name, _ in _side_sinks(pipeline):
+    for query in queries_of(job):
+        for name, _ in _side_sinks(query):
             if sink := job.sink(name):
                 used[sink.name] = sink
     read = {source.name: source for each in job.pipelines for source in sources_of(each.root)}
@@ -153,25 +155,25 @@ def _is_in(folder: str, path: str, base: Path) -> bool:
     return folder == read or folder.startswith(f"{read}/")
 
 
-def _side_sinks(pipeline: Pipeline) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The sinks of a pipeline's side outputs, each with who writes what to it."""
-    for source in sources_of(pipeline.root):
+def _side_sinks(query: Query) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The sinks of a query's side outputs, each with who writes what to it."""
+    for source in query_sources(query):
         if source.dead_letter:
-            yield source.dead_letter, (pipeline.name, "dead letters")
-    for table in references_of(pipeline.root):
+            yield source.dead_letter, (query.title, "dead letters")
+    for table in query_references(query):
         if table.dead_letter:
-            yield table.dead_letter, (pipeline.name, f"rows not found in {table.name}")
-    for operator in operators_of(pipeline.root):
+            yield table.dead_letter, (query.title, f"rows not found in {table.name}")
+    for operator in query_operators(query):
         if operator.late.action is LateAction.SIDE_OUTPUT and operator.late.sink:
-            yield operator.late.sink, (pipeline.name, "late rows")
+            yield operator.late.sink, (query.title, "late rows")
 
 
 def _shared_sink_fix(job: Job, sink: str) -> str:
     """The fix if several queries write to one sink, such as the 'dead_letter.sink' of a source."""
     readers = Counter(
         name
-        for pipeline in job.pipelines
-        for name in {each.name for each in sources_of(pipeline.root) if each.dead_letter == sink}
+        for query in queries_of(job)
+        for name in {each.name for each in query_sources(query) if each.dead_letter == sink}
     )
     for source, queries in readers.items():
         if queries > 1:
@@ -183,5 +185,5 @@ def _shared_sink_fix(job: Job, sink: str) -> str:
 
 
 def _say(user: tuple[str, str]) -> str:
-    pipeline, what = user
-    return f"{what} of {pipeline}"
+    query, what = user
+    return f"{what} of {query}"

@@ -18,8 +18,8 @@ from typing import Any
 
 from millstream.errors import Place, StateError
 from millstream.observe.operator_names import names_of
-from millstream.plan.nodes import Pipeline
-from millstream.plan.walk import operators_of
+from millstream.plan.branches import query_operators
+from millstream.plan.nodes import Query
 from millstream.spark.control import Allowance, allow
 from millstream.temporal import OnLimit, StateLimit
 
@@ -42,15 +42,15 @@ class _LimitedOperator:
 
 @dataclass(slots=True)
 class StateLimits:
-    """The limits of one pipeline's operators."""
+    """The limits of one query's operators."""
 
     operators: tuple[_LimitedOperator, ...]
     control: Path
     _sent: dict[int, dict[str, int]] = field(default_factory=dict)  # usage when last sent
 
     @classmethod
-    def of(cls, pipeline: Pipeline, control: Path) -> StateLimits:
-        named = zip(operators_of(pipeline.root), names_of(pipeline.root), strict=True)
+    def of(cls, query: Query, control: Path) -> StateLimits:
+        named = zip(query_operators(query), names_of(query), strict=True)
         return cls(
             tuple(
                 _LimitedOperator(number, names.operator, operator.limit, operator.place)

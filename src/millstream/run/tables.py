@@ -27,7 +27,7 @@ from millstream.run.processing_clock import monotonic_clock, wall_clock
 from millstream.spark.tables.join import SINCE, UNTIL
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
-FOLDER = "reference-tables"  # no pipeline is called so
+FOLDER = "reference-tables"  # no query is called so
 _ASKED = "refresh"
 _WATCH = 1_000_000  # a look at the files a second is enough
 

@@ -12,30 +12,37 @@ do counts arrive after the commit; batches whose counts a crash has lost are lis
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from millstream.observe.account import Account, SparkAccount, of_operators, of_select
+from millstream.observe.account import (
+    Account,
+    OperatorAccount,
+    SparkAccount,
+    of_operators,
+    of_select,
+)
 from millstream.observe.operator_names import names_of
-from millstream.plan.facts.check import choose_engine
-from millstream.plan.nodes import Engine, Operator, Pipeline
-from millstream.plan.walk import inputs_of, operators_of, sources_of
+from millstream.plan.branches import branches_of, operator_order, query_operators, query_sources
+from millstream.plan.nodes import Engine, Operator, Query
+from millstream.plan.queries import engine_of
+from millstream.plan.walk import inputs_of
 from millstream.run.checkpoint import write_json
 from millstream.spark.native import READ
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 _REMEMBERED = 8
-_VERSION = 2  # of the file
-_WRITTEN = "written: "
+_VERSION = 3  # of the file
+_WRITTEN, _READ, _OUTPUT = "written: ", "read: ", "output: "  # begin keys of sums
 _SAVED = ("batch", "stats", "before", "sums", "told", "lost")
 
 
 @dataclass(slots=True)
 class Tally:
-    pipeline: Pipeline
+    query: Query
     file: Path
     batch: int = -1
     stats: dict[str, dict[str, Any]] = field(default_factory=dict)  # last, by operator and group
@@ -47,14 +54,14 @@ class Tally:
     _saving: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
-    def open(cls, pipeline: Pipeline, file: Path, first_batch: int = 0) -> Tally:
+    def open(cls, query: Query, file: Path, first_batch: int = 0) -> Tally:
         """The ledger in `file`, or a new one. `first_batch` is the batch that the run begins with:
         all before it are committed."""
         saved = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        made = cls(pipeline, file)
+        made = cls(query, file)
         # One that is ahead by more than the batch to be retried is not of this checkpoint.
         if saved.get("version") == _VERSION and saved["batch"] <= first_batch:
-            made = cls(pipeline, file, **{name: saved[name] for name in _SAVED})
+            made = cls(query, file, **{name: saved[name] for name in _SAVED})
         made._miss(first_batch - 1)
         return made
 
@@ -62,29 +69,29 @@ class Tally:
         self,
         batch: int,
         stats: list[dict[str, Any]],
-        rows_out: int,
+        rows_out: Mapping[int, int],
         tables: Iterable[Mapping[str, Any]] = (),
         written: Mapping[str, int] | None = None,
     ) -> None:
-        """Add a batch. `written` is how many rows it wrote to sinks of late rows and dead letters,
-        under the keys of `Account.written`."""
+        """Add a batch. `rows_out` is how many rows each output wrote, by number; `written` how many
+        went to sinks of late rows and dead letters, under the keys of `Account.written`."""
         known, again = self.account.total_in, batch <= self.batch
         if not again:
             self._miss(batch - 1)
             self.before, self.batch = self.sums, batch
-        added = {"rows_out": rows_out}
+        added = {f"{_OUTPUT}{number}": rows for number, rows in rows_out.items()}
         added |= {f"{_WRITTEN}{key}": count for key, count in (written or {}).items()}
         for said in tables:
             for what, count in said["counts"].items():
                 name = f"{said['table']}/{what}"
                 added[name] = added.get(name, 0) + count
-        if not self._operators:
-            for each in stats:
-                for tally in each["tally"].values():
-                    for what, count in tally.items():
-                        added[what] = added.get(what, 0) + count
-        else:
-            self.stats |= {f"{each['operator']}/{each['group']}": each for each in stats}
+        for each in stats:
+            if "operator" in each:
+                self.stats[f"{each['operator']}/{each['group']}"] = each
+                continue
+            for source, tally in each["tally"].items():  # which no operator counts
+                for what, count in tally.items():
+                    added[f"{_READ}{source}: {what}"] = count
         self.sums = {
             what: self.before.get(what, 0) + added.get(what, 0) for what in {*self.before, *added}
         }
@@ -106,7 +113,7 @@ class Tally:
 
     def hear(self, reports: Iterable[Mapping[str, Any]]) -> None:
         """Take in what Spark reports of micro-batches, oldest first; each counts once."""
-        names = [source.name for source in sources_of(self.pipeline.root)]
+        names = [source.name for source in query_sources(self.query)]
         told = {"batch": -1, "in": {}, "late": 0, **self.told}
         for report in reports:
             read = [each for each in report["sources"] if "/control]" not in each["description"]]
@@ -137,28 +144,59 @@ class Tally:
 
     @property
     def account(self) -> Account | SparkAccount:
-        rows_out = self.sums.get("rows_out", 0)
-        root = self.pipeline.root
-        if not self._operators:
+        rows_out = self.rows_out
+        total = sum(rows_out.values())
+        if self.by_spark:
+            state = {what: self.told.get(what, 0) for what in ("state_rows", "state_bytes")}
+            rows_in, late = self.told.get("in", {}), self.told.get("late", 0)
+            return SparkAccount(rows_in, late, total, state, self._sinks(rows_out))
+        account = Account([], total)
+        if self._operators:
+            numbers = operator_order(self.query)
+            account = of_operators(names_of(self.query), numbers, self.stats.values(), total)
+        if self.batch < 0:  # nothing was read, so there is nothing to report
+            for each in account.operators:
+                each.reported = True
+        for branch in branches_of(self.query):
+            if branch.source is not None:
+                written = [rows_out.get(number, 0) for number in branch.outputs]
+                account.operators.append(self._select(branch.source.name, written))
+        account.outputs = self._sinks(rows_out)
+        account.tables = self._tables
+        account.lost, account.written = self.lost, self._written
+        return account
+
+    def _select(self, source: str, written: Sequence[int]) -> OperatorAccount:
+        """The rows of a source that outputs read without an operator."""
+        prefix = f"{_READ}{source}: "
+        counts = {
+            key.removeprefix(prefix): count
+            for key, count in self.sums.items()
+            if key.startswith(prefix)
+        }
+        copies = failed = 0
+        if not self._operators:  # otherwise operators count what tables did with their rows
             copies, failed = (
                 sum(counts.get(what, 0) for counts in self._tables.values())
                 for what in ("copies", "failed_rows")
             )
-            name = sources_of(root)[0].name
-            made = of_select(name, self.sums, rows_out, copies=copies, lookup_failed=failed)
-            made.tables = self._tables
-            made.lost, made.written = self.lost, self._written
-            return made
-        if self.by_spark:
-            state = {what: self.told.get(what, 0) for what in ("state_rows", "state_bytes")}
-            return SparkAccount(self.told.get("in", {}), self.told.get("late", 0), rows_out, state)
-        account = of_operators(names_of(root), self.stats.values(), rows_out)
-        if self.batch < 0:  # nothing was read, so there is nothing to report
-            for each in account.operators:
-                each.reported = True
-        account.tables = self._tables
-        account.lost, account.written = self.lost, self._written
-        return account
+        return of_select(source, counts, written, copies=copies, lookup_failed=failed)
+
+    @property
+    def rows_out(self) -> dict[int, int]:
+        """Rows written by each output, by number."""
+        return {
+            int(key.removeprefix(_OUTPUT)): count
+            for key, count in self.sums.items()
+            if key.startswith(_OUTPUT)
+        }
+
+    def _sinks(self, rows_out: Mapping[int, int]) -> dict[str, int]:
+        """Rows written to each sink."""
+        found = {sink.name: 0 for sink in self.query.sinks}
+        for number, output in enumerate(self.query.outputs):
+            found[output.sink.name] += rows_out.get(number, 0)
+        return found
 
     @property
     def _tables(self) -> dict[str, dict[str, int]]:
@@ -166,7 +204,7 @@ class Tally:
         found: dict[str, dict[str, int]] = {}
         for key, count in self.sums.items():
             name, slash, what = key.rpartition("/")
-            if slash and not key.startswith(_WRITTEN):
+            if slash and not key.startswith((_WRITTEN, _READ)):
                 found.setdefault(name, {})[what] = count
         return found
 
@@ -181,11 +219,11 @@ class Tally:
     @property
     def by_spark(self) -> bool:
         """Is state kept by an operator of Spark's own, of which only Spark can tell?"""
-        return bool(self._operators) and choose_engine(self.pipeline)[0] is Engine.NATIVE
+        return bool(self._operators) and engine_of(self.query)[0] is Engine.NATIVE
 
     @property
     def _operators(self) -> tuple[Operator, ...]:
-        return operators_of(self.pipeline.root)
+        return query_operators(self.query)
 
     @property
     def ended(self) -> bool:
@@ -203,7 +241,7 @@ class Tally:
         for each in self.stats.values():
             tops |= each["tops"]
         found = {}
-        for operator, names in zip(self._operators, names_of(self.pipeline.root), strict=True):
+        for operator, names in zip(self._operators, names_of(self.query), strict=True):
             for side, name in zip(inputs_of(operator), names.inputs, strict=True):
                 top = tops.get(name, BEGIN_OF_TIME)
                 found[name] = top - side.delay if top > BEGIN_OF_TIME else None

@@ -1,4 +1,4 @@
-"""Sends processing time to pipelines with idle timeouts or processing-time windows.
+"""Sends processing time to queries with idle timeouts or processing-time windows.
 
 An idle source makes no micro-batch, so no operator would notice that it is idle. The time is a
 message of the control stream: it is in the offset log, and a retried batch reads the same time.
@@ -42,5 +42,5 @@ class Ticks:
 
     def _every(self) -> int | None:
         """Half the shortest timeout or window, so that it is noticed in time."""
-        spans = [span for each in self.run.running for span in clock_spans(each.pipeline)]
+        spans = [span for each in self.run.running for span in clock_spans(each.plan)]
         return max(min(spans) // 2, _LEAST) if spans else None

@@ -1,4 +1,4 @@
-"""Writes the micro-batches of one pipeline, each once, to the sinks of all its outputs."""
+"""Writes the micro-batches of one query, each once, to the sinks of all its outputs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,8 +30,9 @@ from millstream.connectors.sinks import (
 from millstream.connectors.work import ItemCheck
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.account import dead_letters_of, late_rows_in
-from millstream.plan.nodes import Operator, Pipeline, Reference, SinkDef, Source
-from millstream.plan.walk import inputs_of, operators_of, references_of, sources_of
+from millstream.plan.branches import query_operators, query_references, query_sources
+from millstream.plan.nodes import Operator, Query, Reference, Source
+from millstream.plan.walk import inputs_of
 from millstream.run.batch_writer import Openers, write_batch
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure
@@ -38,11 +40,11 @@ from millstream.run.file_log import FileLog
 from millstream.run.missing_files import MissingFiles, ReadSource
 from millstream.run.state_limits import StateLimits
 from millstream.run.tally import Tally
-from millstream.spark.compile import Query
+from millstream.spark.compile import CompiledQuery
 from millstream.spark.late_rows import LateTable
 from millstream.spark.operated import Operated, late_tables
 from millstream.spark.packets import BAD
-from millstream.spark.ports import CAUGHT, SideRows
+from millstream.spark.ports import CAUGHT, Reading, SideRows
 from millstream.spark.routing import (
     MAIN_OUTPUT,
     MESSAGES,
@@ -60,14 +62,25 @@ from millstream.values import Lookup, OnError
 _LATE, _REJECTED = "late ", "rejected "  # begin the names of outputs, before that of the sink
 
 
+def main_output(sink: str, *, several: bool) -> str:
+    """The name of the output of main rows to a sink."""
+    return f"{MAIN_OUTPUT} {sink}" if several else MAIN_OUTPUT
+
+
+def sink_columns(spark: SparkSession, sink: Sink, schema: StructType) -> dict[str, Column]:
+    """The columns that a sink takes of an output."""
+    taking: object = sink
+    if isinstance(taking, Projecting):
+        ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"
+        return taking.projection(schema, ansi=ansi)
+    return {name: F.col(quoted(name)) for name in schema.names}
+
+
 class Opener(Protocol):
     """Opens the sinks of a job."""
 
-    def open_sink(self, sink: SinkDef) -> Sink: ...
-    def dead_letter_sink(
-        self, source: Source | Reference, pipeline: Pipeline
-    ) -> tuple[str, Sink]: ...
-    def late_sink(self, operator: Operator, pipeline: Pipeline) -> tuple[str, Sink]: ...
+    def dead_letter_sink(self, source: Source | Reference, query: Query) -> tuple[str, Sink]: ...
+    def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]: ...
     def warn(self, text: str) -> None: ...
 
 
@@ -75,14 +88,14 @@ class Opener(Protocol):
 class Writer:
     run: Opener
     spark: SparkSession
-    pipeline: Pipeline
-    query: Query
+    plan: Query
+    query: CompiledQuery
+    mains: Mapping[str, Sink]  # of the outputs, by the name of the sink
     tally: Tally
     limits: StateLimits
     checkpoint: Checkpoint
     log: Path | None = None
     error: MillstreamError | None = None
-    _main: Sink | None = None
     _sinks: dict[str, Sink] = field(default_factory=dict)  # by output
     _names: dict[str, str] = field(default_factory=dict)  # of sinks, by output
     _routing: Routing = field(default_factory=Routing)
@@ -95,7 +108,7 @@ class Writer:
         """Open all sinks, so that one which cannot be is told of before anything runs."""
         self._rejecting = any(
             BAD in sources[source.name].schema.names and source.malformed is Malformed.DEAD_LETTER
-            for source in sources_of(self.pipeline.root)
+            for source in query_sources(self.plan)
         )
         self._rejecting = self._rejecting or bool(self.query.limits)
         self._checks = {
@@ -103,17 +116,27 @@ class Writer:
             for name, rows in sources.items()
             if isinstance(rows, Rows) and rows.origin is not None and rows.origin.check is not None
         }
-        self._main = self.run.open_sink(self.pipeline.sink)
-        self._add(MAIN_OUTPUT, self.pipeline.sink.name, self._main)
-        if isinstance(self._main, ChecksColumns):
-            self._main.check(lambda: self.query.reading.rows(self.query.stream))
-        reading = self.query.reading
+        several = len(self.plan.outputs) > 1
+        for number, output in enumerate(self.plan.outputs):
+            sink = self.mains[output.sink.name]
+            self._add(main_output(output.sink.name, several=several), output.sink.name, sink)
+            if isinstance(sink, ChecksColumns):
+                sink.check(partial(self._rows, number))
+        names = [main_output(each.sink.name, several=True) for each in self.plan.outputs]
         self._routing = Routing(
-            labelled=reading.is_labelled,
+            labelled=self.query.reading.is_labelled,
             late=self._open_late(),
             rejected=self._open_dead_letters(),
-            source=reading.source or "",
+            sources=self.query.reading.sources,
+            mains=tuple(names) if several else (),
         )
+
+    def _rows(self, output: int) -> DataFrame:
+        """A DataFrame with the columns of an output."""
+        reading = self.query.reading
+        if isinstance(reading, Reading):
+            return reading.rows(self.query.stream)
+        return self.spark.createDataFrame([], self.query.schemas[output])
 
     def _add(self, output: str, name: str, sink: Sink) -> None:
         self._sinks.setdefault(output, sink)
@@ -122,9 +145,9 @@ class Writer:
     def _open_late(self) -> dict[tuple[int, int], tuple[str, LateTable]]:
         """Late rows of several operators may go to one sink."""
         operators: dict[str, list[Operated]] = {}
-        for number, operator in enumerate(operators_of(self.pipeline.root)):
+        for number, operator in enumerate(query_operators(self.plan)):
             if operator.late.action is LateAction.SIDE_OUTPUT:
-                name, sink = self.run.late_sink(operator, self.pipeline)
+                name, sink = self.run.late_sink(operator, self.plan)
                 self._add(output := f"{_LATE}{name}", name, sink)
                 operators.setdefault(output, []).append(self.query.operators[number])
         found: dict[tuple[int, int], tuple[str, LateTable]] = {}
@@ -141,18 +164,18 @@ class Writer:
 
     def _open_dead_letters(self) -> dict[str, tuple[str, tuple[int, int] | None]]:
         first_read: dict[str, tuple[int, int]] = {}
-        for number, operator in enumerate(operators_of(self.pipeline.root)):
+        for number, operator in enumerate(query_operators(self.plan)):
             for place, side in enumerate(inputs_of(operator)):
                 if source := source_of(side.node):
                     first_read.setdefault(source.name, (number, place))
-        given: list[Source | Reference] = list(sources_of(self.pipeline.root))
-        for table in references_of(self.pipeline.root):
+        given: list[Source | Reference] = list(query_sources(self.plan))
+        for table in query_references(self.plan):
             if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
                 given.append(table)
                 self._rejecting = True
         outputs: dict[str, tuple[str, tuple[int, int] | None]] = {}
         for each in given:
-            name, sink = self.run.dead_letter_sink(each, self.pipeline)
+            name, sink = self.run.dead_letter_sink(each, self.plan)
             self._add(output := f"{_REJECTED}{name}", name, sink)
             outputs[each.name] = output, first_read.get(each.name)
             self._check_side_output(output, DEAD_LETTER)
@@ -163,30 +186,40 @@ class Writer:
         """Does Spark itself write the rows? Only if no others ride with them, and to a sink that
         keeps none: rows that it wrote could not be told from those of a batch's first try."""
         only_rows = not self._routing.late and not self._rejecting and not self.limits.limited
-        return isinstance(self._main, WrittenBySpark) and only_rows
+        return self._by_spark is not None and only_rows
+
+    @property
+    def _by_spark(self) -> WrittenBySpark | None:
+        """The sink of the only output, if Spark can write to it."""
+        (sink, *_) = self.mains.values()
+        one = len(self.plan.outputs) == 1
+        return sink if one and isinstance(sink, WrittenBySpark) else None
 
     def start(self, trigger: Mapping[str, object]) -> StreamingQuery:
         """Start the query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
         checkpoint = self.checkpoint.spark
-        checks = ((each, self._checks.get(each.name)) for each in sources_of(self.pipeline.root))
+        checks = ((each, self._checks.get(each.name)) for each in query_sources(self.plan))
         read = [ReadSource(each, check) for each, check in checks if check]
         self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
-        if self.direct and isinstance(self._main, WrittenBySpark):
-            rows = self.query.reading.streamed(self.query.stream)
-            stream = rows.writeStream.format(self._main.spark_format)
+        reading, sink = self.query.reading, self._by_spark
+        if self.direct and sink is not None and isinstance(reading, Reading):
+            rows = reading.streamed(self.query.stream)
+            stream = rows.writeStream.format(sink.spark_format)
         else:
             stream = self.query.stream.writeStream.foreachBatch(self.write)
-        named = stream.queryName(self.pipeline.name).outputMode("append")
+        named = stream.queryName(self.plan.name).outputMode("append")
         placed = named.option("checkpointLocation", str(checkpoint))
         return placed.trigger(**trigger).start()  # type: ignore[call-overload,no-any-return]
 
     def hear(self, batch: int, caught: Mapping[str, Any]) -> None:
         """Add Spark's report of a batch that it has written to the ledger."""
         if CAUGHT not in caught:  # Spark reports nothing of a batch that it finds empty
-            self.tally.add(batch, [], 0)
+            self.tally.add(batch, [], {})
             return
-        side, rows = self.query.reading.heard(caught[CAUGHT].asDict())
-        self.tally.add(batch, side.stats, rows, side.tables)
+        reading = self.query.reading
+        assert isinstance(reading, Reading)
+        side, rows = reading.heard(caught[CAUGHT].asDict())
+        self.tally.add(batch, side.stats, {0: rows}, side.tables)
 
     def write(self, frame: DataFrame, batch: int) -> None:
         try:
@@ -194,7 +227,7 @@ class Writer:
         except OSError as error:
             self.error = RunError(
                 "MS-RUN-SINK",
-                f"a sink of {self.pipeline.name} could not be written: {error}.",
+                f"a sink of {self.plan.title} could not be written: {error}.",
                 fix="Mend that and run again: the batch is then written anew.",
             )
             raise
@@ -215,10 +248,11 @@ class Writer:
 
     def _write(self, frame: DataFrame, batch: int) -> None:
         if self._missing is not None:
-            self._missing.begin(self.spark, self.pipeline.name)
-        seen = Observation() if self.query.reading.counts_input else None
+            self._missing.begin(self.spark, self.plan.name)
+        metrics = self.query.reading.metrics
+        seen = Observation() if metrics else None
         if seen is not None:
-            frame = frame.observe(seen, F.count(F.lit(1)).alias("rows"))
+            frame = frame.observe(seen, *metrics)
         rows = self._labelled(frame, batch)
         ids = {name: self._id(name, batch) for name in self._sinks}
         side = SideRows()
@@ -229,18 +263,18 @@ class Writer:
 
         def before_commit(report: BatchReport, openers: Openers) -> None:
             nonlocal side
-            side = self.query.reading.read(report, 0 if seen is None else seen.get["rows"])
+            side = self.query.reading.read(report, {} if seen is None else seen.get)
             self.limits.check(side.stats)
             self._add_missing_files(report, ids, openers, batch)
 
         report = write_batch(self._sinks, ids, execute, before_commit)
         self._warn_ahead(report)
-        rows_out = report.rows(MAIN_OUTPUT)
+        rows_out = report.parts() if self._routing.mains else {0: report.rows(MAIN_OUTPUT)}
         self.tally.add(batch, side.stats, rows_out, side.tables, self._written(report))
         self.limits.distribute(batch, side.stats)
 
     def _id(self, output: str, batch: int) -> BatchId:
-        return BatchId(self.checkpoint.uuid, self.pipeline.name, output, batch)
+        return BatchId(self.checkpoint.uuid, self.plan.name, output, batch)
 
     def _labelled(self, frame: DataFrame, batch: int) -> DataFrame:
         rows = self.query.reading.labelled(frame, self._columns)
@@ -249,11 +283,8 @@ class Writer:
         return rows
 
     def _columns(self, schema: StructType) -> dict[str, Column]:
-        sink: object = self._main
-        if isinstance(sink, Projecting):
-            ansi = self.spark.conf.get("spark.sql.ansi.enabled") == "true"
-            return sink.projection(schema, ansi=ansi)
-        return {name: F.col(quoted(name)) for name in schema.names}
+        (sink,) = self.mains.values()
+        return sink_columns(self.spark, sink, schema)
 
     def _add_missing_files(
         self, report: BatchReport, ids: Mapping[str, BatchId], openers: Openers, batch: int

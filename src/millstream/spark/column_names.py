@@ -38,3 +38,9 @@ class Kind(StrEnum):
 NOW = "_ms_now"  # the micro-batch's processing time, in microseconds, from the offset log
 PORT, FROM, BLOB = "_ms_port", "_ms_from", "_ms_blob"  # of packets among an operator's rows
 CHANGE = "_ms_change"  # of rows of a changelog between operators: INSERT, BEFORE, AFTER or DELETE
+OUTPUT = "_ms_output"  # in a query with several outputs: the number of the one that a row is for
+
+
+def output_column(number: int) -> str:
+    """The struct of an output's columns, in a query with several outputs."""
+    return f"_ms_output{number}"

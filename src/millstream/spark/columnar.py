@@ -19,6 +19,7 @@ from millstream.plan.facts.exchange import SharedExchange, shared_exchange
 from millstream.plan.identity import Document
 from millstream.plan.nodes import (
     Input,
+    Node,
     Operator,
     Select,
     Source,
@@ -44,7 +45,7 @@ from millstream.state_format import STATE_FORMAT, canonical
 
 @dataclass(slots=True)
 class Columnar:
-    """Makes the operators of one pipeline, from the sink's side on."""
+    """Makes the operators of one query, from the sink's side on."""
 
     spark: SparkSession
     sources: Mapping[str, Rows]
@@ -55,20 +56,39 @@ class Columnar:
     tables: TableSteps
     max_ahead: int | None = None  # of sources that say nothing of it
     allowances: bool = False  # does the driver send key groups what state they may have?
+    relayed: frozenset[int] = frozenset()  # numbers of operators that a later branch reads
     made: list[Operated | None] = field(default_factory=list)  # by number
     limits: dict[str, MaxAhead] = field(default_factory=dict)  # by source
     _hosted: dict[int, _Hosted] = field(default_factory=dict)  # by number
     _reader: SharedExchange | None = None  # what the next operator's results are read by
+    _given: tuple[Operator, Operated] | None = None  # the next operator that is equal has these
     _files: FileStreams = field(init=False)
 
     def __post_init__(self) -> None:
         self._files = FileStreams(self.spark)
 
+    def read_relayed(self, node: Operator, number: int, results: DataFrame) -> None:
+        """Sets the results of the next operator that is equal to `node`."""
+        made = self.made[number]
+        assert made is not None
+        self._given = node, replace(made, raw=results)
+
+    def schema_of(self, number: int) -> StructType:
+        """The columns of an operator's results, with port columns."""
+        made = self.made[number]
+        assert made is not None
+        return made.raw.schema
+
     def operate(self, node: Operator) -> Operated:
+        if self._given is not None and node == self._given[0]:
+            (_, relayed), self._given = self._given, None
+            return relayed
         number = len(self.made)
         self.made.append(None)  # numbered before those it reads, as `operators_of` has them
         inputs = inputs_of(node)
         shared = shared_exchange(node)
+        if shared is not None and self._given is not None and shared.below == self._given[0]:
+            shared = None  # its results come from another branch
         reader, self._reader = self._reader, None
         flows, firsts = [], []
         for place, side in enumerate(inputs):
@@ -105,7 +125,16 @@ class Columnar:
         share = share_of(node.limit, self.groups)
         own_share = None if self.allowances else share
         evicts = share is not None
-        own = Stage(number, operation.kernel, hosted, identity, share=own_share, evicts=evicts)
+        columns = tuple(_given(operation).names[: -len(PORTS)])
+        own = Stage(
+            number,
+            operation.kernel,
+            hosted,
+            identity,
+            share=own_share,
+            evicts=evicts,
+            relayed=columns if number in self.relayed else (),
+        )
         host = _Hosted(operation, (own,), operation.inputs)
         if shared is not None:
             host = _after(shared, self._hosted[firsts[shared.number]], host)
@@ -116,6 +145,10 @@ class Columnar:
         )
         self.made[number] = made
         return made
+
+    def flow_of(self, node: Node) -> Flow:
+        """The rows of any node."""
+        return self.flow(node) if isinstance(node, Source | Select) else self._result(node)
 
     def flow(self, node: Source | Select) -> Flow:
         return flow(node, self.sources, self._result, self._files.of)

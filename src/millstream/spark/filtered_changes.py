@@ -11,6 +11,7 @@ pairs are unknown: old values become deletes and new values inserts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,36 +19,45 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT
-from millstream.spark.column_names import CHANGE
+from millstream.spark.column_names import CHANGE, OUTPUT
 from millstream.spark.scan import KEEP
 
 Ops = npt.NDArray[np.int8]
 _NO_ROW = -1  # of packets among the rows
 
 
-def with_kinds(frame: DataFrame) -> DataFrame:
-    """Returns the stream with the kinds of changes after the filter."""
-    return frame.mapInArrow(settle, frame.schema)
+def with_kinds(frame: DataFrame, output: int | None = None) -> DataFrame:
+    """Returns the stream with the kinds of changes after the filter; of several outputs, only those
+    of the copies for `output`."""
+    return frame.mapInArrow(partial(settle, output=output), frame.schema)
 
 
-def settle(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def settle(
+    batches: Iterable[pa.RecordBatch], output: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """Sets the kinds of changes. A batch that ends within a change is joined with the next."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
             if batch[CHANGE][batch.num_rows - 1].as_py() not in (BEFORE, AFTER):
-                yield from _settled(waiting)
+                yield from _settled(waiting, output)
                 waiting = []
     if waiting:
-        yield from _settled(waiting)
+        yield from _settled(waiting, output)
 
 
-def _settled(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _settled(batches: list[pa.RecordBatch], output: int | None) -> Iterator[pa.RecordBatch]:
     rows = pa.Table.from_batches(batches)
     ops = rows[CHANGE].fill_null(_NO_ROW).to_numpy().astype(np.int8)
     passes = rows[KEEP].fill_null(False).to_numpy().astype(np.bool_)
-    column = pa.array(kinds(ops, passes), pa.int8(), mask=ops == _NO_ROW)
+    result = ops.copy()
+    if output is None:
+        result = kinds(ops, passes)
+    else:
+        own = np.flatnonzero(rows[OUTPUT].fill_null(_NO_ROW).to_numpy() == output)
+        result[own] = kinds(ops[own], passes[own])
+    column = pa.array(result, pa.int8(), mask=ops == _NO_ROW)
     place = rows.schema.get_field_index(CHANGE)
     yield from rows.set_column(place, rows.schema.field(place), column).to_batches()
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from millstream.temporal import StateLimit
 
 MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3
+# In a query with several outputs, rows that pass other operators on their way, as packets: results
+# of an operator that a later one reads, and rows of an output. BAD_RECORD of `routing` is 4.
+RELAYED, WRITTEN = 5, 6
 PORTS = (
     StructField(PORT, ByteType()),
     StructField(FROM, IntegerType()),
@@ -58,6 +61,7 @@ class Stage:
         feed: Feed | None = None,
         share: StateLimit | None = None,
         evicts: bool = False,
+        relayed: tuple[str, ...] = (),
     ) -> None:
         self.number = number  # of the operator in its pipeline, from the sink's side
         self.inputs = inputs
@@ -65,6 +69,7 @@ class Stage:
         self.feeds = feed is not None
         self.share = share  # the limit of each key group, if the driver sends no allowances
         self.evicts = evicts  # are rows over the limit evicted?
+        self.relayed = relayed  # columns of results that come out as packets, too
         # Their modules are imported when they are first used.
         self._pickled = pickle.dumps((kernel, feed))
         self._made: tuple[Kernel, Feed | None] | None = None
@@ -72,7 +77,7 @@ class Stage:
     def feeding(self, feed: Feed) -> Stage:
         """The same stage, its result read by another."""
         own = (self.number, self.kernel, self.inputs, self.identity)
-        return Stage(*own, feed, self.share, self.evicts)
+        return Stage(*own, feed, self.share, self.evicts, self.relayed)
 
     @property
     def kernel(self) -> Kernel:

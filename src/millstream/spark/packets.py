@@ -26,7 +26,7 @@ from millstream.kernels.base import HASH, TIME
 from millstream.spark.clock import slowest
 from millstream.spark.column_names import BLOB, FROM, NOW, PORT
 from millstream.spark.form import GROUP, Form
-from millstream.spark.host import INPUTS, MAIN, STATS
+from millstream.spark.host import INPUTS, MAIN, RELAYED, STATS, WRITTEN
 from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.scan import KEEP, Scan
 from millstream.temporal import BEGIN_OF_TIME, Malformed, MissingTime
@@ -58,6 +58,7 @@ TABLES = 1 << 16  # FROM of what a table join reports: this, and its number
 PASSED = 16  # and the port: what an operator before this one has put out beside its result
 NO_TIME = BEGIN_OF_TIME  # a column without NULLs stays one of integers in pandas
 
+RELAYED_ROWS = 100_000  # of one packet, at most
 _CHUNK_ROWS = 1_000_000
 _CHUNK_BYTES = 128 << 20
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -164,7 +165,8 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
     if rejected is not None:
         packets.append((first, REJECTED, packing.source, NO_TIME, encode(rejected), None))
     packets += [
-        (first, PASSED + port, origin, NO_TIME, blob, None) for port, origin, blob in told.rows()
+        (_label(packing, port, place + number), PASSED + port, origin, NO_TIME, blob, None)
+        for number, (port, origin, blob) in enumerate(told.rows())
     ]
     labels, kinds, sources, tops, blobs, texts = zip(*packets, strict=True)
     count = len(packets)
@@ -183,6 +185,12 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
         ],
         schema=PACKET_SCHEMA,
     )
+
+
+def _label(packing: Packing, port: int, place: int) -> int:
+    """The key group that a packet passes. Packets of many rows are spread over all groups."""
+    many = port in (RELAYED, WRITTEN)
+    return packing.labels[place % len(packing.labels) if many else 0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,17 +142,23 @@ class Reading:
         return rows.select(*named, *((PORT, FROM, BLOB) if beside else ()))
 
     @property
-    def counts_input(self) -> bool:
-        """Must the rows of a batch be counted, since no operator and no table counts them?"""
-        return self.source is not None and not self.sided
+    def metrics(self) -> Sequence[Column]:
+        """What is observed of a batch before it is written: the number of its rows, if no operator
+        and no table counts them."""
+        counts = self.source is not None and not self.sided
+        return [F.count(F.lit(1)).alias("rows")] if counts else []
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of malformed records that are no packets, by their number."""
+        return () if self.source is None else (self.source,)
 
     @property
     def is_labelled(self) -> bool:
         return self.sided or self.checked
 
-    def read(self, report: BatchReport, rows_in: int) -> SideRows:
-        """What operators and tables said in a batch. `rows_in` is how many rows the batch had, if
-        no operator counts them."""
+    def read(self, report: BatchReport, observed: Mapping[str, int]) -> SideRows:
+        """What operators and tables said in a batch. `observed` are the values of `metrics`."""
         side = SideRows()
         for text in report.stats:
             side.hear(text)
@@ -163,7 +169,7 @@ class Reading:
                 for each in reports
                 if each.task != DRIVER
             )
-            side.stats.append(self._counted(side, rows_in, malformed))
+            side.stats.append(self._counted(side, observed.get("rows", 0), malformed))
         return side
 
     def streamed(self, stream: DataFrame) -> DataFrame:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,8 +24,8 @@ from pyspark import TaskContext
 from millstream.connectors.dead_letters import AHEAD_OF_TIME, Rejection, dead_letters
 from millstream.connectors.sink import BatchId, Message, OutputWriter, TaskId, WriterOpener
 from millstream.errors import RunError
-from millstream.spark.column_names import BLOB, FROM, PORT
-from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS
+from millstream.spark.column_names import BLOB, FROM, OUTPUT, PORT, output_column
+from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, WRITTEN
 from millstream.spark.late_rows import LateTable
 from millstream.spark.packets import decode
 
@@ -51,19 +52,23 @@ class Routing:
     # By source: its output, and the operator and input that reads it first, if one does. A source
     # that a query names twice is read twice, and its rejected records are written once.
     rejected: Mapping[str, tuple[str, tuple[int, int] | None]] = field(default_factory=dict)
-    source: str = ""  # of rejected records that are no packets
+    sources: tuple[str, ...] = ()  # of rejected records that are no packets, by their number
+    # In a query with several outputs: the name of each one's sink. Two may have one sink.
+    mains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What a task wrote to one output. `rows` by source for dead letters; `ahead` is the message
-    of the first row of a source that was ahead of time."""
+    """What a task wrote to one output. `sources`: dead letters by source; `ahead`: the message of
+    the first row of a source that was ahead of time; `parts`: rows by the number of the query's
+    output, of a sink that several have."""
 
     task: int
     message: Message
     rows: int
     sources: dict[str, int] = field(default_factory=dict)
     ahead: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -93,6 +98,15 @@ class BatchReport:
 
     def rows(self, output: str) -> int:
         return sum(report.rows for report in self.outputs.get(output, ()))
+
+    def parts(self) -> Counter[int]:
+        """Rows by the number of the query's output."""
+        found: Counter[int] = Counter()
+        for reports in self.outputs.values():
+            for report in reports:
+                for number, rows in report.parts.items():
+                    found[int(number)] += rows
+        return found
 
 
 Route = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -143,6 +157,7 @@ class _Output:
     rows: int = 0
     sources: dict[str, int] = field(default_factory=dict)
     ahead: dict[str, str] = field(default_factory=dict)
+    parts: Counter[str] = field(default_factory=Counter)
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
         self.rows += rows.num_rows
@@ -168,24 +183,45 @@ class _Task:
         columns = batch.select([n for n in batch.schema.names if n not in (PORT, FROM, BLOB)])
         is_main = pc.equal(ports, MAIN)
         count = pc.sum(is_main).as_py() or 0
-        if count == batch.num_rows:
-            self._output(MAIN_OUTPUT).write(columns)
-            return
         if count:
-            self._output(MAIN_OUTPUT).write(columns.filter(is_main))
+            self._main(columns if count == batch.num_rows else columns.filter(is_main))
+        if count == batch.num_rows:
+            return
         beside = batch.select([PORT, FROM, BLOB]).filter(pc.invert(is_main))
         bad = beside.filter(pc.equal(beside.column(PORT), BAD_RECORD))
         if bad.num_rows:
-            texts = bad.column(BLOB).cast(pa.string()).to_pylist()
-            source = self.routing.source
-            self._reject((0, 0), dead_letters(source, map(Rejection.decoded, texts)))
+            self._bad_records(bad)
         packets = beside.filter(pc.not_equal(beside.column(PORT), BAD_RECORD))
         for port, origin, blob in zip(*(c.to_pylist() for c in packets.columns), strict=True):
             self._packet(port, origin, blob)
 
+    def _main(self, rows: pa.RecordBatch) -> None:
+        if not self.routing.mains:
+            self._output(MAIN_OUTPUT).write(rows)
+            return
+        labels = rows.column(OUTPUT)
+        for number in pc.unique(labels).to_pylist():
+            own = rows.filter(pc.equal(labels, number)).column(output_column(number))
+            self._part(number, pa.RecordBatch.from_struct_array(own))
+
+    def _part(self, number: int, rows: pa.RecordBatch | pa.Table) -> None:
+        """Writes rows of one of several outputs."""
+        to = self._output(self.routing.mains[number])
+        to.write(rows)
+        to.parts[str(number)] += rows.num_rows
+
+    def _bad_records(self, rows: pa.RecordBatch) -> None:
+        numbers = rows.column(FROM).fill_null(0)
+        for number in pc.unique(numbers).to_pylist():
+            texts = rows.filter(pc.equal(numbers, number)).column(BLOB).cast(pa.string())
+            letters = map(Rejection.decoded, texts.to_pylist())
+            self._reject(None, dead_letters(self.routing.sources[number], letters))
+
     def _packet(self, port: int, origin: int, blob: bytes) -> None:
         if port == STATS:
             self.stats.append(blob.decode())
+        elif port == WRITTEN:
+            self._part(origin, decode(blob))
         elif port == LATE:
             known = self.routing.late.get(divmod(origin, INPUTS))
             if known is not None:
@@ -194,7 +230,7 @@ class _Task:
         elif port == REJECTED:
             self._reject(divmod(origin, INPUTS), decode(blob))
 
-    def _reject(self, origin: tuple[int, int], rows: pa.Table) -> None:
+    def _reject(self, origin: tuple[int, int] | None, rows: pa.Table) -> None:
         source = rows["_source"][0].as_py()
         output, first = self.routing.rejected[source]
         if first is not None and origin != first:
@@ -224,6 +260,7 @@ class _Task:
                 "rows": output.rows,
                 "sources": output.sources,
                 "ahead": output.ahead,
+                "parts": output.parts,
             }
             rows.append((name, self.task, json.dumps(report), data))
         columns = zip(*rows, strict=True) if rows else ((),) * len(_SCHEMA)

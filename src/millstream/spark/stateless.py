@@ -43,7 +43,8 @@ class Flow:
     `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are. `sided`:
     PORT, FROM and BLOB, of what is said beside rows and stands among them. `changes`: CHANGE, for
     rows that may be taken back. `files`: all that the stream is, with what `plain` says of their
-    columns under its own names, and KEEP where `kept` is true of them.
+    columns under its own names, and KEEP where `kept` is true of them. `labels`: columns of a query
+    with several outputs, which no SELECT reads.
     """
 
     rows: Rows
@@ -56,6 +57,7 @@ class Flow:
     plain: Mapping[str, str | Moment] = field(default_factory=dict)
     kept: tuple[Condition, ...] = ()
     tables: tuple[int, ...] = ()  # numbers of the table joins since the source or operator
+    labels: tuple[str, ...] = ()
 
     @property
     def frame(self) -> DataFrame:
@@ -74,20 +76,17 @@ class Flow:
         return reduce(Column.__and__, asked) if asked else None
 
     @property
-    def carried(self) -> list[Column]:
+    def carried(self) -> list[str]:
         """The columns that stay beside those of any SELECT."""
         names = [BAD] if self.checked else []
         names += [PORT, FROM, BLOB] if self.sided else []
         names += [CHANGE] if self.changes else []
-        return [F.col(name) for name in names]
+        return [*names, *self.labels]
 
     @property
     def shown(self) -> tuple[Column, ...]:
         """The stream's own columns."""
-        beside = {KEEP} if self.filtered else set()
-        beside |= {BAD} if self.checked else set()
-        beside |= {PORT, FROM, BLOB} if self.sided else set()
-        beside |= {CHANGE} if self.changes else set()
+        beside = {*self.carried, *([KEEP] if self.filtered else [])}
         return tuple(F.col(f"`{name}`") for name in self.rows.schema.names if name not in beside)
 
     def main(self) -> DataFrame:
@@ -117,6 +116,11 @@ def flow(
         inner = flow(below, sources, result, files)
     else:
         inner = result(below)
+    return select_flow(node, inner)
+
+
+def select_flow(node: Select, inner: Flow) -> Flow:
+    """A SELECT over a stream."""
     filtered = node.where is not None or inner.filtered
     plain = {}
     for output in node.outputs:
@@ -147,7 +151,7 @@ def _selected(node: Select, inner: Flow) -> DataFrame:
             guarded(sound, output.expression, bare=output.name == node.time).alias(output.name)
             for output in node.outputs
         ]
-        return frame.select(*outputs, *keep, *inner.carried)
+        return frame.select(*outputs, *keep, *map(F.col, inner.carried))
 
 
 def _deferred(node: Select, inner: Flow, plain: Mapping[str, str | Moment]) -> Rows:

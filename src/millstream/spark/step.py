@@ -20,7 +20,16 @@ from millstream.spark import packets
 from millstream.spark.clock import HostInput, Progress
 from millstream.spark.column_names import BLOB, FROM, PORT
 from millstream.spark.hashes import xxhash64
-from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, KernelHost, Stage
+from millstream.spark.host import (
+    INPUTS,
+    LATE,
+    MAIN,
+    REJECTED,
+    RELAYED,
+    STATS,
+    KernelHost,
+    Stage,
+)
 from millstream.spark.runtime.arrow_frame import ArrowFrame
 from millstream.spark.state import SparkState
 from millstream.temporal import OnLimit, StateLimit
@@ -141,11 +150,14 @@ class _Step:
         return self.stage.number * INPUTS + source
 
     def said(self, group: int, result: StepResult) -> Iterator[tuple[int, int, bytes]]:
-        """What comes out beside the result: late rows, and statistics."""
+        """What comes out beside the result: late rows, packets of the result, and statistics."""
         for source, found in result.late.items():
             frame = _late_rows(self.stage.inputs[source], found)
             if frame.height:
                 yield LATE, self.origin(source), packets.encode(frame.to_arrow())
+        for frame in frames(result) if self.stage.relayed else ():
+            for part in frame.select(self.stage.relayed).iter_slices(packets.RELAYED_ROWS):
+                yield RELAYED, self.origin(0), packets.encode(part.to_arrow())
         yield STATS, self.origin(0), self._stats(group, result)
 
     def _stats(self, group: int, result: StepResult) -> bytes:

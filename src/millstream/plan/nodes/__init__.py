@@ -14,6 +14,9 @@ A join offers its users two columns, each a struct named as the side's alias, so
 `o.*` mean in Spark what they mean in the query. The other operators offer plain columns, named in
 their `columns`, as their Select's input without an alias.
 
+A Job has a Pipeline for each INSERT INTO. Pipelines that read the same CREATE STREAM or write to
+the same sink run as one Query (`plan.queries`).
+
 Results that change. Some operators take rows back (`retracts`). Rows of such a stream carry their
 kind in the column `_op`: +I new, -U the old and +U the new value of a change, -D gone. A Select
 passes it on; a pipeline shows it as its sink's mode asks.
@@ -24,6 +27,7 @@ from __future__ import annotations
 from millstream.plan.nodes.job import (
     Job,
     Pipeline,
+    Query,
     SinkDef,
 )
 from millstream.plan.nodes.joins import (
@@ -91,6 +95,7 @@ __all__ = [
     "Order",
     "Output",
     "Pipeline",
+    "Query",
     "Reference",
     "RegularJoin",
     "RowsOver",

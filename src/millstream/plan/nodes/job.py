@@ -28,7 +28,7 @@ class SinkDef:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One query and the sink it feeds; one streaming query in Spark."""
+    """One SELECT and the sink that it writes to: an output of a query."""
 
     name: Neither[str]
     root: State[Select]
@@ -38,6 +38,32 @@ class Pipeline:
     mode: State[OutputMode] = OutputMode.APPEND  # anything else shows `_op`
     # of its query
     span: Neither[tuple[int, int] | None] = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The outputs that one streaming query of Spark computes and writes together.
+
+    Pipelines are in one query if they read the same CREATE STREAM or write to the same sink. An
+    operator that several of them have in common is computed once.
+    """
+
+    outputs: State[tuple[Pipeline, ...]]
+
+    @property
+    def name(self) -> str:
+        """The name of its checkpoint folder: that of the first output."""
+        return self.outputs[0].name
+
+    @property
+    def sinks(self) -> tuple[SinkDef, ...]:
+        """The sinks of its outputs, each once."""
+        return tuple({output.sink.name: output.sink for output in self.outputs}.values())
+
+    @property
+    def title(self) -> str:
+        """Its name in progress and errors: the names of all its sinks."""
+        return ", ".join(sink.name for sink in self.sinks)
 
 
 @dataclass(frozen=True, slots=True)

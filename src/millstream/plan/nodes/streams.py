@@ -57,6 +57,7 @@ class Select:
     time: Neither[str | None] = None  # the output that carries the input's event time, if one does
     window: Neither[tuple[str, str] | None] = None  # outputs that carry a window's start and end
     place: Neither[Place | None] = field(default=None, compare=False)
+    stream: Neither[str | None] = field(default=None, compare=False)  # its CREATE STREAM
 
     @property
     def columns(self) -> tuple[Column, ...]:

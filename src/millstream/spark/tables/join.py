@@ -22,10 +22,10 @@ from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.rows import Rows
 from millstream.plan.nodes import Broadcast, Operator, Reference, TableJoin
-from millstream.spark.column_names import BLOB, CHANGE, FROM, NOW, PORT
+from millstream.spark.column_names import NOW
 from millstream.spark.host import PORTS
 from millstream.spark.inputs import NOTHING
-from millstream.spark.packets import BAD, KEEP
+from millstream.spark.packets import KEEP
 from millstream.spark.stateless import Flow, flow, guarded, spark_errors
 from millstream.spark.tables.stage import FAILED, FOUND, Asking, asked, held, stage
 from millstream.spark.texts import spark_column
@@ -119,11 +119,7 @@ def _keys(
 
 
 def _left_columns(node: TableJoin, rows: Flow) -> list[str]:
-    beside = [KEEP] if rows.filtered else []
-    beside += [BAD] if rows.checked else []
-    beside += [CHANGE] if rows.changes else []
-    beside += [PORT, FROM, BLOB] if rows.sided else []
-    return [*node.left.used, *beside]
+    return [*node.left.used, *([KEEP] if rows.filtered else []), *rows.carried]
 
 
 def _by_workers(
@@ -237,9 +233,7 @@ def condition_of(condition: Condition) -> Column:
 def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
     left = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
     right = [F.col(f"_ms_r{i}").alias(name) for i, name in enumerate(node.used)]
-    beside = [BAD] if rows.checked else []
-    beside += [CHANGE] if rows.changes else []
-    beside += [PORT, FROM, BLOB] if sided else []
+    beside = replace(rows, sided=sided).carried
     marks = [name for name in (KEEP, FOUND, FAILED) if name in joined.columns]
     # Without the columns of users: one may have the name of the other side's alias.
     frame = joined.select(
@@ -270,6 +264,7 @@ def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
         upstream=rows.upstream,
         sided=sided,
         changes=rows.changes,
+        labels=rows.labels,
     )
 
 
