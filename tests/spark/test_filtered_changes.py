@@ -64,3 +64,21 @@ def test_pairs_may_be_cut_by_batches_anywhere() -> None:
         cut = pa.Table.from_batches(settle(table.to_batches(max_chunksize=rng.randint(1, 4))))
         assert cut.to_pydict() == whole.to_pydict()
         assert whole["id"].to_pylist() == list(range(len(ops)))
+
+
+def test_only_the_copies_of_one_output_are_changed() -> None:
+    """Of several outputs, the copies of a row follow each other."""
+    ops = [BEFORE, BEFORE, AFTER, AFTER, None]
+    table = pa.table(
+        {
+            "_ms_change": pa.array(ops, pa.int8()),
+            "_ms_keep": pa.array([True, True, False, True, False]),
+            "_ms_output": pa.array([0, 1, 0, 1, None], pa.int32()),
+        }
+    )
+    found = [
+        pa.Table.from_batches(list(settle(table.to_batches(), output=output)))["_ms_change"]
+        for output in (0, 1)
+    ]
+    assert found[0].to_pylist() == [DELETE, BEFORE, INSERT, AFTER, None]
+    assert found[1].to_pylist() == ops
