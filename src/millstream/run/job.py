@@ -23,8 +23,8 @@ from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.facts.check import choose_engine
 from millstream.plan.facts.mentioned import mentioned
 from millstream.plan.installed_connectors import installed_connectors
+from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import (
-    Aggregate,
     Engine,
     Job,
     Operator,
@@ -74,9 +74,9 @@ def clock_spans(pipeline: Pipeline) -> list[int]:
     """The spans of wall-clock time that a pipeline waits for: silences and windows of the clock."""
     silences = [source.idle for source in sources_of(pipeline.root) if source.idle is not None]
     windows = [
-        operator.window.size
+        window.size
         for operator in operators_of(pipeline.root)
-        if isinstance(operator, Aggregate) and operator.window and operator.window.wall_clock
+        if (window := kind_of(operator).window(operator)) and window.wall_clock
     ]
     return silences + windows
 

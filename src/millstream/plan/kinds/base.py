@@ -141,6 +141,7 @@ class Matching:
     across: PredicateOf[Expression] | None = None
     across_sql: Expression | None = None
     only_spark: bool = False
+    ends_version: Expression | None = None  # of right rows: they end the version of their key
 
     @property
     def wheres(self) -> tuple[Expression | None, Expression | None]:

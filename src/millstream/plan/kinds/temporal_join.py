@@ -15,7 +15,7 @@ from millstream.plan.document import Description, data, fact
 from millstream.plan.document.words import moved
 from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.join_kinds import JoinKind
-from millstream.plan.kinds.base import OperatorFacts, StateFacts, StreamJoinKind
+from millstream.plan.kinds.base import Matching, OperatorFacts, StateFacts, StreamJoinKind
 from millstream.plan.kinds.stream_joins import described, names_of, salted
 from millstream.plan.nodes import Input, TemporalJoin
 from millstream.plan.operator_properties import TEMPORAL_JOIN
@@ -135,6 +135,7 @@ KIND = StreamJoinKind[TemporalJoin](
     against_native=lambda _: "Spark has no temporal join of streams",
     type=JoinKind.TEMPORAL,
     properties=lambda _: TEMPORAL_JOIN,
+    matching=lambda join: Matching(ends_version=join.deletes),
     salt=lambda join: join.salt,
     shared_inputs=lambda join: (0,) if join.salt == 1 else (),
 )
