@@ -14,7 +14,7 @@ from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.joins.spec import Panes
 from millstream.kernels.state import cache
 from millstream.kernels.state.memory import MemoryState
-from millstream.plan.joins.window_pairs import pair_of
+from millstream.plan.window_pairs import pair_of
 from millstream.temporal import BEGIN_OF_TIME, Window, WindowKind
 from millstream.values import JoinType
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from millstream.errors import MillstreamError
 from millstream.plan.build import build_job, build_query
-from millstream.plan.explain.words import call_text, late_text, limit_text, order_text
+from millstream.plan.document.words import call_text, late_text, limit_text, order_text
 from millstream.plan.expressions import Expression
 from millstream.plan.facts.tables import condition_text
 from millstream.plan.nodes import (

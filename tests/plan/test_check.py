@@ -9,8 +9,11 @@ from tests.plan.plans import SOURCES, join_of, plan
 
 from millstream.errors import PlanError
 from millstream.plan.build import build_query
-from millstream.plan.facts.check import Strategy, check_pipeline, choose_engine, hold_of, join_facts
-from millstream.plan.nodes import Engine, Source
+from millstream.plan.facts.check import check_pipeline, choose_engine
+from millstream.plan.facts.holds import hold_of
+from millstream.plan.kinds.interval_join import Sides, sides_of
+from millstream.plan.kinds.strategy import Strategy
+from millstream.plan.nodes import Engine, IntervalJoin, Source
 from millstream.temporal import Watermark, parse_span
 
 
@@ -72,29 +75,35 @@ def test_a_select_without_an_event_time_has_no_hold() -> None:
     assert hold_of(plan("SELECT order_id FROM orders").root) is None
 
 
+def sides(sql: str) -> Sides:
+    join = join_of(sql)
+    assert isinstance(join, IntervalJoin)
+    return sides_of(join)
+
+
 def test_each_side_is_held_until_no_partner_can_come() -> None:
-    facts = join_facts(join_of(bounded("", "-5m", "24h")))
-    assert facts.left.why == (
+    left, right = sides(bounded("", "-5m", "24h"))
+    assert left.why == (
         "orders rows are held until the watermark passes event_time + 1d, "
         "the last time a partner can carry"
     )
-    assert facts.right.why == (
+    assert right.why == (
         "shipments rows are held until the watermark passes event_time + 5m, "
         "the last time a partner can carry"
     )
-    assert (facts.left.state, facts.right.state) == (
+    assert (left.state, right.state) == (
         "rows of 1d 5s of orders",
         "rows of 5m 10s of shipments",
     )
 
 
 def test_a_side_whose_partners_are_all_older_is_let_go_before_its_own_time() -> None:
-    facts = join_facts(join_of(bounded("", "-2h", "-1h")))
-    assert facts.left.why == (
+    left, _ = sides(bounded("", "-2h", "-1h"))
+    assert left.why == (
         "orders rows are held until the watermark passes event_time - 1h, "
         "the last time a partner can carry"
     )
-    assert facts.left.state == "rows of 0s of orders"
+    assert left.state == "rows of 0s of orders"
 
 
 def test_a_join_is_spread_by_its_key_and_a_plain_query_not_at_all() -> None:

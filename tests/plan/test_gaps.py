@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from tests.plan.plans import plan
 
 from millstream.plan.facts.holds import hold_of, lag_of
-from millstream.plan.joins.gaps import OpenBounds, Times
+from millstream.plan.joins.gaps import Times
 from millstream.plan.nodes import IntervalJoin, Select
+from millstream.plan.open_bounds import OpenBounds
 
 HOUR = 3_600_000_000
 MINUTE = HOUR // 60

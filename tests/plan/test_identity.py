@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from types import FunctionType
+from typing import Any
 
 import pytest
 
 import millstream.plan.explain.text  # noqa: F401 -- its wording is replaced
 from millstream.plan.build import build_job
 from millstream.plan.identity import query_identity
+from millstream.plan.kinds import JOINS, KINDS, SINGLE_INPUT
 from millstream.plan.nodes import Query
 from millstream.state_format import changes
 from millstream.temporal import Bounds, Window
@@ -183,6 +186,13 @@ def test_what_a_result_that_changes_shows_is_told(old: str, new: str, sentences:
     assert changed(final, old, new, "output") == sentences
 
 
+def reworded(*_: Any, **__: Any) -> str:
+    return "reworded"
+
+
+WORDING: dict[str, Any] = dict.fromkeys(("name", "state", "describe", "label", "summary"), reworded)
+
+
 def test_rewording_explain_changes_no_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (SQL, WINDOWED, CHANGING)
     before = [query_identity(Query((build_job(text).pipelines[0],))) for text in texts]
@@ -191,15 +201,18 @@ def test_rewording_explain_changes_no_identity(monkeypatch: pytest.MonkeyPatch) 
         for module in [each for key, each in sys.modules.items() if key.startswith("millstream.")]
         for name, value in vars(module).items()
         if isinstance(value, FunctionType)
-        and value.__module__.startswith("millstream.plan.explain.")
+        and value.__module__.startswith(("millstream.plan.explain.", "millstream.plan.document"))
         and value.__module__ != "millstream.plan.explain.secrets"
     ]
     assert len(worded) > 20
     for module, name in worded:
-        monkeypatch.setattr(module, name, lambda *_, **__: "reworded")
-    for kind in (Window, Bounds):
-        monkeypatch.setattr(kind, "__str__", lambda _: "reworded")
-        monkeypatch.setattr(kind, "__repr__", lambda _: "reworded")
+        monkeypatch.setattr(module, name, reworded)
+    for registry in (KINDS, JOINS, SINGLE_INPUT):
+        for node, kind in registry.items():
+            monkeypatch.setitem(registry, node, replace(kind, **WORDING))
+    for value in (Window, Bounds):
+        monkeypatch.setattr(value, "__str__", reworded)
+        monkeypatch.setattr(value, "__repr__", reworded)
     assert [query_identity(Query((build_job(text).pipelines[0],))) for text in texts] == before
 
 

@@ -12,9 +12,10 @@ from tests.plan.plans import SOURCES, TABLES, job, plan
 from millstream.errors import PlanError
 from millstream.plan.build import build_query
 from millstream.plan.explain.text import explain, explain_json
-from millstream.plan.facts.check import Strategy, check_pipeline, choose_engine, hold_of
-from millstream.plan.facts.holds import lag_of
+from millstream.plan.facts.check import check_pipeline, choose_engine
+from millstream.plan.facts.holds import hold_of, lag_of
 from millstream.plan.identity import query_identity
+from millstream.plan.kinds.strategy import Strategy
 from millstream.plan.nodes import (
     Aggregate,
     Engine,

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from millstream.cli.words import shown
 from millstream.connectors.paths import resolve
 from millstream.plan.facts.check import PipelineFacts, check_job
-from millstream.plan.facts.joins import JoinFacts
-from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import Job
+from millstream.plan.kinds import join_kind_of, kind_of
+from millstream.plan.nodes import Job, Join, Operator
 from millstream.plan.queries import queries_of
 from millstream.plan.walk import sources_of
 from millstream.run.checkpoint import Checkpoint
@@ -37,13 +36,13 @@ def _pipeline(facts: PipelineFacts, settings: RunSettings) -> Iterator[str]:
     to = " ".join(filter(None, (sink.connector, target)))
     yield f"{facts.pipeline.name}: {', '.join(whats)}, to {to}"
     for each in facts.operators:
-        if isinstance(each, JoinFacts):
-            left, right = each.left, each.right
-            difference = f"{right.alias}.{right.time} - {left.alias}.{left.time}"
-            yield f"  bound     {difference} in {each.join.bounds}"
-            yield f"  state     {left.state} and {right.state}, while both keep pace"
-        else:
-            yield f"  state     {each.state}"
+        if bound := _bound(each.operator):
+            yield f"  bound     {bound}"
+        yield f"  state     {each.state}"
+
+
+def _bound(operator: Operator) -> str | None:
+    return join_kind_of(operator).bound(operator) if isinstance(operator, Join) else None
 
 
 def _trigger(settings: RunSettings) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millstream.errors import Place
-from millstream.plan.policies import Kind
+from millstream.plan.operator_properties import OperatorProperties
 from millstream.sql.statements import Property
 from millstream.temporal import LateAction
 
@@ -19,7 +19,7 @@ class Asked:
     sinks: Collection[str]  # names that 'late.sink' may say
     emit: exp.Expr | None
     place: Place | None
-    kinds: tuple[Kind, ...] = ()  # of other operators of the same query
+    kinds: tuple[OperatorProperties, ...] = ()  # of other operators of the same query
 
 
 def keeps_late(asked: Asked) -> bool:

@@ -12,12 +12,13 @@ from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expression, all_of, column
 from millstream.plan.facts.holds import lag_of
 from millstream.plan.joins.chain import PlannedJoin, new_name
+from millstream.plan.kinds import kind_of
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.outputs import Item, expanded, is_star
 from millstream.plan.names.scope import Reference, Relation, Scope
 from millstream.plan.names.system import with_hidden
 from millstream.plan.names.times import THE_JOIN
-from millstream.plan.nodes import Aggregate, Column, Input, Output, Select, SessionJoin, Source
+from millstream.plan.nodes import Column, Input, Output, Select, Source
 from millstream.plan.walk import operators_of, retracts
 from millstream.sql.text import SourceText
 from millstream.temporal import WindowKind
@@ -173,6 +174,5 @@ def _read_by(tree: exp.Select, scope: Scope, every: bool) -> Iterator[Reference]
 def of_sessions(base: Base) -> bool:
     """Are the rows' windows sessions, which a start alone does not tell apart?"""
     operators = operators_of(base.node)
-    windows = [node.window for node in operators if isinstance(node, Aggregate)]
-    joined = any(isinstance(node, SessionJoin) for node in operators)
-    return joined or any(window and window.kind is WindowKind.SESSION for window in windows)
+    windows = [kind_of(operator).window(operator) for operator in operators]
+    return any(window and window.kind is WindowKind.SESSION for window in windows)

@@ -7,20 +7,10 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.expressions import to_spark_sql
-from millstream.plan.nodes import (
-    WINDOW_END,
-    WINDOW_START,
-    Aggregate,
-    RegularJoin,
-    RowsOver,
-    Select,
-    SessionJoin,
-    SinkDef,
-    TopN,
-)
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import Select, SinkDef, Source
 from millstream.plan.refuse import place_of
-from millstream.plan.walk import bottom_of, operators_of, retracts
+from millstream.plan.walk import Stateless, bottom_of, operators_of, retracts
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
 from millstream.temporal import Emit, OutputMode
@@ -51,10 +41,7 @@ def emit_over(clause: exp.Expr | None, node: Select, text: SourceText) -> Emit |
     if clause is None:
         return None
     emit = Emit(clause.name.lower())
-    waiting = Aggregate | TopN | SessionJoin
-    said = {each.emit for each in operators_of(node) if isinstance(each, waiting)}
-    if any(isinstance(each, RowsOver) and not each.calls for each in operators_of(node)):
-        said.add(Emit.FINAL)  # pairs of a window join that wait until their window closes
+    said = {kind_of(each).emit(each) for each in operators_of(node)} - {None}
     if emit is Emit.FINAL and said != {Emit.FINAL}:
         raise final_without_window(clause, text)
     return emit
@@ -63,26 +50,27 @@ def emit_over(clause: exp.Expr | None, node: Select, text: SourceText) -> Emit |
 _MODES_OF_GROUPS, _MODES_OF_JOINS = "'retract' or 'upsert'", "'retract'"
 
 
+def _keyless(root: Select) -> bool:
+    """Are rows retracted that no key tells apart?"""
+    below = bottom_of(root)
+    return not isinstance(below, Source) and not kind_of(below).keyed_changes
+
+
 def _staying(root: Select) -> str:
     """What to write instead, so that no row is taken back."""
-    if isinstance(bottom_of(root), RegularJoin):
+    if _keyless(root):
         return "a join with a time bound or a WINDOW"
     return "EMIT FINAL with a WINDOW and no 'window.lateness'"
 
 
 def _unshown_key(root: Select) -> str | None:
     """What tells one group from another, and is not in the result."""
-    groups = root.input
-    if not isinstance(groups, Aggregate):
+    below = root.input
+    if isinstance(below, Stateless):
         return None
     columns = (output.expression.column_of(None) for output in root.outputs)
     shown = {name.lower() for name in columns if name is not None}
-    for key in groups.keys:
-        if key.name.lower() not in shown:
-            return to_spark_sql(key.expression)
-    if groups.window and not shown & {WINDOW_START.lower(), WINDOW_END.lower()}:
-        return WINDOW_START
-    return None
+    return kind_of(below).unshown_key(below, shown)
 
 
 def mode_of(
@@ -95,7 +83,7 @@ def mode_of(
     """How the pipeline's rows are written: as `given` in Python or asked in the query, else by
     whether they can be taken back. `takes` are the modes that the sink's connector accepts."""
     changes = retracts(root)
-    keyless = changes and isinstance(bottom_of(root), RegularJoin)
+    keyless = changes and _keyless(root)
     mode = given or (OutputMode(asked.value.lower()) if asked else None)
     place = asked.place if asked else root.place
     if changes and mode is OutputMode.APPEND:

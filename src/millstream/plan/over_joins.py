@@ -11,11 +11,13 @@ from millstream.errors import Place, PropertyError
 from millstream.plan.asked import Asked, keeps_late
 from millstream.plan.base import of_join
 from millstream.plan.expressions import all_of
+from millstream.plan.join_kinds import JoinKind
 from millstream.plan.joins.chain import PlannedJoin
-from millstream.plan.joins.kinds import JoinKind, kind_of, policy_of
+from millstream.plan.kinds import join_kind_of
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.outputs import distinct, outputs_of
-from millstream.plan.nodes import Join, Select, SessionJoin, TableJoin
+from millstream.plan.nodes import Join, Select, TableJoin
+from millstream.plan.operator_properties import TABLE_JOIN, OperatorProperties
 from millstream.plan.operators.clauses import Shape, plan_operator
 from millstream.plan.operators.final import plan_final
 from millstream.plan.policies import refuse_unused
@@ -41,8 +43,8 @@ def plan_over_joins(
 ) -> Select:
     """`own` is the window of the query's aggregate."""
     joins = _joins(planned)
-    _refuse_other_type(asked.properties, [kind_of(join) for join in joins])
-    kinds = tuple(dict.fromkeys(policy_of(join) for join in joins))
+    _refuse_other_type(asked.properties, [_type_of(join) for join in joins])
+    kinds = tuple(dict.fromkeys(_properties_of(join) for join in joins))
     if shape is not Shape.PLAIN:
         base = of_join(tree, planned, text, every=keeps_late(asked))
         return plan_operator(tree, shape, base, own, replace(asked, kinds=kinds))
@@ -63,7 +65,16 @@ def _waits(planned: PlannedJoin) -> bool:
     """Do rows come out once their window is closed, by the join itself?"""
     while isinstance(planned.join, TableJoin) and planned.below is not None:
         planned = planned.below.planned
-    return isinstance(planned.join, SessionJoin)
+    join = planned.join
+    return not isinstance(join, TableJoin) and join_kind_of(join).emit(join) is Emit.FINAL
+
+
+def _type_of(join: Join | TableJoin) -> JoinKind:
+    return JoinKind.LOOKUP if isinstance(join, TableJoin) else join_kind_of(join).type
+
+
+def _properties_of(join: Join | TableJoin) -> OperatorProperties:
+    return TABLE_JOIN if isinstance(join, TableJoin) else join_kind_of(join).properties(join)
 
 
 def _over_join(tree: exp.Select, planned: PlannedJoin, place: Place | None) -> Select:

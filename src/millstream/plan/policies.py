@@ -3,65 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from millstream.errors import Place, PlanError, PropertyError
 from millstream.plan.names.times import timeless
 from millstream.plan.nodes import Select, Source
+from millstream.plan.operator_properties import TABLE_JOIN, OperatorProperties
 from millstream.sql.statements import Property
 from millstream.suggestions import nearest, same
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit, parse_span
 
-_LIMITS = ("state.max_rows", "state.max_bytes", "state.on_limit")
 _ANYWHERE = ("engine", "output.mode")
-_LATE = ("late.policy", "late.budget", "late.sink")
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of operator as its properties see it: which it takes, and why it takes no others."""
-
-    name: str
-    takes: tuple[str, ...]
-    no_late: str = ""
-    no_ttl: str = ""
-    joins: bool = False
-
-
-_NO_TTL = "its windows are let go when they close"
-JOIN = Kind("a join", (*_LATE, *_LIMITS), "", "its bound says how long rows are kept", joins=True)
-REGULAR_JOIN = Kind(
-    "a join without a time bound",
-    ("state.ttl", *_LATE, *_LIMITS),
-    joins=True,
-)
-FOREVER_JOIN = Kind(
-    "a join that keeps rows for ever", ("state.ttl", *_LIMITS), "no row is late", joins=True
-)
-TABLE_JOIN = Kind("a join with a table", (), "it keeps no state", "it keeps no state")
-WINDOW_JOIN = Kind("a window join", (*_LATE, "window.lateness", *_LIMITS), "", _NO_TTL, joins=True)
-TEMPORAL_JOIN = Kind(
-    "a temporal join",
-    (*_LATE, "temporal.direction", "temporal.tolerance", *_LIMITS),
-    "",
-    "'temporal.tolerance' says how old a version may be",
-    joins=True,
-)
-WINDOW = Kind("a windowed query", (*_LATE, "window.lateness", *_LIMITS), no_ttl=_NO_TTL)
-CLOCK_WINDOW = Kind("a query with windows of the clock", _LIMITS, "rows come on time", _NO_TTL)
-GROUP = Kind(
-    "an aggregate without a window", ("state.ttl", *_LIMITS), "it waits for no time to pass"
-)
-DISTINCT = Kind("DISTINCT", (*_LATE, "state.ttl", *_LIMITS))
-TIMELESS_DISTINCT = Kind(
-    "DISTINCT without an event time", ("state.ttl", *_LIMITS), "its rows have no time"
-)
-TOP_OF_WINDOW = Kind("ROW_NUMBER() of a window", (*_LATE, *_LIMITS), no_ttl=_NO_TTL)
-TOP = Kind("ROW_NUMBER() as it changes", ("state.ttl", *_LIMITS), "it waits for no time to pass")
-ROWS = Kind("OVER (… ROWS …)", (*_LATE, "state.ttl", *_LIMITS))
-
-
-def refuse_unused(properties: Mapping[str, Property], *kinds: Kind) -> None:
+def refuse_unused(properties: Mapping[str, Property], *kinds: OperatorProperties) -> None:
     """Refuse what none of a query's operators has a use for."""
     for name, item in properties.items():
         if name in _ANYWHERE or any(name in kind.takes for kind in kinds):
@@ -86,7 +40,7 @@ def refuse_unused(properties: Mapping[str, Property], *kinds: Kind) -> None:
         raise _leave(f"'{name}' has no use in {kind.name}: {kind.no_late}.", item)
 
 
-def _of_table(name: str, kinds: tuple[Kind, ...]) -> bool:
+def _of_table(name: str, kinds: tuple[OperatorProperties, ...]) -> bool:
     return name == "join.type" and TABLE_JOIN in kinds
 
 

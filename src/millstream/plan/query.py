@@ -13,11 +13,12 @@ from millstream.plan.base import of_relation
 from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.emits import emit_over
 from millstream.plan.expressions import Expression, all_of
+from millstream.plan.join_kinds import JoinKind
 from millstream.plan.joins.clauses import Joined, plan_joins
-from millstream.plan.joins.kinds import JoinKind
 from millstream.plan.joins.own_window import joined_below
 from millstream.plan.joins.predicates import conjuncts_of, filters_of
 from millstream.plan.joins.windows import join_windows
+from millstream.plan.kinds import kind_of
 from millstream.plan.names.assign import assigned
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.names import unnamed as unnamed_query
@@ -25,15 +26,7 @@ from millstream.plan.names.own_windows import with_own_windows
 from millstream.plan.names.scope import Relation, Scope
 from millstream.plan.names.table_queries import mark_tables, refuse_joined
 from millstream.plan.names.windows import window_clause, window_of
-from millstream.plan.nodes import (
-    Aggregate,
-    Engine,
-    Reference,
-    Select,
-    SessionJoin,
-    Source,
-    TopN,
-)
+from millstream.plan.nodes import Engine, Reference, Select, Source
 from millstream.plan.operators.clauses import Shape, plan_operator, shape_of
 from millstream.plan.over_joins import emit_of_joins, plan_over_joins, refuse_type_as_written
 from millstream.plan.plain import plan_plain
@@ -41,6 +34,7 @@ from millstream.plan.refuse import not_yet, place_of, refuse_clauses
 from millstream.plan.size import reject_many_joins, reject_many_steps
 from millstream.plan.tables.now import refuse_now, table_relation
 from millstream.plan.tables.versioned import Table
+from millstream.plan.walk import Stateless
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property
@@ -149,9 +143,11 @@ class Planner:
         return inner or outer
 
     def _emit(self, clause: exp.Expr | None, select: Select) -> Emit | None:
-        if isinstance(select.input, Aggregate | TopN | SessionJoin):
-            return select.input.emit
-        return emit_over(clause, select, self.text)
+        below = select.input
+        own = None
+        if not isinstance(below, Stateless):
+            own = kind_of(below).emit(below)
+        return own or emit_over(clause, select, self.text)
 
     def _with_views(self, tree: exp.Select) -> Planner:
         """A planner that also knows the names of this query's WITH clause."""

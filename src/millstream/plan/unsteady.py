@@ -12,7 +12,8 @@ from millstream.errors import PlanError
 from millstream.plan.expressions import Expression
 from millstream.plan.expressions.determinism import nondeterministic_parts
 from millstream.plan.expressions.shapes import written
-from millstream.plan.nodes import Aggregate, Node, RegularJoin, Select, TableJoin, TopN
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import Node, Select, Source, TableJoin
 from millstream.plan.walk import nodes_of, retracts
 from millstream.temporal import OutputMode
 
@@ -36,20 +37,14 @@ def _shown(node: Node) -> Iterator[Expression]:
 
 def _deciding(node: Node) -> Iterator[Expression]:
     """What decides over rows that may be taken back: filters, and the expressions of operators."""
-    found: list[Expression | None] = []
-    if isinstance(node, Select) and retracts(node):
-        found = [node.where]
-    elif isinstance(node, Aggregate) and node.over_changes:
-        found = [*(key.expression for key in node.keys), *(node.given or ())]
-        for call in node.calls:
-            found += [call.argument, call.filter, call.by]
-    elif isinstance(node, TopN) and node.over_changes:
-        found = [*node.partition, *(order.expression for order in node.order), node.due]
-    elif isinstance(node, RegularJoin) and any(node.over_changes):
-        found = [each for key in node.keys for each in (key.left, key.right)]
-        found += [node.left_where, node.right_where, node.across_sql]
-    elif isinstance(node, TableJoin) and retracts(node):
-        found = [*(key.left for key in node.keys), node.left_where, node.across_sql]
+    found: tuple[Expression | None, ...] = ()
+    if isinstance(node, Select):
+        found = (node.where,) if retracts(node) else ()
+    elif isinstance(node, TableJoin):
+        if retracts(node):
+            found = (*(key.left for key in node.keys), node.left_where, node.across_sql)
+    elif not isinstance(node, Source):
+        found = kind_of(node).deciding(node)
     yield from (each for each in found if each is not None)
 
 

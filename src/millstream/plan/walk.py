@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from millstream.plan.nodes import (
-    BoundedJoin,
     Input,
     Job,
     Join,
@@ -63,10 +62,6 @@ def nodes_in_order(node: Node) -> Iterator[Node]:
 def operators_in_order(node: Node) -> tuple[Operator, ...]:
     """Every node that keeps state, each after those that it reads, the left side first."""
     return tuple(found for found in nodes_in_order(node) if not isinstance(found, Stateless))
-
-
-def joins_of(node: Node) -> tuple[BoundedJoin, ...]:
-    return tuple(found for found in nodes_of(node) if isinstance(found, BoundedJoin))
 
 
 def table_joins_of(node: Node) -> tuple[TableJoin, ...]:

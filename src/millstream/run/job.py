@@ -23,8 +23,8 @@ from millstream.plan.branches import query_operators, query_sources
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.facts.mentioned import mentioned
 from millstream.plan.installed_connectors import installed_connectors
+from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import (
-    Aggregate,
     Engine,
     Job,
     Operator,
@@ -69,9 +69,9 @@ def clock_spans(query: Query) -> list[int]:
     """The spans of wall-clock time that a query waits for: silences and windows of the clock."""
     silences = [source.idle for source in query_sources(query) if source.idle is not None]
     windows = [
-        operator.window.size
+        window.size
         for operator in query_operators(query)
-        if isinstance(operator, Aggregate) and operator.window and operator.window.wall_clock
+        if (window := kind_of(operator).window(operator)) and window.wall_clock
     ]
     return silences + windows
 

@@ -7,7 +7,8 @@ row without a key at the end of time, on every source: it moves the watermark pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -33,6 +34,8 @@ from millstream.spark.texts import spark_column
 from millstream.temporal import Malformed, MissingTime, Window, WindowKind
 from millstream.values import JoinType
 
+Sources = Mapping[str, DataFrame]
+
 _END = "TIMESTAMP '9999-01-01 00:00:00'"
 READ = "read"  # begins the names under which a query's progress counts the rows of sources
 _HOW = {
@@ -46,21 +49,17 @@ _HOW = {
 
 def operate(
     node: Operator,
-    sources: Mapping[str, DataFrame],
+    sources: Sources,
     *,
     control: ControlStream | None,
 ) -> DataFrame:
     """The operator's result, as the SELECT above it reads it."""
-    if isinstance(node, IntervalJoin):
-        return _join(node, sources, control)
-    if isinstance(node, Aggregate):
-        return _aggregate(node, sources, control)
-    raise TypeError(f"the native engine has no {type(node).__name__}")
+    return COMPILERS[type(node)](node, sources, control)
 
 
 def _aggregate(
     node: Aggregate,
-    sources: Mapping[str, DataFrame],
+    sources: Sources,
     control: ControlStream | None,
 ) -> DataFrame:
     """Spark's own windows; a window comes out once, when its end is reached."""
@@ -99,7 +98,7 @@ def _spark_window(time: Column, window: Window) -> Column:
 
 def _join(
     node: IntervalJoin,
-    sources: Mapping[str, DataFrame],
+    sources: Sources,
     control: ControlStream | None,
 ) -> DataFrame:
     """The joined rows: a struct column a side, named by its alias."""
@@ -127,9 +126,16 @@ def _join(
         return joined.where(~ended).select(*shown)
 
 
+# The kinds of operators that Spark has; `against_native` of the others says why it has not.
+COMPILERS: dict[type[Operator], Callable[[Any, Sources, ControlStream | None], DataFrame]] = {
+    IntervalJoin: _join,
+    Aggregate: _aggregate,
+}
+
+
 def _input(
     side: Input,
-    sources: Mapping[str, DataFrame],
+    sources: Sources,
     control: ControlStream | None,
 ) -> DataFrame:
     source = source_of(side.node)

@@ -1,44 +1,65 @@
-"""A join with a table as a block of `explain`."""
+"""A join with a table, and the table, in the document of `explain`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec
-from millstream.plan.explain.blocks import Block, labelled
+from millstream.plan.document import Fact, Section, data, fact, text
+from millstream.plan.document.words import keys_data, used_text
 from millstream.plan.explain.secrets import masked_options, options_text
-from millstream.plan.explain.words import used_text
-from millstream.plan.facts.joins import stream_name
+from millstream.plan.explain.sources import columns_fact
+from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.facts.tables import TableFacts
 from millstream.plan.nodes import Reference
+from millstream.plan.stream_names import stream_name, with_alias
 from millstream.values import Lookup
 
 
-def table_join_block(facts: TableFacts, child: Block, connectors: ConnectorRegistry) -> Block:
+def table_join_facts(facts: TableFacts) -> tuple[str, tuple[Fact, ...]]:
+    """The title of a join with a table, and its facts."""
     join = facts.join
-    where = [("asks for", facts.conditions)] if join.conditions else []
-    before = [("before", f"{join.left_where} (or it finds nothing)")] if join.left_where else []
-    across = [("on pairs", f"{join.across_sql} (Spark decides)")] if join.across_sql else []
-    told = [
-        ("key", facts.key),
-        ("strategy", str(facts.strategy)),
-        *where,
-        *before,
-        *across,
-        ("time", "the table as it is when a row is read"),
-        ("state", "none"),
-        ("columns", f"of {stream_name(join.left)}: {used_text(join.left)}"),
-        ("", f"of {join.table.name}: {', '.join(join.used) or 'none but the key'}"),
-        *labelled("comes out", facts.comes_out),
-    ]
-    kind = "Lookup" if isinstance(join.table.access, Lookup) else "Broadcast"
+    lookup = isinstance(join.table.access, Lookup)
     left = stream_name(join.left)
-    row = left if left == join.left.alias else f"{left} {join.left.alias}"
-    name = join.table.name
-    table = name if name == join.alias else f"{name} {join.alias}"
-    children = (child, _table(join.table, join.alias, facts, connectors[join.table.connector]))
-    return Block(f"{kind} join, {join.how}: {row}, {table}", tuple(told), children)
+    where = [f"{join.left_where} (or it finds nothing)"] if join.left_where else []
+    across = [f"{join.across_sql} (Spark decides)"] if join.across_sql else []
+    conditions = [facts.conditions] if facts.conditions else []
+    sides = f"{with_alias(left, join.left.alias)}, {with_alias(join.table.name, join.alias)}"
+    return f"{'Lookup' if lookup else 'Broadcast'} join, {join.how}: {sides}", (
+        data("kind", "lookup_join" if lookup else "broadcast_join"),
+        data("how", str(join.how)),
+        fact("keys", keys_data(join.keys), "key", facts.key),
+        fact("strategy", str(facts.strategy), "strategy", str(facts.strategy)),
+        fact("conditions", facts.conditions or None, "asks for", *conditions),
+        fact("left_where", text_or_none(join.left_where), "before", *where),
+        fact("across", text_or_none(join.across_sql), "on pairs", *across),
+        text("time", "the table as it is when a row is read"),
+        text("state", "none"),
+        data("alias", join.alias),
+        fact(
+            "columns_read",
+            list(join.used),
+            "columns",
+            f"of {left}: {used_text(join.left)}",
+            f"of {join.table.name}: {', '.join(join.used) or 'none but the key'}",
+        ),
+        fact("comes_out", list(facts.comes_out), "comes out", *facts.comes_out),
+    )
 
 
-def asked_text(table: Reference, spec: ConnectorSpec) -> str:
+def table_section(
+    table: Reference,
+    connectors: ConnectorRegistry,
+    alias: str | None = None,
+    facts: TableFacts | None = None,
+) -> Section:
+    """A table and how it is read. `facts` are those of the join that reads it."""
+    called = f" as {alias}" if alias and alias != table.name else ""
+    own = _facts(table, connectors[table.connector], facts)
+    return Section(f"Table {table.name}{called}: {table.connector}", tuple(own))
+
+
+def table_line(table: Reference, spec: ConnectorSpec) -> str:
     """Which table is read of what, for the whole job."""
     options = masked_options(spec, table.options)
     where = " ".join(options[name] for name in ("url", "path") if options.get(name))
@@ -48,12 +69,30 @@ def asked_text(table: Reference, spec: ConnectorSpec) -> str:
     return f"{table.name}: {'asked of' if asked else 'held whole, read from'} {of}"
 
 
-def _table(table: Reference, alias: str, facts: TableFacts, spec: ConnectorSpec) -> Block:
-    told = [("columns", ", ".join(f"{c.name} {c.type or '?'}" for c in table.columns))]
-    if table.primary_key:
-        told.append(("key", ", ".join(table.primary_key)))
-    told += facts.access
-    if table.options:
-        told.append(("options", options_text(spec, table.options)))
-    called = "" if alias == table.name else f" as {alias}"
-    return Block(f"Table {table.name}{called}: {table.connector}", tuple(told))
+def _facts(table: Reference, spec: ConnectorSpec, facts: TableFacts | None) -> Iterator[Fact]:
+    access = table.access
+    yield data("name", table.name)
+    yield data("connector", table.connector)
+    yield data("mode", "lookup" if isinstance(access, Lookup) else "broadcast")
+    yield columns_fact(table.columns)
+    key = [", ".join(table.primary_key)] if table.primary_key else []
+    yield fact("primary_key", list(table.primary_key), "key", *key)
+    if isinstance(access, Lookup):
+        yield data("cache_rows", access.cache_rows)
+        yield data("cache_ttl_us", access.cache_ttl)
+        yield data("questions", access.capacity)
+        yield data("keys_a_question", access.batch)
+        yield data("timeout_us", access.timeout)
+        yield data("retries", access.retries)
+        yield data("on_error", str(access.on_error))
+    else:
+        yield data("refresh_us", access.interval)
+        yield data("refresh_on_change", access.watch)
+        yield data("refresh_on_command", access.command)
+        yield data("max_rows", access.max_rows)
+        yield data("max_bytes", access.max_bytes)
+    if facts is not None:
+        yield Fact(None, lines=facts.access)
+    yield data("dead_letter", table.dead_letter)
+    options = [options_text(spec, table.options)] if table.options else []
+    yield fact("options", masked_options(spec, table.options), "options", *options)

@@ -6,41 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.plan.facts.engines import choose_engine
-from millstream.plan.facts.holds import HoldFacts, hold_of
-from millstream.plan.facts.joins import (
-    JoinFacts,
-    SideFacts,
-    join_facts,
-    moved,
-    name_of,
-    needed_retention,
-)
-from millstream.plan.facts.operators import Facts, OperatorFacts
-from millstream.plan.facts.strategies import Strategy
+from millstream.plan.facts.operators import operator_facts
 from millstream.plan.facts.tables import TableFacts, table_facts
-from millstream.plan.kinds import kind_of
+from millstream.plan.kinds.base import OperatorFacts
+from millstream.plan.kinds.strategy import Strategy
 from millstream.plan.nodes import Engine, Job, Pipeline, Select, Source, TableJoin
 from millstream.plan.walk import nodes_in_order
 
-__all__ = [
-    "Facts",
-    "HoldFacts",
-    "JoinFacts",
-    "OperatorFacts",
-    "PipelineFacts",
-    "SideFacts",
-    "Strategy",
-    "TableFacts",
-    "check_job",
-    "check_pipeline",
-    "choose_engine",
-    "hold_of",
-    "join_facts",
-    "moved",
-    "name_of",
-    "needed_retention",
-    "table_facts",
-]
+__all__ = ["PipelineFacts", "check_job", "check_pipeline", "choose_engine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +24,7 @@ class PipelineFacts:
     pipeline: Pipeline
     engine: Engine
     reason: str
-    operators: tuple[Facts, ...]
+    operators: tuple[OperatorFacts, ...]
     tables: tuple[TableFacts, ...] = ()
     strategies: tuple[Strategy, ...] = (Strategy("passthrough"),)
 
@@ -59,10 +32,6 @@ class PipelineFacts:
     def strategy(self) -> Strategy:
         """How rows are spread first; see `strategies` for all of them."""
         return self.strategies[0]
-
-    @property
-    def join(self) -> JoinFacts | None:
-        return next((facts for facts in self.operators if isinstance(facts, JoinFacts)), None)
 
 
 def check_job(job: Job) -> tuple[PipelineFacts, ...]:
@@ -72,7 +41,7 @@ def check_job(job: Job) -> tuple[PipelineFacts, ...]:
 
 def check_pipeline(pipeline: Pipeline) -> PipelineFacts:
     engine, reason = choose_engine(pipeline)
-    operators: list[Facts] = []
+    operators: list[OperatorFacts] = []
     tables: list[TableFacts] = []
     strategies = []
     for node in nodes_in_order(pipeline.root):
@@ -80,7 +49,7 @@ def check_pipeline(pipeline: Pipeline) -> PipelineFacts:
             tables.append(table_facts(node))
             strategies.append(tables[-1].strategy)
         elif not isinstance(node, Source | Select):
-            operators.append(kind_of(node).facts(node))
+            operators.append(operator_facts(node))
             strategies.append(operators[-1].strategy)
     found = tuple(strategies) or (Strategy("passthrough"),)
     return PipelineFacts(pipeline, engine, reason, tuple(operators), tuple(tables), found)

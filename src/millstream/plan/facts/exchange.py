@@ -3,23 +3,13 @@ are needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.traced import by_key_alone, equal, traced, type_of
-from millstream.plan.nodes import (
-    Aggregate,
-    Call,
-    Deduplicate,
-    Input,
-    IntervalJoin,
-    Key,
-    Operator,
-    RowsOver,
-    TemporalJoin,
-    TopN,
-)
+from millstream.plan.facts.traced import equal, traced, type_of
+from millstream.plan.kinds import join_kind_of, single_input_kind_of
+from millstream.plan.nodes import Call, Input, Join, Key, Operator, SingleInput
 from millstream.temporal import LateAction
 from millstream.values import Compare, Logic, PredicateOf
 
@@ -39,7 +29,7 @@ class SharedExchange:
     the join was by."""
 
     number: int
-    below: IntervalJoin
+    below: Join
     columns: Mapping[str, tuple[int, str]]
     whole: bool = True
     hashable: bool = False
@@ -51,18 +41,13 @@ class SharedExchange:
 
 def shared_exchange(operator: Operator) -> SharedExchange | None:
     """What an operator can read without an exchange; None if all its rows must be spread."""
-    match operator:
-        case IntervalJoin() if by_key_alone(operator):
-            return _of_join(operator, 0) or _of_join(operator, 1)
-        case TemporalJoin() if operator.salt == 1:
-            return _of_join(operator, 0)
-        case Aggregate() | Deduplicate() | TopN() | RowsOver():
-            return _of_one(operator)
-        case _:
-            return None
+    if not isinstance(operator, Join):
+        return _of_one(operator)
+    inputs = join_kind_of(operator).shared_inputs(operator)
+    return next(filter(None, (_of_join(operator, number) for number in inputs)), None)
 
 
-def _of_join(join: IntervalJoin | TemporalJoin, number: int) -> SharedExchange | None:
+def _of_join(join: Join, number: int) -> SharedExchange | None:
     found = traced((join.left, join.right)[number].node)
     if found is None:
         return None
@@ -70,7 +55,7 @@ def _of_join(join: IntervalJoin | TemporalJoin, number: int) -> SharedExchange |
     return shared if _by_its_key(join, shared) and _readable(join, shared) else None
 
 
-def _by_its_key(join: IntervalJoin | TemporalJoin, shared: SharedExchange) -> bool:
+def _by_its_key(join: Join, shared: SharedExchange) -> bool:
     """Are both joins by the same columns, in one order and of one type on all sides?"""
     side, other = (join.left, join.right)[:: 1 if shared.number == 0 else -1]
     if len(join.keys) != len(shared.below.keys):
@@ -98,15 +83,15 @@ def _type_as_joined(shared: SharedExchange, name: str | None, key: Key) -> str |
     return kind if _held_as_is(kind) else None
 
 
-def _readable(join: IntervalJoin | TemporalJoin, shared: SharedExchange) -> bool:
+def _readable(join: Join, shared: SharedExchange) -> bool:
     """Is all that the join reads of the results a column of theirs, as it is held?"""
     side = (join.left, join.right)[shared.number]
     if not side.used or not _timed(side, shared):
         return False
-    if isinstance(join, TemporalJoin):
-        return True
-    wheres = (join.left_where, join.right_where)
-    return wheres[shared.number] is None and (join.only_spark or _exact(join, shared.number))
+    found = join_kind_of(join).matching(join)
+    if found.wheres[shared.number] is not None:
+        return False
+    return found.only_spark or _exact(join, shared.number, found.across)
 
 
 def _timed(side: Input, shared: SharedExchange) -> bool:
@@ -117,10 +102,10 @@ def _timed(side: Input, shared: SharedExchange) -> bool:
     return type_of(shared.inputs[at[0]], at[1]) == "TIMESTAMP"
 
 
-def _exact(join: IntervalJoin, number: int) -> bool:
+def _exact(join: Join, number: int, across: PredicateOf[Expression] | None) -> bool:
     """Are all values that the predicate compares columns as they are held?"""
     side, other = (join.left, join.right) if number == 0 else (join.right, join.left)
-    for compare in _compares_of(join.across):
+    for compare in _compares_of(across):
         mine, theirs = (compare.left, compare.right)[:: 1 if number == 0 else -1]
         kind = type_of(side, mine.column_of(side.alias))
         if not _held_as_is(kind) or kind != type_of(other, theirs.column_of(other.alias)):
@@ -136,50 +121,27 @@ def _compares_of(predicate: PredicateOf[Expression] | None) -> list[Compare[Expr
     return [predicate]
 
 
-def _of_one(operator: Aggregate | Deduplicate | TopN | RowsOver) -> SharedExchange | None:
-    side = operator.input
+def _of_one(operator: SingleInput) -> SharedExchange | None:
+    side, kind = operator.input, single_input_kind_of(operator)
     found = traced(side.node)
-    holds = not isinstance(operator, Aggregate) or operator.late.action is LateAction.SIDE_OUTPUT
+    holds = kind.buffers_rows or operator.late.action is LateAction.SIDE_OUTPUT
     if found is None or (holds and not side.used):
         return None
     below, columns = found
-    names = [key.column_of(side.alias) for key in _keys(operator)]
+    names = [key.column_of(side.alias) for key in kind.keys(operator)]
     whole = len(set(names)) == len(below.keys)
     hashable = all(type_of(side, name) in _HASHED_BY_HOSTS for name in names)
     shared = SharedExchange(0, below, columns, whole, hashable)
     for key in below.keys:
         if not any(_type_as_joined(shared, name, key) for name in names):
             return None
-    exact = [*names, *(each.column_of(side.alias) for each in _compared(operator))]
+    calls = kind.calls(operator)
+    compared = (*kind.compared(operator), *(call.by for call in calls if call.by is not None))
+    exact = [*names, *(each.column_of(side.alias) for each in compared)]
     if not all(name in columns and _held_as_is(type_of(side, name)) for name in exact):
         return None
-    read = all(_reads_as_held(side, shared, call) for call in _calls(operator))
+    read = all(_reads_as_held(side, shared, call) for call in calls)
     return shared if read and (whole or hashable) and _timed(side, shared) else None
-
-
-def _keys(operator: Aggregate | Deduplicate | TopN | RowsOver) -> tuple[Expression, ...]:
-    match operator:
-        case Aggregate():
-            return tuple(key.expression for key in operator.keys)
-        case Deduplicate():
-            return operator.keys
-        case TopN() | RowsOver():
-            return operator.partition
-
-
-def _compared(operator: Aggregate | Deduplicate | TopN | RowsOver) -> Iterator[Expression]:
-    """What an operator compares beside its keys."""
-    if isinstance(operator, TopN):
-        yield from (term.expression for term in operator.order)
-        if operator.due is not None:
-            yield operator.due
-    if isinstance(operator, Aggregate) and operator.given is not None:
-        yield from operator.given
-    yield from (call.by for call in _calls(operator) if call.by is not None)
-
-
-def _calls(operator: Aggregate | Deduplicate | TopN | RowsOver) -> tuple[Call, ...]:
-    return operator.calls if isinstance(operator, Aggregate | RowsOver) else ()
 
 
 def _reads_as_held(side: Input, shared: SharedExchange, call: Call) -> bool:

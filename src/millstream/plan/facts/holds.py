@@ -36,9 +36,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import Select, Source, TableJoin
-from millstream.temporal import format_span
+from millstream.plan.expressions import Expression
+from millstream.plan.facts.distances import ahead_of_own, columns_of
+from millstream.plan.kinds import join_kind_of, kind_of
+from millstream.plan.nodes import Join, Select, Source, TableJoin
+from millstream.plan.walk import Stateless
+from millstream.temporal import LateAction, format_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,23 @@ def hold_of(select: Select) -> HoldFacts | None:
 
 def _hold(select: Select) -> int:
     below = select.input
-    if isinstance(below, Source | Select | TableJoin):
+    if isinstance(below, Stateless):
         return 0
-    carried = next((each.expression for each in select.outputs if each.name == select.time), None)
-    return kind_of(below).watermark_delay(below, carried)
+    if not isinstance(below, Join) or join_kind_of(below).emits_window:
+        return kind_of(below).watermark_delay(below, 0)
+    carried = next(each.expression for each in select.outputs if each.name == select.time)
+    return _hold_of_pairs(below, carried)
+
+
+def _hold_of_pairs(join: Join, carried: Expression) -> int:
+    """The lag of pairs with a time of either side, which may be before the one that the join uses
+    there. A late row that is reassigned still carries its own time."""
+    kind, holds = join_kind_of(join), []
+    for number, name in columns_of(join, carried):
+        least = ahead_of_own(join, number, name).lower
+        assert least is not None, f"{carried} is no event time of the join"
+        holds.append(max(kind.watermark_delay(join, number) - least, 0))
+    return max(holds) + (join.late.budget if join.late.action is LateAction.REASSIGN else 0)
 
 
 def lag_of(node: Source | Select) -> int:

@@ -7,28 +7,26 @@ from collections.abc import Iterable
 
 from millstream.errors import PlanError
 from millstream.plan.expressions.quoting import quote
-from millstream.plan.expressions.shapes import struct_fields, unqualified
-from millstream.plan.nodes import WINDOW_START, Aggregate, Call, Operator, RowsOver
-from millstream.temporal import WindowKind
+from millstream.plan.expressions.shapes import struct_fields
+from millstream.plan.kinds import single_input_kind_of
+from millstream.plan.nodes import Call, Join, Operator, SingleInput
 
 
 def refuse_struct_order(operators: Iterable[Operator], *, native: bool) -> None:
     """Refuse a STRUCT that the call shows to be one; `native` says that Spark's own operators could
     run the query."""
     for operator in operators:
-        if not isinstance(operator, Aggregate | RowsOver):
+        if isinstance(operator, Join):
             continue
-        for call in operator.calls:
+        for call in single_input_kind_of(operator).calls(operator):
             fields = None if call.by is None else struct_fields(call.by)
             if fields is not None:
                 raise _refused(call, fields, operator, native)
 
 
-def _refused(
-    call: Call, fields: list[str], operator: Aggregate | RowsOver, native: bool
-) -> PlanError:
+def _refused(call: Call, fields: list[str], operator: SingleInput, native: bool) -> PlanError:
     ways = ["Go by one number made of its fields"]
-    if isinstance(operator, Aggregate) and (partition := _partition(operator)):
+    if partition := single_input_kind_of(operator).as_partition(operator):
         down = " DESC" if call.function == "max_by" else ""
         order = ", ".join(f"{_bare(field, operator)}{down}" for field in fields) or "…"
         over = f"PARTITION BY {', '.join(partition)} ORDER BY {order}"
@@ -43,17 +41,6 @@ def _refused(
     )
 
 
-def _partition(aggregate: Aggregate) -> list[str]:
-    """The groups as a partition of rows; none of sessions, which rows do not know of."""
-    window, keys = aggregate.window, [unqualified(key.expression) for key in aggregate.keys]
-    if window is None:
-        return keys
-    if window.kind is WindowKind.SESSION or window.wall_clock:
-        return []
-    given = [unqualified(each) for each in (aggregate.given or ())[:1]]
-    return [*keys, *(given or [WINDOW_START])]
-
-
-def _bare(field: str, operator: Aggregate | RowsOver) -> str:
+def _bare(field: str, operator: SingleInput) -> str:
     """A field as the user would write it over a stream without an alias."""
     return re.sub(rf"(?<![\w`.]){re.escape(quote(operator.input.alias))}\.", "", field)

@@ -1,50 +1,25 @@
-"""How rows are spread over the workers."""
+"""How the rows of an operator are distributed over the workers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
+from millstream.plan.document.words import join_key
+from millstream.plan.expressions.spark_sql import texts
 from millstream.plan.facts.exchange import shared_exchange
-from millstream.plan.nodes import Operator, Source
+from millstream.plan.kinds import single_input_kind_of
+from millstream.plan.kinds.strategy import Strategy
+from millstream.plan.nodes import Join, Operator, Source
 from millstream.plan.walk import bottom_of, inputs_of
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """How rows are spread over the workers."""
-
-    kind: Literal[
-        "hash", "repartition", "shared", "two-phase", "single", "broadcast", "passthrough"
-    ]
-    key: str | None = None
-    sides: int = 1
-
-    @property
-    def brief(self) -> str:
-        """In a list of several."""
-        if self.kind == "broadcast":
-            return f"broadcast of {self.key}"
-        return str(self).split(": ")[0]
-
-    def __str__(self) -> str:
-        alike = "co-partitioned " if self.kind == "hash" and self.sides > 1 else ""
-        return alike + _STRATEGIES[self.kind].format(key=self.key)
-
-
-_STRATEGIES = {
-    "hash": "hash by {key}",
-    "repartition": "repartition by {key}: results of the operator below are spread anew",
-    "shared": "same exchange by {key}: results of the operator below lie by it already",
-    "two-phase": "two-phase: folded where rows are read, then put together in one place",
-    "single": "single: all rows go to one place, as there is no key to spread them by",
-    "broadcast": "broadcast: every worker holds {key} whole, and rows stay where they are read",
-    "passthrough": "passthrough: rows stay where they are read",
-}
-
-
-def spread(operator: Operator, key: str) -> Strategy:
+def strategy_of(operator: Operator) -> Strategy:
     """By key: rows of sources once, results of an operator anew, unless they lie by it already."""
+    if isinstance(operator, Join):
+        key = join_key(operator)
+    else:
+        kind = single_input_kind_of(operator)
+        key = texts(kind.keys(operator))
+        if not key:
+            return Strategy(kind.unkeyed)
     sides = inputs_of(operator)
     if shared_exchange(operator):
         return Strategy("shared", key, len(sides))

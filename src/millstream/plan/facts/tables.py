@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.facts.joins import stream_name
-from millstream.plan.facts.strategies import Strategy
+from millstream.plan.kinds.strategy import Strategy
 from millstream.plan.nodes import Broadcast, TableJoin
+from millstream.plan.stream_names import stream_name
 from millstream.temporal import format_span
 from millstream.values import Condition, JoinType, Lookup, OnError
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from millstream.plan.nodes import Input, IntervalJoin, Node, Select, Source
-from millstream.values import JoinType
+from millstream.plan.kinds import join_kind_of
+from millstream.plan.nodes import Input, Join, Node, Select, Source
 
 Columns = dict[str, tuple[int, str]]  # to the side that a column is of, and its name there
 
 
-def traced(node: Source | Select) -> tuple[IntervalJoin, Columns] | None:
+def traced(node: Source | Select) -> tuple[Join, Columns] | None:
     """The inner join below SELECTs that only choose and rename, and where each column is from."""
     if not isinstance(node, Select) or node.where is not None:
         return None
     below: Node = node.input
-    if isinstance(below, IntervalJoin):
-        if below.how is not JoinType.INNER or below.only_spark or not by_key_alone(below):
+    if isinstance(below, Join):
+        if not join_kind_of(below).stays_in_group(below):
             return None
         sides = (below.left, below.right)
         found = {
@@ -32,11 +32,6 @@ def traced(node: Source | Select) -> tuple[IntervalJoin, Columns] | None:
     join, columns = inner
     names = {output.name: output.expression.column_of(node.alias) for output in node.outputs}
     return join, {name: columns[old] for name, old in names.items() if old in columns}
-
-
-def by_key_alone(join: IntervalJoin) -> bool:
-    """Is a row in one group alone, by its key alone?"""
-    return join.salt == 1
 
 
 def equal(side: Input, name: str | None) -> set[str | None]:

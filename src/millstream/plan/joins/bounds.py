@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.joins.gaps import OpenBounds, Times
+from millstream.plan.joins.gaps import Times
 from millstream.plan.names.expressions import Expressions
+from millstream.plan.open_bounds import OpenBounds
 from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
 from millstream.temporal import MAX_SPAN, DurationRangeError

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError, PropertyError
+from millstream.plan.join_kinds import JoinKind
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.filters import Step, filters_by_step
 from millstream.plan.joins.given_bounds import refuse_within_first
 from millstream.plan.joins.interval import plan_interval
-from millstream.plan.joins.kinds import JoinKind
 from millstream.plan.joins.left import Left, first_of, result_of
 from millstream.plan.joins.regular import is_regular, may_be_regular, plan_regular
 from millstream.plan.joins.sessions import plan_sessions
@@ -22,8 +22,9 @@ from millstream.plan.joins.table import plan_table
 from millstream.plan.joins.temporal import plan_temporal
 from millstream.plan.joins.windowed import plan_window
 from millstream.plan.joins.windows import Windows
+from millstream.plan.kinds import join_kind_of
 from millstream.plan.names.scope import Relation, Scope
-from millstream.plan.nodes import Reference, TableJoin, WindowJoin
+from millstream.plan.nodes import Reference, TableJoin
 from millstream.plan.refuse import not_yet, place_of
 from millstream.plan.tables.versioned import Table
 from millstream.sql.statements import Property
@@ -105,10 +106,10 @@ def _window_of(left: Left, planned: PlannedJoin) -> Window | None:
     join = planned.join
     if isinstance(join, TableJoin):
         return left.window
-    if not isinstance(join, WindowJoin):
+    windows = join_kind_of(join).windows(join)
+    if windows is None:
         return None if join.how.keeps_right else left.window
-    one, other = join.windows
-    return one if one == other else None
+    return windows.left if windows.same else None
 
 
 def _refuse_same_names(first: Relation, joined: list[Joined]) -> None:

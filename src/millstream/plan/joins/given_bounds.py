@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.joins.bounds import Bound, no_fixed_length, time_bound
-from millstream.plan.joins.gaps import OpenBounds, Times
+from millstream.plan.joins.gaps import Times
 from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.scope import Scope
+from millstream.plan.open_bounds import OpenBounds
 from millstream.plan.refuse import place_of
 from millstream.sql.intervals import interval_micros
 from millstream.sql.statements import Property

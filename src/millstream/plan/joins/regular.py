@@ -8,11 +8,11 @@ theirs is older than the ttl allows, so their times lag by it.
 from __future__ import annotations
 
 from millstream.errors import PlanError, PropertyError
+from millstream.plan.join_kinds import JoinKind
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
 from millstream.plan.joins.gaps import Times
 from millstream.plan.joins.interval import filtered, key_reads, refuse_no_key
-from millstream.plan.joins.kinds import JoinKind
 from millstream.plan.joins.left import Left
 from millstream.plan.joins.predicates import sort_conjuncts
 from millstream.plan.joins.salt import refuse_salt

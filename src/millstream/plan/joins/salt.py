@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.joins.asked import JoinAsked
-from millstream.plan.nodes import BoundedJoin, Pipeline, TemporalJoin
+from millstream.plan.kinds import join_kind_of
+from millstream.plan.nodes import Join, Pipeline
 from millstream.plan.walk import operators_of
 from millstream.values import JoinType
 
@@ -42,13 +43,13 @@ def refuse_salt(asked: JoinAsked, why: str) -> None:
 
 def refuse_more_salt(pipelines: Iterable[Pipeline], groups: str | None) -> None:
     """Refuse to spread rows over more groups than the job has, if it says how many."""
-    joins = BoundedJoin | TemporalJoin
     for pipeline in pipelines if groups else ():
         for operator in operators_of(pipeline.root):
-            if isinstance(operator, joins) and operator.salt > int(groups or 1):
+            salt = join_kind_of(operator).salt(operator) if isinstance(operator, Join) else 1
+            if salt > int(groups or 1):
                 raise PlanError(
                     "MS-PLAN-SALT",
-                    f"'join.salt' spreads rows over {operator.salt} groups, and the job has "
+                    f"'join.salt' spreads rows over {salt} groups, and the job has "
                     f"{groups} ('key_groups').",
                     fix=f"Give {groups} or less, or more key groups.",
                     place=operator.place,

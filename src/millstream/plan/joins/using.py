@@ -7,9 +7,10 @@ from sqlglot import exp
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import template
 from millstream.plan.joins.bounds import Bound
-from millstream.plan.joins.gaps import NONE_APART, Times
+from millstream.plan.joins.gaps import Times
 from millstream.plan.names.scope import Merged, Reference, Relation, Scope
 from millstream.plan.nodes import Key
+from millstream.plan.open_bounds import NONE_APART
 from millstream.plan.refuse import place_of
 from millstream.suggestions import nearest, same
 from millstream.values import JoinType

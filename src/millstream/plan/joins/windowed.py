@@ -35,7 +35,6 @@ from millstream.plan.joins.predicates import sort_conjuncts
 from millstream.plan.joins.salt import salt_of
 from millstream.plan.joins.sides import late_of_windows, refuse_other_bounds, windows_of
 from millstream.plan.joins.using import merged_columns, using_keys, using_pairs
-from millstream.plan.joins.window_pairs import WindowPair, is_padded, of_either, pair_of
 from millstream.plan.joins.windows import Windows
 from millstream.plan.names.assign import assigned
 from millstream.plan.names.expressions import Expressions
@@ -53,6 +52,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.policies import lateness_of
 from millstream.plan.refuse import not_yet
+from millstream.plan.window_pairs import WindowPair, is_padded, of_either, pair_of
 from millstream.values import JoinType
 
 

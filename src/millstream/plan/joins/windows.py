@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.joins.kinds import JoinKind
+from millstream.plan.join_kinds import JoinKind
 from millstream.plan.names.windows import window_of
 from millstream.plan.nodes import Reference
 from millstream.plan.refuse import place_of

@@ -1,7 +1,8 @@
 """One record per kind of operator, by the class of its node.
 
 Planning, engine choice, `explain` (text and JSON), `millstream run` and the ledger read it. A new
-kind is a module here and a line in KINDS; its compiler is registered in `spark.compilers`.
+kind is a module here and a line in JOINS or SINGLE_INPUT; its compiler is registered in
+`spark.compilers`.
 """
 
 from __future__ import annotations
@@ -19,32 +20,50 @@ from millstream.plan.kinds import (
     top_n,
     window_join,
 )
-from millstream.plan.kinds.base import OperatorKind
+from millstream.plan.kinds.base import OperatorKind, SingleInputKind, StreamJoinKind
 from millstream.plan.nodes import (
     Aggregate,
     Deduplicate,
     IntervalJoin,
+    Join,
     Operator,
     RegularJoin,
     RowsOver,
     SessionJoin,
+    SingleInput,
     TemporalJoin,
     TopN,
     WindowJoin,
 )
 
-KINDS: dict[type[Operator], OperatorKind[Any]] = {
+JOINS: dict[type, StreamJoinKind[Any]] = {
     IntervalJoin: interval_join.KIND,
     WindowJoin: window_join.KIND,
     TemporalJoin: temporal_join.KIND,
     SessionJoin: session_join.KIND,
     RegularJoin: regular_join.KIND,
+}
+SINGLE_INPUT: dict[type, SingleInputKind[Any]] = {
     Aggregate: aggregate.KIND,
     Deduplicate: deduplicate.KIND,
     TopN: top_n.KIND,
     RowsOver: rows_over.KIND,
 }
+KINDS: dict[type, OperatorKind[Any]] = {**JOINS, **SINGLE_INPUT}
 
 
 def kind_of(operator: Operator) -> OperatorKind[Any]:
-    return KINDS[type(operator)]
+    return KINDS[_registered(type(operator))]
+
+
+def join_kind_of(join: Join) -> StreamJoinKind[Any]:
+    return JOINS[_registered(type(join))]
+
+
+def single_input_kind_of(operator: SingleInput) -> SingleInputKind[Any]:
+    return SINGLE_INPUT[_registered(type(operator))]
+
+
+def _registered(node: type) -> type:
+    """The class itself, or the one that it extends while a query is planned."""
+    return next(each for each in node.__mro__ if each in KINDS)

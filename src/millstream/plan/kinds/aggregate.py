@@ -2,19 +2,115 @@
 
 from __future__ import annotations
 
-from millstream.plan.explain.json_operators import aggregate_data
-from millstream.plan.explain.operators import aggregate_block
+from collections.abc import Collection
+
+from millstream.plan.document import Description, data, fact
+from millstream.plan.document.words import calls, lateness, output_data, window_data
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.joins import name_of
-from millstream.plan.facts.operators import aggregate_facts
-from millstream.plan.kinds.base import OperatorKind, against_late_and_limit
-from millstream.plan.nodes import Aggregate
-from millstream.temporal import Emit, WindowKind
+from millstream.plan.expressions.shapes import unqualified
+from millstream.plan.expressions.spark_sql import to_spark_sql
+from millstream.plan.kinds.base import (
+    OperatorFacts,
+    SingleInputKind,
+    StateFacts,
+    against_late_and_limit,
+)
+from millstream.plan.kinds.single_input import described, emit, named, without_window
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, Aggregate
+from millstream.plan.stream_names import behind_sources, input_name
+from millstream.temporal import Emit, Window, WindowKind, format_span
 
 _SKETCHES = ("approx_count_distinct", "approx_percentile")
+_ANEW = "a row of it that comes later begins anew, at nothing"
 
 
-def _watermark_delay(node: Aggregate, _: Expression | None) -> int:
+def _state(node: Aggregate) -> StateFacts:
+    if node.window is None:
+        held = without_window(
+            node.ttl, "a group", keyed=bool(node.keys), one="the one group", anew=_ANEW
+        )
+        return StateFacts(held, _groups(node), _comes_out(node))
+    held = _window_held(node, node.window)
+    return StateFacts(held, _windows(node, node.window), _comes_out(node))
+
+
+def _clock(node: Aggregate) -> str:
+    return "the clock" if node.window and node.window.wall_clock else "the watermark"
+
+
+def _window_held(node: Aggregate, window: Window) -> tuple[str, ...]:
+    end = "its end" if not node.lateness else f"its end + {format_span(node.lateness)}"
+    session = window.kind is WindowKind.SESSION
+    what, comes_to = ("a session", "passes") if session else ("a window", "reaches")
+    why = "as 'window.lateness' asks" if node.lateness else "when no row can change it any more"
+    return (f"{what} is held until {_clock(node)} {comes_to} {end}, {why}",)
+
+
+def _windows(node: Aggregate, window: Window) -> str:
+    name = input_name(node.input)
+    groups = "a row for each" if not node.keys else "a row for each key and"
+    span = window.size + node.lateness + (0 if window.wall_clock else behind_sources(node.input))
+    match window.kind:
+        case WindowKind.SESSION:
+            return f"{groups} open session of {name}"
+        case WindowKind.GIVEN:
+            return f"{groups} open window of {name}"
+    return f"{groups} window of the last {format_span(span)} of {name}"
+
+
+def _groups(node: Aggregate) -> str:
+    if not node.keys:
+        return "one row"
+    name = input_name(node.input)
+    if node.ttl is None:
+        return f"a row for each key of {name} that ever came"
+    return f"a row for each key of the last {format_span(node.ttl)} of {name}"
+
+
+def _comes_out(node: Aggregate) -> tuple[str, ...]:
+    what = "session" if node.window and node.window.kind is WindowKind.SESSION else "window"
+    group = f"a {what}'s row" if node.window else "a group's row"
+    if node.emit is Emit.FINAL:
+        first = f"a window once, when {_clock(node)} reaches its end"
+        if what == "session":  # a row just at its end would still be of it
+            first = f"a session once, when {_clock(node)} has passed its end"
+        if not node.lateness:
+            return (first,)
+        again = "a row that comes after it, within the allowed lateness, puts out the pair"
+        return (first, f"{again} -U old, +U new")
+    told = [f"{group} when it is new (+I), the pair -U old, +U new after a batch that changes it"]
+    if what == "session":
+        told.append("-D for each session that others swallow")
+    if node.over_changes:
+        told.append("-D once all rows of a group are taken back")
+    return tuple(told)
+
+
+def _describe(node: Aggregate, facts: OperatorFacts) -> Description:
+    keys = ", ".join(f"{key.expression} AS {key.name}" for key in node.keys)
+    own = (
+        fact("window", window_data(node.window), "window", _window_text(node, node.window))
+        if node.window
+        else data("window", None),
+        data("given", [to_spark_sql(each) for each in node.given] if node.given else None),
+        lateness(node.lateness) if node.window else data("lateness_us", node.lateness),
+        fact("keys", [output_data(key) for key in node.keys], "keys", keys or "none: one group"),
+        calls(node.calls),
+        emit(node),
+        data("ttl_us", node.ttl),
+        data("over_changes", node.over_changes),
+    )
+    title, late = f"Aggregate of {named(node.input)}", node.window is not None
+    return described(title, node, facts, own, can_be_late=late, buffers_rows=False)
+
+
+def _window_text(node: Aggregate, window: Window) -> str:
+    by = " by the clock" if window.wall_clock else ""
+    given = f": {node.given[0]} to {node.given[1]}" if node.given else ""
+    return f"{window}{given}{by}"
+
+
+def _watermark_delay(node: Aggregate, _: int) -> int:
     """A window may change for as long as the allowed lateness; a session also at its end."""
     session = node.window is not None and node.window.kind is WindowKind.SESSION
     return node.lateness + session
@@ -47,16 +143,54 @@ def _against_calls(node: Aggregate) -> str:
 
 
 def _summary(node: Aggregate) -> str:
-    name = name_of(node.input.node, node.input.alias)
-    return f"aggregates of {name}{f' in {node.window}' if node.window else ''}"
+    return f"aggregates of {input_name(node.input)}{f' in {node.window}' if node.window else ''}"
 
 
-KIND = OperatorKind[Aggregate](
-    facts=aggregate_facts,
-    watermark_delay=_watermark_delay,
-    against_native=_against_native,
-    block=aggregate_block,
-    data=aggregate_data,
+def _unshown_key(node: Aggregate, shown: Collection[str]) -> str | None:
+    for key in node.keys:
+        if key.name.lower() not in shown:
+            return to_spark_sql(key.expression)
+    if node.window and not {WINDOW_START.lower(), WINDOW_END.lower()}.intersection(shown):
+        return WINDOW_START
+    return None
+
+
+def _deciding(node: Aggregate) -> tuple[Expression | None, ...]:
+    if not node.over_changes:
+        return ()
+    of_calls = (each for call in node.calls for each in (call.argument, call.filter, call.by))
+    return (*(key.expression for key in node.keys), *(node.given or ()), *of_calls)
+
+
+def _as_partition(node: Aggregate) -> list[str]:
+    """The groups as a partition of rows; none of sessions, which rows do not know of."""
+    window, keys = node.window, [unqualified(key.expression) for key in node.keys]
+    if window is None:
+        return keys
+    if window.kind is WindowKind.SESSION or window.wall_clock:
+        return []
+    given = [unqualified(each) for each in (node.given or ())[:1]]
+    return [*keys, *(given or [WINDOW_START])]
+
+
+KIND = SingleInputKind[Aggregate](
+    name="aggregate",
+    state=_state,
+    describe=_describe,
     label=lambda _, inputs: f"aggregate of {inputs}",
     summary=_summary,
+    watermark_delay=_watermark_delay,
+    against_native=_against_native,
+    emit=lambda node: node.emit,
+    window=lambda node: node.window,
+    has_window_time=lambda node: node.window is not None and not node.window.wall_clock,
+    unshown_key=_unshown_key,
+    forgets=lambda node: node.retracts and node.ttl is not None,
+    deciding=_deciding,
+    keys=lambda node: tuple(key.expression for key in node.keys),
+    unkeyed="two-phase",
+    calls=lambda node: node.calls,
+    compared=lambda node: node.given or (),
+    as_partition=_as_partition,
+    buffers_rows=False,
 )

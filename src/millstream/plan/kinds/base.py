@@ -1,41 +1,208 @@
-"""What a plan knows about one kind of operator, and what kinds share."""
+"""What a plan knows about one kind of operator, as pure functions of its node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
-from millstream.plan.explain.blocks import Block
-from millstream.plan.expressions import Expression
-from millstream.plan.joins.distances import ahead_of_own, columns_of
-from millstream.plan.nodes import Join, Operator
-from millstream.temporal import LateAction, LatePolicy
+from millstream.plan.document import Description
+from millstream.plan.expressions import Expression, column
+from millstream.plan.join_kinds import JoinKind
+from millstream.plan.kinds.strategy import Strategy, StrategyKind
+from millstream.plan.nodes import WINDOW_TIME, Call, Join, Operator
+from millstream.plan.open_bounds import OpenBounds
+from millstream.plan.operator_properties import OperatorProperties
+from millstream.temporal import Emit, LateAction, Window
+from millstream.values import PredicateOf
 
-NodeType = TypeVar("NodeType")
+NodeType = TypeVar("NodeType", bound=Operator)
+
+
+@dataclass(frozen=True, slots=True)
+class StateFacts:
+    """How long rows stay in state and why, an estimate of the state, and what is emitted when."""
+
+    held: tuple[str, ...]
+    state: str
+    comes_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFacts:
+    """What follows from an operator and the plan below it."""
+
+    operator: Operator
+    strategy: Strategy
+    held: tuple[str, ...]
+    state: str
+    comes_out: tuple[str, ...]
+
+
+class TimeFix(Enum):
+    """What gives the rows of a query an event time, or keeps them from being retracted."""
+
+    EMIT_FINAL = auto()
+    BOUND = auto()
+    WINDOW = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeless:
+    """Why the results of an operator have no event time."""
+
+    cause: str
+    fix: TimeFix
 
 
 def _no_reason(_: Any) -> str:
     return ""
 
 
-@dataclass(frozen=True)
+def _none(_: Any) -> None:
+    return None
+
+
+def _nothing(_: Any) -> tuple[()]:
+    return ()
+
+
+def _no_texts(_: Any) -> list[str]:
+    return []
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+def _as_it_is(node: Any) -> tuple[Any, Expression]:
+    return node, column(None, WINDOW_TIME, "TIMESTAMP")
+
+
+def _all_shown(_: Any, __: Collection[str]) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
 class OperatorKind(Generic[NodeType]):
-    """One kind of operator as pure functions of its node.
+    """One kind of operator. A reason is a sentence without its full stop; an empty one means that
+    the engine can run it."""
 
-    A reason is a sentence without its full stop; an empty one means that the engine can run it.
-    `block` and `data` take what `facts` returns and the inputs, already as blocks or data.
-    """
-
-    facts: Callable[[NodeType], Any]  # strategy, retention, state bound, what is emitted when
-    # of a result with this event time; None: no column of it carries one
-    watermark_delay: Callable[[NodeType, Expression | None], int]
-    against_native: Callable[[NodeType], str]  # why Spark's own operators cannot run it
-    block: Callable[[Any, tuple[Block, ...]], Block]  # in `explain`
-    data: Callable[[Any, list[dict[str, Any]]], dict[str, Any]]  # in `explain --json`
+    name: str  # in JSON
+    state: Callable[[NodeType], StateFacts]
+    describe: Callable[[NodeType, OperatorFacts], Description]  # in `explain`
     label: Callable[[NodeType, str], str]  # in the ledger, over the names of its inputs
     summary: Callable[[NodeType], str]  # in the first lines of `millstream run`
+    # of results that carry the event time of input number n
+    watermark_delay: Callable[[NodeType, int], int]
+    against_native: Callable[[NodeType], str]  # why Spark's own operators cannot run it
     against_columnar: Callable[[NodeType], str] = _no_reason
+
+    # when results are emitted, and the window that they are of
+    emit: Callable[[NodeType], Emit | None] = _none
+    window: Callable[[NodeType], Window | None] = _none
+    # Can results have the time of their window? The node whose users read it, and how they do.
+    has_window_time: Callable[[NodeType], bool] = _never
+    with_window_time: Callable[[NodeType], tuple[NodeType, Expression]] = _as_it_is
+    timeless: Callable[[NodeType], Timeless | None] = _none
+
+    # results that are retracted: does a key tell which row a change replaces?
+    keyed_changes: bool = True
+    # part of that key that is not among the columns shown
+    unshown_key: Callable[[NodeType, Collection[str]], str | None] = _all_shown
+    # are keys removed from state without a retraction?
+    forgets: Callable[[NodeType], bool] = _never
+    # what decides over rows of an input that may be retracted
+    deciding: Callable[[NodeType], tuple[Expression | None, ...]] = _nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleInputKind(OperatorKind[NodeType]):
+    """A kind of operator with one input."""
+
+    keys: Callable[[NodeType], tuple[Expression, ...]]
+    unkeyed: StrategyKind = "single"  # how rows are distributed without a key
+    calls: Callable[[NodeType], tuple[Call, ...]] = _nothing
+    # what is compared beside keys and calls
+    compared: Callable[[NodeType], tuple[Expression, ...]] = _nothing
+    # groups as a partition of rows, in SQL; none if rows do not know their group
+    as_partition: Callable[[NodeType], list[str]] = _no_texts
+    buffers_rows: bool = True  # are rows in state, rather than results over them?
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The predicates of a join beside its key and bound. `across` is what the kernel evaluates of
+    `across_sql`."""
+
+    left_where: Expression | None = None
+    right_where: Expression | None = None
+    across: PredicateOf[Expression] | None = None
+    across_sql: Expression | None = None
+    only_spark: bool = False
+    ends_version: Expression | None = None  # of right rows: they end the version of their key
+
+    @property
+    def wheres(self) -> tuple[Expression | None, Expression | None]:
+        return self.left_where, self.right_where
+
+
+@dataclass(frozen=True, slots=True)
+class JoinWindows:
+    """The windows that a join gives its sides, and how long after its end one accepts rows."""
+
+    left: Window
+    right: Window
+    lateness: int
+
+    @property
+    def same(self) -> bool:
+        return self.left == self.right
+
+
+@dataclass(frozen=True, slots=True)
+class WindowTimes:
+    """How far the time of its window and its own time are after the time by which a row of a side
+    is joined."""
+
+    window: OpenBounds
+    row: OpenBounds
+
+
+def _no_matching(_: Any) -> Matching:
+    return Matching()
+
+
+def _unsalted(_: Any) -> int:
+    return 1
+
+
+def _unbounded(_: Any) -> OpenBounds:
+    return OpenBounds()
+
+
+def _no_window_times(_: Any, __: int) -> WindowTimes | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamJoinKind(OperatorKind[NodeType]):
+    """A kind of join of two streams."""
+
+    type: JoinKind  # as 'join.type' says it
+    properties: Callable[[NodeType], OperatorProperties]
+    matching: Callable[[NodeType], Matching] = _no_matching
+    salt: Callable[[NodeType], int] = _unsalted
+    bound: Callable[[NodeType], str | None] = _none  # between times of a pair, in words
+    # how far the right time of a pair is after the left one
+    apart: Callable[[NodeType], OpenBounds] = _unbounded
+    windows: Callable[[NodeType], JoinWindows | None] = _none
+    window_times: Callable[[NodeType, int], WindowTimes | None] = _no_window_times
+    emits_window: bool = False  # beside the columns of both sides
+    # inputs that can be read in the key group of the join below, and whether its results can be
+    shared_inputs: Callable[[NodeType], tuple[int, ...]] = _nothing
+    stays_in_group: Callable[[NodeType], bool] = _never
 
 
 def against_late_and_limit(operator: Operator) -> str:
@@ -48,25 +215,3 @@ def against_late_and_limit(operator: Operator) -> str:
         what = "a join" if isinstance(operator, Join) else "an operator"
         return f"Spark cannot limit the state of {what}"
     return ""
-
-
-def reassigned(late: LatePolicy) -> int:
-    """How far behind the watermark the column of a row may be that counts as in time."""
-    return late.budget if late.action is LateAction.REASSIGN else 0
-
-
-def delay_of_pairs(join: Join, carried: Expression | None, own: Callable[[int], int]) -> int:
-    """The delay of a join's result with the time `carried`. `own` is the delay of the time that
-    the join uses on a side; another time may be before that one."""
-    assert carried is not None, "the result of a join has no time of its own"
-    delays = []
-    for number, name in columns_of(join, carried):
-        least = ahead_of_own(join, number, name).lower
-        assert least is not None, f"{carried} is no event time of the join"
-        delays.append(max(own(number) - least, 0))
-    return max(delays) + reassigned(join.late)
-
-
-def delay_of_rows(operator: Operator, _: Expression | None) -> int:
-    """The delay of rows that are emitted as they arrive, or once the watermark has passed them."""
-    return reassigned(operator.late)

@@ -2,37 +2,131 @@
 
 from __future__ import annotations
 
-from millstream.plan.explain.joins import pairs_block
-from millstream.plan.explain.json_joins import pairs_data
-from millstream.plan.expressions import Expression
-from millstream.plan.facts.joins import name_of
-from millstream.plan.facts.pairs import regular_facts
-from millstream.plan.kinds.base import OperatorKind, delay_of_pairs
-from millstream.plan.kinds.interval_join import against_columnar
-from millstream.plan.nodes import RegularJoin
+from millstream.plan.document import Description, data, fact
+from millstream.plan.document.words import moved
+from millstream.plan.join_kinds import JoinKind
+from millstream.plan.kinds.base import (
+    OperatorFacts,
+    StateFacts,
+    StreamJoinKind,
+    TimeFix,
+    Timeless,
+)
+from millstream.plan.kinds.stream_joins import (
+    against_columnar,
+    deciding,
+    described,
+    matching,
+    names_of,
+    predicates_of,
+)
+from millstream.plan.nodes import Input, RegularJoin
+from millstream.plan.operator_properties import FOREVER_JOIN, REGULAR_JOIN
+from millstream.plan.stream_names import lag_of_results, stream_name
+from millstream.temporal import format_span
+from millstream.values import JoinType
 
 
-def _watermark_delay(join: RegularJoin, carried: Expression | None) -> int:
+def _state(join: RegularJoin) -> StateFacts:
+    sides = join.left, join.right
+    held = tuple(
+        _row_held(join, side, changes)
+        for side, changes in zip(sides, join.over_changes, strict=True)
+    )
+    return StateFacts(held, " and ".join(_rows(join, side) for side in sides), _comes_out(join))
+
+
+def _row_held(join: RegularJoin, side: Input, changes: bool) -> str:
+    name, or_gone = stream_name(side), ", or until they are taken back" if changes else ""
+    if join.ttl is None:
+        return f"{name} rows are held for ever, as 'state.ttl' = 'forever' asks{or_gone}"
+    until = moved(str(side.time), join.ttl)
+    return f"{name} rows are held until the watermark passes {until}, as 'state.ttl' asks{or_gone}"
+
+
+def _rows(join: RegularJoin, side: Input) -> str:
+    if join.ttl is None:
+        return f"every row of {stream_name(side)} that ever came"
+    lag = lag_of_results(join)
+    span = join.ttl + (side.delay if lag is None else lag)
+    return f"rows of {format_span(span)} of {stream_name(side)}"
+
+
+def _comes_out(join: RegularJoin) -> tuple[str, ...]:
+    left, right = stream_name(join.left), stream_name(join.right)
+    if join.how is JoinType.SEMI:
+        told = [f"a row of {left} once, when its first partner is there"]
+        if join.over_changes[1]:
+            told.append("-D when its last partner is taken back")
+    elif join.how is JoinType.ANTI:
+        told = [_alone(left)]
+    else:
+        told = ["a pair when its later row arrives"]
+        told += [_alone(left)] if join.how.keeps_left else []
+        told += [_alone(right)] if join.how.keeps_right else []
+    changing = _changing(join)
+    if changing and not join.how.left_only:
+        told.append(f"-D for each pair of a row of {' or '.join(changing)} that is taken back")
+    elif join.over_changes[0]:
+        told.append(f"-D for a row of {left} that is taken back")
+    return tuple(told)
+
+
+def _alone(name: str) -> str:
+    return (
+        f"a row of {name} without a partner at once; -D when a partner comes, and +I again when "
+        "the last one is taken back"
+    )
+
+
+def _changing(join: RegularJoin) -> list[str]:
+    """The names of the sides whose rows may be retracted."""
+    names = (stream_name(side) for side in (join.left, join.right))
+    return [name for name, on in zip(names, join.over_changes, strict=True) if on]
+
+
+def _describe(join: RegularJoin, facts: OperatorFacts) -> Description:
+    ttl = "none: rows are held for ever" if join.ttl is None else "'state.ttl' alone"
+    changing = _changing(join)
+    shown = [f"rows of {' and '.join(changing)} may be taken back"] if changing else []
+    own = (
+        fact("ttl_us", join.ttl, "bound", ttl),
+        fact("over_changes", list(join.over_changes), "changes", *shown),
+        data("retracts", join.retracts),
+    )
+    timed = join.ttl is not None
+    return described("Regular join", join, facts, own, timed=timed, predicates=predicates_of(join))
+
+
+def _watermark_delay(join: RegularJoin, _: int) -> int:
     """No row of a pair is older than 'state.ttl' allows."""
-    ttl = join.ttl
-    assert ttl is not None, "rows that are held for ever have no event time"
-    return delay_of_pairs(join, carried, lambda _: ttl)
+    assert join.ttl is not None, "rows that are held for ever have no event time"
+    return join.ttl
 
 
-def _summary(join: RegularJoin) -> str:
-    one, other = (name_of(side.node, side.alias) for side in (join.left, join.right))
-    return f"{join.how} join of {one} and {other}, whenever they came"
+def _timeless(join: RegularJoin) -> Timeless | None:
+    if join.retracts:
+        return Timeless("takes pairs back", TimeFix.BOUND)
+    if join.ttl is None:
+        return Timeless("joins rows however old they are", TimeFix.BOUND)
+    return None
 
 
-KIND = OperatorKind[RegularJoin](
-    facts=regular_facts,
+KIND = StreamJoinKind[RegularJoin](
+    name="regular_join",
+    state=_state,
+    describe=_describe,
+    label=lambda join, inputs: f"{join.how} regular join of {inputs}",
+    summary=lambda join: f"{join.how} join of {' and '.join(names_of(join))}, whenever they came",
     watermark_delay=_watermark_delay,
     against_columnar=against_columnar,
     against_native=lambda _: (
         "Spark has no join that lets rows go by 'state.ttl' or takes pairs back"
     ),
-    block=pairs_block,
-    data=pairs_data,
-    label=lambda join, inputs: f"{join.how} regular join of {inputs}",
-    summary=_summary,
+    timeless=_timeless,
+    keyed_changes=False,
+    deciding=lambda join: deciding(join) if any(join.over_changes) else (),
+    type=JoinKind.REGULAR,
+    properties=lambda join: FOREVER_JOIN if join.ttl is None else REGULAR_JOIN,
+    matching=matching,
 )

@@ -2,26 +2,86 @@
 
 from __future__ import annotations
 
-from millstream.plan.explain.joins import pairs_block
-from millstream.plan.explain.json_joins import pairs_data
-from millstream.plan.facts.joins import name_of
-from millstream.plan.facts.pairs import session_facts
-from millstream.plan.kinds.base import OperatorKind
+from millstream.plan.document import Description, data, fact, text
+from millstream.plan.document.words import lateness
+from millstream.plan.join_kinds import JoinKind
+from millstream.plan.kinds.base import (
+    OperatorFacts,
+    StateFacts,
+    StreamJoinKind,
+    TimeFix,
+    Timeless,
+)
+from millstream.plan.kinds.stream_joins import described, names_of
 from millstream.plan.nodes import SessionJoin
+from millstream.plan.operator_properties import WINDOW_JOIN
+from millstream.plan.stream_names import stream_name
+from millstream.temporal import Emit, Window, WindowKind, format_span
+from millstream.values import JoinType
 
 
-def _summary(join: SessionJoin) -> str:
-    one, other = (name_of(side.node, side.alias) for side in (join.left, join.right))
-    return f"{join.how} join of sessions of {one} and {other}"
+def _state(join: SessionJoin) -> StateFacts:
+    names = stream_name(join.left), stream_name(join.right)
+    last = format_span(join.gap + join.lateness)
+    held = tuple(
+        f"a session of {one} is held until the watermark passes its last row + {last}, and as "
+        f"long as one of {other} is open that it has met"
+        for one, other in (names, names[::-1])
+    )
+    state = f"rows of open sessions of {names[0]} and {names[1]}, and of those that they have met"
+    return StateFacts(held, state, _comes_out(join, names))
 
 
-KIND = OperatorKind[SessionJoin](
-    facts=session_facts,
+def _comes_out(join: SessionJoin, names: tuple[str, str]) -> tuple[str, ...]:
+    more = f" + {format_span(join.lateness)}" if join.lateness else ""
+    closed = f"once the watermark has passed the end of both sessions{more}"
+    if join.emit is Emit.CHANGES:
+        closed = "as soon as their sessions meet"
+    told = []
+    if join.how is JoinType.SEMI:
+        closed = closed.replace("their sessions meet", "its session meets one")
+        told.append(f"a row of {names[0]} once, {closed}")
+    elif join.how is not JoinType.ANTI:
+        told.append(f"two rows {closed}")
+    for keeps, name in zip((join.how.keeps_left, join.how.keeps_right), names, strict=True):
+        if keeps:
+            passed = f"once the watermark has passed its end{more}"
+            told.append(f"a row of {name} whose session met none {passed}")
+    return tuple(told)
+
+
+def _describe(join: SessionJoin, facts: OperatorFacts) -> Description:
+    gap = format_span(join.gap)
+    own = (
+        data("gap_us", join.gap),
+        text("window", f"sessions of each side with a gap of {gap}, joined if they share a moment"),
+        lateness(join.lateness),
+        fact("emit", str(join.emit), "emit", str(join.emit)),
+        data("retracts", join.retracts),
+    )
+    return described("Session join", join, facts, own)
+
+
+def _timeless(join: SessionJoin) -> Timeless | None:
+    if join.emit is Emit.FINAL:
+        return None
+    return Timeless("joins sessions as they meet", TimeFix.EMIT_FINAL)
+
+
+KIND = StreamJoinKind[SessionJoin](
+    name="session_join",
+    state=_state,
+    describe=_describe,
+    label=lambda join, inputs: f"{join.how} session join of {inputs}",
+    summary=lambda join: f"{join.how} join of sessions of {' and '.join(names_of(join))}",
     # A row just at the end of a session would still extend it.
     watermark_delay=lambda join, _: join.lateness + 1,
     against_native=lambda _: "Spark has no join of sessions",
-    block=pairs_block,
-    data=pairs_data,
-    label=lambda join, inputs: f"{join.how} session join of {inputs}",
-    summary=_summary,
+    emit=lambda join: join.emit,
+    window=lambda join: Window(WindowKind.SESSION, join.gap, join.gap),
+    has_window_time=lambda join: join.emit is Emit.FINAL,
+    timeless=_timeless,
+    type=JoinKind.WINDOW,
+    properties=lambda _: WINDOW_JOIN,
+    emits_window=True,
 )

@@ -1,33 +1,141 @@
-"""The temporal join: each row with the version of its key that is valid at its time."""
+"""The temporal join: each row with the version of its key that is valid at its time.
+
+A row at t waits while a version may come that it should meet. Versions are in time at W and after,
+so looking back, a row waits while W <= t. Looking ahead, it waits while W <= v, v being the nearest
+version known, and without one while W <= t + tolerance.
+
+A version at v is needed by rows that wait or that may come, those at W and after. Looking back,
+that is the last version of each key at or before W, and all later ones. Looking ahead it is needed
+while W <= v. Looking both ways, a row within `tolerance` of v waits for as long again at most.
+"""
 
 from __future__ import annotations
 
-from millstream.plan.explain.joins import temporal_block
-from millstream.plan.explain.json_joins import temporal_data
-from millstream.plan.expressions import Expression
-from millstream.plan.facts.joins import name_of
-from millstream.plan.facts.temporal import hold_of_rows, temporal_facts
-from millstream.plan.kinds.base import OperatorKind, delay_of_pairs
-from millstream.plan.nodes import TemporalJoin
+from millstream.plan.document import Description, data, fact
+from millstream.plan.document.words import moved
+from millstream.plan.expressions.spark_sql import text_or_none
+from millstream.plan.join_kinds import JoinKind
+from millstream.plan.kinds.base import Matching, OperatorFacts, StateFacts, StreamJoinKind
+from millstream.plan.kinds.stream_joins import described, names_of, salted
+from millstream.plan.nodes import Input, TemporalJoin
+from millstream.plan.operator_properties import TEMPORAL_JOIN
+from millstream.plan.stream_names import lag_of_results, stream_name
+from millstream.temporal import format_span
+from millstream.values import Direction, JoinType
 
 
-def _watermark_delay(join: TemporalJoin, carried: Expression | None) -> int:
-    """A row is emitted once the watermark has passed it; looking ahead, it waits for the
-    tolerance."""
-    return delay_of_pairs(join, carried, lambda _: hold_of_rows(join))
+def _state(join: TemporalJoin) -> StateFacts:
+    return StateFacts((_row_held(join), _version_held(join)), _size(join), _comes_out(join))
+
+
+def _hold_of_rows(join: TemporalJoin) -> int:
+    """How far behind the watermark a row may be that comes out."""
+    if join.direction is Direction.BACKWARD:
+        return 0
+    return join.tolerance or 0
+
+
+def _time(side: Input) -> str:
+    assert side.time is not None, "both sides of a temporal join have an event time"
+    return f"{side.alias}.{side.time}"
+
+
+def _version(join: TemporalJoin) -> str:
+    row = _time(join.left)
+    within = "" if join.tolerance is None else f", at most {format_span(join.tolerance)} away"
+    match join.direction:
+        case Direction.BACKWARD:
+            return f"the latest at or before {row}{within}"
+        case Direction.FORWARD:
+            return f"the earliest at or after {row}{within}"
+        case Direction.NEAREST:
+            return f"the nearest to {row}, the one before if two are as near{within}"
+
+
+def _last_wait(join: TemporalJoin) -> str:
+    return moved(str(join.left.time), _hold_of_rows(join))
+
+
+def _row_held(join: TemporalJoin) -> str:
+    name, until = stream_name(join.left), f"the watermark passes {_last_wait(join)}"
+    if join.direction is Direction.BACKWARD:
+        return f"{name} rows are held until {until}: then no version can come for them"
+    certain = "until their version is certain, at the latest when"
+    return f"{name} rows are held {certain} {until}"
+
+
+def _version_held(join: TemporalJoin) -> str:
+    name, time, tolerance = stream_name(join.right), str(join.right.time), join.tolerance
+    if join.direction is Direction.BACKWARD and tolerance is None:
+        return (
+            f"{name} rows are held until the watermark reaches a later one of their key: the last "
+            "version of a key is held for ever"
+        )
+    match join.direction:
+        case Direction.BACKWARD:
+            last = moved(time, tolerance or 0)
+            why = "or reaches a later one of their key"
+        case Direction.FORWARD:
+            last, why = time, "the last time a row may carry that meets them"
+        case Direction.NEAREST:
+            last, why = moved(time, 2 * (tolerance or 0)), "when no row can wait for them any more"
+    return f"{name} rows are held until the watermark passes {last}, {why}"
+
+
+def _size(join: TemporalJoin) -> str:
+    lag = lag_of_results(join)
+    waits = format_span(_hold_of_rows(join) + (join.left.delay if lag is None else lag))
+    rows = f"rows of {waits} of {stream_name(join.left)}"
+    if join.direction is Direction.BACKWARD and join.tolerance is None:
+        return f"{rows}, and a version for each key of {stream_name(join.right)} that ever came"
+    back = {Direction.BACKWARD: 1, Direction.FORWARD: 0, Direction.NEAREST: 2}[join.direction]
+    span = format_span(back * (join.tolerance or 0) + (join.right.delay if lag is None else lag))
+    return f"{rows} and versions of {span} of {stream_name(join.right)}"
+
+
+def _comes_out(join: TemporalJoin) -> tuple[str, ...]:
+    name, last = stream_name(join.left), _last_wait(join)
+    if join.direction is Direction.BACKWARD:
+        found = f"a row of {name} with its version once the watermark has passed {last}"
+    else:
+        found = (
+            f"a row of {name} with its version once the watermark says that none can be nearer, "
+            f"at the latest when it has passed {last}"
+        )
+    if join.how is JoinType.LEFT:
+        return found, f"a row without one, its columns NULL, once the watermark has passed {last}"
+    return (found,)
+
+
+def _describe(join: TemporalJoin, facts: OperatorFacts) -> Description:
+    deletes = [str(join.deletes)] if join.deletes else []
+    own = (
+        salted(join),
+        data("direction", str(join.direction)),
+        data("tolerance_us", join.tolerance),
+        fact("version", _version(join), "version", _version(join)),
+        fact("deletes", text_or_none(join.deletes), "deletes", *deletes),
+    )
+    return described("Temporal join", join, facts, own)
 
 
 def _summary(join: TemporalJoin) -> str:
-    one, other = (name_of(side.node, side.alias) for side in (join.left, join.right))
+    one, other = names_of(join)
     return f"{join.how} join of {one} and the version of {other} in force"
 
 
-KIND = OperatorKind[TemporalJoin](
-    facts=temporal_facts,
-    watermark_delay=_watermark_delay,
-    against_native=lambda _: "Spark has no temporal join of streams",
-    block=temporal_block,
-    data=temporal_data,
+KIND = StreamJoinKind[TemporalJoin](
+    name="temporal_join",
+    state=_state,
+    describe=_describe,
     label=lambda join, inputs: f"{join.how} temporal join of {inputs}",
     summary=_summary,
+    # A row is emitted once the watermark has passed it; looking ahead, it waits for the tolerance.
+    watermark_delay=lambda join, _: _hold_of_rows(join),
+    against_native=lambda _: "Spark has no temporal join of streams",
+    type=JoinKind.TEMPORAL,
+    properties=lambda _: TEMPORAL_JOIN,
+    matching=lambda join: Matching(ends_version=join.deletes),
+    salt=lambda join: join.salt,
+    shared_inputs=lambda join: (0,) if join.salt == 1 else (),
 )

@@ -2,19 +2,81 @@
 
 from __future__ import annotations
 
-from millstream.plan.explain.json_operators import top_n_data
-from millstream.plan.explain.operators import top_n_block
-from millstream.plan.facts.joins import name_of
-from millstream.plan.facts.operators import top_n_facts
-from millstream.plan.kinds.base import OperatorKind, delay_of_rows
+from millstream.plan.document import Description, data, fact
+from millstream.plan.document.words import order_data, order_text
+from millstream.plan.expressions import Expression
+from millstream.plan.expressions.spark_sql import text_or_none, to_spark_sql
+from millstream.plan.kinds.base import OperatorFacts, SingleInputKind, StateFacts
+from millstream.plan.kinds.single_input import (
+    delay_of_rows,
+    described,
+    emit,
+    named,
+    of_windows,
+    partition,
+    passing_window_time,
+    without_window,
+)
 from millstream.plan.nodes import TopN
+from millstream.plan.stream_names import input_name
+from millstream.temporal import Emit
 
-KIND = OperatorKind[TopN](
-    facts=top_n_facts,
+_ANEW = "a row of it that comes later begins anew, at the first place"
+
+
+def _state(node: TopN) -> StateFacts:
+    name = input_name(node.input)
+    rows = "all rows" if node.over_changes else f"{node.n} row{'s' if node.n > 1 else ''}"
+    if node.emit is Emit.FINAL:
+        return StateFacts(
+            ("a partition is held until the watermark reaches the end of its window",),
+            f"{rows} for each partition and open window of {name}",
+            ("the first rows once, when their window closes",),
+        )
+    held = without_window(
+        node.ttl, "a partition", keyed=bool(node.partition), one="the one partition", anew=_ANEW
+    )
+    change = "-D for rows that left the first ones, +I for rows that came in"
+    if node.rank:
+        change = "the pair -U old, +U new for each number that another row has now"
+    return StateFacts(held, f"{rows} for each partition of {name}", (f"after a batch, {change}",))
+
+
+def _describe(node: TopN, facts: OperatorFacts) -> Description:
+    order = ", ".join(order_text(each) for each in node.order)
+    own = (
+        data("n", node.n),
+        data("partition", list(map(to_spark_sql, node.partition))),
+        partition(node.partition),
+        fact("order", [order_data(each) for each in node.order], "order", order),
+        emit(node),
+        fact("rank", node.rank, "number", *([node.rank] if node.rank else [])),
+        fact("due", text_or_none(node.due), "due", *([str(node.due)] if node.due else [])),
+        data("ttl_us", node.ttl),
+        data("over_changes", node.over_changes),
+    )
+    late = node.due is not None
+    return described(f"First {node.n} of {named(node.input)}", node, facts, own, can_be_late=late)
+
+
+def _compared(node: TopN) -> tuple[Expression, ...]:
+    order = tuple(term.expression for term in node.order)
+    return order if node.due is None else (*order, node.due)
+
+
+KIND = SingleInputKind[TopN](
+    name="top_n",
+    state=_state,
+    describe=_describe,
+    label=lambda node, inputs: f"top {node.n} of {inputs}",
+    summary=lambda node: f"top {node.n} of {input_name(node.input)}",
     watermark_delay=delay_of_rows,
     against_native=lambda _: "Spark has no first rows of a partition for streams",
-    block=top_n_block,
-    data=top_n_data,
-    label=lambda node, inputs: f"top {node.n} of {inputs}",
-    summary=lambda node: f"top {node.n} of {name_of(node.input.node, node.input.alias)}",
+    emit=lambda node: node.emit,
+    has_window_time=lambda node: node.emit is Emit.FINAL and of_windows(node),
+    with_window_time=passing_window_time,
+    forgets=lambda node: node.retracts and node.ttl is not None,
+    deciding=lambda node: (*node.partition, *_compared(node)) if node.over_changes else (),
+    keys=lambda node: node.partition,
+    compared=_compared,
 )

@@ -3,11 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
-from millstream.plan.kinds import interval_join
-from millstream.plan.kinds.base import OperatorKind
-from millstream.plan.nodes import WindowJoin
+from millstream.plan.document import Description, Fact, fact
+from millstream.plan.document.words import lateness, window_data
+from millstream.plan.expressions import Expression, column
+from millstream.plan.join_kinds import JoinKind
+from millstream.plan.kinds import interval_join, stream_joins
+from millstream.plan.kinds.base import (
+    JoinWindows,
+    OperatorFacts,
+    StreamJoinKind,
+    WindowTimes,
+)
+from millstream.plan.kinds.interval_join import SideFacts, Sides
+from millstream.plan.nodes import WINDOW_TIME, WindowJoin
+from millstream.plan.open_bounds import OpenBounds
+from millstream.plan.operator_properties import WINDOW_JOIN
+from millstream.plan.stream_names import lag_of_results, stream_name
+from millstream.plan.window_pairs import WindowPair, chief_of, of_either, pair_of
+
+
+def _pair(join: WindowJoin) -> WindowPair:
+    return pair_of(*join.windows, join.how, ("", ""), None)
+
+
+def _sides(join: WindowJoin) -> Sides:
+    pair = _pair(join)
+    return _side(join, pair, 0), _side(join, pair, 1)
+
+
+def _side(join: WindowJoin, pair: WindowPair, number: int) -> SideFacts:
+    side = (join.left, join.right)[number]
+    assert side.time is not None, "both sides of a window join have an event time"
+    window = join.windows[0]
+    return SideFacts(
+        name=stream_name(side),
+        alias=side.alias,
+        time=side.time,
+        delay=side.delay,
+        shift=pair.wait(number),
+        retention=join.retention,
+        window=pair.panes[number].size,
+        later=pair.later[number],
+        lateness=join.lateness,
+        copies=window.size // window.slide if join.windows[0] == join.windows[1] else 1,
+        lag=lag_of_results(join),
+    )
+
+
+def _describe(join: WindowJoin, facts: OperatorFacts) -> Description:
+    return interval_join.describe("Window", join, facts, _sides(join), _windows(join))
+
+
+def _windows(join: WindowJoin) -> tuple[Fact, ...]:
+    one, other = join.windows
+    shown = f"the same of both: {one}"
+    if one != other:
+        shown = f"{one} and {other}: a pair once if any of its windows overlap"
+    windows = [window_data(window) for window in join.windows]
+    return fact("windows", windows, "window", shown), lateness(join.lateness)
 
 
 def _against_native(join: WindowJoin) -> str:
@@ -16,4 +70,45 @@ def _against_native(join: WindowJoin) -> str:
     return "Spark's join of streams keeps rows by their own times, not until a window closes"
 
 
-KIND = replace(cast("OperatorKind[WindowJoin]", interval_join.KIND), against_native=_against_native)
+def _with_window_time(join: WindowJoin) -> tuple[WindowJoin, Expression]:
+    """The join with the time of the window among the columns that are read, and that time."""
+    sides, times = [], []
+    for side in (join.left, join.right):
+        shown = WINDOW_TIME in side.used
+        sides.append(side if shown else replace(side, used=(*side.used, WINDOW_TIME)))
+        times.append(column(side.alias, WINDOW_TIME, "TIMESTAMP"))
+    time = of_either((times[0], times[1]), join.how, chief_of(join.windows, join.how))
+    if join.how.left_only:
+        return replace(join, left=sides[0]), time
+    return replace(join, left=sides[0], right=sides[1]), time
+
+
+def _window_times(join: WindowJoin, number: int) -> WindowTimes | None:
+    if (join.left, join.right)[number].progress is None:
+        return None
+    pair = _pair(join)
+    back = -(join.lateness + pair.later[number])
+    until = OpenBounds(back, back)
+    return WindowTimes(until, until + OpenBounds(-(pair.panes[number].size - 1), 0))
+
+
+KIND = StreamJoinKind[WindowJoin](
+    name="window_join",
+    state=lambda join: interval_join.state_of(join, _sides(join)),
+    describe=_describe,
+    label=interval_join.label,
+    summary=lambda join: interval_join.summary_of(join, _sides(join)),
+    watermark_delay=lambda join, number: max(_pair(join).wait(number), 0),
+    against_columnar=stream_joins.against_columnar,
+    against_native=_against_native,
+    has_window_time=lambda _: True,
+    with_window_time=_with_window_time,
+    type=JoinKind.WINDOW,
+    properties=lambda _: WINDOW_JOIN,
+    matching=stream_joins.matching,
+    salt=lambda join: join.salt,
+    bound=interval_join.bound,
+    apart=interval_join.apart,
+    windows=lambda join: JoinWindows(*join.windows, join.lateness),
+    window_times=_window_times,
+)

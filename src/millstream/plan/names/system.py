@@ -10,26 +10,13 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from millstream.errors import Place, PlanError
-from millstream.plan.expressions import Expression, column, template
+from millstream.plan.expressions import column, template
 from millstream.plan.facts.holds import lag_of
-from millstream.plan.joins.window_pairs import chief_of, of_either
-from millstream.plan.nodes import (
-    WINDOW_TIME,
-    Aggregate,
-    Column,
-    Deduplicate,
-    Output,
-    RowsOver,
-    Select,
-    SessionJoin,
-    Source,
-    TableJoin,
-    TopN,
-    WindowJoin,
-)
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import WINDOW_TIME, Column, Output, Select, Source, TableJoin
 from millstream.plan.refuse import not_yet
+from millstream.plan.walk import Stateless
 from millstream.suggestions import same
-from millstream.temporal import Emit
 
 EVENT_TIME, TIMESTAMP = "_event_time", "_timestamp"
 WINDOW_COLUMNS = ("_window_start", "_window_end")
@@ -47,23 +34,12 @@ def _of_window(node: Select) -> bool:
     """Could the time of a window's result be carried up to here?"""
     if any(same(each.name, WINDOW_TIME) for each in node.columns):
         return False
-    below, found = node.input, False
-    match below:
-        case Select():
-            found = below.time is None and _of_window(below)
-        case WindowJoin():
-            found = True
-        case SessionJoin():
-            found = below.emit is Emit.FINAL
-        case TableJoin():
-            found = time_of(below.left.node) == WINDOW_TIME
-        case Aggregate():
-            found = below.window is not None and not below.window.wall_clock
-        case TopN():
-            found = below.emit is Emit.FINAL and below.input.time == WINDOW_TIME
-        case Deduplicate() | RowsOver():
-            found = below.input.time == WINDOW_TIME
-    return found
+    below = node.input
+    if isinstance(below, Select):
+        return below.time is None and _of_window(below)
+    if isinstance(below, TableJoin):
+        return time_of(below.left.node) == WINDOW_TIME
+    return not isinstance(below, Source) and kind_of(below).has_window_time(below)
 
 
 def system_column(node: Source | Select, name: str) -> Column | None:
@@ -107,10 +83,6 @@ def _with_window_time(node: Select) -> Select:
     if isinstance(below, Select):
         below = _with_window_time(below)
         alias = node.alias
-    elif isinstance(below, WindowJoin):
-        below, time = _showing_window_time(below)
-        outputs = (*node.outputs, Output(time, WINDOW_TIME))
-        return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
     elif isinstance(below, TableJoin):
         alias = below.left.alias
         stream = with_hidden(below.left.node, {WINDOW_TIME})
@@ -118,24 +90,11 @@ def _with_window_time(node: Select) -> Select:
         if WINDOW_TIME not in side.used:
             side = replace(side, used=(*side.used, WINDOW_TIME))
         below = replace(below, left=side)
-    elif isinstance(below, TopN | Deduplicate | RowsOver) and WINDOW_TIME not in below.input.used:
-        used = (*below.input.used, WINDOW_TIME)
-        below = replace(below, input=replace(below.input, used=used))
-    outputs = (*node.outputs, Output(column(alias, WINDOW_TIME, "TIMESTAMP"), WINDOW_TIME))
+    time = column(alias, WINDOW_TIME, "TIMESTAMP")
+    if not isinstance(below, Stateless):
+        below, time = kind_of(below).with_window_time(below)
+    outputs = (*node.outputs, Output(time, WINDOW_TIME))
     return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
-
-
-def _showing_window_time(join: WindowJoin) -> tuple[WindowJoin, Expression]:
-    """A window join whose users read the time of the window, and how they do."""
-    sides, times = [], []
-    for side in (join.left, join.right):
-        shown = WINDOW_TIME in side.used
-        sides.append(side if shown else replace(side, used=(*side.used, WINDOW_TIME)))
-        times.append(column(side.alias, WINDOW_TIME, "TIMESTAMP"))
-    time = of_either((times[0], times[1]), join.how, chief_of(join.windows, join.how))
-    if not join.how.left_only:
-        return replace(join, left=sides[0], right=sides[1]), time
-    return replace(join, left=sides[0]), time
 
 
 def missing_system_column(

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.errors import Place, PlanError
+from millstream.plan.kinds import kind_of
+from millstream.plan.kinds.base import TimeFix, Timeless
 from millstream.plan.names.names import query_of
-from millstream.plan.nodes import (
-    Aggregate,
-    BoundedJoin,
-    RegularJoin,
-    Select,
-    SessionJoin,
-    Source,
-    TopN,
-)
-from millstream.plan.walk import bottom_of, operators_of, retracts
+from millstream.plan.nodes import Join, Select, Source
+from millstream.plan.walk import bottom_of, retracts
 from millstream.sql.statements import Property
-from millstream.temporal import Emit, LateAction, LatePolicy
+from millstream.temporal import LateAction, LatePolicy
 from millstream.values import JoinType
 
 A_BOUNDED_JOIN = "a join by event time"
@@ -35,11 +29,11 @@ def needs_time(name: str, node: Source | Select, time: str | None, place: Place 
         )
         cause = f"{name} has no watermark, so no row of it could ever be let go."
         fix = f"Declare WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS in {name}."
-    elif isinstance(node.input, BoundedJoin) and node.input.how is JoinType.FULL:
-        cause = "a FULL JOIN pads either side, so its rows have no event time."
-        fix = "Join with LEFT or RIGHT."
     elif why := timeless(name, node):
         cause, fix = (f"{text}." for text in why)
+    elif isinstance(node.input, Join) and node.input.how is JoinType.FULL:
+        cause = "a FULL JOIN pads either side, so its rows have no event time."
+        fix = "Join with LEFT or RIGHT."
     elif not isinstance(below := bottom_of(node), Source) or below.time is not None:
         cause = f"{name} does not carry the event time of its input."
         fix = "Select the event-time column there, unchanged; it may have another name."
@@ -53,27 +47,33 @@ def timeless(name: str, node: Source | Select) -> tuple[str, str] | None:
     """Why what a stream is made by leaves its rows without an event time, and the way out; None if
     it does not."""
     below = bottom_of(node)
-    cause = fix = ""
-    if isinstance(below, SessionJoin) and below.emit is Emit.CHANGES:
-        cause, fix = "joins sessions as they meet", f"Write EMIT FINAL in {query_of(name)}"
-    elif isinstance(below, RegularJoin) and (below.retracts or below.ttl is None):
-        cause = "takes pairs back" if below.retracts else "joins rows however old they are"
-        fix = _bounded(name)
-    elif operators_of(node) and retracts(node):
-        cause, fix = "takes rows back at any time", f"Give {query_of(name)} a WINDOW"
-    return (f"{name} {cause}, so its rows have no event time", fix) if cause else None
+    if isinstance(below, Source):
+        return None
+    found = kind_of(below).timeless(below)
+    if found is None and below.retracts:
+        found = Timeless("takes rows back at any time", TimeFix.WINDOW)
+    if found is None:
+        return None
+    return f"{name} {found.cause}, so its rows have no event time", _fix(found.fix, name)
 
 
-def _bounded(name: str) -> str:
-    if name == THE_JOIN:  # beside an operator that a WINDOW may be for
-        return "Give the join a time bound"
-    return f"Give the join in {query_of(name)} a time bound, or a WINDOW"
+def _fix(fix: TimeFix, name: str) -> str:
+    match fix:
+        case TimeFix.EMIT_FINAL:
+            return f"Write EMIT FINAL in {query_of(name)}"
+        case TimeFix.WINDOW:
+            return f"Give {query_of(name)} a WINDOW"
+        case TimeFix.BOUND if name == THE_JOIN:  # beside an operator that a WINDOW may be for
+            return "Give the join a time bound"
+        case TimeFix.BOUND:
+            return f"Give the join in {query_of(name)} a time bound, or a WINDOW"
 
 
 def staying(node: Source | Select, name: str) -> str:
     """What to write so that no row of a stream is taken back."""
-    if isinstance(bottom_of(node), RegularJoin):
-        return _bounded(name)
+    below = bottom_of(node)
+    if not isinstance(below, Source) and not kind_of(below).keyed_changes:
+        return _fix(TimeFix.BOUND, name)
     return f"Write EMIT FINAL in {query_of(name)}, with a WINDOW and no 'window.lateness'"
 
 
@@ -81,7 +81,7 @@ def refuse_forgetting(node: Source | Select, name: str, place: Place | None) -> 
     """Refuse a stream that takes rows back but forgets some: a group that was let go and comes back
     is told as new, and whoever adds up would count it twice."""
     below = bottom_of(node)
-    if isinstance(below, Aggregate | TopN) and below.retracts and below.ttl is not None:
+    if not isinstance(below, Source) and kind_of(below).forgets(below):
         raise PlanError(
             "MS-PLAN-RETRACT",
             f"{name} lets groups go after 'state.ttl' without taking them back, so one that comes "

@@ -68,7 +68,8 @@ from millstream.plan.nodes.values import (
 
 BoundedJoin = IntervalJoin | WindowJoin
 Join = BoundedJoin | TemporalJoin | SessionJoin | RegularJoin
-Operator = Join | Aggregate | Deduplicate | TopN | RowsOver  # with state
+SingleInput = Aggregate | Deduplicate | TopN | RowsOver
+Operator = Join | SingleInput  # with state
 Node = Source | Select | TableJoin | Operator
 
 __all__ = [
@@ -101,6 +102,7 @@ __all__ = [
     "RowsOver",
     "Select",
     "SessionJoin",
+    "SingleInput",
     "SinkDef",
     "Source",
     "TableJoin",

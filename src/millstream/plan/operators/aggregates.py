@@ -32,19 +32,11 @@ from millstream.plan.nodes import (
     Column,
     Select,
 )
+from millstream.plan.operator_properties import CLOCK_WINDOW, GROUP, WINDOW
 from millstream.plan.operators.calls import GROWING, RETRACTABLE, Calls
 from millstream.plan.operators.group_by import keys_of
 from millstream.plan.operators.grouped import Groups, GroupScope
-from millstream.plan.policies import (
-    CLOCK_WINDOW,
-    GROUP,
-    WINDOW,
-    late_policy,
-    lateness_of,
-    limit_of,
-    refuse_unused,
-    ttl_of,
-)
+from millstream.plan.policies import late_policy, lateness_of, limit_of, refuse_unused, ttl_of
 from millstream.plan.refuse import place_of
 from millstream.temporal import LateAction, Window, WindowKind
 

@@ -13,14 +13,8 @@ from millstream.plan.names.expressions import Expressions
 from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
 from millstream.plan.names.times import refuse_changes
 from millstream.plan.nodes import Deduplicate, Select
-from millstream.plan.policies import (
-    DISTINCT,
-    TIMELESS_DISTINCT,
-    late_policy,
-    limit_of,
-    refuse_unused,
-    ttl_of,
-)
+from millstream.plan.operator_properties import DISTINCT, TIMELESS_DISTINCT
+from millstream.plan.policies import late_policy, limit_of, refuse_unused, ttl_of
 from millstream.plan.refuse import not_yet, place_of
 from millstream.temporal import LateAction
 

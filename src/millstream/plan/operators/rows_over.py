@@ -18,9 +18,10 @@ from millstream.plan.names.outputs import carrying, distinct, outputs_of
 from millstream.plan.names.scope import Reference
 from millstream.plan.names.times import needs_time, refuse_changes
 from millstream.plan.nodes import Column, RowsOver, Select
+from millstream.plan.operator_properties import ROWS
 from millstream.plan.operators.calls import GROWING, Calls, written_call
 from millstream.plan.operators.frames import Frame, frame_of, over_nodes
-from millstream.plan.policies import ROWS, late_policy, limit_of, refuse_unused, ttl_of
+from millstream.plan.policies import late_policy, limit_of, refuse_unused, ttl_of
 from millstream.plan.refuse import place_of
 from millstream.sql.limits import MAX_ROWS
 from millstream.sql.spans import span_of

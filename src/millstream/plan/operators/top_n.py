@@ -17,24 +17,18 @@ from millstream.plan.base import Base, of_sessions
 from millstream.plan.emits import emit_of
 from millstream.plan.expressions import Expression, all_of, column
 from millstream.plan.joins.predicates import conjuncts_of, filters_of
+from millstream.plan.kinds import kind_of
 from millstream.plan.names.aliases import with_aliases
 from millstream.plan.names.expressions import Expressions, Replace
 from millstream.plan.names.names import fresh
 from millstream.plan.names.outputs import Item, carrying, distinct, outputs_of
 from millstream.plan.names.scope import Reference, Relation, Scope
 from millstream.plan.names.times import needs_time, refuse_forgetting, refuse_late_changes, staying
-from millstream.plan.nodes import Aggregate, Column, Output, Select, TopN
+from millstream.plan.nodes import Column, Join, Output, Select, Source, TopN
+from millstream.plan.operator_properties import TOP, TOP_OF_WINDOW, OperatorProperties
 from millstream.plan.operators.frames import Frame, frame_of, over_nodes
 from millstream.plan.operators.rank_limit import Limit, limit_in
-from millstream.plan.policies import (
-    TOP,
-    TOP_OF_WINDOW,
-    Kind,
-    late_policy,
-    limit_of,
-    refuse_unused,
-    ttl_of,
-)
+from millstream.plan.policies import late_policy, limit_of, refuse_unused, ttl_of
 from millstream.plan.refuse import place_of
 from millstream.plan.walk import bottom_of, operators_of
 from millstream.sql.spans import span_of
@@ -53,7 +47,7 @@ class Ranking(TopN):
     time_of_window: bool = False  # are its rows results of the window they are numbered in?
     properties: Mapping[str, Property] = field(default_factory=dict)
     emit_clause: exp.Expr | None = None
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[OperatorProperties, ...] = ()
 
 
 def plan_ranking(tree: exp.Select, base: Base, asked: Asked) -> Select:
@@ -172,7 +166,7 @@ def _due(frame: Frame, base: Base) -> Expression | None:
 
 def _of_window(base: Base) -> bool:
     below = bottom_of(base.node)
-    return isinstance(below, Aggregate) and below.window is not None
+    return not isinstance(below, Source | Join) and kind_of(below).window(below) is not None
 
 
 def _window(items: list[Item], base: Base) -> tuple[str, str] | None:

@@ -12,17 +12,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampType
 
 from millstream.plan.expressions import Expression
+from millstream.plan.kinds import join_kind_of
 from millstream.plan.names.own_windows import shown_name
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
     WINDOW_TIME,
     WINDOW_UNTIL,
-    BoundedJoin,
     Join,
-    RegularJoin,
-    SessionJoin,
-    WindowJoin,
 )
 from millstream.spark.inputs import Field
 from millstream.spark.joins.kernels import kernel_of
@@ -43,7 +40,7 @@ def join_operation(
     sides = prepare(spark, node, (flows[0], flows[1]), groups, carrying=carrying)
     both = (sides.left, sides.right)
     columns = _schema_of(both[: 1 if node.how.left_only else 2])
-    window = _WINDOW if isinstance(node, SessionJoin) else ()
+    window = _WINDOW if join_kind_of(node).emits_window else ()
     return Operation(
         kernel_of(node, sides, _types_of(sides)),
         tuple((side.ready, side.packing) for side in both),
@@ -63,17 +60,16 @@ def join_operation(
 def _where(node: Join) -> Expression | None:
     """The predicate that only Spark can decide. It filters the pairs of an inner join, whether
     they are emitted or retracted."""
-    if isinstance(node, BoundedJoin | RegularJoin) and node.only_spark:
-        return node.across_sql
-    return None
+    matching = join_kind_of(node).matching(node)
+    return matching.across_sql if matching.only_spark else None
 
 
 def _last_window(node: Join) -> int:
     """How long after its own window a row of a window join is in its last one."""
-    if not isinstance(node, WindowJoin) or node.windows[0] != node.windows[1]:
+    windows = join_kind_of(node).windows(node)
+    if windows is None or not windows.same:
         return 0
-    window = node.windows[0]
-    return node.lateness + window.size - window.slide
+    return windows.lateness + windows.left.size - windows.left.slide
 
 
 def _schema_of(sides: Sequence[Side]) -> StructType:
@@ -118,7 +114,7 @@ def _late(node: Join, sides: Sides) -> tuple[LateInput, ...]:
     if node.late.action is not LateAction.SIDE_OUTPUT:
         return ()
     both = (sides.left, sides.right)
-    if not isinstance(node, WindowJoin):
+    if join_kind_of(node).windows(node) is None:
         return tuple(LateInput(side.packing.name, side.fields) for side in both)
     return tuple(
         LateInput(

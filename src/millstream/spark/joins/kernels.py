@@ -15,6 +15,7 @@ from millstream.kernels.joins.session.kernel import SessionJoin as SessionJoinKe
 from millstream.kernels.joins.spec import Panes
 from millstream.kernels.joins.temporal.kernel import TemporalJoin as TemporalJoinKernel
 from millstream.kernels.specs import RegularJoinSpec, SessionJoinSpec, TemporalJoinSpec
+from millstream.plan.kinds import join_kind_of
 from millstream.plan.nodes import (
     BoundedJoin,
     IntervalJoin,
@@ -60,14 +61,14 @@ def _interval(node: BoundedJoin, sides: Sides, types: Types, common: dict[str, A
 
 def _panes(node: BoundedJoin) -> tuple[Panes, Panes] | None:
     """The windows that rows of either side wait for, where they are not their own."""
-    if not isinstance(node, WindowJoin) or node.windows[0] == node.windows[1]:
+    windows = join_kind_of(node).windows(node)
+    if windows is None or windows.same:
         return None
-    left, right = node.windows
 
     def panes(window: Window) -> Panes:
-        return Panes(window.size, window.slide, window.offset, node.lateness)
+        return Panes(window.size, window.slide, window.offset, windows.lateness)
 
-    return panes(right), panes(left)
+    return panes(windows.right), panes(windows.left)
 
 
 def _temporal(node: TemporalJoin, _: Sides, types: Types, common: dict[str, Any]) -> Kernel:

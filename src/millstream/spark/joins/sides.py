@@ -12,7 +12,8 @@ from pyspark.sql.types import DataType, IntegerType, LongType, TimestampType
 
 from millstream.kernels.base import PREDICATE
 from millstream.plan.expressions import Expression
-from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, TemporalJoin
+from millstream.plan.kinds import join_kind_of
+from millstream.plan.nodes import Input, Join
 from millstream.spark.column_names import Kind
 from millstream.spark.inputs import (
     Field,
@@ -75,11 +76,9 @@ def prepare(
 ) -> Sides:
     compares: list[Compare[Expression]] = []
     across: Predicate | None = None
-    wheres: tuple[Expression | None, Expression | None] = (None, None)
-    flags = (None, node.deletes if isinstance(node, TemporalJoin) else None)
-    if isinstance(node, BoundedJoin | RegularJoin):
-        across = _numbered(node.across, compares) if node.across and not node.only_spark else None
-        wheres = (node.left_where, node.right_where)
+    matching = join_kind_of(node).matching(node)
+    if matching.across and not matching.only_spark:
+        across = _numbered(matching.across, compares)
     pairs = [(key.left, key.right) for key in node.keys]
     keys = _common_types(spark, node, flows, pairs, "The join's key")
     compared = _common_types(
@@ -102,8 +101,8 @@ def prepare(
                     [(c.left, c.right)[number] for c in compares], compared, strict=True
                 )
             ],
-            where=wheres[number],
-            flag=flags[number],
+            where=matching.wheres[number],
+            flag=(None, matching.ends_version)[number],
             key_is_hash=is_hash,
             groups=groups,
             salt=salts[number],
@@ -127,7 +126,7 @@ class Salt:
 def _salts(node: Join, groups: int) -> tuple[Salt, Salt]:
     """One side is spread over groups; the other, each of whose rows must meet all of that one, is
     held in all of them. It is a side whose rows do not come out alone."""
-    count = min(node.salt, groups) if isinstance(node, BoundedJoin | TemporalJoin) else 1
+    count = min(join_kind_of(node).salt(node), groups)
     spread, held = Salt(spread=count), Salt(copies=count)
     return (held, spread) if node.how is JoinType.RIGHT else (spread, held)
 

@@ -7,7 +7,7 @@ from math import gcd
 
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expression, template
-from millstream.plan.joins.gaps import OpenBounds
+from millstream.plan.open_bounds import OpenBounds
 from millstream.plan.refuse import not_yet
 from millstream.temporal import Bounds, Window, WindowKind
 from millstream.values import JoinType

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import either_column
-from millstream.plan.joins.gaps import NONE_APART, OpenBounds
-from millstream.plan.joins.window_pairs import pair_of
-from millstream.plan.nodes import BoundedJoin, Join, Node, Select, Source, TableJoin, WindowJoin
+from millstream.plan.kinds import join_kind_of
+from millstream.plan.nodes import WINDOW_TIME, Join, Node, Select, Source, TableJoin
+from millstream.plan.open_bounds import NONE_APART, OpenBounds
 
 
 def columns_of(join: Join, expression: Expression) -> list[tuple[int, str]]:
@@ -32,15 +32,12 @@ def ahead_of_own(join: Join, number: int, name: str) -> OpenBounds:
         return NONE_APART
     if side.time is None:
         return OpenBounds()
-    if not isinstance(join, WindowJoin) or side.progress is None:
+    times = join_kind_of(join).window_times(join, number)
+    if times is None or side.progress is None:
         return between(side.node, side.time, name)
-    pair = pair_of(*join.windows, join.how, ("", ""), None)
-    back = -(join.lateness + pair.later[number])
-    until = OpenBounds(back, back)
-    if name == "_window_time":
-        return until
-    inside = OpenBounds(-(pair.panes[number].size - 1), 0)
-    return until + inside + between(side.node, side.progress, name)
+    if name == WINDOW_TIME:
+        return times.window
+    return times.row + between(side.node, side.progress, name)
 
 
 def between(node: Node, one: str, other: str) -> OpenBounds:
@@ -92,7 +89,5 @@ def _across(join: Join, one: tuple[int, str], other: tuple[int, str]) -> OpenBou
     if one[0] == other[0]:
         side = (join.left, join.right)[one[0]]
         return (-start + end) & between(side.node, one[1], other[1])
-    if not isinstance(join, BoundedJoin):
-        return OpenBounds()
-    sides = OpenBounds(join.bounds.lower, join.bounds.upper)
+    sides = join_kind_of(join).apart(join)
     return -start + (sides if one[0] == 0 else -sides) + end

@@ -1,0 +1,116 @@
+"""What kinds of joins of two streams share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millstream.plan.document import Description, Fact, data, fact, text
+from millstream.plan.document.words import (
+    clock_text,
+    join_key,
+    keys_data,
+    late,
+    limit,
+    used_text,
+)
+from millstream.plan.expressions import Expression
+from millstream.plan.kinds.base import Matching, OperatorFacts
+from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, TemporalJoin
+from millstream.plan.stream_names import input_name, stream_name, with_alias
+from millstream.values import JoinType
+
+
+def described(
+    title: str,
+    join: Join,
+    facts: OperatorFacts,
+    own: Sequence[Fact],
+    *,
+    timed: bool = True,
+    predicates: Sequence[Fact] = (),
+) -> Description:
+    """`own` are the facts of the kind. `timed`: the join has a watermark, so rows can be late."""
+    return Description(
+        f"{title}, {join.how}: {named(join.left)}, {named(join.right)}",
+        (
+            *opening(join, facts),
+            *own,
+            *([watermark(join)] if timed else []),
+            *predicates,
+            fact("held", list(facts.held), "held", *facts.held),
+            fact("state", facts.state, "state", facts.state),
+            columns(join),
+            late(join.late, shown=timed),
+            limit(join.limit),
+            comes_out(facts),
+        ),
+    )
+
+
+def opening(join: Join, facts: OperatorFacts) -> tuple[Fact, ...]:
+    return (
+        data("how", str(join.how)),
+        fact("keys", keys_data(join.keys), "key", join_key(join)),
+        fact("strategy", str(facts.strategy), "strategy", str(facts.strategy)),
+    )
+
+
+def watermark(join: Join) -> Fact:
+    clocks = f"{clock_text(join.left)} and {clock_text(join.right)}"
+    return text("watermark", f"the lesser of {clocks}")
+
+
+def columns(join: Join) -> Fact:
+    sides = (join.left, join.right)
+    return text("columns", *(f"held of {stream_name(s)}: {used_text(s)}" for s in sides))
+
+
+def comes_out(facts: OperatorFacts) -> Fact:
+    return fact("comes_out", list(facts.comes_out), "comes out", *facts.comes_out)
+
+
+def named(side: Input) -> str:
+    return with_alias(stream_name(side), side.alias)
+
+
+def names_of(join: Join) -> tuple[str, str]:
+    return input_name(join.left), input_name(join.right)
+
+
+def salted(join: BoundedJoin | TemporalJoin) -> Fact:
+    """What 'join.salt' does, if it is asked for."""
+    if join.salt == 1:
+        return data("salt", join.salt)
+    held = stream_name(join.left if join.how is JoinType.RIGHT else join.right)
+    spread = f"rows of a key are spread over {join.salt} groups; {held} is held {join.salt} times"
+    return fact("salt", join.salt, "spread", spread)
+
+
+def matching(join: BoundedJoin | RegularJoin) -> Matching:
+    return Matching(
+        join.left_where, join.right_where, join.across, join.across_sql, join.only_spark
+    )
+
+
+def predicates_of(join: BoundedJoin | RegularJoin) -> tuple[Fact, ...]:
+    """The predicates beside key and bound, each with what or who decides it."""
+    what = "filters" if join.how is JoinType.INNER else "decides matching"
+    wheres = (join.left_where, join.right_where)
+    lines = [("before", f"{each} ({what})") for each in wheres if each]
+    if join.across_sql:
+        decider = "Spark" if join.only_spark else "the join"
+        lines.append(("on pairs", f"{join.across_sql} ({decider} decides)"))
+    shown = Fact("predicates", [each for _, each in lines], tuple(lines))
+    return shown, data("only_spark", join.only_spark)
+
+
+def against_columnar(join: BoundedJoin | RegularJoin) -> str:
+    if join.only_spark and join.how is not JoinType.INNER:
+        return "only Spark can decide a predicate of ON that decides matching"
+    return ""
+
+
+def deciding(join: RegularJoin) -> tuple[Expression | None, ...]:
+    """The expressions over rows of its inputs."""
+    keys = (each for key in join.keys for each in (key.left, key.right))
+    return (*keys, join.left_where, join.right_where, join.across_sql)
