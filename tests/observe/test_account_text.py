@@ -147,7 +147,7 @@ def test_an_operator_without_a_report_is_never_balanced():
 
 def test_a_query_without_state_has_no_rows_in_state():
     counts = {"in": 3, "accepted": 2, "processed": 2, "filtered": 1}
-    rows = OperatorAccount("rows of orders", [InputAccount("orders", counts)])
+    rows = OperatorAccount("rows of orders", [InputAccount("orders", counts)], has_state=False)
     shown = account_text("out", Account([rows], rows_out=2))
     assert "in state" not in shown
     assert shown.splitlines()[-2:] == ["out                        2", "balanced"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from millstream.plan.branches import streams_of
 from millstream.plan.connectors import ConnectorRegistry, Delivery
 from millstream.plan.document import Child, Fact, Query, Section, data, fact, text
 from millstream.plan.document import Job as JobDocument
@@ -25,11 +26,14 @@ from millstream.plan.nodes import (
     Join,
     Node,
     Operator,
+    Pipeline,
     Select,
     SinkDef,
     Source,
     TableJoin,
 )
+from millstream.plan.nodes import Query as PlannedQuery
+from millstream.plan.queries import queries_of
 from millstream.plan.stream_names import name_of
 from millstream.plan.walk import inputs_of, references_of, retracts
 from millstream.temporal import OutputMode
@@ -38,17 +42,18 @@ from millstream.temporal import OutputMode
 def document_of(job: Job, connectors: ConnectorRegistry) -> JobDocument:
     """What `explain` says of a job."""
     settings = {name: masked(name, value) for name, value in job.settings}
+    query_of = {output: query for query in queries_of(job) for output in query.outputs}
     tables = references_of(job)
     lines = (table_line(table, connectors[table.connector]) for table in tables)
     return JobDocument(
         (Fact("settings", settings, tuple(settings.items())), text("tables", *lines)),
         tuple(_sink(sink, connectors) for sink in job.sinks),
         tuple(table_section(table, connectors) for table in tables),
-        tuple(_query(facts, connectors) for facts in check_job(job)),
+        tuple(_query(facts, query_of[facts.pipeline], connectors) for facts in check_job(job)),
     )
 
 
-def _query(facts: PipelineFacts, connectors: ConnectorRegistry) -> Query:
+def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegistry) -> Query:
     pipeline, strategy = facts.pipeline, str(facts.strategy)
     if len(facts.strategies) > 1:
         strategy = "; then ".join(each.brief for each in facts.strategies)
@@ -59,6 +64,7 @@ def _query(facts: PipelineFacts, connectors: ConnectorRegistry) -> Query:
         f"Pipeline {pipeline.name}",
         (
             data("name", pipeline.name),
+            fact("query", query.name, "query", *_shared_text(pipeline, query)),
             fact("engine", str(facts.engine), "engine", f"{facts.engine}: {facts.reason}"),
             data("reason", facts.reason),
             fact("strategy", first, "strategy", strategy),
@@ -68,6 +74,17 @@ def _query(facts: PipelineFacts, connectors: ConnectorRegistry) -> Query:
         (_sink(pipeline.sink, connectors),),
         _node(pipeline.root, SourceUse.of(facts, connectors)),
     )
+
+
+def _shared_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ...]:
+    """What a pipeline has in common with the other outputs of its query; nothing if it is one."""
+    others = [each for each in query.outputs if each is not pipeline]
+    if not others:
+        return ()
+    read = {each for other in others for each in streams_of(other.root)}
+    names = sorted(each.stream or "" for each in streams_of(pipeline.root) & read)
+    computed = f"; computed once: {', '.join(names)}" if names else ""
+    return (f"one Spark query writes {query.title}{computed}",)
 
 
 _MODES = {
