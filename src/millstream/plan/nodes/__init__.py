@@ -27,6 +27,7 @@ from millstream.plan.nodes.job import (
     SinkDef,
 )
 from millstream.plan.nodes.joins import (
+    CrossJoin,
     IntervalJoin,
     RegularJoin,
     SessionJoin,
@@ -62,7 +63,7 @@ from millstream.plan.nodes.values import (
     TableKey,
 )
 
-BoundedJoin = IntervalJoin | WindowJoin
+BoundedJoin = IntervalJoin | WindowJoin | CrossJoin
 Join = BoundedJoin | TemporalJoin | SessionJoin | RegularJoin
 SingleInput = Aggregate | Deduplicate | TopN | RowsOver
 Operator = Join | SingleInput  # with state
@@ -80,6 +81,7 @@ __all__ = [
     "Broadcast",
     "Call",
     "Column",
+    "CrossJoin",
     "Deduplicate",
     "Engine",
     "Input",
