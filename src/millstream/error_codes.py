@@ -37,7 +37,7 @@ CODES = {
     "MS-PLAN-BOUND-IN-WHERE": "The time bound of an outer join is in WHERE instead of ON.",
     "MS-PLAN-CHANGELOG": "The column with the kinds of changes (`_OP`) is not a string.",
     "MS-PLAN-COLUMN-TYPE": "The columnar engine does not support the type of a column.",
-    "MS-PLAN-CROSS-JOIN": "A CROSS JOIN of streams has no key.",
+    "MS-PLAN-CROSS-JOIN": "A CROSS JOIN has no window of both sides.",
     "MS-PLAN-CSV-TYPE": "A column of a CSV sink has a type that CSV does not support.",
     "MS-PLAN-CYCLE": "A stream is defined by itself.",
     "MS-PLAN-DUPLICATE-COLUMN": "Two columns have the same name.",

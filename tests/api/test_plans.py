@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pyspark.sql.types import (
@@ -25,8 +25,10 @@ from millstream.plan.build import build_job
 from millstream.plan.facts.check import check_pipeline
 from millstream.plan.nodes import (
     Aggregate,
+    CrossJoin,
     Deduplicate,
     IntervalJoin,
+    Operator,
     Pipeline,
     RegularJoin,
     RowsOver,
@@ -149,6 +151,14 @@ CASES: dict[str, tuple[type, str, Callable[[Inputs], ms.Stream]]] = {
             i.ships, ms.sliding("1 hour", "10 minutes"), on="id", lateness="5 minutes"
         ),
     ),
+    "cross join": (
+        CrossJoin,
+        "SELECT `left`.id AS id, `left`.customer AS customer, `left`.amount AS amount, "
+        "`left`.t AS t, `right`.id AS id_right, `right`.carrier AS carrier, "
+        "`right`.t AS t_right FROM orders AS `left` CROSS JOIN ships AS `right` "
+        "WINDOW TUMBLING(INTERVAL 1 HOUR) EMIT FINAL",
+        lambda i: i.orders.cross_join(i.ships, ms.tumbling("1 hour"), emit="final"),
+    ),
     "session join": (
         SessionJoin,
         JOINED.format(
@@ -260,9 +270,7 @@ def test_a_stream_has_the_plan_of_its_sql(inputs: Inputs, name: str) -> None:
 
 
 def test_every_kind_of_operator_is_compared() -> None:
-    joins = {IntervalJoin, WindowJoin, SessionJoin, TemporalJoin, RegularJoin, TableJoin}
-    operators = {Aggregate, Deduplicate, TopN, RowsOver}
-    assert {kind for kind, _, _ in CASES.values()} == {Source, *joins, *operators}
+    assert {kind for kind, _, _ in CASES.values()} == {Source, TableJoin, *get_args(Operator)}
 
 
 def test_sql_and_methods_chain_in_one_plan(inputs: Inputs) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from tests.golden.cases import HERE
 from tests.plan.plans import job
 
 from millstream.plan.build import build_job
+from millstream.plan.document import Section
 from millstream.plan.explain.secrets import masked
 from millstream.plan.explain.text import explain, explain_json
+from millstream.plan.explain.walk import document_of
+from millstream.plan.installed_connectors import installed_connectors
 
 FILES = sorted((HERE / "explain").glob("*.sql"))
 
@@ -31,6 +35,24 @@ def test_explain_gives_the_tree_of_its_golden_file(file: Path) -> None:
 def test_explain_fits_into_100_columns(file: Path) -> None:
     text = explain(build_job(file.read_text(encoding="utf-8")))
     assert max(len(line) for line in text.splitlines()) <= 100
+
+
+def sections_of(section: Section) -> Iterator[Section]:
+    yield section
+    for child in section.children:
+        for each in child.sections:
+            yield from sections_of(each)
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_every_fact_of_a_section_has_a_field_of_its_own(file: Path) -> None:
+    job = build_job(file.read_text(encoding="utf-8"))
+    for query in document_of(job, installed_connectors()).queries:
+        for section in sections_of(query.root):
+            fields = [fact.name for fact in section.facts if fact.name is not None]
+            fields += [child.field for child in section.children]
+            assert sorted(set(fields)) == sorted(fields), section.title
+            assert all(fact.name or fact.lines for fact in section.facts), section.title
 
 
 def test_explain_json_carries_the_same_facts_as_data() -> None:

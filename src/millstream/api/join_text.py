@@ -16,14 +16,17 @@ On = str | Sequence[str] | Mapping[str, str]
 def join_text(
     sides: tuple[str, str],
     columns: tuple[Sequence[str], Sequence[str]],
-    on: On,
+    on: On | None,
     how: JoinType,
     suffix: str,
     tail: str = "",
 ) -> str:
-    """Returns the SQL of a join; `sides` are the members of FROM, `tail` follows the keys."""
-    pairs = key_pairs(on)
+    """Returns the SQL of a join; `sides` are the members of FROM, `tail` follows the keys. Without
+    `on`, it is a cross join."""
+    pairs = [] if on is None else key_pairs(on)
     shown = _select_list(how, *columns, pairs, suffix)
+    if not pairs:
+        return f"SELECT {shown} FROM {sides[0]} CROSS JOIN {sides[1]}{tail}"
     kind = {JoinType.SEMI: "LEFT SEMI", JoinType.ANTI: "LEFT ANTI"}.get(how, how.upper())
     keys = " AND ".join(f"{_left(mine)} = {_right(theirs)}" for mine, theirs in pairs)
     return f"SELECT {shown} FROM {sides[0]} {kind} JOIN {sides[1]} ON {keys}{tail}"

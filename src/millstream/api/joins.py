@@ -126,6 +126,42 @@ class JoinMethods(StreamBase):
         tail = f" {window_clause(window)} EMIT {emit_of(emit).upper()}{with_clause(properties)}"
         return self._joined(self._other(other), on, how, suffix, tail, late)
 
+    def cross_join(
+        self,
+        other: Self | DataFrame,
+        window: Window,
+        *,
+        emit: str = "changes",
+        lateness: Duration = "0s",
+        suffix: str = "_right",
+        late: Late = None,
+        limit: StateLimit | None = None,
+    ) -> Self:
+        """Joins every row with every row of the other stream in the same window.
+
+        All rows of a window are in one key group, so one task joins them: keep windows short, or
+        filter both streams before.
+
+        Args:
+            other: The right stream: a `Stream`, or a DataFrame with `withWatermark`.
+            window: `tumbling(…)` or `sliding(…)`.
+            emit: "changes" emits a pair when both rows are there, "final" when the window closes.
+            lateness: How long a window accepts rows after the watermark has passed its end.
+            suffix: Appended to a column of the right stream whose name is taken.
+            late: What happens to rows of closed windows: `drop()` or `side_output(…)`.
+            limit: Limits of the operator's state.
+
+        Returns:
+            The joined stream.
+
+        Example:
+            >>> orders.cross_join(shipments, ms.tumbling("1 minute")).operators
+            ['cross join of orders and shipments']
+        """
+        properties = operator_properties(late=late, limit=limit, lateness=lateness)
+        tail = f" {window_clause(window)} EMIT {emit_of(emit).upper()}{with_clause(properties)}"
+        return self._joined(self._other(other), None, "inner", suffix, tail, late)
+
     def temporal_join(
         self,
         versions: Self | DataFrame,
@@ -240,7 +276,7 @@ class JoinMethods(StreamBase):
     def _joined(
         self,
         right: Self,
-        on: On,
+        on: On | None,
         how: str,
         suffix: str,
         tail: str,

@@ -298,7 +298,7 @@ SELECT total FROM orders JOIN orders WITHIN 5 MINUTES ON orders.order_id = order
 
 -- CROSS JOIN
 SELECT o.order_id FROM orders o CROSS JOIN shipments s
---> MS-PLAN-CROSS-JOIN at line 1, column 33: a CROSS join of streams has no key. Write JOIN … ON with an equality of both sides.
+--> MS-PLAN-CROSS-JOIN at line 1, column 33: a CROSS JOIN of streams without a WINDOW joins every row with every row, so its state would grow for ever. Add WINDOW TUMBLING(…) or SLIDING(…), or write JOIN … ON with an equality of both sides.
 
 -- NATURAL JOIN
 SELECT o.order_id FROM orders o NATURAL JOIN shipments s

@@ -20,7 +20,7 @@ SELECT c.id FROM orders o FULL OUTER JOIN customers c ON c.id = o.customer_id
 
 -- CROSS
 SELECT c.id FROM orders o CROSS JOIN customers c
---> MS-PLAN-CROSS-JOIN at line 1, column 27: a CROSS join of streams has no key. Write JOIN … ON with an equality of both sides.
+--> MS-PLAN-CROSS-JOIN at line 1, column 27: a CROSS JOIN has no key by which a row of the table could be found. Write JOIN … ON with an equality of both sides.
 
 -- as of the row's time
 SELECT c.id FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.event_time AS c ON c.id = o.customer_id

@@ -12,6 +12,7 @@ from millstream.errors import Place, PlanError, PropertyError
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.joins.asked import JoinAsked
 from millstream.plan.joins.chain import PlannedJoin
+from millstream.plan.joins.cross import is_cross, plan_cross, refuse_unbounded
 from millstream.plan.joins.filters import Step, filters_by_step
 from millstream.plan.joins.given_bounds import refuse_within_first
 from millstream.plan.joins.interval import plan_interval
@@ -67,7 +68,9 @@ def plan_joins(
         _refuse_join_properties(properties)
     steps = []
     for each in joined:
-        how = _join_type(each.clause, place_of(each.clause, text, first.place))
+        place = place_of(each.clause, text, first.place)
+        refuse_unbounded(each.clause, each.kind, place)
+        how = _join_type(each.clause, place)
         inner = how is JoinType.INNER and each.kind is not JoinKind.TEMPORAL
         steps.append(Step(each.clause, each.right, how, inner))
     filters = filters_by_step(query, first, steps, text)
@@ -87,6 +90,8 @@ def _plan_one(left: Left, joined: Joined, asked: JoinAsked) -> PlannedJoin:
         return plan_table(left, table, asked)
     if joined.kind is JoinKind.TEMPORAL:
         return plan_temporal(left, table, asked)
+    if joined.kind is JoinKind.WINDOW and is_cross(joined.clause):
+        return plan_cross(left, joined.windows, asked)
     if joined.kind is JoinKind.WINDOW:
         plan = plan_sessions if _of_sessions(left, joined.windows) else plan_window
         return plan(left, joined.windows, asked)
@@ -147,13 +152,6 @@ def _join_type(clause: exp.Join, place: Place | None) -> JoinType:
             "MS-PLAN-NATURAL-JOIN",
             "a NATURAL join changes its meaning when a column is added.",
             fix="Write USING (column, …) or ON.",
-            place=place,
-        )
-    if kind == "CROSS" and not clause.meta.get("comma"):
-        raise PlanError(
-            "MS-PLAN-CROSS-JOIN",
-            "a CROSS join of streams has no key.",
-            fix="Write JOIN … ON with an equality of both sides.",
             place=place,
         )
     if method or (side == "RIGHT" and kind in ("SEMI", "ANTI")):

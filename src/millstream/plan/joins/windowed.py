@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from millstream.plan.expressions import column
 from millstream.plan.joins.asked import JoinAsked
@@ -46,6 +47,7 @@ from millstream.plan.nodes import (
     WINDOW_UNTIL,
     Column,
     Input,
+    Join,
     Key,
     Select,
     WindowJoin,
@@ -57,6 +59,21 @@ from millstream.values import JoinType
 
 
 def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
+    def with_key(given: tuple[Key, ...], **fields: Any) -> WindowJoin:
+        refuse_no_key(given, left, asked)
+        return WindowJoin(**fields)
+
+    return plan_in_windows(left, windows, asked, with_key)
+
+
+def plan_in_windows(
+    left: Left,
+    windows: Windows,
+    asked: JoinAsked,
+    node: Callable[..., Join],
+) -> PlannedJoin:
+    """A join of rows in one window; `node` makes it of the keys that the query gives and of its
+    fields."""
     how = asked.how
     left.ready(asked.place)
     time = right_time(asked.right, asked)
@@ -74,11 +91,12 @@ def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
     on = Expressions(left.scope(right, merged) if inner else names)
     found = sort_conjuncts(asked.terms, on, Times(), left.number, inner=inner)
     keys = (*using_keys(pairs, Times()), *found.keys)
-    refuse_no_key(keys, left, asked)
-    start = Key(side.column(WINDOW_START).expression, right.refer(WINDOW_START))
+    own_start = side.column(WINDOW_START)
+    start = Key(own_start.expression, right.refer(WINDOW_START))
     scope = left.scope(None if how.left_only else right, merged)
     where, reads = filtered(found, asked, scope)
-    join = WindowJoin(
+    join = node(
+        keys,
         left=side.input,
         right=Input(right.alias, right.node, moments.until(1), 0, (), progress=time),
         how=how,
@@ -103,8 +121,8 @@ def plan_window(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
         reads=reads,
         times=_times(side, pair, how, time),
         order=(WINDOW,),
-        keys=keys,
-        key_reads=key_reads(found, pairs),
+        keys=keys or (start,),
+        key_reads=key_reads(found, pairs) or frozenset((*own_start.reads, (1, WINDOW_START))),
         below=left.lifted,
         made=moments.names,
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from millstream.plan.kinds import (
     aggregate,
+    cross_join,
     deduplicate,
     interval_join,
     regular_join,
@@ -23,6 +24,7 @@ from millstream.plan.kinds import (
 from millstream.plan.kinds.base import OperatorKind, SingleInputKind, StreamJoinKind
 from millstream.plan.nodes import (
     Aggregate,
+    CrossJoin,
     Deduplicate,
     IntervalJoin,
     Join,
@@ -39,6 +41,7 @@ from millstream.plan.nodes import (
 JOINS: dict[type, StreamJoinKind[Any]] = {
     IntervalJoin: interval_join.KIND,
     WindowJoin: window_join.KIND,
+    CrossJoin: cross_join.KIND,
     TemporalJoin: temporal_join.KIND,
     SessionJoin: session_join.KIND,
     RegularJoin: regular_join.KIND,

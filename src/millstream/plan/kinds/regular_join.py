@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.plan.document import Description, data, fact
 from millstream.plan.document.words import moved
+from millstream.plan.expressions import Expression
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.base import (
     OperatorFacts,
@@ -14,7 +15,6 @@ from millstream.plan.kinds.base import (
 )
 from millstream.plan.kinds.stream_joins import (
     against_columnar,
-    deciding,
     described,
     matching,
     names_of,
@@ -112,6 +112,13 @@ def _timeless(join: RegularJoin) -> Timeless | None:
     return None
 
 
+def _deciding(join: RegularJoin) -> tuple[Expression | None, ...]:
+    if not any(join.over_changes):
+        return ()
+    keys = (each for key in join.keys for each in (key.left, key.right))
+    return (*keys, join.left_where, join.right_where, join.across_sql)
+
+
 KIND = StreamJoinKind[RegularJoin](
     name="regular_join",
     state=_state,
@@ -125,7 +132,7 @@ KIND = StreamJoinKind[RegularJoin](
     ),
     timeless=_timeless,
     keyed_changes=False,
-    deciding=lambda join: deciding(join) if any(join.over_changes) else (),
+    deciding=_deciding,
     type=JoinKind.REGULAR,
     properties=lambda join: FOREVER_JOIN if join.ttl is None else REGULAR_JOIN,
     matching=matching,

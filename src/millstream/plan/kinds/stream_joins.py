@@ -13,7 +13,6 @@ from millstream.plan.document.words import (
     limit,
     used_text,
 )
-from millstream.plan.expressions import Expression
 from millstream.plan.kinds.base import Matching, OperatorFacts
 from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, TemporalJoin
 from millstream.plan.stream_names import input_name, stream_name, with_alias
@@ -108,9 +107,3 @@ def against_columnar(join: BoundedJoin | RegularJoin) -> str:
     if join.only_spark and join.how is not JoinType.INNER:
         return "only Spark can decide a predicate of ON that decides matching"
     return ""
-
-
-def deciding(join: RegularJoin) -> tuple[Expression | None, ...]:
-    """The expressions over rows of its inputs."""
-    keys = (each for key in join.keys for each in (key.left, key.right))
-    return (*keys, join.left_where, join.right_where, join.across_sql)

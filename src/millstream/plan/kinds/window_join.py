@@ -1,8 +1,9 @@
-"""The window join: an interval join by the end of the window."""
+"""The window join: an interval join by the end of the window. The cross join shares most of it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 from millstream.plan.document import Description, Fact, fact
 from millstream.plan.document.words import lateness, window_data
@@ -16,23 +17,26 @@ from millstream.plan.kinds.base import (
     WindowTimes,
 )
 from millstream.plan.kinds.interval_join import SideFacts, Sides
-from millstream.plan.nodes import WINDOW_TIME, WindowJoin
+from millstream.plan.nodes import WINDOW_TIME, CrossJoin, WindowJoin
 from millstream.plan.open_bounds import OpenBounds
 from millstream.plan.operator_properties import WINDOW_JOIN
 from millstream.plan.stream_names import lag_of_results, stream_name
 from millstream.plan.window_pairs import WindowPair, chief_of, of_either, pair_of
 
+Windowed = WindowJoin | CrossJoin
+OneWindowed = TypeVar("OneWindowed", bound=Windowed)
 
-def _pair(join: WindowJoin) -> WindowPair:
+
+def _pair(join: Windowed) -> WindowPair:
     return pair_of(*join.windows, join.how, ("", ""), None)
 
 
-def _sides(join: WindowJoin) -> Sides:
+def sides_of(join: Windowed) -> Sides:
     pair = _pair(join)
     return _side(join, pair, 0), _side(join, pair, 1)
 
 
-def _side(join: WindowJoin, pair: WindowPair, number: int) -> SideFacts:
+def _side(join: Windowed, pair: WindowPair, number: int) -> SideFacts:
     side = (join.left, join.right)[number]
     assert side.time is not None, "both sides of a window join have an event time"
     window = join.windows[0]
@@ -52,10 +56,10 @@ def _side(join: WindowJoin, pair: WindowPair, number: int) -> SideFacts:
 
 
 def _describe(join: WindowJoin, facts: OperatorFacts) -> Description:
-    return interval_join.describe("Window", join, facts, _sides(join), _windows(join))
+    return interval_join.describe("Window", join, facts, sides_of(join), windows_facts(join))
 
 
-def _windows(join: WindowJoin) -> tuple[Fact, ...]:
+def windows_facts(join: Windowed) -> tuple[Fact, ...]:
     one, other = join.windows
     shown = f"the same of both: {one}"
     if one != other:
@@ -70,7 +74,7 @@ def _against_native(join: WindowJoin) -> str:
     return "Spark's join of streams keeps rows by their own times, not until a window closes"
 
 
-def _with_window_time(join: WindowJoin) -> tuple[WindowJoin, Expression]:
+def _with_window_time(join: OneWindowed) -> tuple[OneWindowed, Expression]:
     """The join with the time of the window among the columns that are read, and that time."""
     sides, times = [], []
     for side in (join.left, join.right):
@@ -83,7 +87,7 @@ def _with_window_time(join: WindowJoin) -> tuple[WindowJoin, Expression]:
     return replace(join, left=sides[0], right=sides[1]), time
 
 
-def _window_times(join: WindowJoin, number: int) -> WindowTimes | None:
+def _window_times(join: Windowed, number: int) -> WindowTimes | None:
     if (join.left, join.right)[number].progress is None:
         return None
     pair = _pair(join)
@@ -94,10 +98,10 @@ def _window_times(join: WindowJoin, number: int) -> WindowTimes | None:
 
 KIND = StreamJoinKind[WindowJoin](
     name="window_join",
-    state=lambda join: interval_join.state_of(join, _sides(join)),
+    state=lambda join: interval_join.state_of(join, sides_of(join)),
     describe=_describe,
     label=interval_join.label,
-    summary=lambda join: interval_join.summary_of(join, _sides(join)),
+    summary=lambda join: interval_join.summary_of(join, sides_of(join)),
     watermark_delay=lambda join, number: max(_pair(join).wait(number), 0),
     against_columnar=stream_joins.against_columnar,
     against_native=_against_native,

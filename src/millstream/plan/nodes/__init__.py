@@ -31,6 +31,7 @@ from millstream.plan.nodes.job import (
     SinkDef,
 )
 from millstream.plan.nodes.joins import (
+    CrossJoin,
     IntervalJoin,
     RegularJoin,
     SessionJoin,
@@ -66,7 +67,7 @@ from millstream.plan.nodes.values import (
     TableKey,
 )
 
-BoundedJoin = IntervalJoin | WindowJoin
+BoundedJoin = IntervalJoin | WindowJoin | CrossJoin
 Join = BoundedJoin | TemporalJoin | SessionJoin | RegularJoin
 SingleInput = Aggregate | Deduplicate | TopN | RowsOver
 Operator = Join | SingleInput  # with state
@@ -84,6 +85,7 @@ __all__ = [
     "Broadcast",
     "Call",
     "Column",
+    "CrossJoin",
     "Deduplicate",
     "Engine",
     "Input",

@@ -51,13 +51,23 @@ class IntervalJoin(_BoundedJoin):
 
 
 @dataclass(frozen=True, slots=True)
-class WindowJoin(_BoundedJoin):
+class _WindowedJoin(_BoundedJoin):
     """Rows of one window: the bound is between the ends of the windows of a pair's rows."""
 
     # of each side: `time` is made of them
     windows: State[tuple[Window, Window]] = field(kw_only=True)
     # how long after its end a window accepts rows
     lateness: State[Micros] = field(default=0, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowJoin(_WindowedJoin):
+    """Rows of one key and window."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrossJoin(_WindowedJoin):
+    """Every row with every row of the same window, whose start is the only key."""
 
 
 @dataclass(frozen=True, slots=True)

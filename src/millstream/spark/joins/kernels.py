@@ -18,6 +18,7 @@ from millstream.kernels.specs import RegularJoinSpec, SessionJoinSpec, TemporalJ
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.nodes import (
     BoundedJoin,
+    CrossJoin,
     IntervalJoin,
     Join,
     RegularJoin,
@@ -96,6 +97,7 @@ def _regular(node: RegularJoin, sides: Sides, types: Types, common: dict[str, An
 KERNELS: dict[type[Join], Callable[[Any, Sides, Types, dict[str, Any]], Kernel]] = {
     IntervalJoin: _interval,
     WindowJoin: _interval,
+    CrossJoin: _interval,
     TemporalJoin: _temporal,
     SessionJoin: _session,
     RegularJoin: _regular,
