@@ -50,7 +50,7 @@ from millstream.run.tables import JobTables
 from millstream.run.tally import Tally
 from millstream.run.writer import Writer
 from millstream.spark.compile import compile_pipeline
-from millstream.spark.control import end_of_input, last_tick, tick
+from millstream.spark.control import announce_partitions, end_of_input, last_tick, tick
 from millstream.spark.runtime.session import for_native, partitions
 from millstream.spark.work_rows import rows_of
 from millstream.temporal import DEFAULT_MAX_AHEAD
@@ -168,6 +168,9 @@ class JobRun:
             source.name: self._rows(spark, source, mentioned(pipeline.root, source))
             for source in sources_of(pipeline.root)
         }
+        for name, rows in sources.items():
+            if isinstance(rows, Rows) and rows.origin is not None:
+                announce_partitions(folder.control, name, rows.origin.partitions or ())
         query = compile_pipeline(
             spark,
             pipeline,

@@ -21,6 +21,7 @@ from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.rows import Rows
+from millstream.connectors.work import PARTITION
 from millstream.plan.nodes import Broadcast, Operator, Reference, TableJoin
 from millstream.spark.column_names import BLOB, CHANGE, FROM, NOW, PORT
 from millstream.spark.host import PORTS
@@ -121,6 +122,7 @@ def _keys(
 def _left_columns(node: TableJoin, rows: Flow) -> list[str]:
     beside = [KEEP] if rows.filtered else []
     beside += [BAD] if rows.checked else []
+    beside += [PARTITION] if rows.partitioned else []
     beside += [CHANGE] if rows.changes else []
     beside += [PORT, FROM, BLOB] if rows.sided else []
     return [*node.left.used, *beside]
@@ -238,6 +240,7 @@ def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
     left = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
     right = [F.col(f"_ms_r{i}").alias(name) for i, name in enumerate(node.used)]
     beside = [BAD] if rows.checked else []
+    beside += [PARTITION] if rows.partitioned else []
     beside += [CHANGE] if rows.changes else []
     beside += [PORT, FROM, BLOB] if sided else []
     marks = [name for name in (KEEP, FOUND, FAILED) if name in joined.columns]
@@ -267,6 +270,7 @@ def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
         Rows.of(frame.select(*shown, *(F.col(name) for name in beside))),
         filtered=filtered,
         checked=rows.checked,
+        partitioned=rows.partitioned,
         upstream=rows.upstream,
         sided=sided,
         changes=rows.changes,
