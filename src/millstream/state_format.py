@@ -14,7 +14,8 @@ from millstream.errors import StateError
 from millstream.temporal import format_span
 
 # Raised whenever a checkpoint of an older version cannot be resumed. 4: derived identities.
-STATE_FORMAT = 4
+# 5: any number of tables in a manifest, watermark progress per source partition.
+STATE_FORMAT = 5
 FORMAT_FIX = (
     "Use the version of Millstream that wrote the checkpoint, or start again: with another "
     "checkpoint, or with `millstream run --fresh`, which removes what was written."

@@ -18,8 +18,8 @@ from millstream.kernels.specs import DeduplicateSpec
 from millstream.plan.build import build_job
 from millstream.plan.queries import queries_of
 from millstream.run.state_limits import StateLimits, shares
-from millstream.spark.clock import HostInput
 from millstream.spark.packets import ALLOWANCE, NO_LIMIT, NO_TIME, Packing
+from millstream.spark.watermarks import InputSpec
 from millstream.temporal import OnLimit, StateLimit
 
 GROUPS = 8
@@ -140,7 +140,7 @@ def test_state_is_over_its_limit_by_no_more_than_one_batch(tmp_path_factory, bat
     whole = StateLimit(max_rows=8, on_limit=OnLimit.EVICT)
     spec = DeduplicateSpec(("k",), ("k",), None, limit=whole)
     packing = Packing(0, "clicks", tuple(range(GROUPS)))
-    processor = Processor(Deduplicate(spec), ("k",), HostInput("clicks", 0), packing)
+    processor = Processor(Deduplicate(spec), ("k",), InputSpec("clicks", 0), packing)
     read: set[str] = set()
     highest = 0
     for number, numbers in enumerate([*batches, []]):

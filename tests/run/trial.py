@@ -6,7 +6,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 
 from millstream.observe.account import Account
 from millstream.plan.build import build_job
+from millstream.plan.connectors import ConnectorRegistry
+from millstream.plan.installed_connectors import installed_connectors
 from millstream.run.job import JobRun
 
 
@@ -28,6 +30,7 @@ class Trial:
     spark: SparkSession
     folder: Path
     sql: str
+    connectors: ConnectorRegistry = field(default_factory=installed_connectors)
 
     def add(self, source: str, name: str, lines: Iterable[str]) -> None:
         """A file for a source to read, there all at once."""
@@ -38,11 +41,25 @@ class Trial:
         hidden.rename(target / name)
 
     def start(self, *, once: bool = False) -> JobRun:
-        job, checkpoint = build_job(self.sql), self.folder / "checkpoint"
+        job = build_job(self.sql, connectors=self.connectors)
         groups = int(job.setting("key_groups") or 0) or None
-        run = JobRun(self.spark, job, checkpoint, self.folder, groups=groups)
+        run = JobRun(
+            self.spark,
+            job,
+            self.folder / "checkpoint",
+            self.folder,
+            groups=groups,
+            connectors=self.connectors,
+        )
         run.start({"availableNow": True} if once else {"processingTime": "0 seconds"})
         return run
+
+    def forget_last_commit(self, sink: str = "out") -> None:
+        """As after a crash before it: the next run runs the last batch again."""
+        commits = self.folder / "checkpoint" / sink / "spark/commits"
+        last = max(int(file.name) for file in commits.glob("[0-9]*"))
+        for file in (commits / str(last), commits / f".{last}.crc"):
+            file.unlink(missing_ok=True)
 
     def once(self) -> Account:
         """A run that takes in what is there and ends, as `--once` does."""

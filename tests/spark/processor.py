@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.kernels.base import Kernel
-from millstream.spark.clock import HostInput
 from millstream.spark.column_names import BLOB, FROM, NOW, PORT
 from millstream.spark.host import LATE, MAIN, STATS, KernelHost, Stage
 from millstream.spark.packets import (
@@ -28,6 +27,7 @@ from millstream.spark.packets import (
 )
 from millstream.spark.state import SparkState
 from millstream.spark.step import step
+from millstream.spark.watermarks import InputSpec
 
 
 class Values:
@@ -60,7 +60,7 @@ class Output:
 class Processor:
     kernel: Kernel
     columns: tuple[str, ...]
-    input: HostInput
+    input: InputSpec
     packing: Packing
     states: dict[int, Values] = field(default_factory=dict)
 
@@ -125,4 +125,5 @@ _MESSAGE = {
     "silent": -1,
     "blob": None,
     "tally": None,
+    "partitions": None,
 }

@@ -12,8 +12,8 @@ from tests.spark.processor import Processor
 from millstream.kernels.aggregate.windowed import folded, kernel_of
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.kernels.specs import AggregateSpec, CallSpec, DeduplicateSpec
-from millstream.spark.clock import HostInput
 from millstream.spark.packets import Packing
+from millstream.spark.watermarks import InputSpec
 from millstream.temporal import Window, WindowKind
 
 SECOND = 1_000_000
@@ -44,7 +44,7 @@ def counting(window: Window, *, fold: bool) -> Processor:
     spec = AggregateSpec(("k",), (CallSpec("count", "n"),), window)
     packing = Packing(0, "s", (0, 1), fold=partial(folded, spec) if fold else None)
     made = kernel_of(spec, TYPES)
-    return Processor(made, tuple(TYPES), HostInput("s", 0, wall_clock=True), packing)
+    return Processor(made, tuple(TYPES), InputSpec("s", 0, wall_clock=True), packing)
 
 
 @pytest.mark.parametrize("fold", [True, False])
@@ -96,7 +96,7 @@ def test_distinct_without_event_time_drops_no_row_when_the_clock_goes_back() -> 
     processor = Processor(
         Deduplicate(spec),
         ("k",),
-        HostInput("s", 0, wall_clock=True),
+        InputSpec("s", 0, wall_clock=True),
         Packing(0, "s", (0, 1)),
     )
     assert len(processor.batch(rows(START, "ab"), START).main) == 2

@@ -67,6 +67,18 @@ def test_every_packet_has_the_processing_time_of_its_batch() -> None:
     ]
 
 
+def test_a_packet_has_the_greatest_time_of_each_partition() -> None:
+    names = pa.array(["a", "b", "a", "c"])
+    keep = pa.array([True, False, True, True])
+    table = chunk([5, 9, 7, None], [0, 0, 1, 0], _ms_partition=names, _ms_keep=keep)
+    packing = Packing(0, "orders", LABELS, filtered=True, partitioned=True)
+    one, two = packets(replace(packing, missing_time=MissingTime.SKIP), table)
+    assert json.loads(one["partitions"]) == {"a": 7, "b": 9, "c": None}
+    assert two["partitions"] == one["partitions"]
+    assert decode(one["blob"]).column_names == ["_t", "_h", "l0"]
+    assert packets(Packing(0, "orders", LABELS), chunk([5], [0]))[0]["partitions"] is None
+
+
 def test_a_filtered_row_moves_time_and_is_counted() -> None:
     table = chunk([5, 9], [0, 0], _ms_keep=pa.array([True, False]))
     one, _ = packets(Packing(0, "orders", LABELS, filtered=True), table)

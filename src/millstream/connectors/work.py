@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 ITEM = "path"  # the column of a work item's name
+PARTITION = "_ms_partition"  # the column of the source partition that a work item is part of
 PART = "_ms_part"
 MOST_PARTS = 8  # of an item, each read by a task
 
@@ -86,12 +87,17 @@ class WorkStream:
     """The stream of a source's work items.
 
     Attributes:
-        items: A streaming DataFrame with the column ITEM.
+        items: A streaming DataFrame with the column ITEM and, if the source has partitions, the
+            column PARTITION, a STRING that is never NULL. Which items a micro-batch has, and of
+            which partition each is, follows from its offsets alone.
         reader: Reads an item; it is sent to executors.
         schema: The declared columns, as Spark's types.
         types: The columns that the reader can read, as Arrow's types.
         sample: One of the current items, to estimate sizes.
         check: How lost items are found, if they can be.
+        partitions: The partitions that are known when the source is opened; None if it has none.
+            The watermark waits for all of them, as docs/03-time.md describes; others may be added
+            while the query runs.
     """
 
     items: DataFrame
@@ -100,6 +106,7 @@ class WorkStream:
     types: Mapping[str, pa.DataType]
     sample: str | None = None
     check: ItemCheck | None = None
+    partitions: tuple[str, ...] | None = None
 
     @property
     def reported(self) -> ReportedItems | None:

@@ -45,7 +45,7 @@ from millstream.run.tables import JobTables
 from millstream.run.tally import Tally
 from millstream.run.writer import Writer, sink_columns
 from millstream.spark.compile import compile_query
-from millstream.spark.control import end_of_input, last_tick, tick
+from millstream.spark.control import announce_partitions, end_of_input, last_tick, tick
 from millstream.spark.runtime.session import for_native, partitions
 from millstream.spark.work_rows import rows_of
 from millstream.temporal import DEFAULT_MAX_AHEAD
@@ -165,6 +165,9 @@ class JobRun:
             source.name: self._rows(spark, source, _columns_of(query, source))
             for source in query_sources(query)
         }
+        for name, rows in sources.items():
+            if isinstance(rows, Rows) and rows.origin is not None:
+                announce_partitions(folder.control, name, rows.origin.partitions or ())
         sinks = {sink.name: self.open_sink(sink) for sink in query.sinks}
         compiled = compile_query(
             spark,

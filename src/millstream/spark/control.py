@@ -7,6 +7,7 @@ the same micro-batch.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -26,7 +27,15 @@ from pyspark.sql.types import (
 )
 
 from millstream.connectors.file.names import EVERY_FILE
-from millstream.spark.packets import ALLOWANCE, END_OF_INPUT, NO_LIMIT, NO_TIME, TICK, UNSAID
+from millstream.spark.packets import (
+    ALLOWANCE,
+    END_OF_INPUT,
+    NEW_PARTITION,
+    NO_LIMIT,
+    NO_TIME,
+    TICK,
+    UNSAID,
+)
 
 END_FILE = "end-of-input.json"
 _SAID = StructType(
@@ -37,9 +46,11 @@ _SAID = StructType(
         StructField("label", IntegerType()),
         StructField("rows", LongType()),
         StructField("bytes", LongType()),
+        StructField("source", StringType()),
+        StructField("partition", StringType()),
     ]
 )
-_END, _TICK, _ALLOW = "end-of-input", "tick", "allow"
+_END, _TICK, _ALLOW, _PARTITION = "end-of-input", "tick", "allow", "partition"
 _TICKS_KEPT = 1000  # older ones were read long ago
 
 
@@ -65,7 +76,7 @@ def control_packets(
     control: ControlStream, labels: tuple[int, ...], *, about_time: bool
 ) -> DataFrame:
     """Returns a packet for the key group of each allowance and, if `about_time`, one for every key
-    group of each message about processing time or the end of input.
+    group of each message about processing time, partitions or the end of input.
 
     Every operator's stream reads all kinds of messages at one place, so that the number of sources
     in Spark's offset log is the same whether there is a state limit or not.
@@ -75,7 +86,8 @@ def control_packets(
         said = said.where(F.col("say") == _ALLOW)
     none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
     allowance = F.col("say") == _ALLOW
-    kind = F.when(allowance, ALLOWANCE).when(F.col("say") == _END, END_OF_INPUT).otherwise(TICK)
+    kind = F.when(allowance, ALLOWANCE).when(F.col("say") == _END, END_OF_INPUT)
+    kind = kind.when(F.col("say") == _PARTITION, NEW_PARTITION).otherwise(TICK)
     groups = F.when(allowance, F.array("label")).otherwise(F.array(*map(F.lit, labels)))
     no_limit = F.coalesce("rows", F.lit(NO_LIMIT).cast(LongType()))
     return said.select(
@@ -95,18 +107,38 @@ def _nothing_else() -> tuple[Column, ...]:
         F.lit(UNSAID).cast(ByteType()).alias("silent"),
         F.lit(None).cast(BinaryType()).alias("blob"),
         F.lit(None).cast(StringType()).alias("tally"),
+        F.when(F.col("source").isNotNull(), F.to_json(F.struct("source", "partition"))).alias(
+            "partitions"
+        ),
     )
 
 
 def end_rows(control: ControlStream) -> DataFrame:
     """One empty row when the input has ended."""
-    return control.messages.where(F.col("say") == _END).select()
+    whole = (F.col("say") == _END) & F.col("source").isNull()
+    return control.messages.where(whole).select()
 
 
-def end_of_input(folder: Path) -> None:
-    """Says that no input will come any more: all that is held comes out. Twice is once."""
-    if not has_ended(folder):
-        _say(folder, END_FILE, {"say": _END})
+def end_of_input(folder: Path, source: str | None = None, partition: str | None = None) -> None:
+    """Ends the input of a query, of one source, or of one partition of it: no more rows come, so
+    nothing waits for them. Write it when the last rows were read. A second call has no effect."""
+    name = END_FILE if source is None else _file_name("end", source, partition)
+    if not (folder / name).exists():
+        _say(folder, name, {"say": _END, "source": source, "partition": partition})
+
+
+def announce_partitions(folder: Path, source: str, partitions: Iterable[str]) -> None:
+    """Tells a query the partitions of a source before they have rows, so that its watermark waits
+    for them. A partition is announced once, however often the query is started."""
+    for partition in partitions:
+        name = _file_name("partition", source, partition)
+        if not (folder / name).exists():
+            _say(folder, name, {"say": _PARTITION, "source": source, "partition": partition})
+
+
+def _file_name(kind: str, source: str, partition: str | None) -> str:
+    digest = hashlib.sha256(json.dumps([source, partition]).encode()).hexdigest()
+    return f"{kind}-{digest[:32]}.json"
 
 
 def has_ended(folder: Path) -> bool:

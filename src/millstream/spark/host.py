@@ -16,9 +16,9 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField
 
-from millstream.spark.clock import HostInput
 from millstream.spark.column_names import BLOB, FROM, PORT
 from millstream.spark.state import SparkState, opened
+from millstream.spark.watermarks import InputSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ class Stage:
         self,
         number: int,
         kernel: Kernel,
-        inputs: tuple[HostInput, ...],
+        inputs: tuple[InputSpec, ...],
         identity: str,
         feed: Feed | None = None,
         share: StateLimit | None = None,

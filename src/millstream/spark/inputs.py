@@ -8,15 +8,16 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, MapType, TimestampType
 
+from millstream.connectors.work import PARTITION
 from millstream.kernels.base import OP, TIME
 from millstream.plan.expressions import Expression, column
 from millstream.plan.nodes import Input
-from millstream.spark.clock import HostInput
 from millstream.spark.column_names import BLOB, CHANGE, FROM, NOW, PORT, Kind
 from millstream.spark.groups import labels
 from millstream.spark.packets import BAD, KEEP, PROGRESS, Packing
 from millstream.spark.sent import Made, Ready, Sent
 from millstream.spark.stateless import Flow, source_of
+from millstream.spark.watermarks import InputSpec
 from millstream.spark.wire import from_wire, held, to_wire
 
 NOTHING = "_ms_nothing"
@@ -79,6 +80,8 @@ def beside(side: Input, rows: Flow, sent: Sent) -> list[Made]:
     names += [BAD] if rows.checked else []
     names += [PORT, FROM, BLOB] if rows.sided else []
     made = [Made(name, F.col(name)) for name in names]
+    if rows.partitioned:  # the same for all rows of a work item
+        made.append(Made(PARTITION, F.col(PARTITION), constant=True))
     if rows.changes:
         made.append(Made(OP, F.col(CHANGE)))
     made.append(Made(NOW, F.unix_micros(F.current_timestamp()), constant=True))
@@ -105,6 +108,7 @@ def packing_of(number: int, side: Input, rows: Flow, groups: int, ready: Ready) 
         rows.checked,
         moves_apart(side, rows),
         False,
+        rows.partitioned,
         rows.upstream,
         rows.sided,
         1,
@@ -123,10 +127,10 @@ def host_input(
     packing: Packing,
     hash_from: str | None = None,
     keys: tuple[str, ...] = (),
-) -> HostInput:
+) -> InputSpec:
     source = source_of(side.node)
     watermark = source.watermark if source else None
-    return HostInput(
+    return InputSpec(
         name,
         side.delay,
         hash_from,
@@ -136,4 +140,5 @@ def host_input(
         wall_clock=side.time is None and rows.upstream is None,
         keys=keys,
         copies=packing.form.copies if packing.form and packing.fold is None else (),
+        source=source.name if source and rows.upstream is None else None,
     )

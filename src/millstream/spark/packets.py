@@ -21,14 +21,15 @@ from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from millstream.connectors.dead_letters import AHEAD_OF_TIME, BAD, REMEDY, Rejection, dead_letters
+from millstream.connectors.work import PARTITION
 from millstream.errors import RunError
 from millstream.kernels.base import HASH, TIME
-from millstream.spark.clock import slowest
 from millstream.spark.column_names import BLOB, FROM, NOW, PORT
 from millstream.spark.form import GROUP, Form
 from millstream.spark.host import INPUTS, MAIN, RELAYED, STATS, WRITTEN
 from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.scan import KEEP, Scan
+from millstream.spark.watermarks import slowest
 from millstream.temporal import BEGIN_OF_TIME, Malformed, MissingTime
 
 OWN = "_own"  # of rows that go to several groups: is this one theirs?
@@ -46,11 +47,14 @@ PACKET_SCHEMA = pa.schema(
         ("silent", pa.int8()),
         ("blob", pa.binary()),
         ("tally", pa.string()),
+        # JSON. Of rows of a source with partitions: the greatest time of each, or null. Of messages
+        # about a partition: its source and name.
+        ("partitions", pa.string()),
     ]
 )
 PACKET = from_arrow_schema(PACKET_SCHEMA)
 # An allowance is of the operator `source`: `rows`, or NO_LIMIT, and in `top` bytes, or NO_TIME.
-ROWS, END_OF_INPUT, REJECTED, TICK, ALLOWANCE = 0, 1, 2, 3, 4
+ROWS, END_OF_INPUT, REJECTED, TICK, ALLOWANCE, NEW_PARTITION = 0, 1, 2, 3, 4, 5
 NO_LIMIT = -1
 UNSAID = -1  # whether an operator is silent
 _TASK_BITS = 32
@@ -86,6 +90,7 @@ class Packing:
     checked: bool = False  # is there a BAD column?
     apart: bool = False  # is there a PROGRESS column?
     keeps_progress: bool = False  # is it packed, so that a late row can say how late it is?
+    partitioned: bool = False  # is there a PARTITION column?
     upstream: int | None = None  # the operator whose results these rows are
     sided: bool = False  # are there PORT, FROM and BLOB columns?
     copies: int = 1  # a row goes to so many groups, from its own on
@@ -135,6 +140,7 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
     if packing.sided:
         chunk, told = split_told(packing.upstream, chunk)
     tally, rows = {"in": chunk.num_rows}, chunk.num_rows
+    names = _partitions_of(packing, chunk)
     rejected = None
     if packing.checked:
         chunk, rejected = _split_malformed(packing, chunk, tally, now)
@@ -151,6 +157,7 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
     top = told.watermark
     if packing.upstream is None and chunk.num_rows:
         top = pc.max(chunk[PROGRESS if packing.apart else TIME]).as_py()
+    chunk, partitions = _split_partitions(packing, chunk, names)
     if packing.apart and not packing.keeps_progress:
         chunk = chunk.drop_columns([PROGRESS])
     if packing.upstream is None:
@@ -182,6 +189,7 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
             pa.array([UNSAID if told.silent is None else int(told.silent)] * count, pa.int8()),
             pa.array(blobs, pa.binary()),
             pa.array(texts, pa.string()),
+            pa.array([partitions] * count, pa.string()),
         ],
         schema=PACKET_SCHEMA,
     )
@@ -228,6 +236,22 @@ def split_told(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, Told]:
     watermark, silent = slowest(marks)
     told = Told(others, NO_TIME if watermark is None else watermark, silent)
     return chunk.filter(is_main).drop_columns([PORT, FROM, BLOB]), told
+
+
+def _partitions_of(packing: Packing, chunk: pa.Table) -> list[str]:
+    return pc.unique(chunk[PARTITION]).to_pylist() if packing.partitioned else []
+
+
+def _split_partitions(
+    packing: Packing, chunk: pa.Table, names: list[str]
+) -> tuple[pa.Table, str | None]:
+    """The rows, and as JSON the greatest time of each partition; null if all its rows are gone."""
+    if not packing.partitioned:
+        return chunk, None
+    time = PROGRESS if packing.apart else TIME
+    found = chunk.group_by(PARTITION, use_threads=False).aggregate([(time, "max")])
+    tops = zip(found[PARTITION].to_pylist(), found[f"{time}_max"].to_pylist(), strict=True)
+    return chunk.drop_columns([PARTITION]), json.dumps(dict.fromkeys(names) | dict(tops))
 
 
 def _split_malformed(

@@ -19,6 +19,7 @@ from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file.names import read_type
 from millstream.connectors.row_errors import raise_error
 from millstream.connectors.rows import Rows
+from millstream.connectors.work import PARTITION
 from millstream.errors import PlanError
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import exploded
@@ -40,16 +41,17 @@ _KEPT = "_ms_kept"
 class Flow:
     """A DataFrame of a stream, with the columns beside its own that the next operator needs.
 
-    `filtered`: KEEP. `checked`: BAD. `upstream`: the operator whose results these are. `sided`:
-    PORT, FROM and BLOB, of what is said beside rows and stands among them. `changes`: CHANGE, for
-    rows that may be taken back. `files`: all that the stream is, with what `plain` says of their
-    columns under its own names, and KEEP where `kept` is true of them. `labels`: columns of a query
-    with several outputs, which no SELECT reads.
+    `filtered`: KEEP. `checked`: BAD. `partitioned`: PARTITION, of rows of a source. `upstream`: the
+    operator whose results these are. `sided`: PORT, FROM and BLOB, of what is said beside rows and
+    stands among them. `changes`: CHANGE, for rows that may be taken back. `files`: all that the
+    stream is, with what `plain` says of their columns under its own names, and KEEP where `kept` is
+    true of them. `labels`: columns of a query with several outputs, which no SELECT reads.
     """
 
     rows: Rows
     filtered: bool = False
     checked: bool = False
+    partitioned: bool = False
     upstream: int | None = None
     sided: bool = False
     changes: bool = False
@@ -79,6 +81,7 @@ class Flow:
     def carried(self) -> list[str]:
         """The columns that stay beside those of any SELECT."""
         names = [BAD] if self.checked else []
+        names += [PARTITION] if self.partitioned else []
         names += [PORT, FROM, BLOB] if self.sided else []
         names += [CHANGE] if self.changes else []
         return [*names, *self.labels]
@@ -109,8 +112,9 @@ def flow(
     if isinstance(node, Source):
         rows = sources[node.name]
         read = files(node.name, rows) if files else None
-        own = {name: name for name in rows.types if name != BAD}
-        return Flow(rows, checked=BAD in rows.types, files=read, plain=own)
+        own = {name: name for name in rows.types if name not in {BAD, PARTITION}}
+        checked, partitioned = BAD in rows.types, PARTITION in rows.types
+        return Flow(rows, checked=checked, partitioned=partitioned, files=read, plain=own)
     below = node.input
     if isinstance(below, Source | Select):
         inner = flow(below, sources, result, files)
@@ -165,6 +169,8 @@ def _deferred(node: Select, inner: Flow, plain: Mapping[str, str | Moment]) -> R
         schema.add(KEEP, BooleanType())
     if inner.checked:
         schema.add(BAD, StringType())
+    if inner.partitioned:
+        schema.add(PARTITION, StringType())
     return Rows(lambda: _selected(node, inner), schema)
 
 

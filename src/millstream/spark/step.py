@@ -17,7 +17,6 @@ import pyarrow as pa
 from millstream.kernels.base import HASH, LATENESS, TIME, Clock, StepResult, frames
 from millstream.kernels.heavy import HeavyKeys
 from millstream.spark import packets
-from millstream.spark.clock import HostInput, Progress
 from millstream.spark.column_names import BLOB, FROM, PORT
 from millstream.spark.hashes import xxhash64
 from millstream.spark.host import (
@@ -32,29 +31,26 @@ from millstream.spark.host import (
 )
 from millstream.spark.runtime.arrow_frame import ArrowFrame
 from millstream.spark.state import SparkState
+from millstream.spark.watermarks import InputSpec, WatermarkTracker
 from millstream.temporal import OnLimit, StateLimit
 
 
 def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     stages = [_Step.begin(*each) for each in zip(host.stages, host.states, strict=True)]
-    ended = False
     for packet in sorted(_packets(rows), key=lambda packet: packet.place):
         for each in stages:
-            each.hear(packet)
+            each.receive(packet)
+        place, source = divmod(packet.source, INPUTS)
         if packet.kind >= packets.PASSED:
             port = packet.kind - packets.PASSED
             yield _packet_row(host.columns, port, packet.source, cast("bytes", packet.blob))
-        elif packet.kind == packets.END_OF_INPUT:
-            ended = True
-        elif packet.kind not in (packets.TICK, packets.ALLOWANCE):
-            place, source = divmod(packet.source, INPUTS)
-            if packet.kind == packets.REJECTED:
-                origin = stages[place].origin(source)
-                yield _packet_row(host.columns, REJECTED, origin, cast("bytes", packet.blob))
-            else:
-                stages[place].take(source, packet)
+        elif packet.kind == packets.REJECTED:
+            origin = stages[place].origin(source)
+            yield _packet_row(host.columns, REJECTED, origin, cast("bytes", packet.blob))
+        elif packet.kind == packets.ROWS:
+            stages[place].take(source, packet)
     for place, each in enumerate(stages):
-        result = each.run(ended)
+        result = each.run()
         if each.stage.feeds:
             stages[place + 1].read(each, frames(result))
         else:
@@ -70,27 +66,35 @@ class _Step:
 
     stage: Stage
     state: SparkState
-    progress: Progress
+    watermarks: WatermarkTracker
     before: int
     arrived: dict[int, list[pl.DataFrame]] = field(default_factory=dict)
     allowance: StateLimit | None = None
 
     @classmethod
     def begin(cls, stage: Stage, state: SparkState) -> _Step:
-        held = state.value("clock").get()
-        progress = Progress.load(held, stage.inputs, stage.identity)
-        return cls(stage, state, progress, progress.watermark)
+        stored = state.value("clock").get()
+        watermarks = WatermarkTracker.load(stored, stage.inputs, stage.identity)
+        return cls(stage, state, watermarks, watermarks.watermark)
 
     def take(self, source: int, packet: _Packet) -> None:
-        self.progress.hear(source, packet.top, packet.rows, idle=packet.silent)
-        self.progress.count(source, packet.tally)
+        partitions = json.loads(packet.partitions) if packet.partitions else None
+        self.watermarks.record_chunk(
+            source, packet.top, packet.rows, idle=packet.silent, partitions=partitions
+        )
+        self.watermarks.count(source, packet.tally)
         if packet.blob is not None:
             frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(packet.blob)))
             self._add(source, frame)
 
-    def hear(self, packet: _Packet) -> None:
-        """Reads a packet's processing time, and its allowance if it has one for this operator."""
-        self.progress.tick(packet.now)
+    def receive(self, packet: _Packet) -> None:
+        """Reads what a packet says to every operator: processing time, partitions of sources, the
+        end of input, and an allowance if it is for this operator."""
+        self.watermarks.set_processing_time(packet.now)
+        if packet.kind == packets.END_OF_INPUT:
+            self.watermarks.end(**json.loads(packet.partitions or "{}"))
+        elif packet.kind == packets.NEW_PARTITION:
+            self.watermarks.add_partition(**json.loads(packet.partitions or "{}"))
         is_own = packet.kind == packets.ALLOWANCE and packet.source == self.stage.number
         if is_own and self.stage.evicts:
             rows = None if packet.rows == packets.NO_LIMIT else packet.rows
@@ -98,7 +102,7 @@ class _Step:
 
     def read(self, upstream: _Step, results: Iterable[pl.DataFrame]) -> None:
         """What the stage before this one gives is one of this one's inputs."""
-        feed, told = upstream.stage.feed, upstream.progress
+        feed, told = upstream.stage.feed, upstream.watermarks
         assert feed is not None
         columns = [pl.col(old).alias(new) for new, old in feed.renamed]
         read = 0
@@ -110,8 +114,8 @@ class _Step:
                 rows = rows.with_columns(pl.Series(HASH, hashes))
             self._add(feed.into, rows if feed.fold is None else feed.fold(rows))
         top = None if told.watermark == packets.NO_TIME else told.watermark
-        self.progress.hear(feed.into, top, read, idle=upstream.silent)
-        self.progress.count(feed.into, json.dumps({"in": read}))
+        self.watermarks.record_chunk(feed.into, top, read, idle=told.silent)
+        self.watermarks.count(feed.into, json.dumps({"in": read}))
 
     def _add(self, source: int, frame: pl.DataFrame) -> None:
         known = self.stage.inputs[source]
@@ -122,9 +126,7 @@ class _Step:
             frame = frame.with_columns(copies)
         self.arrived.setdefault(source, []).append(frame)
 
-    def run(self, ended: bool) -> StepResult:
-        if ended:
-            self.progress.end()
+    def run(self) -> StepResult:
         inputs = {
             source: parts[0] if len(parts) == 1 else pl.concat(parts)
             for source, parts in self.arrived.items()
@@ -132,19 +134,17 @@ class _Step:
         limit, trims = self.stage.share, self.allowance is not None
         if self.allowance is not None:
             limit = _with_arrivals(self.allowance, inputs.values())
-        clock = Clock(self.before, self.progress.advance(), limit, trims)
+        clock = Clock(self.before, self.watermarks.advance(), limit, trims)
         for source, frame in inputs.items():
             known = self.stage.inputs[source]
             if known.wall_clock:
-                inputs[source] = frame.with_columns(pl.lit(self.progress.now, pl.Int64).alias(TIME))
-            _weigh(self.progress, known, frame)
+                inputs[source] = frame.with_columns(
+                    pl.lit(self.watermarks.now, pl.Int64).alias(TIME)
+                )
+            _weigh(self.watermarks, known, frame)
         result = self.stage.kernel.step(self.state, inputs, clock)
-        self.state.value("clock").put(self.progress.dump())
+        self.state.value("clock").put(self.watermarks.dump())
         return result
-
-    @property
-    def silent(self) -> bool:
-        return len(self.progress.idle) == len(self.stage.inputs)
 
     def origin(self, source: int) -> int:
         return self.stage.number * INPUTS + source
@@ -161,18 +161,18 @@ class _Step:
         yield STATS, self.origin(0), self._stats(group, result)
 
     def _stats(self, group: int, result: StepResult) -> bytes:
-        progress = self.progress
+        watermarks = self.watermarks
         stats = {
             "operator": self.stage.number,
             "group": group,
             "before": self.before,
-            "after": progress.watermark,
-            "silent": self.silent,
-            "idle": progress.idle,
+            "after": watermarks.watermark,
+            "silent": watermarks.silent,
+            "idle": watermarks.idle,
             "derived": [each.name for each in self.stage.inputs if each.derived],
-            "tops": progress.tops,
-            "tally": progress.tally,
-            "heavy": progress.heavy,
+            "tops": watermarks.tops,
+            "tally": watermarks.tally,
+            "heavy": watermarks.heavy,
             "counts": result.counts,
         }
         return json.dumps(stats).encode()
@@ -201,12 +201,13 @@ class _Packet:
     silent: bool | None
     blob: bytes | None
     tally: str | None
+    partitions: str | None
 
 
 def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
-    names = ("kind", "source", "place", "top", "now", "rows", "silent", "blob", "tally")
+    names = tuple(name for name in packets.PACKET_SCHEMA.names if name != "label")
     for frame in rows:
-        for kind, source, place, top, now, count, silent, blob, tally in zip(
+        for kind, source, place, top, now, count, silent, *texts in zip(
             *(frame[name] for name in names), strict=True
         ):
             yield _Packet(
@@ -217,27 +218,26 @@ def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
                 None if now == packets.NO_TIME else int(now),
                 int(count),
                 None if silent == packets.UNSAID else bool(silent),
-                blob,
-                tally,
+                *texts,
             )
 
 
-def _weigh(progress: Progress, source: HostInput, frame: pl.DataFrame) -> None:
+def _weigh(watermarks: WatermarkTracker, source: InputSpec, frame: pl.DataFrame) -> None:
     """Count the rows of the heaviest keys."""
     if not source.keys:
         return
     keyed = frame.filter(pl.col(HASH).is_not_null()) if frame[HASH].null_count() else frame
-    held = progress.heavy.get(source.name)
+    held = watermarks.heavy.get(source.name)
     heavy = HeavyKeys.of_data(held) if held else HeavyKeys(_HEAVY)
     keys = keyed.select(source.keys)
     heavy.add(keyed[HASH].to_numpy(), name=lambda number: ", ".join(map(str, keys.row(number))))
-    progress.heavy[source.name] = heavy.as_data()
+    watermarks.heavy[source.name] = heavy.as_data()
 
 
 _HEAVY = 16
 
 
-def _late_rows(source: HostInput, frame: pl.DataFrame) -> pl.DataFrame:
+def _late_rows(source: InputSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """Late rows as they are put out, each once. Those of a window join came with their own time
     beside that of their window: how late they are goes by the former. A row that is in several
     windows is late with the last."""

@@ -12,19 +12,30 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.rows import Rows
-from millstream.connectors.work import ITEM, MOST_PARTS, Reader, ReportedItems, WorkStream, in_parts
+from millstream.connectors.work import (
+    ITEM,
+    MOST_PARTS,
+    PARTITION,
+    Reader,
+    ReportedItems,
+    WorkStream,
+    in_parts,
+)
 from millstream.spark.scan import read_items
 
 _TIME = "_ms_time"  # the processing time that is sent with an item
 
 
 def rows_of(opened: DataFrame | Rows | WorkStream, columns: Collection[str]) -> Rows | DataFrame:
-    """Returns an opened source as rows; those of work items have the given columns and BAD."""
+    """Returns an opened source as rows; those of work items have the given columns, BAD and, if the
+    source has partitions, PARTITION."""
     if not isinstance(opened, WorkStream):
         return opened
     stream = opened
     fields = [field for field in stream.schema if field.name in columns]
     schema = StructType([*fields, StructField(BAD, StringType())])
+    if stream.partitions is not None:
+        schema.add(PARTITION, StringType())
     return Rows(lambda: _frame(stream, schema), schema, origin=stream)
 
 
@@ -35,7 +46,8 @@ def _frame(stream: WorkStream, schema: StructType) -> DataFrame:
     size = stream.reader.size_of(stream.sample, wanted) if stream.sample else 0
     parts = max(1, min(cores, MOST_PARTS, size // stream.reader.least_part))
     now = F.unix_micros(F.current_timestamp()).alias(_TIME)
-    items = in_parts(stream.items.select(ITEM, now), parts)
+    beside = [] if stream.partitions is None else [PARTITION]
+    items = in_parts(stream.items.select(ITEM, now, *beside), parts)
     return items.mapInArrow(_reading(stream.reader, wanted, parts, stream.reported), schema)
 
 
@@ -43,8 +55,11 @@ def _reading(
     reader: Reader, wanted: Mapping[str, pa.DataType], parts: int, reported: ReportedItems | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows, sent, _ in read_items(batches, reader, wanted, parts, reported):
-            yield _stamped(rows, sent[_TIME])
+        for read, sent, _ in read_items(batches, reader, wanted, parts, reported):
+            rows = _stamped(read, sent[_TIME])
+            if PARTITION in sent:
+                rows = rows.append_column(PARTITION, pa.repeat(sent[PARTITION], rows.num_rows))
+            yield rows
 
     return read
 

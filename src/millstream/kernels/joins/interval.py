@@ -60,7 +60,7 @@ class IntervalJoin:
 
     def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
         meta = state.value("meta")
-        manifest = Manifest.load(meta.get())
+        manifest = Manifest.load(meta.get(), len(self.sides))
         counts = manifest.counts = dict.fromkeys(COUNTS, 0) | manifest.counts
         after = max(clock.after, clock.before, manifest.watermark)
         arrived = [self._arrivals(side, inputs, clock.before) for side in self.sides]
@@ -97,7 +97,7 @@ class IntervalJoin:
 
     def _time_matters(self, manifest: Manifest, after: int) -> bool:
         """Is anything due, or of no more use?"""
-        for side, segments in zip(self.sides, manifest.sides, strict=True):
+        for side, segments in zip(self.sides, manifest.tables, strict=True):
             due_from, due_to = side.due(manifest.watermark), side.due(after)
             for segment in segments:
                 if segment.first < side.live(after):
@@ -232,11 +232,11 @@ class _Step:
         self.result.main.append(self.join.alone(side, frame))
 
     def count_state(self) -> None:
-        sides = self.log.manifest.sides
+        tables = self.log.manifest.tables
         for side in self.join.sides:
-            held = sum(segment.held for segment in sides[side.number])
+            held = sum(segment.held for segment in tables[side.number])
             self.counts[f"{side.name}.in_state"] = held
         self.counts["state_rows"] = self.log.held_rows
         self.counts["state_bytes"] = self.log.held_bytes
-        self.counts["segments"] = len(sides[0]) + len(sides[1])
+        self.counts["segments"] = sum(map(len, tables))
         self.counts["peak_rows"] = max(self.counts["peak_rows"], self.log.held_rows)

@@ -39,7 +39,7 @@ def pressure(counts: Mapping[str, int], limit: StateLimit) -> Pressure:
     return Pressure.WARNING if used >= WARNING else Pressure.NORMAL
 
 
-Evicted = tuple[int, Rows, Ints]  # side, a segment's rows and the numbers of those that were held
+Evicted = tuple[int, Rows, Ints]  # table, a segment's rows and the numbers of those that were held
 
 
 def enforce(log: SegmentLog, limit: StateLimit) -> list[Evicted]:
@@ -64,22 +64,22 @@ def _excess_rows(log: SegmentLog, limit: StateLimit) -> int:
 def _evict(log: SegmentLog, count: int) -> list[Evicted]:
     """Lets go of the `count` oldest rows; of equal age, those that lie first in the log."""
     held: list[tuple[int, Segment, Ints]] = []
-    for side in (0, 1):
-        for segment in log.manifest.sides[side]:
-            held.append((side, segment, log.held_numbers(side, segment)[:count]))
-    times = [log.rows(side, segment).times[numbers] for side, segment, numbers in held]
+    for table, segments in enumerate(log.manifest.tables):
+        for segment in segments:
+            held.append((table, segment, log.held_numbers(table, segment)[:count]))
+    times = [log.rows(table, segment).times[numbers] for table, segment, numbers in held]
     every = np.concatenate(times)
     last = int(np.partition(every, count - 1)[count - 1])
     ties = count - int(np.count_nonzero(every < last))
     evicted: list[Evicted] = []
-    for (side, segment, numbers), ages in zip(held, times, strict=True):
+    for (table, segment, numbers), ages in zip(held, times, strict=True):
         older = int(np.searchsorted(ages, last))
         tied = min(ties, int(np.searchsorted(ages, last, side="right")) - older)
         ties -= tied
         going = numbers[: older + tied]
         if going.size:
-            log.skip_to(side, segment, int(going[-1]) + 1)
-            evicted.append((side, log.rows(side, segment), going))
+            log.skip_to(table, segment, int(going[-1]) + 1)
+            evicted.append((table, log.rows(table, segment), going))
     return evicted
 
 

@@ -64,29 +64,35 @@ def new_uid() -> int:
 
 @dataclass(slots=True)
 class Manifest:
-    """One for a key group. `watermark` is that after the last step which changed state; `owner`
-    identifies the key group's state in the cache of a process."""
+    """The segments of every table of a key group. `watermark` is that after the last step which
+    changed state; `owner` identifies the key group's state in the cache of a process."""
 
+    tables: list[list[Segment]]
     watermark: int = BEGIN_OF_TIME
     counts: dict[str, int] = field(default_factory=dict)
-    sides: tuple[list[Segment], list[Segment]] = field(default_factory=lambda: ([], []))
     recent: tuple[int, Ref] | None = None  # name and place of marks not yet in a bitmap
     owner: int = field(default_factory=new_uid)
 
     @classmethod
-    def load(cls, text: bytes | None) -> Manifest:
+    def load(cls, text: bytes | None, tables: int) -> Manifest:
+        """Reads the manifest of an operator with so many tables; without a text, makes a new one.
+
+        How many there are follows from what the operator's identity covers, so state with another
+        number of them was rejected before.
+        """
         if text is None:
-            return cls()
+            return cls([[] for _ in range(tables)])
         data = json.loads(text)
         reject_format(data.get("format"), "the state")
         recent = data["recent"]
-        left, right = ([_segment(item) for item in side] for side in data["sides"])
+        found = [[_segment(item) for item in table] for table in data["tables"]]
+        assert len(found) == tables, f"{len(found)} tables in state, {tables} expected"
         return cls(
+            found,
             data["watermark"],
             data["counts"],
-            (left, right),
             (recent[0], Ref(*recent[1])) if recent else None,
-            data.get("owner") or new_uid(),
+            data["owner"],
         )
 
     def dump(self) -> bytes:
@@ -94,15 +100,15 @@ class Manifest:
             "format": STATE_FORMAT,
             "watermark": self.watermark,
             "counts": self.counts,
-            "sides": [[_fields(segment) for segment in side] for side in self.sides],
+            "tables": [[_fields(segment) for segment in table] for table in self.tables],
             "recent": self.recent,
             "owner": self.owner,
         }
         return json.dumps(data, separators=(",", ":")).encode()
 
     def segments(self) -> Iterator[Segment]:
-        yield from self.sides[0]
-        yield from self.sides[1]
+        for table in self.tables:
+            yield from table
 
     def uids(self) -> set[int]:
         """The names under which a process may have cached parts of this state."""

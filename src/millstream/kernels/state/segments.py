@@ -1,4 +1,4 @@
-"""The log that joins keep rows in: immutable segments a side, merged in tiers, dropped by time.
+"""The log of a key group's rows: immutable segments per table, merged in tiers, dropped by time.
 
 A `SegmentLog` lives for one step. It changes the manifest and gathers what is to be written;
 `flush` writes it in as few calls as it can.
@@ -6,7 +6,7 @@ A `SegmentLog` lives for one step. It changes the manifest and gathers what is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -26,7 +26,7 @@ NULL_HASH = 0x6D696C6C_73747265  # stands for the hash of a key that is NULL, wh
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How one side's rows are kept."""
+    """How one table's rows are stored."""
 
     hash_from: str | None = None  # the column that is the hash, which then is not kept twice
     marked: bool = False  # does each row remember whether it met a partner?
@@ -38,7 +38,7 @@ class SegmentLog:
         self,
         store: MapState,
         manifest: Manifest,
-        layouts: tuple[Layout, Layout],
+        layouts: Sequence[Layout],
         settings: LogSettings,
     ) -> None:
         self.manifest = manifest
@@ -52,25 +52,25 @@ class SegmentLog:
 
     # --- reading
 
-    def rows(self, side: int, segment: Segment) -> Rows:
+    def rows(self, table: int, segment: Segment) -> Rows:
         """A segment's rows with their current marks."""
         if segment.uid in self._unwritten:
             return self._unwritten[segment.uid][0]
         found = cast("Rows | None", cache.recall(segment.uid))
         if found is None:
-            found = self._load(side, segment)
+            found = self._load(table, segment)
             cache.remember(self.manifest.owner, segment.uid, found, found.nbytes)
-        if self._layouts[side].marked and found.marks != segment.marks:
+        if self._layouts[table].marked and found.marks != segment.marks:
             found.matched = self._load_marks(segment, found)
             found.marks = segment.marks
         return found
 
-    def held_numbers(self, side: int, segment: Segment) -> Ints:
+    def held_numbers(self, table: int, segment: Segment) -> Ints:
         """The numbers of the rows that still count, oldest first."""
         numbers = np.arange(segment.skip, segment.rows)
         if not segment.gone:
             return numbers
-        used = self.rows(side, segment).matched
+        used = self.rows(table, segment).matched
         assert used is not None
         return numbers[~used[segment.skip :]]
 
@@ -82,15 +82,15 @@ class SegmentLog:
     def held_bytes(self) -> int:
         return sum(segment.held_bytes for segment in self.manifest.segments())
 
-    def reaching(self, side: int, start: int, stop: int) -> Iterator[tuple[Segment, Rows]]:
+    def reaching(self, table: int, start: int, stop: int) -> Iterator[tuple[Segment, Rows]]:
         """Segments with rows whose time may lie in [start, stop]."""
-        for segment in self.manifest.sides[side]:
+        for segment in self.manifest.tables[table]:
             if segment.last >= start and segment.first <= stop:
-                yield segment, self.rows(side, segment)
+                yield segment, self.rows(table, segment)
 
-    def _load(self, side: int, segment: Segment) -> Rows:
+    def _load(self, table: int, segment: Segment) -> Rows:
         assert segment.ref is not None
-        layout = self._layouts[side]
+        layout = self._layouts[table]
         frame = codec.decode(self._pages.read(segment.ref), segment.rows)
         own_marks = None
         if layout.marked:
@@ -126,21 +126,21 @@ class SegmentLog:
 
     # --- changing
 
-    def mark(self, side: int, segment: Segment, rows: Ints) -> Ints:
+    def mark(self, table: int, segment: Segment, rows: Ints) -> Ints:
         """Marks rows as matched and gives those that were not before."""
-        found = self.rows(side, segment)
+        found = self.rows(table, segment)
         assert found.matched is not None
         if segment.uid not in self._renamed:
             self._renamed.add(segment.uid)
             segment.marks = found.marks = new_uid()  # first, so that a failure leaves no trace
-        fresh = marks.set_marks(found.matched, rows, self._layouts[side].once)
+        fresh = marks.set_marks(found.matched, rows, self._layouts[table].once)
         if fresh.size:
             self._fresh_marks.setdefault(segment.uid, []).append(fresh)
-            if self._layouts[side].once:
+            if self._layouts[table].once:
                 segment.gone += fresh.size
         return fresh
 
-    def skip_to(self, side: int, segment: Segment, row: int) -> int:
+    def skip_to(self, table: int, segment: Segment, row: int) -> int:
         """Lets go of the rows before `row`; gives how many were still held."""
         if row <= segment.skip:
             return 0
@@ -149,55 +149,55 @@ class SegmentLog:
             segment.skip, segment.gone = segment.rows, 0
         else:
             if segment.gone:
-                used = self.rows(side, segment).matched
+                used = self.rows(table, segment).matched
                 assert used is not None
                 segment.gone -= int(np.count_nonzero(used[segment.skip : row]))
             segment.skip = row
-            segment.first = int(self.rows(side, segment).times[row])
+            segment.first = int(self.rows(table, segment).times[row])
         return held - segment.held
 
-    def expire(self, side: int, before: int) -> int:
+    def expire(self, table: int, before: int) -> int:
         """Lets go of rows older than `before`; gives how many were still held."""
         expired = 0
-        for segment in self.manifest.sides[side]:
+        for segment in self.manifest.tables[table]:
             if segment.last < before:
-                expired += self.skip_to(side, segment, segment.rows)
+                expired += self.skip_to(table, segment, segment.rows)
             elif segment.first < before:
-                row = self.rows(side, segment).rows_before(before)
-                expired += self.skip_to(side, segment, row)
+                row = self.rows(table, segment).rows_before(before)
+                expired += self.skip_to(table, segment, row)
         return expired
 
     def drop_empty(self) -> None:
-        for side in self.manifest.sides:
-            for segment in side:
+        for table in self.manifest.tables:
+            for segment in table:
                 if segment.held == 0:
                     self._discard(segment)
-            side[:] = [segment for segment in side if segment.held]
+            table[:] = [segment for segment in table if segment.held]
 
-    def append(self, side: int, rows: Rows, live_from: int, tidy: bool = False) -> None:
+    def append(self, table: int, rows: Rows, live_from: int, tidy: bool = False) -> None:
         """Adds rows; small segments at the end of the log become one with them. If the log is to be
         `tidy`, so do those of which most is used up, wherever they are."""
         if not len(rows):
             return
-        segments = self.manifest.sides[side]
+        segments = self.manifest.tables[table]
         waste = [segment for segment in segments if wasteful(segment)] if tidy else []
         rest = [segment for segment in segments if not wasteful(segment)] if tidy else segments
         merged = [*waste, *to_merge(rest, rows, live_from, self._settings)]
         if merged:
-            rows = self._joined(side, merged, rows)
+            rows = self._joined(table, merged, rows)
         for part in split(rows, self._settings.max_blob):
-            self._add(side, part)
+            self._add(table, part)
 
-    def tidy(self, side: int) -> None:
+    def tidy(self, table: int) -> None:
         """Writes segments anew of which most is used up. Their rows become one segment."""
-        waste = [segment for segment in self.manifest.sides[side] if wasteful(segment)]
+        waste = [segment for segment in self.manifest.tables[table] if wasteful(segment)]
         if waste:
-            for part in split(self._joined(side, waste), self._settings.max_blob):
-                self._add(side, part)
+            for part in split(self._joined(table, waste), self._settings.max_blob):
+                self._add(table, part)
 
-    def _joined(self, side: int, merged: list[Segment], rows: Rows | None = None) -> Rows:
+    def _joined(self, table: int, merged: list[Segment], rows: Rows | None = None) -> Rows:
         """The rows that segments still hold, and then `rows`. The segments are no more."""
-        parts = [self._live(side, segment) for segment in merged if segment.held]
+        parts = [self._live(table, segment) for segment in merged if segment.held]
         if rows is not None:
             parts.append((rows.frame, rows.matched))
         frame = stack([part for part, _ in parts]).rechunk()
@@ -205,12 +205,12 @@ class SegmentLog:
         for segment in merged:
             self._discard(segment)
         gone = {segment.uid for segment in merged}
-        segments = self.manifest.sides[side]
+        segments = self.manifest.tables[table]
         segments[:] = [segment for segment in segments if segment.uid not in gone]
         return Rows.of(frame, np.concatenate(matched) if matched else None)
 
-    def _live(self, side: int, segment: Segment) -> tuple[pl.DataFrame, Bools | None]:
-        rows = self.rows(side, segment)
+    def _live(self, table: int, segment: Segment) -> tuple[pl.DataFrame, Bools | None]:
+        rows = self.rows(table, segment)
         if segment.held == segment.rows:
             return rows.frame, rows.matched
         keep = np.ones(segment.rows, np.bool_)
@@ -221,8 +221,8 @@ class SegmentLog:
         matched = None if rows.matched is None else rows.matched[keep]
         return take(rows.frame, np.flatnonzero(keep)), matched
 
-    def _add(self, side: int, rows: Rows) -> None:
-        layout = self._layouts[side]
+    def _add(self, table: int, rows: Rows) -> None:
+        layout = self._layouts[table]
         frame = rows.frame
         if layout.hash_from:
             frame = frame[:, [name for name in frame.columns if name != HASH]]
@@ -232,7 +232,7 @@ class SegmentLog:
         first, last = int(rows.times[0]), int(rows.times[-1])
         segment = Segment(new_uid(), None, len(rows), first, last, len(blob))
         self._unwritten[segment.uid] = (rows, blob)
-        self.manifest.sides[side].append(segment)
+        self.manifest.tables[table].append(segment)
 
     def _discard(self, segment: Segment) -> None:
         self._unwritten.pop(segment.uid, None)
@@ -243,7 +243,7 @@ class SegmentLog:
     # --- writing
 
     def flush(self) -> None:
-        """Writes what is new. Small parts of both sides share a page, new bitmaps another."""
+        """Writes what is new. Small parts of all tables share a page, new bitmaps another."""
         small: list[tuple[Segment, bytes]] = []
         large: list[tuple[Segment, bytes]] = []
         room = self._settings.max_blob // 2
@@ -281,19 +281,19 @@ class SegmentLog:
                 self.manifest.recent = None
             return [], {}
         old, recent, live = self._recent(), {}, {}
-        for side in (0, 1):
-            for segment in self.manifest.sides[side]:
+        for table, segments in enumerate(self.manifest.tables):
+            for segment in segments:
                 fresh = self._fresh_marks.get(segment.uid, [])
                 parts = [old[segment.uid]] if segment.uid in old else []
                 parts += [rows.astype(np.uint32) for rows in fresh]
                 if parts:
                     recent[segment.uid] = np.concatenate(parts)
-                    live[segment.uid] = (side, segment)
+                    live[segment.uid] = (table, segment)
         sizes = [(uid, len(rows), live[uid][1].rows) for uid, rows in recent.items()]
         bitmaps = []
         for uid in marks.worth_a_bitmap(sizes, self._settings.recent_bytes):
-            side, segment = live[uid]
-            matched = self.rows(side, segment).matched
+            table, segment = live[uid]
+            matched = self.rows(table, segment).matched
             assert matched is not None
             bitmaps.append((segment, marks.to_bitmap(matched)))
             segment.bitmap = None  # its page is free to be written over

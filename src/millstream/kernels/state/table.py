@@ -1,7 +1,7 @@
 """Keyed tables: rows of state that a kernel finds by key, takes out, puts in and lets go by time.
 
     tables = Tables(state, (Keyed(("k0", "k1")),), COUNTS, settings)   # reads "meta" alone
-    groups = tables[0]                        # a key group has room for two tables: 0 and 1
+    groups = tables[0]                        # tables by number, in the order given
     if nothing_new and groups.earliest >= time:
         return StepResult(counts=dict(tables.counts))
     found = groups.probe(frame)               # pairs (new row, held row) of one key, at any time
@@ -31,7 +31,7 @@ row costs no more than a second writing of one that is held.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -183,9 +183,9 @@ class Found:
 
 
 class Table:
-    def __init__(self, tables: Tables, side: int, keyed: Keyed) -> None:
+    def __init__(self, tables: Tables, number: int, keyed: Keyed) -> None:
         self._tables = tables
-        self._side = side
+        self._number = number
         self._keyed = keyed
 
     @property
@@ -194,7 +194,7 @@ class Table:
 
     @property
     def segments(self) -> list[Segment]:
-        return self._tables.manifest.sides[self._side]
+        return self._tables.manifest.tables[self._number]
 
     @property
     def held(self) -> int:
@@ -225,8 +225,7 @@ class Table:
         if not index.unique and (order := time_order(times)) is not None:
             index = KeyIndex.of(hashes[order], times[order])
         first, last = int(times.min()), int(times.max())
-        reached = self._log.reaching(self._side, first + low, last + high)
-        for segment, rows in reached:
+        for segment, rows in self.reaching(first + low, last + high):
             for new, held in index.pairs(rows.index, low, high, skip=segment.skip):
                 numbers = new if order is None else order[new]
                 part = self._of_one_key(frame, _Pairs(segment, rows, numbers, held))
@@ -259,7 +258,19 @@ class Table:
 
     def remove(self, found: Found) -> int:
         """Takes out the held rows of these pairs, each once; gives how many."""
-        return sum(self._log.mark(self._side, part.segment, part.held).size for part in found.parts)
+        return sum(self.mark(part.segment, part.held).size for part in found.parts)
+
+    def rows(self, segment: Segment) -> Rows:
+        """The rows of one of the table's segments."""
+        return self._log.rows(self._number, segment)
+
+    def reaching(self, start: int, stop: int) -> Iterator[tuple[Segment, Rows]]:
+        """Segments with rows whose time may lie in [start, stop]."""
+        return self._log.reaching(self._number, start, stop)
+
+    def mark(self, segment: Segment, numbers: Ints) -> Ints:
+        """Removes rows of a segment by number; returns those that were in it."""
+        return self._log.mark(self._number, segment, numbers)
 
     def append(self, frame: pl.DataFrame, live_from: int = BEGIN_OF_TIME) -> None:
         """Puts rows in. `live_from`: rows before it will soon be let go, if any go by time."""
@@ -269,7 +280,7 @@ class Table:
         frame = frame[:, [*names, TIME, HASH]].rechunk()
         marks = np.zeros(frame.height, np.bool_) if self._keyed.removable else None
         rows = Rows.of(frame, marks)
-        self._log.append(self._side, rows, live_from, tidy=True)
+        self._log.append(self._number, rows, live_from, tidy=True)
 
     def due(self, time: int) -> pl.DataFrame | None:
         """Takes out the rows older than `time`, oldest first within a segment; None if none is."""
@@ -277,20 +288,20 @@ class Table:
         for segment in self.segments:
             if segment.first >= time:
                 continue
-            rows = self._log.rows(self._side, segment)
+            rows = self.rows(segment)
             stop = rows.rows_before(time)
-            numbers = self._log.held_numbers(self._side, segment)
+            numbers = self._log.held_numbers(self._number, segment)
             numbers = numbers[: np.searchsorted(numbers, stop)]
             if numbers.size:
                 frames.append(take(rows.frame, numbers))
-            self._log.skip_to(self._side, segment, stop)
+            self._log.skip_to(self._number, segment, stop)
         return stack(frames) if frames else None
 
     def scan(self, start: int, stop: int) -> pl.DataFrame | None:
         """The rows with `start` <= _t < `stop`, which stay; None if there are none."""
         frames = []
-        for segment, rows in self._log.reaching(self._side, start, stop - 1):
-            numbers = self._log.held_numbers(self._side, segment)
+        for segment, rows in self.reaching(start, stop - 1):
+            numbers = self._log.held_numbers(self._number, segment)
             first, last = rows.rows_before(start), rows.rows_before(stop)
             numbers = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, last)]
             if numbers.size:
@@ -299,10 +310,10 @@ class Table:
 
     def expire(self, time: int) -> int:
         """Lets go of the rows older than `time`; gives how many."""
-        return self._log.expire(self._side, time)
+        return self._log.expire(self._number, time)
 
     def tidy(self) -> None:
-        self._log.tidy(self._side)
+        self._log.tidy(self._number)
 
 
 class Tables:
@@ -319,10 +330,10 @@ class Tables:
         self._settings = settings or LogSettings()
         self._keyed = tables
         self._meta = state.value("meta")
-        self.manifest = Manifest.load(self._meta.get())
+        self.manifest = Manifest.load(self._meta.get(), len(tables))
         self.counts = dict.fromkeys((*counts, *STATE_COUNTS), 0) | self.manifest.counts
         self.manifest.counts = self.counts
-        self._tables = [Table(self, side, keyed) for side, keyed in enumerate(tables)]
+        self._tables = [Table(self, number, keyed) for number, keyed in enumerate(tables)]
 
     def __getitem__(self, number: int) -> Table:
         return self._tables[number]
@@ -335,8 +346,7 @@ class Tables:
     @cached_property
     def log(self) -> SegmentLog:
         layouts = [keyed.layout for keyed in self._keyed]
-        both = (layouts[0], layouts[-1])
-        return SegmentLog(self._state.map("segments"), self.manifest, both, self._settings)
+        return SegmentLog(self._state.map("segments"), self.manifest, layouts, self._settings)
 
     def evict(self, limit: StateLimit, operator: str) -> dict[int, pl.DataFrame]:
         """Rows, by table, that a limit lets go, the oldest first; or fails, as the limit says."""
@@ -349,9 +359,9 @@ class Tables:
                 error.cause.replace("the join", f"the {operator}"),
                 fix=error.fix.replace("narrow the join's time bound", "hold rows for less time"),
             ) from None
-        for side, rows, numbers in going:
+        for table, rows, numbers in going:
             frame = take(rows.frame, numbers)
-            evicted[side] = evicted[side].vstack(frame) if side in evicted else frame
+            evicted[table] = evicted[table].vstack(frame) if table in evicted else frame
         return evicted
 
     def close(self, watermark: int) -> None:

@@ -261,6 +261,7 @@ def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
         Rows.of(frame.select(*shown, *(F.col(name) for name in beside))),
         filtered=filtered,
         checked=rows.checked,
+        partitioned=rows.partitioned,
         upstream=rows.upstream,
         sided=sided,
         changes=rows.changes,

@@ -83,13 +83,13 @@ class Held:
         for side in self._sides:
             if side.layout.once:
                 log.tidy(side.number)
-            held = sum(segment.held for segment in self.manifest.sides[side.number])
+            held = sum(segment.held for segment in self.manifest.tables[side.number])
             counts[f"{side.name}.in_state"] = held
             count_processed(counts, side.name)
         rows = log.held_rows
         counts["state_rows"] = rows
         counts["state_bytes"] = log.held_bytes
-        counts["segments"] = sum(map(len, self.manifest.sides))
+        counts["segments"] = sum(map(len, self.manifest.tables))
         counts["peak_rows"] = max(counts["peak_rows"], rows)
         self.manifest.watermark = watermark
         log.flush()

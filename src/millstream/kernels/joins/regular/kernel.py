@@ -52,7 +52,7 @@ class RegularJoin:
         self._matcher = RegularMatcher(spec)
 
     def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
-        manifest = Manifest.load(state.value("meta").get())
+        manifest = Manifest.load(state.value("meta").get(), len(self._sides))
         counts = manifest.counts = dict.fromkeys(COUNTS, 0) | manifest.counts
         after = max(clock.after, clock.before, manifest.watermark)
         live_from = BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl

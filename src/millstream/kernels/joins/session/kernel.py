@@ -7,8 +7,8 @@
 
 A session is [its first row, its last + gap]: one that touches another of its side becomes one with
 it, one that touches one of the other side has met it. Sessions only grow, so two that have met stay
-together, and it is enough to look at those that grow or close. Rows are held apart from sessions
-and are read when they come out: a step costs what is new and due, however much is held.
+together, and it is enough to look at those that grow or close. Rows are stored apart from sessions
+and are read when they come out: a step costs what is new and due, however much is in state.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from millstream.kernels.joins.session.out import Out, Windows
 from millstream.kernels.joins.session.rows import SideRows
 from millstream.kernels.joins.session.sessions import Sessions
 from millstream.kernels.joins.session.side import Side
-from millstream.kernels.joins.session.state import Kept
+from millstream.kernels.joins.session.state import SessionJoinState
 from millstream.kernels.specs import SessionJoinSpec
 from millstream.kernels.state.merging import LogSettings
 from millstream.temporal import END_OF_TIME, Emit, LateAction, StateLimit
@@ -63,18 +63,18 @@ class SessionJoin:
         )
 
     def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
-        kept = Kept(self.spec, state, self._settings)
-        after = max(clock.after, clock.before, kept.watermark)
+        buffer = SessionJoinState(self.spec, state, self._settings)
+        after = max(clock.after, clock.before, buffer.watermark)
         frames = [inputs.get(number) for number in (0, 1)]
         frames = [None if frame is None or not frame.height else frame for frame in frames]
         lateness = self.spec.lateness
-        since, until = kept.watermark - lateness, after - lateness
+        since, until = buffer.watermark - lateness, after - lateness
         idle = all(frame is None for frame in frames) and not clock.trims
-        if idle and not _any_closing(kept, since, until):
-            return StepResult(counts=kept.told())
+        if idle and not buffer.any_closing(since, until):
+            return StepResult(counts=dict(buffer.counts))
 
-        out = Out(self.spec, self._types, kept.counts)
-        sides = self._sides(kept)
+        out = Out(self.spec, self._types, buffer.counts)
+        sides = self._sides(buffer)
         for side, frame in zip(sides, frames, strict=True):
             if frame is not None:
                 self._arrive(side, frame, clock.before, out)
@@ -86,17 +86,17 @@ class SessionJoin:
         self._close(sides, ids, until, out)
         for side in sides:
             side.keep(until - self.spec.gap)
-        self._evict(kept, until, clock.limit_or(self.spec.limit), out)
-        kept.close(after)
-        out.result.counts = kept.told()
+        self._evict(buffer, until, clock.limit_or(self.spec.limit), out)
+        buffer.close(after)
+        out.result.counts = dict(buffer.counts)
         return out.result
 
-    def _sides(self, kept: Kept) -> tuple[Side, Side]:
+    def _sides(self, buffer: SessionJoinState) -> tuple[Side, Side]:
         how = self.spec.how
 
         def side(number: int, preserved: bool, holds_rows: bool) -> Side:
-            rows = SideRows(kept, number, self._keys[number], self.spec.gap)
-            sessions = Sessions(kept, number)
+            rows = SideRows(buffer, number, self._keys[number], self.spec.gap)
+            sessions = Sessions(buffer, number)
             return Side(number, _SIDES[number], sessions, rows, preserved, holds_rows)
 
         return side(0, how.keeps_left, True), side(1, how.keeps_right, not how.left_only)
@@ -142,20 +142,13 @@ class SessionJoin:
             return close_known(*sides, ids, out)
         return Closing(self.spec, sides, ids, until).run(out)
 
-    def _evict(self, kept: Kept, open_from: int, limit: StateLimit, out: Out) -> None:
-        while count := excess(kept, limit):
-            sides = self._sides(kept)
+    def _evict(self, buffer: SessionJoinState, open_from: int, limit: StateLimit, out: Out) -> None:
+        while count := excess(buffer, limit):
+            sides = self._sides(buffer)
             rows = self._close(sides, early(sides, count, open_from), 2 * END_OF_TIME - 1, out)
             for side, gone in zip(sides, rows, strict=True):
-                kept.counts[f"{side.name}.evicted"] += gone
-            kept.drop_empty()
-
-
-def _any_closing(kept: Kept, since: int, until: int) -> bool:
-    return any(
-        segment.first < until and segment.last >= since
-        for segment in kept.tables.manifest.segments()
-    )
+                buffer.counts[f"{side.name}.evicted"] += gone
+            buffer.drop_empty()
 
 
 def _kept(*names: str) -> list[str]:

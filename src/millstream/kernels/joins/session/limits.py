@@ -15,18 +15,18 @@ from millstream.kernels.base import TIME
 from millstream.kernels.chains import chain_intervals
 from millstream.kernels.index import Bools, Ints
 from millstream.kernels.joins.session.side import Side
-from millstream.kernels.joins.session.state import HELD, Kept
+from millstream.kernels.joins.session.state import HELD, SessionJoinState
 from millstream.temporal import OnLimit, StateLimit
 
 
-def excess(kept: Kept, limit: StateLimit) -> int:
+def excess(state: SessionJoinState, limit: StateLimit) -> int:
     """How many rows of state are too many. Fails if that is not to be borne."""
-    rows = kept.rows
+    rows = state.row_count
     over = 0 if limit.max_rows is None else rows - limit.max_rows
-    if limit.max_bytes is not None and kept.bytes > limit.max_bytes:
-        over = max(over, -(-(kept.bytes - limit.max_bytes) * rows // kept.bytes))
+    if limit.max_bytes is not None and state.byte_count > limit.max_bytes:
+        over = max(over, -(-(state.byte_count - limit.max_bytes) * rows // state.byte_count))
     if over > 0 and limit.on_limit is OnLimit.FAIL:
-        raise _too_much(kept, limit)
+        raise _too_much(state, limit)
     return max(over, 0)
 
 
@@ -57,11 +57,11 @@ def _longer(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return max(frames, key=lambda frame: frame.height)
 
 
-def _too_much(kept: Kept, limit: StateLimit) -> StateError:
-    if limit.max_rows is not None and kept.rows > limit.max_rows:
-        what, name = f"{kept.rows} rows; its limit is {limit.max_rows}", "state.max_rows"
+def _too_much(state: SessionJoinState, limit: StateLimit) -> StateError:
+    if limit.max_rows is not None and state.row_count > limit.max_rows:
+        what, name = f"{state.row_count} rows; its limit is {limit.max_rows}", "state.max_rows"
     else:
-        what, name = f"{kept.bytes} bytes; its limit is {limit.max_bytes}", "state.max_bytes"
+        what, name = f"{state.byte_count} bytes; its limit is {limit.max_bytes}", "state.max_bytes"
     return StateError(
         "MS-STATE-LIMIT",
         f"one key group of the session join has {what}.",

@@ -16,11 +16,11 @@ from millstream.kernels.base import TIME
 from millstream.kernels.index import Bools, Ints, Pairs
 from millstream.kernels.joins.session.frames import stacked
 from millstream.kernels.joins.session.search import Needles, expand
-from millstream.kernels.joins.session.state import HELD, LOW, Kept
+from millstream.kernels.joins.session.state import HELD, LOW, SessionJoinState
 from millstream.kernels.joins.temporal.search import Part
 from millstream.kernels.state.manifest import Segment
 from millstream.kernels.state.rows import FEW_ROWS, stack, take
-from millstream.kernels.state.segments import SegmentLog
+from millstream.kernels.state.table import Table
 
 
 class New(NamedTuple):
@@ -69,8 +69,8 @@ class Taken(NamedTuple):
 class FoundRows:
     """The rows of `count` sessions."""
 
-    def __init__(self, log: SegmentLog, side: int, count: int, parts: list[_Some]) -> None:
-        self._log, self._side = log, side
+    def __init__(self, table: Table, count: int, parts: list[_Some]) -> None:
+        self._table = table
         self.count = count
         self._parts = parts
 
@@ -103,16 +103,16 @@ class FoundRows:
         for part in self._parts:
             if part.segment is not None:
                 numbers = part.numbers[which[part.who]]
-                gone += self._log.mark(self._side, part.segment, numbers).size
+                gone += self._table.mark(part.segment, numbers).size
         return gone
 
 
 class SideRows:
-    def __init__(self, kept: Kept, side: int, keys: tuple[str, ...], gap: int) -> None:
+    def __init__(self, state: SessionJoinState, side: int, keys: tuple[str, ...], gap: int) -> None:
         """`keys`: columns to compare; none where equal hashes are equal keys."""
-        self._table, self._log = kept.logs[side], kept.logs.log
-        self._side, self._keys, self._gap = side, keys, gap
-        self._session_keys = kept.keys
+        self._table = state.rows[side]
+        self._keys, self._gap = keys, gap
+        self._session_keys = state.keys
         self.new: New | None = None
 
     def of(self, sessions: pl.DataFrame, new: Pairs) -> FoundRows:
@@ -126,14 +126,14 @@ class SideRows:
             numbers = self.new.order[expand(at, sizes)]
             who = np.repeat(np.arange(sizes.size), sizes)
             parts.append(_Some(None, self.new.frame, who, numbers))
-        return FoundRows(self._log, self._side, sessions.height, parts)
+        return FoundRows(self._table, sessions.height, parts)
 
     def _held(self, sessions: pl.DataFrame, whose: Ints) -> list[_Some]:
         parts = []
         low = sessions[LOW].to_numpy()
         last = sessions[TIME].to_numpy() - self._gap
         needles = Needles(sessions, self._session_keys)
-        for segment, rows in self._log.reaching(self._side, int(low.min()), int(last.max())):
+        for segment, rows in self._table.reaching(int(low.min()), int(last.max())):
             who, numbers = needles.rows_within(Part(segment, rows), self._keys, low, last)
             if who.size:
                 parts.append(_Some(segment, rows.frame, whose[who], numbers))

@@ -15,7 +15,7 @@ from millstream.kernels.base import HASH, TIME
 from millstream.kernels.index import Bools, Ints, Pairs
 from millstream.kernels.joins.session.frames import stacked, with_columns
 from millstream.kernels.joins.session.search import NO_PAIRS, Needles
-from millstream.kernels.joins.session.state import HELD, LOW, START, Kept
+from millstream.kernels.joins.session.state import HELD, LOW, START, SessionJoinState
 from millstream.kernels.joins.temporal.search import Part
 from millstream.kernels.state.rows import Rows, take
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
@@ -33,10 +33,10 @@ class Merged:
 
 
 class Sessions:
-    def __init__(self, kept: Kept, side: int) -> None:
-        self.side, self.keys = side, kept.keys
-        self.columns = [*kept.keys, START, LOW, HELD, TIME, HASH]
-        self._table, self._log = kept.tables[side], kept.tables.log
+    def __init__(self, state: SessionJoinState, side: int) -> None:
+        self.keys = state.keys
+        self.columns = [*state.keys, START, LOW, HELD, TIME, HASH]
+        self._table = state.sessions[side]
         self._segments = list(self._table.segments)
         self._bases = np.cumsum([0, *(segment.rows for segment in self._segments)])
         self.fresh: Rows | None = None  # of this step, with AT and NEW
@@ -83,7 +83,7 @@ class Sessions:
         """Sets with sessions that end at `least` or later, and the number of their first."""
         for base, segment in zip(self._bases, self._segments, strict=False):
             if segment.last >= least:
-                yield int(base), Part(segment, self._log.rows(self.side, segment))
+                yield int(base), Part(segment, self._table.rows(segment))
         if fresh and self.fresh is not None and self.fresh.times[-1] >= least:
             yield self.base, Part(None, self.fresh)
 
@@ -92,7 +92,7 @@ class Sessions:
         found = [np.zeros(0, np.int64)]
         for base, segment in zip(self._bases, self._segments, strict=False):
             if segment.first < until and segment.last >= since:
-                rows = self._log.rows(self.side, segment)
+                rows = self._table.rows(segment)
                 numbers = np.arange(rows.rows_before(since), rows.rows_before(until))
                 found.append(base + numbers[~Part(segment, rows).gone(numbers)])
         if self.fresh is not None:
@@ -135,7 +135,7 @@ class Sessions:
         sets = np.searchsorted(self._bases, ids, side="right") - 1
         for number in np.flatnonzero(np.bincount(sets)).tolist():
             held = number < len(self._segments)
-            rows = self._log.rows(self.side, self._segments[number]) if held else self.fresh
+            rows = self._table.rows(self._segments[number]) if held else self.fresh
             assert rows is not None
             yield int(self._bases[number]), rows, np.flatnonzero(sets == number)
 
@@ -167,7 +167,7 @@ class Sessions:
         sets = np.searchsorted(self._bases, held, side="right") - 1
         for number in np.flatnonzero(np.bincount(sets)).tolist():
             numbers = held[sets == number] - int(self._bases[number])
-            self._log.mark(self.side, self._segments[number], numbers)
+            self._table.mark(self._segments[number], numbers)
 
     def keep(self, with_rows: Bools, spent: Ints, live_from: int) -> None:
         """Holds the fresh sessions that are not gone, and those held that are `spent` without their

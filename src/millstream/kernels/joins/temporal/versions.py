@@ -24,7 +24,7 @@ from millstream.kernels.state.rows import Rows, stack, take
 from millstream.kernels.state.table import Tables, index_by_key
 from millstream.temporal import BEGIN_OF_TIME
 
-SIDE = 1
+TABLE = 1
 
 
 class _Passing(NamedTuple):
@@ -38,8 +38,7 @@ class _Passing(NamedTuple):
 class Versions:
     def __init__(self, tables: Tables, keys: tuple[str, ...], deletes: str | None) -> None:
         """`keys`: columns to compare beside the hash; none where equal hashes are equal keys."""
-        self._tables = tables
-        self._log = tables.log
+        self._table = tables[TABLE]
         self.keys = keys
         self._deletes = deletes
         self.since = tables.watermark  # of the last step that changed state
@@ -60,11 +59,11 @@ class Versions:
             rows, exact = rows.only(0, without), exact.only(~without)
         self._fresh, self._exact = rows, exact
         mine = rows.frame[:, list(self.keys)]
-        for segment, held in self._log.reaching(SIDE, int(rows.times[0]), int(rows.times[-1])):
+        for segment, held in self._table.reaching(int(rows.times[0]), int(rows.times[-1])):
             theirs = held.frame[:, list(self.keys)]
             for new, old in rows.index.pairs(held.index, 0, 0, skip=segment.skip):
                 same = same_keys(mine, new, theirs, old)
-                self._log.mark(SIDE, segment, old[same])
+                self._table.mark(segment, old[same])
 
     def without_deletes(self) -> None:
         """What came leaves no more than what it replaced, if it ends a version."""
@@ -78,7 +77,7 @@ class Versions:
 
     def parts(self, start: int, stop: int) -> list[Part]:
         """Sets with versions whose time may lie in [start, stop], the new ones last."""
-        held = [Part(*found) for found in self._log.reaching(SIDE, start, stop)]
+        held = [Part(*found) for found in self._table.reaching(start, stop)]
         fresh = self._fresh
         if fresh is not None and len(fresh) and fresh.times[-1] >= start and fresh.times[0] <= stop:
             held.append(Part(None, fresh))
@@ -121,10 +120,10 @@ class Versions:
 
     def keep_from(self, time: int) -> None:
         """Holds what came; versions older than `time` are of no more use."""
-        self._tables[SIDE].expire(time)
+        self._table.expire(time)
         if self._fresh is not None:
             kept = self._fresh.frame.slice(self._fresh.rows_before(time))
-            self._tables[SIDE].append(kept, time)
+            self._table.append(kept, time)
 
     def keep_in_force(self, after: int, live_from: int) -> None:
         """Holds what came; of versions up to `after` only the last of each key is of use, and that
@@ -139,12 +138,12 @@ class Versions:
             fronts = np.flatnonzero(kept[: fresh.rows_before(after + 1)])
         self._replace(list(self._between(self.since + 1, after + 1)), fronts, kept)
         if live_from > BEGIN_OF_TIME:
-            self._tables[SIDE].expire(live_from)
+            self._table.expire(live_from)
         if fresh is not None and kept is not None:
             kept[: fresh.rows_before(live_from)] = False
             if kept.any():
                 rows = fresh.frame if kept.all() else take(fresh.frame, np.flatnonzero(kept))
-                self._tables[SIDE].append(rows, live_from)
+                self._table.append(rows, live_from)
 
     def _replace(self, passing: list[_Passing], fronts: Ints, kept: Bools | None) -> None:
         """Of the held versions that came into force, and new ones, a key's last replaces the others
@@ -170,14 +169,14 @@ class Versions:
         self._replace_in_force(take(every, last))
         start = 0
         for segment, _, numbers in passing:
-            self._log.mark(SIDE, segment, numbers[gone[start : start + numbers.size]])
+            self._table.mark(segment, numbers[gone[start : start + numbers.size]])
             start += numbers.size
         if kept is not None:
             kept[fronts] = ~gone[start:]
 
     def _replace_in_force(self, by: pl.DataFrame) -> None:
         """Lets go of the versions that were in force for these keys until now."""
-        held = [Part(*found) for found in self._log.reaching(SIDE, BEGIN_OF_TIME, self.since)]
+        held = [Part(*found) for found in self._table.reaching(BEGIN_OF_TIME, self.since)]
         if not held:
             return
         times = np.full(by.height, self.since)
@@ -187,11 +186,11 @@ class Versions:
             assert part.segment is not None
             old = met.number[met.part == number]
             if old.size:
-                self._log.mark(SIDE, part.segment, old)
+                self._table.mark(part.segment, old)
 
     def _between(self, start: int, stop: int) -> Iterator[_Passing]:
         """Held versions with `start` <= time < `stop`."""
-        for segment, rows in self._log.reaching(SIDE, start, stop - 1):
+        for segment, rows in self._table.reaching(start, stop - 1):
             first = max(segment.skip, rows.rows_before(start))
             numbers = np.arange(first, rows.rows_before(stop))
             if segment.gone and rows.matched is not None:

@@ -1,0 +1,119 @@
+"""The progress of one input of an operator: how far each partition of its source is.
+
+A Kafka topic has partitions; a source without any, such as files, is one implicit partition. The
+progress of an input is the minimum over its partitions. A partition without rows for the source's
+idle timeout does not count until it has rows again; nor does one that has ended, unless all have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+
+IMPLICIT = ""  # the one partition of a source that has none, and of one that has not reported any
+
+
+@dataclass(slots=True)
+class PartitionProgress:
+    """`top` is the greatest event time that counts, `next` what it becomes when enough rows have
+    come, `at` the processing time of the last batch with rows."""
+
+    top: int = BEGIN_OF_TIME
+    next: int = BEGIN_OF_TIME
+    at: int | None = None
+    idle: bool = False
+
+    @property
+    def ended(self) -> bool:
+        return self.top >= END_OF_TIME
+
+    def end(self) -> None:
+        self.top = self.next = END_OF_TIME
+        self.idle = False
+
+
+@dataclass(slots=True)
+class InputProgress:
+    """`rows` are those since the last time that progress was made, over all partitions."""
+
+    rows: int = 0
+    partitions: dict[str, PartitionProgress] = field(
+        default_factory=lambda: {IMPLICIT: PartitionProgress()}
+    )
+    _reported: set[str] = field(default_factory=set)  # in this micro-batch
+
+    @classmethod
+    def of_data(cls, data: list[Any]) -> Self:
+        rows, partitions = data
+        return cls(rows, {name: PartitionProgress(*each) for name, each in partitions.items()})
+
+    def as_data(self) -> list[Any]:
+        partitions = {
+            name: [each.top, each.next, each.at, each.idle]
+            for name, each in self.partitions.items()
+        }
+        return [self.rows, partitions]
+
+    @property
+    def implicit(self) -> PartitionProgress:
+        return self.partitions[IMPLICIT]
+
+    def add(self, name: str) -> PartitionProgress:
+        """Returns the progress of a partition. One that is new counts from this batch on; the
+        implicit one only stands for partitions that are not known yet."""
+        if name != IMPLICIT:
+            self.partitions.pop(IMPLICIT, None)
+        return self.partitions.setdefault(name, PartitionProgress())
+
+    def record(self, name: str, top: int | None) -> None:
+        """Records rows of a partition; `top` is their greatest time, if they have one."""
+        known = self.add(name)
+        self._reported.add(name)
+        known.idle = False
+        if top is not None:
+            known.next = max(known.next, top)
+
+    def end(self, name: str | None = None) -> None:
+        """Ends one partition, or all. The end of an unknown one says nothing of the others."""
+        if name is None:
+            for each in self.partitions.values():
+                each.end()
+        else:
+            self.partitions.setdefault(name, PartitionProgress()).end()
+
+    def advance(self, every: int) -> None:
+        """Moves all partitions on if there were `every` rows."""
+        if self.rows >= every:
+            for each in self.partitions.values():
+                each.top = max(each.top, each.next)
+            self.rows = 0
+
+    def detect_idle(self, now: int, timeout: int | None) -> None:
+        """Marks partitions as idle that have had no rows for `timeout`. One that never had any is
+        without rows since it became known."""
+        for name, each in self.partitions.items():
+            if each.at is None or name in self._reported:
+                each.at = now
+            if timeout is not None and not each.ended:
+                each.idle = now - each.at >= timeout
+
+    @property
+    def ended(self) -> bool:
+        return all(each.ended for each in self.partitions.values())
+
+    @property
+    def idle(self) -> bool:
+        """Whether no partition counts, though not all have ended."""
+        return not self.ended and not self._active
+
+    @property
+    def top(self) -> int:
+        """The least time over the partitions that count; if none does, over those that are idle."""
+        idle = [each for each in self.partitions.values() if each.idle]
+        return min((each.top for each in self._active or idle), default=END_OF_TIME)
+
+    @property
+    def _active(self) -> list[PartitionProgress]:
+        return [each for each in self.partitions.values() if not each.idle and not each.ended]
