@@ -83,7 +83,7 @@ def _shared_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ...]:
         return ()
     read = {each for other in others for each in streams_of(other.root)}
     names = sorted(each.stream or "" for each in streams_of(pipeline.root) & read)
-    computed = f"; computed once: {', '.join(names)}" if names else ""
+    computed = f"; streams computed once: {', '.join(names)}" if names else ""
     return (f"one Spark query writes {query.title}{computed}",)
 
 
