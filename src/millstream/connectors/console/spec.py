@@ -14,7 +14,7 @@ SPEC = ConnectorSpec(
             "rows", COUNT, "Rows of a micro-batch to print at most.", (Role.SINK,), default="20"
         ),
     ),
-    sink="millstream.connectors.sinks:open_console",
+    sink="millstream.connectors.console.sink:open_sink",
     modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
     delivery=Delivery.AT_LEAST_ONCE,
 )

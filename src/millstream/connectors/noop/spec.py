@@ -8,7 +8,7 @@ from millstream.temporal import OutputMode
 SPEC = ConnectorSpec(
     "noop",
     "Discards rows; for measurements.",
-    sink="millstream.connectors.sinks:open_noop",
+    sink="millstream.connectors.noop.sink:open_sink",
     modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
     delivery=Delivery.NONE,
     keeps_rows=False,
