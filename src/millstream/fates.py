@@ -22,7 +22,13 @@ class Fate(StrEnum):
         return fate
 
     IN = "in", "Rows read from the source, or emitted by the operator that is the input."
-    COPIES = "copies", "Extra copies of rows that a salted join sends to several key groups."
+    COPIES = (
+        "copies",
+        (
+            "Extra copies of rows: sent to several key groups by a salted join, or read by more "
+            "than one output without an operator."
+        ),
+    )
     ACCEPTED = "accepted", "Rows that the operator processed: they could match or be aggregated."
     IN_STATE = "in_state", "Accepted rows that are in state now."
     PROCESSED = (

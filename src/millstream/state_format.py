@@ -62,6 +62,8 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 def _changes(path: str, old: Any, new: Any) -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         kind = str(old.get("operator", ""))
+        if path == "outputs":
+            return _of_documents("output", old, new)
         titled = path == "" and kind == new.get("operator")
         return _of_documents(kind if titled else path, old, new)
     if isinstance(old, list) and isinstance(new, list):

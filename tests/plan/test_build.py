@@ -219,9 +219,9 @@ def test_a_query_alone_goes_back_to_python() -> None:
         ),
         (
             "CREATE SINK a AS SELECT order_id FROM orders;\nINSERT INTO a SELECT total FROM orders",
-            "MS-PLAN-SHARED-SINK at line 2, column 15: two queries write to the sink a, one with "
-            "the columns order_id, one with total. Select the same columns in the same order, or "
-            "give each query a sink of its own.",
+            "MS-PLAN-SHARED-SINK at line 2, column 15: two statements write to the sink a: one "
+            "selects order_id, the other total. Select the same columns in the same order, or "
+            "give each statement its own sink.",
         ),
         (
             f"CREATE SINK a AS {JOIN} WITH ('late.policy' = 'side_output', 'late.sink' = 'a')",

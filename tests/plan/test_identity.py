@@ -76,7 +76,7 @@ def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
         ),
         ("'10'", "'11'", []),  # a job that hit its limit goes on with a higher one
         ("WITH ('state", "WITH ('engine' = 'columnar', 'state", []),
-        ("'path' = 'out'", "'path' = 'new'", ["sink options path: out -> new"]),
+        ("'path' = 'out'", "'path' = 'new'", ["output out sink options path: out -> new"]),
         (
             "o.total > 1",
             "o.total > s.carrier",
@@ -168,13 +168,13 @@ CREATE SINK out AS SELECT id, n FROM (SELECT id, COUNT(*) AS n FROM orders
 @pytest.mark.parametrize(
     ("old", "new", "sentences"),
     [
-        ("n > 2", "n > 3", ["result where: `x`.`n` > 2 -> `x`.`n` > 3"]),
-        (" WHERE n > 2", "", ["result where: `x`.`n` > 2 -> none"]),
-        ("COUNT(*) > 1", "COUNT(*) > 9", ["result input where: `a0` > 1 -> `a0` > 9"]),
+        ("n > 2", "n > 3", ["output out result where: `x`.`n` > 2 -> `x`.`n` > 3"]),
+        (" WHERE n > 2", "", ["output out result where: `x`.`n` > 2 -> none"]),
+        ("COUNT(*) > 1", "COUNT(*) > 9", ["output out result input where: `a0` > 1 -> `a0` > 9"]),
         (
             "SELECT id, n FROM",
             "SELECT id, n + 1 AS n FROM",
-            ["result outputs n expression: `x`.`n` -> `x`.`n` + 1"],
+            ["output out result outputs n expression: `x`.`n` -> `x`.`n` + 1"],
         ),
         ("SELECT id, n FROM", "SELECT id,   n  FROM", []),
     ],

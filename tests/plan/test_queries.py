@@ -134,3 +134,16 @@ def test_one_sink_takes_one_output_mode() -> None:
     with pytest.raises(PlanError) as caught:
         queries("SELECT k FROM m", f"INSERT INTO s0 {total}")
     assert "'output.mode'" in str(caught.value)
+
+
+def test_one_sink_runs_on_one_engine() -> None:
+    native = "SELECT k FROM m WITH ('engine' = 'native')"
+    with pytest.raises(PlanError) as caught:
+        queries(native, "INSERT INTO s0 SELECT v AS k FROM m")
+    assert caught.value.code == "MS-PLAN-SHARED-SINK"
+    assert "native engine, another on the columnar engine" in caught.value.cause
+
+
+def test_outputs_have_names_of_their_own() -> None:
+    (query,) = queries("SELECT k FROM a", "INSERT INTO s0 SELECT k FROM b")
+    assert query.output_names == ("s0", "s0 2")

@@ -155,3 +155,25 @@ def test_a_checkpoint_is_used_by_one_process_at_a_time(tmp_path):
     assert "is in use by another run (process " in done.stderr
     with locked(checkpoint):
         pass
+
+
+TWO_SINKS = """
+CREATE STREAM both AS SELECT o.id FROM orders o JOIN shipments s
+  ON o.id = s.id AND s.at BETWEEN o.at AND o.at + INTERVAL 1 HOUR;
+CREATE SINK a WITH ('connector' = 'console') AS SELECT id FROM both;
+CREATE SINK b WITH ('connector' = 'console') AS SELECT id FROM both WHERE id > 'x';
+"""
+
+
+def test_a_sink_that_another_query_of_the_checkpoint_wrote_is_rejected(tmp_path):
+    made = begin(tmp_path / "a")
+    (made.spark / "offsets/0").unlink()
+    made.open(query(TWO_SINKS), 8)
+    begin(tmp_path / "a")
+    first, second = TWO_SINKS.index("CREATE SINK a"), TWO_SINKS.index("CREATE SINK b")
+    swapped = TWO_SINKS[:first] + TWO_SINKS[second:] + TWO_SINKS[first:second]
+    for text in (swapped, TWO_SINKS[:first] + TWO_SINKS[second:]):
+        with pytest.raises(StateError) as caught:
+            Checkpoint(tmp_path / "b").open(query(text), 8)
+        assert caught.value.code == "MS-STATE-CHANGED"
+        assert "was an output of the query a, b" in caught.value.cause

@@ -259,4 +259,4 @@ def test_a_column_of_two_types_in_one_sink_is_rejected(spark, tmp_path):
     with pytest.raises(PlanError) as caught:
         trial.start()
     assert caught.value.code == "MS-PLAN-SHARED-SINK"
-    assert "column v to the sink out, one as INT, one as DECIMAL" in caught.value.cause
+    assert "column v to the sink out, one as INT, the other as DECIMAL" in caught.value.cause

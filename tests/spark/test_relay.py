@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from millstream.spark.column_names import BLOB, FROM, OUTPUT, PORT, output_column
-from millstream.spark.host import INPUTS, LATE, MAIN, RELAYED, STATS, WRITTEN
+from millstream.spark.host import INPUTS, LATE, MAIN, OUTPUT_ROWS, RELAYED, STATS
 from millstream.spark.packets import decode, encode
 from millstream.spark.relay import opener
 
@@ -49,7 +49,7 @@ def test_results_are_opened_and_rows_of_outputs_become_packets() -> None:
         )
     )
     assert [row["n"] for row in found if row[PORT] == MAIN] == [7, 8]
-    [written] = [row for row in found if row[PORT] == WRITTEN]
+    [written] = [row for row in found if row[PORT] == OUTPUT_ROWS]
     assert written[FROM] == 0
     assert decode(written[BLOB]).to_pydict() == {"x": [1, 2]}  # type: ignore[arg-type]
     assert {(row[PORT], row[BLOB]) for row in found} >= {(STATS, b"{}"), (LATE, b"late")}

@@ -83,7 +83,8 @@ class HeavyKey:
 
 @dataclass(slots=True)
 class Account:
-    """All operators of one query, from the sources to the sinks, and the rows it wrote."""
+    """All operators of one query, from the sources to the sinks, then outputs without an operator,
+    and the rows it wrote."""
 
     operators: list[OperatorAccount]
     rows_out: int = 0  # of all outputs
@@ -177,7 +178,7 @@ def _batches(first: int, last: int) -> str:
 
 @dataclass(slots=True)
 class SparkAccount:
-    """A join of Spark's own: all that Spark reports of it. Whether it is balanced is unknown."""
+    """What Spark reports of a query on the native engine. Whether it is balanced is unknown."""
 
     rows_in: dict[str, int] = field(default_factory=dict)
     late: int = 0  # of all inputs together
@@ -280,16 +281,16 @@ def of_select(
     counts: Mapping[str, int],
     written: Sequence[int],
     *,
-    copies: int = 0,
+    extra_matches: int = 0,
     lookup_failed: int = 0,
 ) -> OperatorAccount:
     """Outputs without an operator: each reads every row that is not malformed, and emits or filters
-    it. `written` is how many rows each has written; `copies` how many more there were because
-    tables had several for one key."""
+    it. `written` is how many rows each has written; `extra_matches` how many more rows there were
+    because tables had several for one key."""
     read, malformed = counts.get(Fate.IN, 0), counts.get(Fate.MALFORMED, 0)
     valid = read - malformed - lookup_failed
     given = valid * len(written)
-    filtered = max(0, min(given, given + copies - sum(written)))
+    filtered = max(0, min(given, given + extra_matches - sum(written)))
     processed = given - filtered
     fates = {Fate.IN: read, Fate.MALFORMED: malformed, Fate.FILTERED: filtered}
     fates |= {Fate.LOOKUP_FAILED: lookup_failed, Fate.COPIES: given - valid}

@@ -9,8 +9,9 @@ them again:
     sinks a and b: SELECT … FROM matched                  └─ results
     sink c: SELECT count(*) FROM matched …    branch 2: aggregate ◀─┘ ─▶ sink c
 
-A branch reads one earlier operator at most, the largest one. Others are computed again. Results are
-the same in both cases, since all branches of a query process the same micro-batches.
+A branch reads one earlier operator at most, the largest one. Others are computed again, with the
+same results, since all branches of a query process the same micro-batches. Expressions that are not
+deterministic are evaluated once per branch.
 """
 
 from __future__ import annotations

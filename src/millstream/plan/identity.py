@@ -71,10 +71,6 @@ def _marks(hint: Any) -> list[Any]:
     return own + [mark for each in inner for mark in _marks(each)]
 
 
-def _kind(value: object) -> type:
-    return type(value)
-
-
 def kind_name(kind: type) -> str:
     """The name of a kind of operator: WindowJoin is "window_join"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
@@ -87,26 +83,24 @@ def query_identity(query: Query) -> Document:
     for role in (Role.STATE, Role.OUTPUT):
         described = {source.name: describe(source, role) for source in sources}
         parts[role] = {
-            **_outputs(query, role),
+            "outputs": _outputs(query, role),
             "sources": {name: _without(each, "name") for name, each in described.items()},
             "operators": [_operator(each, role) for each in operators],
         }
     parts[Role.STATE]["engine"] = engine_of(query)[0].value
-    if len(query.outputs) == 1:
-        (output,) = query.outputs
-        parts[_role_of_result(output)]["result"] = describe(output.root, Role.STATE)
     return {"format": STATE_FORMAT, **{role.value: part for role, part in parts.items()}}
 
 
 def _outputs(query: Query, role: Role) -> Document:
-    """What `role` depends on of the outputs; of several, in a list."""
-    found = [_without(describe(output, role), "root") for output in query.outputs]
-    if len(found) == 1:
-        return found[0]
-    for output, document in zip(query.outputs, found, strict=True):
+    """What `role` depends on of the outputs, by name."""
+    found: Document = {}
+    for name, output in zip(query.output_names, query.outputs, strict=True):
+        document = _without(describe(output, role), "root")
+        document["sink"] = _without(document.get("sink", {}), "name")
         if role is _role_of_result(output):
             document["result"] = describe(output.root, Role.STATE)
-    return {"outputs": found}
+        found[name] = document
+    return found
 
 
 def _role_of_result(output: Pipeline) -> Role:
@@ -123,10 +117,7 @@ def operator_identities(query: Query) -> tuple[Document, ...]:
         if retracts(output.root):
             result = describe(output.root, Role.STATE)
             document = found[operators.index(cast("Operator", bottom_of(output.root)))]
-            if len(query.outputs) == 1:
-                document["result"] = result
-            else:
-                document.setdefault("results", []).append(result)
+            document.setdefault("results", []).append(result)
     return tuple(found)
 
 
@@ -141,7 +132,7 @@ def _without(document: Document, name: str) -> Document:
 def describe(value: Any, role: Role) -> Document:
     """The fields of a node or value on which `role` depends."""
     found: Document = {}
-    for each in declarations(_kind(value)):
+    for each in declarations(cast("type", type(value))):
         held, own = getattr(value, each.name), each.role or Role.STATE
         if each.only is not None:
             held = {name: masked(name, text) for name, text in held if name in each.only}
@@ -150,7 +141,7 @@ def describe(value: Any, role: Role) -> Document:
             if not _is_empty(inner):
                 found[each.key] = inner
         elif own is role:
-            # All that depends on a field of the output does, whatever its own fields declare.
+            # The whole value of an output-only field is output, also its fields declared as state.
             found[each.key] = encoded(held, Role.STATE, each.form)
             if own is Role.OUTPUT and not _is_empty(more := encoded(held, Role.OUTPUT)):
                 found[each.key] = _merged(found[each.key], more)
@@ -158,7 +149,8 @@ def describe(value: Any, role: Role) -> Document:
 
 
 def encoded(value: Any, role: Role, form: Form | None = None) -> Any:
-    """A value as JSON holds it. For the output, only what values declare to be output."""
+    """Encodes a value for JSON; for the output only the parts declared output-only, None if there
+    are none."""
     if isinstance(value, Source):
         return value.name if role is Role.STATE else None
     if isinstance(value, Operator):

@@ -1,8 +1,9 @@
 """Which pipelines of a job run as one streaming query.
 
 Pipelines that read the same CREATE STREAM, directly or through other streams, and pipelines that
-write to the same sink are in one query: they process the same micro-batches, so that a row is late
-for all of them or for none.
+write to the same sink are in one query: they process the same micro-batches, so that a row that is
+late for a shared operator is late for all of them. A query on the native engine has one operator;
+pipelines that share a stream but no operator run as queries of their own there.
 """
 
 from __future__ import annotations
@@ -57,13 +58,21 @@ def _check(query: Query) -> None:
         _check_columns(first[output.sink.name], output)
     with_state = [each for each in query.outputs if operators_of(each.root)]
     engines = {choose_engine(each)[0] for each in with_state}
+    if len(engines) > 1:
+        raise PlanError(
+            "MS-PLAN-SHARED-SINK",
+            f"the statements that write to {query.title} run as one Spark query, and one of them "
+            "runs on the native engine, another on the columnar engine.",
+            fix="Set the same 'engine' for all of them, or give each statement a sink of its own.",
+            place=with_state[-1].root.place,
+        )
     operators = {bottom_of(each.root) for each in with_state}
     if Engine.NATIVE in engines and (len(operators) > 1 or len(with_state) < len(query.outputs)):
         raise PlanError(
             "MS-PLAN-SHARED-SINK",
-            f"the queries that write to {query.title} run as one, and the native engine runs one "
-            "operator in a query.",
-            fix="Leave 'engine' out, or give each query a sink of its own.",
+            f"the statements that write to {query.title} run as one Spark query, and the native "
+            "engine runs such a query only if all of them read the same operator.",
+            fix="Give each statement a sink of its own, or use 'engine' = 'columnar'.",
             place=with_state[0].root.place,
         )
 
@@ -74,16 +83,16 @@ def _check_columns(one: Pipeline, other: Pipeline) -> None:
     if names != others:
         raise PlanError(
             "MS-PLAN-SHARED-SINK",
-            f"two queries write to the sink {one.sink.name}, one with the columns "
-            f"{', '.join(names)}, one with {', '.join(others)}.",
-            fix="Select the same columns in the same order, or give each query a sink of its own.",
+            f"two statements write to the sink {one.sink.name}: one selects {', '.join(names)}, "
+            f"the other {', '.join(others)}.",
+            fix="Select the same columns in the same order, or give each statement its own sink.",
             place=other.root.place,
         )
     if one.mode is not other.mode:
         raise PlanError(
             "MS-PLAN-SHARED-SINK",
-            f"two queries write to the sink {one.sink.name}, one with 'output.mode' = "
-            f"'{one.mode}', one with '{other.mode}'.",
-            fix="Set the same 'output.mode' in both, or give each query a sink of its own.",
+            f"two statements write to the sink {one.sink.name}, one with 'output.mode' = "
+            f"'{one.mode}', the other with '{other.mode}'.",
+            fix="Set the same 'output.mode' in both, or give each statement its own sink.",
             place=other.root.place,
         )

@@ -98,6 +98,7 @@ class Checkpoint:
         self.control.mkdir(parents=True, exist_ok=True)
         described = self.folder / "millstream.json"
         if not described.exists() or not self.begun:
+            self.check(query)
             identity = query_identity(query)
             made = {"key_groups": groups, "identity": identity, "uuid": uuid4().hex}
             write_json(described, made)
@@ -109,6 +110,7 @@ class Checkpoint:
         """Rejects a checkpoint of another format, and a plan that its state does not fit."""
         described = self.folder / "millstream.json"
         if not described.exists() or not self.begun:
+            self._reject_sinks_of_others(query)
             return
         written = json.loads(described.read_text(encoding="utf-8"))
         held = written.get("identity") or {"format": written.get("plan", {}).get("version")}
@@ -121,6 +123,25 @@ class Checkpoint:
                 fix="Undo the change to resume, or start again: with --fresh, which removes what "
                 "was written, or with another --checkpoint.",
             )
+
+    def _reject_sinks_of_others(self, query: Query) -> None:
+        """Rejects a new query if another one of this checkpoint has written to one of its sinks."""
+        for file in sorted(self.folder.parent.glob("*/millstream.json")):
+            other = Checkpoint(file.parent)
+            written = json.loads(file.read_text(encoding="utf-8")).get("identity", {})
+            outputs = written.get("state", {}).get("outputs", {})
+            is_query = other.folder.name == next(iter(outputs), None)
+            if other.folder == self.folder or not is_query or not other.begun:
+                continue
+            shared = [sink.name for sink in query.sinks if sink.name in outputs]
+            if shared:
+                raise StateError(
+                    "MS-STATE-CHANGED",
+                    f"the sink {shared[0]} was an output of the query {', '.join(outputs)} "
+                    f"({other.folder}) and is now one of {query.title}.",
+                    fix="Undo the change to resume, or start again: with --fresh, which removes "
+                    "what was written, or with another --checkpoint.",
+                )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The ledger: row counts after each batch, in a file beside the checkpoint that restarts continue.
+"""The ledger: row counts after each batch, in a file of the checkpoint that restarts continue.
 
 Operators count in their own state, so a retried batch cannot count twice. Every report of a key
 group has all counts since its state began. A batch without packets for an operator brings no report
@@ -48,7 +48,7 @@ class Tally:
     stats: dict[str, dict[str, Any]] = field(default_factory=dict)  # last, by operator and group
     before: dict[str, int] = field(default_factory=dict)  # sums up to the batch before the last
     sums: dict[str, int] = field(default_factory=dict)
-    told: dict[str, Any] = field(default_factory=dict)  # by Spark, of its own join
+    told: dict[str, Any] = field(default_factory=dict)  # by Spark, of the native engine
     lost: list[list[int]] = field(default_factory=list)  # first and last of batches without counts
     _arrived: dict[int, int] = field(default_factory=dict)  # rows in, of the last batches of a run
     _saving: Lock = field(default_factory=Lock, repr=False, compare=False)
@@ -79,7 +79,8 @@ class Tally:
         if not again:
             self._miss(batch - 1)
             self.before, self.batch = self.sums, batch
-        added = {f"{_OUTPUT}{number}": rows for number, rows in rows_out.items()}
+        names = self.query.output_names
+        added = {f"{_OUTPUT}{names[number]}": rows for number, rows in rows_out.items()}
         added |= {f"{_WRITTEN}{key}": count for key, count in (written or {}).items()}
         for said in tables:
             for what, count in said["counts"].items():
@@ -180,15 +181,14 @@ class Tally:
                 sum(counts.get(what, 0) for counts in self._tables.values())
                 for what in ("copies", "failed_rows")
             )
-        return of_select(source, counts, written, copies=copies, lookup_failed=failed)
+        return of_select(source, counts, written, extra_matches=copies, lookup_failed=failed)
 
     @property
     def rows_out(self) -> dict[int, int]:
         """Rows written by each output, by number."""
         return {
-            int(key.removeprefix(_OUTPUT)): count
-            for key, count in self.sums.items()
-            if key.startswith(_OUTPUT)
+            number: self.sums.get(f"{_OUTPUT}{name}", 0)
+            for number, name in enumerate(self.query.output_names)
         }
 
     def _sinks(self, rows_out: Mapping[int, int]) -> dict[str, int]:
@@ -204,7 +204,7 @@ class Tally:
         found: dict[str, dict[str, int]] = {}
         for key, count in self.sums.items():
             name, slash, what = key.rpartition("/")
-            if slash and not key.startswith((_WRITTEN, _READ)):
+            if slash and not key.startswith((_WRITTEN, _READ, _OUTPUT)):
                 found.setdefault(name, {})[what] = count
         return found
 

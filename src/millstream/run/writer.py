@@ -128,7 +128,7 @@ class Writer:
             late=self._open_late(),
             rejected=self._open_dead_letters(),
             sources=self.query.reading.sources,
-            mains=tuple(names) if several else (),
+            main_outputs=tuple(names) if several else (),
         )
 
     def _rows(self, output: int) -> DataFrame:
@@ -269,7 +269,9 @@ class Writer:
 
         report = write_batch(self._sinks, ids, execute, before_commit)
         self._warn_ahead(report)
-        rows_out = report.parts() if self._routing.mains else {0: report.rows(MAIN_OUTPUT)}
+        rows_out = (
+            report.rows_by_output() if self._routing.main_outputs else {0: report.rows(MAIN_OUTPUT)}
+        )
         self.tally.add(batch, side.stats, rows_out, side.tables, self._written(report))
         self.limits.distribute(batch, side.stats)
 

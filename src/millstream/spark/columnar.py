@@ -60,8 +60,10 @@ class Columnar:
     made: list[Operated | None] = field(default_factory=list)  # by number
     limits: dict[str, MaxAhead] = field(default_factory=dict)  # by source
     _hosted: dict[int, _Hosted] = field(default_factory=dict)  # by number
-    _reader: SharedExchange | None = None  # what the next operator's results are read by
-    _given: tuple[Operator, Operated] | None = None  # the next operator that is equal has these
+    # Set while an input is compiled: the operator that reads it in the same host.
+    _reader: SharedExchange | None = None
+    # Results of an earlier branch, which the next equal operator reads instead of being compiled.
+    _relayed: tuple[Operator, Operated] | None = None
     _files: FileStreams = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,7 +73,7 @@ class Columnar:
         """Sets the results of the next operator that is equal to `node`."""
         made = self.made[number]
         assert made is not None
-        self._given = node, replace(made, raw=results)
+        self._relayed = node, replace(made, raw=results)
 
     def schema_of(self, number: int) -> StructType:
         """The columns of an operator's results, with port columns."""
@@ -80,19 +82,19 @@ class Columnar:
         return made.raw.schema
 
     def operate(self, node: Operator) -> Operated:
-        if self._given is not None and node == self._given[0]:
-            (_, relayed), self._given = self._given, None
+        if self._relayed is not None and node == self._relayed[0]:
+            (_, relayed), self._relayed = self._relayed, None
             return relayed
         number = len(self.made)
-        self.made.append(None)  # numbered before those it reads, as `operators_of` has them
+        self.made.append(None)  # numbered before its inputs, as in `query_operators`
         inputs = inputs_of(node)
         shared = shared_exchange(node)
-        if shared is not None and self._given is not None and shared.below == self._given[0]:
+        if shared is not None and self._relayed is not None and shared.below == self._relayed[0]:
             shared = None  # its results come from another branch
         reader, self._reader = self._reader, None
         flows, firsts = [], []
         for place, side in enumerate(inputs):
-            # Between the two are SELECTs alone. Others may read the same results by another way.
+            # Between the two are SELECTs only, so that the reader is that of the next operator.
             self._reader = shared if shared is not None and shared.number == place else None
             firsts.append(len(self.made))  # the number of the operator that it reads, if it is one
             flows.append(self.flow(side.node))
@@ -125,7 +127,7 @@ class Columnar:
         share = share_of(node.limit, self.groups)
         own_share = None if self.allowances else share
         evicts = share is not None
-        columns = tuple(_given(operation).names[: -len(PORTS)])
+        columns = tuple(_output_schema(operation).names[: -len(PORTS)])
         own = Stage(
             number,
             operation.kernel,
@@ -191,7 +193,7 @@ class Columnar:
         if self.control is not None and (timed or self.allowances):
             said = control_packets(self.control, labels(self.groups), about_time=timed)
             stream = stream.unionByName(said)
-        schema = _given(hosted.operation)
+        schema = _output_schema(hosted.operation)
         columns = tuple(schema.names[: -len(PORTS)])
         host = KernelHost(hosted.stages, columns)
         return stream.groupBy("label").transformWithStateInPandas(host, schema, "Append", "None")
@@ -222,7 +224,7 @@ class _Hosted:
     inputs: tuple[tuple[Ready, Packing], ...]
 
 
-def _given(operation: Operation) -> StructType:
+def _output_schema(operation: Operation) -> StructType:
     schema = StructType(list(operation.schema))
     if operation.changes:
         schema.add(StructField(OP, ByteType()))
@@ -239,7 +241,7 @@ def _outline(operation: Operation) -> DataFrame:
         return batches
 
     ready, _ = operation.inputs[0]
-    return ready.frame.mapInArrow(unread, _given(operation))
+    return ready.frame.mapInArrow(unread, _output_schema(operation))
 
 
 def _after(shared: SharedExchange, below: _Hosted, own: _Hosted) -> _Hosted:

@@ -9,28 +9,26 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from millstream.connectors.dead_letters import BAD, REMEDY
 from millstream.connectors.rows import Rows
 from millstream.observe.operator_names import names_of
 from millstream.plan.branches import query_operators, query_sources
 from millstream.plan.identity import operator_identities
-from millstream.plan.nodes import Engine, Operator, Pipeline, Query, Select, TableJoin
+from millstream.plan.nodes import Engine, Pipeline, Query, Select
 from millstream.plan.walk import sources_of
-from millstream.spark import native
 from millstream.spark.columnar import Columnar
 from millstream.spark.control import ControlStream
 from millstream.spark.fan_out import Projection
 from millstream.spark.filtered_changes import with_kinds
+from millstream.spark.flows import native_flow, stateless_flow
 from millstream.spark.labelled import LabelledReading
 from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.operated import Operated
 from millstream.spark.output_mode import in_mode
 from millstream.spark.ports import Reading, observed
 from millstream.spark.runtime.check import check_driver, check_jvm
-from millstream.spark.several_outputs import Branches
-from millstream.spark.stateless import Flow, flow, refusing_malformed, with_wall_clock
+from millstream.spark.several_outputs import BranchCompiler
+from millstream.spark.stateless import with_wall_clock
 from millstream.spark.tables.join import Tables, TableSteps
-from millstream.temporal import Malformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def compile_query(
     )
     if len(query.outputs) > 1:
         assert project is not None
-        branches = Branches(query, columnar, project, native=engine is Engine.NATIVE)
+        branches = BranchCompiler(query, columnar, project, native=engine is Engine.NATIVE)
         stream = branches.compile()
         return CompiledQuery(
             stream, branches.reading, branches.operators, columnar.limits, branches.schemas
@@ -110,22 +108,14 @@ def _columnar(output: Pipeline, columnar: Columnar) -> CompiledQuery:
 def _native(
     root: Select, sources: Mapping[str, Rows], control: ControlStream | None
 ) -> CompiledQuery:
-    frames = {name: rows.frame for name, rows in sources.items()}
-
-    def result(node: Operator | TableJoin) -> Flow:
-        assert not isinstance(node, TableJoin), "the native engine joins no tables"
-        return Flow(Rows.of(native.operate(node, frames, control=control)))
-
-    rows = flow(root, sources, result).main()
-    reading = Reading(None, tuple(F.col(f"`{name}`") for name in rows.columns))
-    return CompiledQuery(rows, reading)
+    rows = native_flow(root, sources, control).main()
+    return CompiledQuery(rows, Reading(None, tuple(F.col(f"`{name}`") for name in rows.columns)))
 
 
 def _stateless(root: Select, sources: Mapping[str, Rows], tables: TableSteps) -> CompiledQuery:
     (source,) = sources_of(root)
-    name = source.name
-    if source.malformed is Malformed.FAIL and BAD in sources[name].types:
-        sources = {name: Rows.of(refusing_malformed(source, sources[name].frame, REMEDY))}
-    rows = flow(root, sources, lambda node: tables.below(node, sources))
-    reading = Reading(rows.sound, rows.shown, sided=rows.sided, checked=rows.checked, source=name)
+    rows = stateless_flow(root, source, sources, tables)
+    reading = Reading(
+        rows.sound, rows.shown, sided=rows.sided, checked=rows.checked, source=source.name
+    )
     return CompiledQuery(rows.frame, reading)

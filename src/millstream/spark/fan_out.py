@@ -27,21 +27,24 @@ from millstream.spark.packets import KEEP
 from millstream.spark.routing import BAD_RECORD
 from millstream.spark.stateless import Flow, select_flow
 
-_ROW, _SOUND = "_ms_row", "_ms_sound"  # a row of the common stream, and whether its filters keep it
+_ROW, _PASSES = (
+    "_ms_row",
+    "_ms_passes",
+)  # a row of the common stream, and whether its filters keep it
 NO_OUTPUT = -1  # the label of rows that are for no output: packets and malformed records
 # The columns that a sink takes of an output's columns.
 Projection = Callable[[Pipeline, StructType], Mapping[str, Column]]
 TableStep = Callable[[TableJoin, Flow], Flow]
 
 
-def counted(source: int) -> int:
+def count_label(source: int) -> int:
     """The label of the copies by which the rows of a source are counted, where no operator counts
     them."""
     return NO_OUTPUT - 1 - source
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class BranchOutput:
     """An output of a branch: its number in the query and its steps above the common stream."""
 
     number: int
@@ -59,7 +62,7 @@ class FanOut:
 
 def fan_out(
     common: Flow,
-    members: Sequence[Member],
+    members: Sequence[BranchOutput],
     table_step: TableStep,
     project: Projection,
     source: int | None = None,
@@ -70,11 +73,11 @@ def fan_out(
     labels = _labels(common, [each.number for each in members], source)
     frame = common.frame.select(
         F.struct(*common.shown).alias(_ROW),
-        sound.alias(_SOUND),
+        sound.alias(_PASSES),
         F.explode(labels).alias(OUTPUT),
         *common.carried,
     )
-    done: list[str] = []
+    finished: list[str] = []
     schemas = {}
     sided = common.sided
     for each in members:
@@ -86,9 +89,9 @@ def fan_out(
             plain={},
             kept=(),
             tables=(),
-            labels=(OUTPUT, _ROW, _SOUND, *done),
+            labels=(OUTPUT, _ROW, _PASSES, *finished),
         )
-        own = F.col(_SOUND) & (F.col(OUTPUT) == each.number)
+        own = F.col(_PASSES) & (F.col(OUTPUT) == each.number)
         opened = frame.select(f"{_ROW}.*", own.alias(KEEP), *given.carried)
         result = replace(given, rows=Rows.of(opened))
         for step in each.steps:
@@ -96,15 +99,17 @@ def fan_out(
                 result = select_flow(step, result)
             else:
                 result = table_step(step, result)
-        frame, schemas[each.number] = _taken(result, each, project, filtered=common.filtered)
-        done.append(output_column(each.number))
+        frame, schemas[each.number] = _as_struct(result, each, project, filtered=common.filtered)
+        finished.append(output_column(each.number))
         sided = result.sided
-    return FanOut(_with_ports(frame, done, source, sided=sided, checked=common.checked), schemas)
+    return FanOut(
+        _with_ports(frame, finished, source, sided=sided, checked=common.checked), schemas
+    )
 
 
 def _labels(common: Flow, numbers: Sequence[int], source: int | None) -> Column:
     """The labels of the copies of a row."""
-    count = [] if source is None else [counted(source)]
+    count = [] if source is None else [count_label(source)]
     found = _array([*numbers, *count])
     # Of a change, the old and the new value are found by their positions, so that both must stay.
     if common.filtered and not common.changes:
@@ -120,8 +125,8 @@ def _array(labels: Sequence[int]) -> Column:
     return F.array(*map(F.lit, labels)).cast("array<int>")
 
 
-def _taken(
-    result: Flow, member: Member, project: Projection, *, filtered: bool
+def _as_struct(
+    result: Flow, member: BranchOutput, project: Projection, *, filtered: bool
 ) -> tuple[DataFrame, StructType]:
     """Replaces an output's columns by one struct and removes the copies that it does not take."""
     frame, sound, shown = result.frame, result.sound, result.shown

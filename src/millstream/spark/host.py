@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from millstream.temporal import StateLimit
 
 MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3
-# In a query with several outputs, rows that pass other operators on their way, as packets: results
-# of an operator that a later one reads, and rows of an output. BAD_RECORD of `routing` is 4.
-RELAYED, WRITTEN = 5, 6
+# Rows that pass other operators as packets, in a query with several outputs: results of an operator
+# that a later branch reads, and rows of an earlier branch's outputs. BAD_RECORD of `routing` is 4.
+RELAYED, OUTPUT_ROWS = 5, 6
 PORTS = (
     StructField(PORT, ByteType()),
     StructField(FROM, IntegerType()),
@@ -63,7 +63,7 @@ class Stage:
         evicts: bool = False,
         relayed: tuple[str, ...] = (),
     ) -> None:
-        self.number = number  # of the operator in its pipeline, from the sink's side
+        self.number = number  # of the operator in its query (`query_operators`)
         self.inputs = inputs
         self.identity = identity  # what its state depends on, as canonical JSON
         self.feeds = feed is not None

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from millstream.connectors.sink import DRIVER
 from millstream.spark.column_names import OUTPUT, PORT
-from millstream.spark.fan_out import NO_OUTPUT, counted
+from millstream.spark.fan_out import NO_OUTPUT, count_label
 from millstream.spark.host import RELAYED
 from millstream.spark.ports import Columns, SideRows
 from millstream.spark.routing import BatchReport
@@ -42,18 +42,19 @@ class LabelledReading:
     def metrics(self) -> Sequence[Column]:
         """What is observed of a batch before it is written."""
         return [
-            F.count_if(F.col(OUTPUT) == counted(number)).alias(each.name)
+            F.count_if(F.col(OUTPUT) == count_label(number)).alias(each.name)
             for number, each in enumerate(self.counted_sources)
             if each.table is None
         ]
 
     def labelled(self, frame: DataFrame, columns: Columns) -> DataFrame:
-        """The rows as `routing` reads them: sinks took their columns before."""
+        """The rows for `routing`, without relayed packets and counting copies. `columns` is not
+        used: `fan_out` has applied the projections of sinks."""
         is_counted = F.coalesce(F.col(OUTPUT) < NO_OUTPUT, F.lit(False))
         return frame.where((F.col(PORT) != RELAYED) & ~is_counted)
 
     def read(self, report: BatchReport, observed: Mapping[str, int]) -> SideRows:
-        """What operators and tables said in a batch, and how many rows sources had."""
+        """Statistics of operators and table joins, and counts of rows that no operator reads."""
         side = SideRows()
         for text in report.stats:
             side.hear(text)
@@ -62,7 +63,7 @@ class LabelledReading:
                 found.sources.get(each.name, 0)
                 for reports in report.outputs.values()
                 for found in reports
-                if found.task != DRIVER
+                if found.task != DRIVER  # files that are missing, which were never read
             )
             asked = sum(said["rows"] for said in side.tables if said["number"] == each.table)
             rows = asked if each.table is not None else observed.get(each.name, 0)

@@ -26,7 +26,7 @@ from millstream.errors import RunError
 from millstream.kernels.base import HASH, TIME
 from millstream.spark.column_names import BLOB, FROM, NOW, PORT
 from millstream.spark.form import GROUP, Form
-from millstream.spark.host import INPUTS, MAIN, RELAYED, STATS, WRITTEN
+from millstream.spark.host import INPUTS, MAIN, OUTPUT_ROWS, RELAYED, STATS
 from millstream.spark.max_ahead import MaxAhead
 from millstream.spark.scan import KEEP, Scan
 from millstream.spark.watermarks import slowest
@@ -197,7 +197,7 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
 
 def _label(packing: Packing, port: int, place: int) -> int:
     """The key group that a packet passes. Packets of many rows are spread over all groups."""
-    many = port in (RELAYED, WRITTEN)
+    many = port in (RELAYED, OUTPUT_ROWS)
     return packing.labels[place % len(packing.labels) if many else 0]
 
 

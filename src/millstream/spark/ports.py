@@ -1,7 +1,8 @@
 """What a micro-batch gives beside its main rows: late rows, rejected records, statistics.
 
-They ride the main rows' plan and are caught on the way by an observation: the batch runs once, with
-no second pass and nothing cached. They reach the driver, which writes them to their sinks.
+They are part of the main rows' plan, so that a batch runs once, with no second pass and nothing
+cached. In `run`, executors write them (`routing`). For DataFrames of the Python API, an observation
+collects them on the driver.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from millstream.spark.column_names import BLOB, FROM, OUTPUT, PORT, output_column
-from millstream.spark.host import INPUTS, MAIN, RELAYED, WRITTEN
+from millstream.spark.host import INPUTS, MAIN, OUTPUT_ROWS, RELAYED
 from millstream.spark.packets import RELAYED_ROWS, decode, encode
 
 _PORTS = (PORT, FROM, BLOB)
@@ -87,7 +87,7 @@ def _written(rows: pa.RecordBatch, number: int) -> pa.RecordBatch:
         for part in [values.slice(start, RELAYED_ROWS)]
     ]
     columns = {
-        PORT: pa.array([WRITTEN] * len(blobs), pa.int8()),
+        PORT: pa.array([OUTPUT_ROWS] * len(blobs), pa.int8()),
         FROM: pa.array([number] * len(blobs), pa.int32()),
         BLOB: pa.array(blobs, pa.binary()),
     }

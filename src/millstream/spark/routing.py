@@ -25,11 +25,11 @@ from millstream.connectors.dead_letters import AHEAD_OF_TIME, Rejection, dead_le
 from millstream.connectors.sink import BatchId, Message, OutputWriter, TaskId, WriterOpener
 from millstream.errors import RunError
 from millstream.spark.column_names import BLOB, FROM, OUTPUT, PORT, output_column
-from millstream.spark.host import INPUTS, LATE, MAIN, REJECTED, STATS, WRITTEN
+from millstream.spark.host import INPUTS, LATE, MAIN, OUTPUT_ROWS, REJECTED, STATS
 from millstream.spark.late_rows import LateTable
 from millstream.spark.packets import decode
 
-BAD_RECORD = 4  # a port: the payload is a `Rejection` of the query's one source, as JSON
+BAD_RECORD = 4  # a port: the payload is a `Rejection` as JSON, FROM the number of its source
 MAIN_OUTPUT = "main"
 _UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
 MESSAGES = "output string, task int, message string, data binary"
@@ -53,22 +53,22 @@ class Routing:
     # that a query names twice is read twice, and its rejected records are written once.
     rejected: Mapping[str, tuple[str, tuple[int, int] | None]] = field(default_factory=dict)
     sources: tuple[str, ...] = ()  # of rejected records that are no packets, by their number
-    # In a query with several outputs: the name of each one's sink. Two may have one sink.
-    mains: tuple[str, ...] = ()
+    # In a query with several outputs, by their number: the output here. Two may have the same.
+    main_outputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
     """What a task wrote to one output. `sources`: dead letters by source; `ahead`: the message of
-    the first row of a source that was ahead of time; `parts`: rows by the number of the query's
-    output, of a sink that several have."""
+    the first row of a source that was ahead of time; `rows_by_output`: rows by the number of the
+    query's output, if the query has several."""
 
     task: int
     message: Message
     rows: int
     sources: dict[str, int] = field(default_factory=dict)
     ahead: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, int] = field(default_factory=dict)
+    rows_by_output: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -99,12 +99,12 @@ class BatchReport:
     def rows(self, output: str) -> int:
         return sum(report.rows for report in self.outputs.get(output, ()))
 
-    def parts(self) -> Counter[int]:
+    def rows_by_output(self) -> Counter[int]:
         """Rows by the number of the query's output."""
         found: Counter[int] = Counter()
         for reports in self.outputs.values():
             for report in reports:
-                for number, rows in report.parts.items():
+                for number, rows in report.rows_by_output.items():
                     found[int(number)] += rows
         return found
 
@@ -157,7 +157,7 @@ class _Output:
     rows: int = 0
     sources: dict[str, int] = field(default_factory=dict)
     ahead: dict[str, str] = field(default_factory=dict)
-    parts: Counter[str] = field(default_factory=Counter)
+    rows_by_output: Counter[str] = field(default_factory=Counter)
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
         self.rows += rows.num_rows
@@ -196,7 +196,7 @@ class _Task:
             self._packet(port, origin, blob)
 
     def _main(self, rows: pa.RecordBatch) -> None:
-        if not self.routing.mains:
+        if not self.routing.main_outputs:
             self._output(MAIN_OUTPUT).write(rows)
             return
         labels = rows.column(OUTPUT)
@@ -206,9 +206,9 @@ class _Task:
 
     def _part(self, number: int, rows: pa.RecordBatch | pa.Table) -> None:
         """Writes rows of one of several outputs."""
-        to = self._output(self.routing.mains[number])
+        to = self._output(self.routing.main_outputs[number])
         to.write(rows)
-        to.parts[str(number)] += rows.num_rows
+        to.rows_by_output[str(number)] += rows.num_rows
 
     def _bad_records(self, rows: pa.RecordBatch) -> None:
         numbers = rows.column(FROM).fill_null(0)
@@ -220,7 +220,7 @@ class _Task:
     def _packet(self, port: int, origin: int, blob: bytes) -> None:
         if port == STATS:
             self.stats.append(blob.decode())
-        elif port == WRITTEN:
+        elif port == OUTPUT_ROWS:
             self._part(origin, decode(blob))
         elif port == LATE:
             known = self.routing.late.get(divmod(origin, INPUTS))
@@ -260,7 +260,7 @@ class _Task:
                 "rows": output.rows,
                 "sources": output.sources,
                 "ahead": output.ahead,
-                "parts": output.parts,
+                "rows_by_output": output.rows_by_output,
             }
             rows.append((name, self.task, json.dumps(report), data))
         columns = zip(*rows, strict=True) if rows else ((),) * len(_SCHEMA)

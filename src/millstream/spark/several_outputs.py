@@ -12,23 +12,23 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from millstream.connectors.dead_letters import BAD, REMEDY
-from millstream.connectors.rows import Rows
 from millstream.errors import PlanError
 from millstream.plan.branches import Branch, branches_of, chain_above
-from millstream.plan.nodes import Node, Operator, Query, Select, Source, TableJoin
-from millstream.spark import native
+from millstream.plan.nodes import Query
 from millstream.spark.columnar import Columnar
-from millstream.spark.fan_out import Member, Projection, fan_out
+from millstream.spark.fan_out import BranchOutput, Projection, fan_out
+from millstream.spark.flows import native_flow, stateless_flow
 from millstream.spark.labelled import CountedSource, LabelledReading
 from millstream.spark.operated import Operated
 from millstream.spark.relay import relayed_results
-from millstream.spark.stateless import Flow, flow, refusing_malformed
-from millstream.temporal import Malformed
+from millstream.spark.stateless import Flow
 
 
 @dataclass(slots=True)
-class Branches:
+class BranchCompiler:
+    """Compiles the branches of a query in order, each into a DataFrame of its own or into that of
+    the branch whose results it reads. Its other results are complete after `compile`."""
+
     query: Query
     columnar: Columnar
     project: Projection
@@ -64,13 +64,13 @@ class Branches:
             None if branch.shared is None else operators.index(branch.shared) for branch in branches
         ]
 
-    def _add(self, branch: Branch, number: int | None, later: list[int]) -> None:
+    def _add(self, branch: Branch, shared: int | None, later: list[int]) -> None:
         place = len(self._frames)
-        if branch.shared is not None and number is not None:
-            place = self._frame_of[number]
-            schema = self.columnar.schema_of(number)
-            results = relayed_results(self._frames[place], number, schema, later)
-            self.columnar.read_relayed(branch.shared, number, results)
+        if branch.shared is not None and shared is not None:
+            place = self._frame_of[shared]
+            schema = self.columnar.schema_of(shared)
+            results = relayed_results(self._frames[place], shared, schema, later)
+            self.columnar.read_relayed(branch.shared, shared, results)
         self._frame_of += [place] * len(branch.operators)
         common = self._flow(branch)
         counts = None
@@ -79,7 +79,7 @@ class Branches:
             table = min(common.tables, default=None) if common.sided else None
             self._counted.append(CountedSource(branch.source.name, table))
         members = [
-            Member(number, output, chain_above(output.root, branch.root))
+            BranchOutput(number, output, chain_above(output.root, branch.root))
             for number in branch.outputs
             for output in [self.query.outputs[number]]
         ]
@@ -89,33 +89,12 @@ class Branches:
 
     def _flow(self, branch: Branch) -> Flow:
         """What the outputs of a branch have in common."""
+        read = self.columnar
         if branch.source is not None:
-            return self._stateless(branch.root, branch.source)
+            return stateless_flow(branch.root, branch.source, read.sources, read.tables)
         if self.native:
-            return self._native(branch.root)
-        return self.columnar.flow_of(branch.root)
-
-    def _stateless(self, root: Node, source: Source) -> Flow:
-        rows = self.columnar.sources[source.name]
-        if source.malformed is Malformed.FAIL and BAD in rows.types:
-            rows = Rows.of(refusing_malformed(source, rows.frame, REMEDY))
-        sources = {**self.columnar.sources, source.name: rows}
-
-        def below(node: Operator | TableJoin) -> Flow:
-            return self.columnar.tables.below(node, sources)
-
-        return flow(root, sources, below) if isinstance(root, Source | Select) else below(root)
-
-    def _native(self, root: Node) -> Flow:
-        frames = {name: rows.frame for name, rows in self.columnar.sources.items()}
-
-        def result(node: Operator | TableJoin) -> Flow:
-            assert not isinstance(node, TableJoin), "the native engine joins no tables"
-            return Flow(Rows.of(native.operate(node, frames, control=self.columnar.control)))
-
-        if isinstance(root, Source | Select):
-            return flow(root, self.columnar.sources, result)
-        return result(root)
+            return native_flow(branch.root, read.sources, read.control)
+        return read.flow_of(branch.root)
 
 
 def _check_types(query: Query, schemas: dict[int, StructType]) -> None:
@@ -128,8 +107,8 @@ def _check_types(query: Query, schemas: dict[int, StructType]) -> None:
                 kinds = [each.dataType.simpleString().upper() for each in (one, two)]
                 raise PlanError(
                     "MS-PLAN-SHARED-SINK",
-                    f"two queries write column {two.name} to the sink {output.sink.name}, one as "
-                    f"{kinds[0]}, one as {kinds[1]}.",
-                    fix="CAST it to the same type in both, or give each query a sink of its own.",
+                    f"two statements write column {two.name} to the sink {output.sink.name}, one "
+                    f"as {kinds[0]}, the other as {kinds[1]}.",
+                    fix="CAST it to the same type in both, or give each statement its own sink.",
                     place=output.root.place,
                 )

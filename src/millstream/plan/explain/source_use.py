@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.facts.check import PipelineFacts
-from millstream.plan.nodes import Engine, Input, Source
+from millstream.plan.nodes import Engine, Input, Query, Source
 from millstream.temporal import DEFAULT_MAX_AHEAD
 
 
@@ -22,8 +22,8 @@ class SourceUse:
     watermark: bool = False
 
     @classmethod
-    def of(cls, facts: PipelineFacts, connectors: ConnectorRegistry) -> SourceUse:
-        kept = connectors[facts.pipeline.sink.connector].keeps_rows
+    def of(cls, facts: PipelineFacts, query: Query, connectors: ConnectorRegistry) -> SourceUse:
+        kept = any(connectors[sink.connector].keeps_rows for sink in query.sinks)
         default = DEFAULT_MAX_AHEAD if kept else None
         return cls(not facts.operators, facts.engine is Engine.COLUMNAR, default, connectors)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.plan.branches import streams_of
+from millstream.plan.branches import query_operators
 from millstream.plan.connectors import ConnectorRegistry, Delivery
 from millstream.plan.document import Child, Fact, Query, Section, data, fact, text
 from millstream.plan.document import Job as JobDocument
@@ -33,9 +33,9 @@ from millstream.plan.nodes import (
     TableJoin,
 )
 from millstream.plan.nodes import Query as PlannedQuery
-from millstream.plan.queries import queries_of
+from millstream.plan.queries import engine_of, queries_of
 from millstream.plan.stream_names import name_of
-from millstream.plan.walk import inputs_of, references_of, retracts
+from millstream.plan.walk import inputs_of, operators_of, references_of, retracts
 from millstream.temporal import OutputMode
 
 
@@ -60,19 +60,24 @@ def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegis
     changes = pipeline.mode is not OutputMode.APPEND or retracts(pipeline.root)
     first = {"kind": facts.strategy.kind, "key": facts.strategy.key}
     emit = str(pipeline.emit) if pipeline.emit else None
+    engine, reason = engine_of(query)
+    if engine is facts.engine:
+        reason = facts.reason
+    elif not facts.operators:
+        reason = "other outputs of the same Spark query run on it"
     return Query(
         f"Pipeline {pipeline.name}",
         (
             data("name", pipeline.name),
             fact("query", query.name, "query", *_shared_text(pipeline, query)),
-            fact("engine", str(facts.engine), "engine", f"{facts.engine}: {facts.reason}"),
-            data("reason", facts.reason),
+            fact("engine", str(engine), "engine", f"{engine}: {reason}"),
+            data("reason", reason),
             fact("strategy", first, "strategy", strategy),
             fact("emit", emit, "emit", *([emit] if emit else [])),
             fact("mode", str(pipeline.mode), "mode", *([_MODES[pipeline.mode]] if changes else [])),
         ),
         (_sink(pipeline.sink, connectors),),
-        _node(pipeline.root, SourceUse.of(facts, connectors)),
+        _node(pipeline.root, SourceUse.of(facts, query, connectors)),
     )
 
 
@@ -81,10 +86,15 @@ def _shared_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ...]:
     others = [each for each in query.outputs if each is not pipeline]
     if not others:
         return ()
-    read = {each for other in others for each in streams_of(other.root)}
-    names = sorted(each.stream or "" for each in streams_of(pipeline.root) & read)
-    computed = f"; streams computed once: {', '.join(names)}" if names else ""
-    return (f"one Spark query writes {query.title}{computed}",)
+    computed = query_operators(query)
+    elsewhere = {each for other in others for each in operators_of(other.root)}
+    names = [
+        kind_of(each).summary(each)
+        for each in operators_of(pipeline.root)
+        if each in elsewhere and computed.count(each) == 1
+    ]
+    once = f"; computed once: {', '.join(names)}" if names else ""
+    return (f"one Spark query writes {query.title}{once}",)
 
 
 _MODES = {

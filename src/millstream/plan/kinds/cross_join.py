@@ -12,15 +12,16 @@ from millstream.plan.nodes import CrossJoin
 
 
 def _describe(join: CrossJoin, facts: OperatorFacts) -> Description:
-    warning = fact("warning", _warning(join), "warning", _warning(join))
+    texts = _warning(join)
+    warning = fact("warning", texts[0] if texts else None, "warning", *texts)
     own = (*window_join.windows_facts(join), warning)
     return interval_join.describe("Cross", join, facts, window_join.sides_of(join), own)
 
 
-def _warning(join: CrossJoin) -> str:
+def _warning(join: CrossJoin) -> tuple[str, ...]:
     if join.salt > 1:
-        return f"all rows of a window are in {join.salt} key groups"
-    return "all rows of a window are in one key group; 'join.salt' spreads them over more"
+        return ()
+    return ("one key group joins all rows of a window; 'join.salt' distributes them over several",)
 
 
 def _summary(join: CrossJoin) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -35,8 +36,8 @@ class Pipeline:
     sink: State[SinkDef]
     emit: OutputOnly[Emit | None] = None
     engine: Neither[Engine] = Engine.AUTO
-    mode: State[OutputMode] = OutputMode.APPEND  # anything else shows `_op`
-    # of its query
+    mode: State[OutputMode] = OutputMode.APPEND  # other modes add the column `_op`
+    # Where its SELECT is in the job's SQL: offsets of the first and the last character.
     span: Neither[tuple[int, int] | None] = field(default=None, repr=False, compare=False)
 
 
@@ -44,8 +45,9 @@ class Pipeline:
 class Query:
     """The outputs that one streaming query of Spark computes and writes together.
 
-    Pipelines are in one query if they read the same CREATE STREAM or write to the same sink. An
-    operator that several of them have in common is computed once.
+    Pipelines that read the same CREATE STREAM or write to the same sink are in one query, except
+    that a query on the native engine has one operator (`plan.queries`). `plan.branches` has the
+    operators that are computed once.
     """
 
     outputs: State[tuple[Pipeline, ...]]
@@ -54,6 +56,17 @@ class Query:
     def name(self) -> str:
         """The name of its checkpoint folder: that of the first output."""
         return self.outputs[0].name
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """A name for each output: its sink, with a number if it is not the sink's first output."""
+        count: Counter[str] = Counter()
+        names = []
+        for output in self.outputs:
+            count[output.sink.name] += 1
+            number = count[output.sink.name]
+            names.append(output.sink.name if number == 1 else f"{output.sink.name} {number}")
+        return tuple(names)
 
     @property
     def sinks(self) -> tuple[SinkDef, ...]:
