@@ -6,6 +6,7 @@ MillstreamError
 ├── PlanError       MS-PLAN-…   the text is read, but no exact or bounded job can be made of it
 ├── RunError        MS-RUN-…    the job was started and cannot go on
 ├── StateError      MS-STATE-…  state hit its limit, or does not fit the job
+├── CatalogError    MS-CATALOG-…  a definition is wrong, or the catalog rejects a change
 └── HarnessError    MS-TEST-…   a test file is not well formed
 
 Spark reports what a worker raises as text: the traceback, with Spark's own text around it. So an
@@ -127,6 +128,10 @@ class StateError(MillstreamError):
     """State hit its limit, or a checkpoint does not fit the job."""
 
 
+class CatalogError(MillstreamError):
+    """A definition of the catalog is wrong, or the catalog cannot be read or changed."""
+
+
 class HarnessError(MillstreamError):
     """A test file is not well formed."""
 
@@ -136,6 +141,7 @@ _KINDS: dict[str, type[MillstreamError]] = {
     "PROP": PropertyError,
     "PLAN": PlanError,
     "STATE": StateError,
+    "CATALOG": CatalogError,
     "TEST": HarnessError,
 }
 
