@@ -7,6 +7,7 @@ are consistent; rows are streamed, not collected.
 
 from __future__ import annotations
 
+import os
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 SOURCE = "millstream_table"
 _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+_LOGIN = {"user": "PGUSER", "password": "PGPASSWORD"}
 _TIMEOUT = 600 * MICROS["s"]  # of one fetch
 
 
@@ -82,19 +84,18 @@ class TableSource(DataSource):
         return TableReader(_spec(self.options, schema))
 
 
-def read_table(
-    spark: SparkSession, url: str, table: str, schema: str, options: Mapping[str, str] | None = None
-) -> DataFrame:
+def read_table(spark: SparkSession, url: str, table: str, schema: str) -> DataFrame:
     """Returns the rows of a table. Only the columns of `schema`, as Spark DDL, are read.
 
-    User and password come from the environment (PGUSER, PGPASSWORD, PGPASSFILE): a plan shows the
-    options of a data source.
+    User and password come from the driver's environment (PGUSER, PGPASSWORD); executors may have
+    another one. Spark redacts the option `password` wherever it shows a plan.
     """
     spark.dataSource.register(TableSource)
     # Without it, Spark rejects each Python data source that accepts filters.
     spark.conf.set(_PUSHDOWN, "true")
-    reader = spark.read.format(SOURCE).schema(schema)
-    return reader.options(**{**(options or {}), "url": url, "table": table}).load()
+    reader = spark.read.format(SOURCE).schema(schema).options(url=url, table=table)
+    login = {option: os.environ[name] for option, name in _LOGIN.items() if name in os.environ}
+    return reader.options(**login).load()
 
 
 def _spec(options: Mapping[str, str], schema: StructType) -> LookupSpec:
@@ -102,7 +103,10 @@ def _spec(options: Mapping[str, str], schema: StructType) -> LookupSpec:
     return LookupSpec(
         options["table"],
         connector,
-        (*located.items(), ("table", options["table"])),
+        (
+            *located.items(),
+            *((name, options[name]) for name in ("table", *_LOGIN) if name in options),
+        ),
         keys=(),
         columns=tuple(schema.names),
         schema=to_arrow_schema(schema, timezone="UTC"),
