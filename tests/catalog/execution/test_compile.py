@@ -110,8 +110,10 @@ def test_a_wrong_join_is_a_problem(join: RuntimeJoin, code: str, cause: str) -> 
 @pytest.mark.parametrize(
     ("expression", "code", "cause"),
     [
-        ("fx.rte", "MS-PROJECT-ASSIGNMENT-COLUMN", "Unknown column 'fx.rte' in assignment expression"),
-        ("amunt", "MS-PROJECT-ASSIGNMENT-COLUMN", "Unknown column 'amunt' in assignment expression"),
+        ("fx.rte", "MS-PROJECT-ASSIGNMENT-COLUMN",
+         "Unknown column 'fx.rte' in assignment expression"),
+        ("amunt", "MS-PROJECT-ASSIGNMENT-COLUMN",
+         "Unknown column 'amunt' in assignment expression"),
         ("amount *", "MS-PROJECT-ASSIGNMENT", "Assignment expression failed to compile: "),
         ("uuid()", "MS-PROJECT-NONDETERMINISTIC", "UUID() in the assignment expression"),
         ("current_date()", "MS-PROJECT-NONDETERMINISTIC", "another value in a replay"),

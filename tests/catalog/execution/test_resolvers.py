@@ -121,9 +121,10 @@ def test_a_project_override_precedes_the_resolver_of_the_dataset_and_the_default
 def test_the_system_default_can_be_another_resolver_and_a_resolver_can_be_added() -> None:
     class Fixed:
         def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
-            return Location(DataFormat.PARQUET, f"/lake/{dataset.name}")
+            path = f"/lake/{dataset.name}/{version.number}/{period.identifier}"
+            return Location(DataFormat.PARQUET, path)
 
-    lake = Resolvers(Path("/"), ResolverRef("lake"), {"lake": lambda config, base: Fixed()})
+    lake = Resolvers(Path("/"), ResolverRef("lake"), {"lake": lambda _config, _base: Fixed()})
     reference, source = lake.choose(project(), FX)
     assert source is ResolverSource.SYSTEM_DEFAULT
-    assert lake.open(reference).resolve(FX, VERSION, JANUARY).location == "/lake/fx"
+    assert lake.open(reference).resolve(FX, VERSION, JANUARY).location == "/lake/fx/3/2026-01"

@@ -87,7 +87,7 @@ def test_a_missing_column_is_an_error_with_a_suggestion(spark: SparkSession, sho
 
 
 def test_a_url_with_a_password_is_rejected() -> None:
-    with pytest.raises(PropertyError, match="MS-PROP-VALUE.*contains a password") as caught:
+    with pytest.raises(PropertyError, match=r"MS-PROP-VALUE.*contains a password") as caught:
         connector_of("jdbc:postgresql://joe:secret@host/db")
     assert "secret" not in str(caught.value)
     with pytest.raises(PropertyError, match="contains a password"):
@@ -116,9 +116,7 @@ def test_a_table_of_postgresql_is_read_with_filters_in_its_statement(
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     frame = read_table(spark, f"jdbc:{postgres.url}", "fx_scan", SCHEMA)
     rows = frame.where("_period = '2026-01' AND since <= DATE'2026-01-01' AND rate >= 1").collect()
-    assert [tuple(row) for row in rows] == [
-        ("EUR", Decimal("1.0810"), "2026-01", date(2026, 1, 1))
-    ]
+    assert [tuple(row) for row in rows] == [("EUR", Decimal("1.0810"), "2026-01", date(2026, 1, 1))]
     statement = next(line for line in postgres.log.splitlines()[::-1] if 'FROM "public"' in line)
     assert '"_period" = ' in statement
     assert '"since" <= ' in statement

@@ -51,9 +51,7 @@ def parse_text(text: str, place: Place | None) -> ParsedExpression:
     expression = parse_expression(text)
     references = [part for part in expression.parts if isinstance(part, ColumnReference)]
     offsets = (offset - len(_BEFORE) for offset in columns)
-    return ParsedExpression(
-        expression, tuple(zip(references, offsets, strict=True)), text, place
-    )
+    return ParsedExpression(expression, tuple(zip(references, offsets, strict=True)), text, place)
 
 
 def nondeterministic(parsed: ParsedExpression) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import cast
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column as SparkColumn
@@ -102,7 +103,7 @@ def _parquet(spark: SparkSession, path: str, columns: Sequence[Column]) -> DataF
         raise
     types = {each.name: each.dataType.simpleString() for each in found.schema}
     for column in columns:
-        wanted = StructType.fromDDL(ddl([column])).fields[0].dataType.simpleString()
+        wanted = _normal(column.type)
         if column.name not in types:
             raise ProjectRunError(
                 "MS-PROJECT-SCHEMA",
@@ -117,6 +118,12 @@ def _parquet(spark: SparkSession, path: str, columns: Sequence[Column]) -> DataF
                 fix="Publish the files as a new version.",
             )
     return found
+
+
+def _normal(type_name: str) -> str:
+    return (
+        cast("StructType", StructType.fromDDL(f"a {type_name}")).fields[0].dataType.simpleString()
+    )
 
 
 def _always_quoted(name: str) -> str:

@@ -18,9 +18,7 @@ from millstream.suggestions import same
 
 def store_columns(rows: DataFrame, join: CompiledJoin) -> DataFrame:
     """Returns the columns of a joined dataset under the names of the join."""
-    return rows.select(
-        *(F.col(quote(name)).alias(stored) for name, stored in join.stored.items())
-    )
+    return rows.select(*(F.col(quote(name)).alias(stored) for name, stored in join.stored.items()))
 
 
 def apply_join(working: DataFrame, stored: DataFrame, join: CompiledJoin) -> DataFrame:
@@ -37,9 +35,7 @@ def apply_assignments(joined: DataFrame, operation: CompiledOperation) -> DataFr
         else spark_column(each.expression.resolved)
         for each in operation.assignments
     }
-    return joined.select(
-        *(_value(name, assigned).alias(name) for name in operation.columns)
-    )
+    return joined.select(*(_value(name, assigned).alias(name) for name in operation.columns))
 
 
 def _value(name: str, assigned: dict[str, Column]) -> Column:

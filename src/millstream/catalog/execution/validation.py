@@ -98,10 +98,10 @@ class _Validator:
         compiled = []
         for operation in self._project.operations:
             schemas = self._join_schemas(operation)
-            names = [schema and tuple(each.name for each in schema) for schema in schemas]
-            found = compile_operation(
-                operation, dataset.table.name, columns, names, self.problems
-            )
+            names = [
+                None if schema is None else [each.name for each in schema] for schema in schemas
+            ]
+            found = compile_operation(operation, dataset.table.name, columns, names, self.problems)
             compiled.append((found, schemas))
             columns = found.columns
         check_types(spark, working, compiled, self.problems)

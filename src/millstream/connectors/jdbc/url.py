@@ -24,7 +24,7 @@ def connector_of(url: str) -> tuple[str, dict[str, str]]:
     if written.startswith("sqlite:"):
         path = written.removeprefix("sqlite:")
         # sqlite:///shop.db is relative and sqlite:////data/shop.db absolute, as in SQLAlchemy.
-        return "sqlite", {"path": path[3:] if path.startswith("///") else path}
+        return "sqlite", {"path": path.removeprefix("///")}
     raise PropertyError(
         "MS-PROP-VALUE",
         "a table is in a database that cannot be read.",

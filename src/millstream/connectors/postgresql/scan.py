@@ -35,15 +35,13 @@ def scan(spec: LookupSpec, filters: Sequence[ScanFilter]) -> Iterator[pa.RecordB
         for name in spec.read:
             must_fit(spec, name, table.columns[name])
         columns = [expression(spec, name, table.columns[name]) for name in spec.read]
-        statement = sql.SQL("SELECT {} FROM {}").format(
-            sql.SQL(", ").join(columns), quoted(table.schema, table.name)
-        )
-        parameters: list[Any] = []
         conditions = [_condition(spec, each, table.columns[each.column]) for each in filters]
-        if conditions:
-            texts, values = zip(*conditions, strict=True)
-            statement += sql.SQL(" WHERE ") + sql.SQL(" AND ").join(texts)
-            parameters = [value for each in values for value in each]
+        statement = sql.SQL("SELECT {} FROM {} WHERE {}").format(
+            sql.SQL(", ").join(columns),
+            quoted(table.schema, table.name),
+            sql.SQL(" AND ").join([sql.SQL("true"), *(text for text, _ in conditions)]),
+        )
+        parameters = [value for _, values in conditions for value in values]
         readers = {name: reader(spec.schema.field(name).type) for name in spec.read}
         known = {name: found for name, found in readers.items() if found}
         cursor = connection.cursor("millstream_scan", binary=True)
