@@ -39,6 +39,7 @@ from millstream.catalog.model.datasets import (
     VersionContent,
     VersionFile,
 )
+from millstream.catalog.model.definitions import Definitions
 from millstream.catalog.model.periods import Period
 from millstream.catalog.model.positions import NO_POSITIONS, Positions
 from millstream.catalog.model.projects import (
@@ -81,6 +82,7 @@ __all__ = [
     "DatasetSnapshot",
     "DatasetSummary",
     "DatasetVersion",
+    "Definitions",
     "JoinDatasetSnapshot",
     "Lease",
     "Period",

@@ -16,6 +16,7 @@ from millstream.catalog.model.datasets import (
     VersionContent,
     VersionFile,
 )
+from millstream.catalog.model.definitions import Definitions
 from millstream.catalog.model.periods import Period
 from millstream.catalog.model.projects import Project
 from millstream.catalog.model.runs import (
@@ -71,10 +72,19 @@ class CatalogReader(Protocol):
     ) -> list[Run]:
         """Returns runs, the newest first."""
 
+    def definitions(self) -> Definitions:
+        """Returns all definitions, as they are at one moment."""
+
 
 class CatalogWriter(Protocol):
     """Changes a catalog. Each call is one transaction: it takes effect completely, or raises a
     `CatalogError` and changes nothing."""
+
+    def apply(self, changes: Definitions) -> None:
+        """Stores definitions in place of those with the same ID, identifier or name.
+
+        Raises MS-CATALOG-CONFLICT if the catalog no longer has the revision of the changes.
+        """
 
     def publish(
         self, dataset_id: UUID, content: VersionContent, files: tuple[VersionFile, ...]

@@ -1,0 +1,19 @@
+"""A set of definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.catalog.model.datasets import Dataset
+from millstream.catalog.model.periods import Period
+from millstream.catalog.model.projects import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Definitions of a catalog that has this revision: all of them, or those to store."""
+
+    revision: int
+    datasets: tuple[Dataset, ...] = ()
+    periods: tuple[Period, ...] = ()
+    projects: tuple[Project, ...] = ()

@@ -1,0 +1,66 @@
+"""Where a catalog is: a SQLite file or the URL of a PostgreSQL database."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError
+
+from millstream.errors import CatalogError
+from millstream.plan.explain.secrets import masked
+
+DEFAULT = "millstream-catalog.db"
+VARIABLE = "MILLSTREAM_CATALOG"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The parsed URL. `shown` is the URL without user and password, for people."""
+
+    url: sa.URL
+    shown: str
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a SQLite catalog."""
+        return Path(str(self.url.database)) if self.is_sqlite else None
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.url.get_backend_name() == "sqlite"
+
+
+def location_of(given: str | os.PathLike[str] | None = None) -> Location:
+    """Returns the location that a URL or path names; without one, that of `MILLSTREAM_CATALOG`, or
+    the file `millstream-catalog.db` of the working directory."""
+    text = os.fspath(given) if given is not None else os.environ.get(VARIABLE) or DEFAULT
+    text = text.removeprefix("jdbc:")
+    if "://" not in text:
+        return _sqlite(text.removeprefix("sqlite:"))
+    scheme, _, rest = text.partition("://")
+    if scheme == "sqlite":
+        return _sqlite(rest.removeprefix("/"))
+    if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise _wrong(text, f"it begins with {scheme}://")
+    try:
+        url = sa.make_url(f"postgresql+psycopg://{rest}")
+    except (ArgumentError, ValueError):
+        raise _wrong(text, "it cannot be read as a URL") from None
+    return Location(url, masked("catalog", f"postgresql://{rest}"))
+
+
+def _sqlite(path: str) -> Location:
+    if not path or path == ":memory:":
+        raise _wrong(path or "sqlite://", "a catalog is stored in a file")
+    return Location(sa.URL.create("sqlite", database=str(Path(path).absolute())), path)
+
+
+def _wrong(text: str, why: str) -> CatalogError:
+    return CatalogError(
+        "MS-CATALOG-URL",
+        f"{masked('catalog', text)} is not the location of a catalog: {why}.",
+        fix="Write the path of a SQLite file, or postgresql://host:port/database.",
+    )

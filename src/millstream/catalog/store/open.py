@@ -1,0 +1,49 @@
+"""Opens a catalog for reading and writing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from millstream.catalog.store.database import Database, connect, is_new_file, require_current
+from millstream.catalog.store.location import location_of
+from millstream.catalog.store.migrate import migrate
+from millstream.catalog.store.reader import DatabaseReader
+from millstream.catalog.store.writer import DatabaseWriter, utc_now
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCatalog:
+    """A reader and a writer of one catalog."""
+
+    database: Database
+    reader: DatabaseReader
+    writer: DatabaseWriter
+
+    @property
+    def shown(self) -> str:
+        """The location without user and password."""
+        return self.database.location.shown
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def open_catalog(
+    url: str | os.PathLike[str] | None = None,
+    *,
+    create: bool = False,
+    clock: Callable[[], datetime] = utc_now,
+) -> OpenCatalog:
+    """Opens the catalog at a URL or path, or the default one (see `location_of`).
+
+    With `create`, a SQLite file that does not exist or is empty gets its tables. The tables of a
+    PostgreSQL database are created by `migrate`.
+    """
+    database = connect(location_of(url))
+    if create and is_new_file(database):
+        migrate(database)
+    require_current(database)
+    return OpenCatalog(database, DatabaseReader(database), DatabaseWriter(database, clock))

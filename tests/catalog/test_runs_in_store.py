@@ -1,0 +1,142 @@
+"""Runs in a catalog: leases, snapshots, results, one writer of an output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from tests.catalog.samples import snapshot
+
+from millstream.catalog.model import (
+    Column,
+    Lease,
+    Run,
+    RunFailure,
+    RunResult,
+    RunStatus,
+)
+from millstream.catalog.store.open import OpenCatalog
+from millstream.catalog.store.writer import DatabaseWriter
+from millstream.errors import CatalogError
+
+NOON = datetime(2026, 2, 1, 12, tzinfo=UTC)
+RESULT = RunResult(
+    location="/out", content_hash="sha256:1", row_count=3, schema=(Column("id", "bigint"),)
+)
+
+
+def _at(catalog: OpenCatalog, time: datetime) -> DatabaseWriter:
+    return replace(catalog.writer, clock=lambda: time)
+
+
+def _create(writer: DatabaseWriter, output: str | None = "/out", owner: str = "a") -> Run:
+    return writer.create_run(
+        project="month_end",
+        project_revision=1,
+        period="2026-01",
+        owner=owner,
+        lease_seconds=60,
+        output=output,
+    )
+
+
+def test_a_run_goes_from_snapshot_to_result(catalog: OpenCatalog):
+    writer = _at(catalog, NOON)
+    run = _create(writer)
+    assert run.status is RunStatus.RUNNING
+    assert run.lease == Lease("a", NOON + timedelta(seconds=60))
+    recorded = writer.record_snapshot(run.id, "a", snapshot())
+    assert recorded.snapshot == snapshot()
+    done = writer.finish_run(run.id, "a", RESULT)
+    assert (done.status, done.result, done.finished_at) == (RunStatus.SUCCEEDED, RESULT, NOON)
+    assert catalog.reader.find_run(run.id) == done
+
+
+def test_a_snapshot_does_not_change(catalog: OpenCatalog):
+    run = _create(catalog.writer)
+    catalog.writer.record_snapshot(run.id, "a", snapshot())
+    with pytest.raises(CatalogError, match="has a snapshot already") as error:
+        catalog.writer.record_snapshot(run.id, "a", snapshot(None))
+    assert error.value.code == "MS-CATALOG-SNAPSHOT"
+    found = catalog.reader.find_run(run.id)
+    assert found is not None
+    assert found.snapshot == snapshot()
+
+
+def test_a_second_run_cannot_write_to_the_output_of_a_running_one(catalog: OpenCatalog):
+    run = _create(catalog.writer)
+    with pytest.raises(CatalogError, match=f"the run {run.id} of month_end for 2026-01") as error:
+        _create(catalog.writer, owner="b")
+    assert error.value.code == "MS-CATALOG-RUNNING"
+    _create(catalog.writer, output="/elsewhere")
+    _create(catalog.writer, output=None)
+    _create(catalog.writer, output=None)
+    catalog.writer.finish_run(run.id, "a", RESULT)
+    _create(catalog.writer, owner="b")
+
+
+def test_a_run_whose_lease_has_ended_has_failed_and_frees_its_output(catalog: OpenCatalog):
+    run = _create(_at(catalog, NOON))
+    later = _at(catalog, NOON + timedelta(seconds=61))
+    again = _create(later, owner="b")
+    found = catalog.reader.find_run(run.id)
+    assert found is not None
+    assert found.failure is not None
+    assert (found.status, found.failure.code) == (RunStatus.FAILED, "MS-CATALOG-LEASE")
+    with pytest.raises(CatalogError, match="has failed already"):
+        later.finish_run(run.id, "a", RESULT)
+    assert later.finish_run(again.id, "b", RESULT).status is RunStatus.SUCCEEDED
+
+
+def test_a_renewed_lease_keeps_a_run_alive(catalog: OpenCatalog):
+    run = _create(_at(catalog, NOON))
+    _at(catalog, NOON + timedelta(seconds=50)).renew_lease(run.id, "a", 60)
+    assert catalog.writer.expire_runs(NOON + timedelta(seconds=100)) == []
+    (expired,) = catalog.writer.expire_runs(NOON + timedelta(seconds=111))
+    assert (expired.id, expired.status) == (run.id, RunStatus.FAILED)
+
+
+FAILURE = RunFailure("MS-RUN-FILE", "a.csv is gone.")
+CHANGES: dict[str, Callable[[DatabaseWriter, UUID, str], Run]] = {
+    "renew": lambda writer, run, owner: writer.renew_lease(run, owner, 60),
+    "finish": lambda writer, run, owner: writer.finish_run(run, owner, RESULT),
+    "fail": lambda writer, run, owner: writer.fail_run(run, owner, FAILURE),
+    "snapshot": lambda writer, run, owner: writer.record_snapshot(run, owner, snapshot()),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_only_the_owner_changes_a_run(catalog: OpenCatalog, change: str):
+    run = _create(catalog.writer)
+    with pytest.raises(CatalogError, match="is owned by another process") as error:
+        CHANGES[change](catalog.writer, run.id, "b")
+    assert error.value.code == "MS-CATALOG-LEASE"
+    assert catalog.reader.find_run(run.id) == run
+    assert CHANGES[change](catalog.writer, run.id, "a").id == run.id
+
+
+def test_an_unknown_run_cannot_be_changed(catalog: OpenCatalog):
+    with pytest.raises(CatalogError, match="there is no run") as error:
+        catalog.writer.fail_run(uuid4(), "a", FAILURE)
+    assert error.value.code == "MS-CATALOG-UNKNOWN"
+
+
+def test_runs_are_listed_the_newest_first(catalog: OpenCatalog):
+    ids = [
+        _create(_at(catalog, NOON + timedelta(minutes=minute)), output=None).id
+        for minute in range(3)
+    ]
+    runs = catalog.reader.runs(project="month_end", period="2026-01")
+    assert [run.id for run in runs] == ids[::-1]
+    assert [run.id for run in catalog.reader.runs(limit=1)] == ids[2:]
+    assert [run.id for run in catalog.reader.runs(status=RunStatus.FAILED)] == ids[:1]
+    assert catalog.reader.runs(project="other") == []
+
+
+def test_a_failed_run_keeps_its_error(catalog: OpenCatalog):
+    run = _create(catalog.writer)
+    failed = catalog.writer.fail_run(run.id, "a", FAILURE)
+    assert (failed.status, failed.failure) == (RunStatus.FAILED, FAILURE)
