@@ -41,7 +41,7 @@ def fx(spark: SparkSession, tmp_path: Path) -> DatasetSnapshot:
 
 def rows_of(spark: SparkSession, given: ResolverSnapshot) -> list[tuple[Any, ...]]:
     found = [tuple(row) for row in result_frame(spark, "p", given).collect()]
-    return sorted(found, key=lambda row: str(row))
+    return sorted(found, key=str)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,9 @@ def test_operations_are_applied_in_order_and_an_alias_can_be_reused(
     names = dataset(
         spark, tmp_path, "names", "code STRING, rate STRING", [("EUR", "Euro"), ("JPY", "Yen")]
     )
-    first = UpdateOperation((RuntimeJoin("fx", "fx", ON),), (Assignment("usd", "amount * fx.rate"),))
+    first = UpdateOperation(
+        (RuntimeJoin("fx", "fx", ON),), (Assignment("usd", "amount * fx.rate"),)
+    )
     second = UpdateOperation(
         (RuntimeJoin("fx", "names", "currency = fx.code"),),
         (Assignment("label", "concat(fx.rate, ' ', coalesce(usd, 0))"),),

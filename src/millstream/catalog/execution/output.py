@@ -12,6 +12,8 @@ import errno
 import os
 import shutil
 import string
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -60,16 +62,25 @@ def check_replaceable(path: Path) -> None:
         )
 
 
-def stage(frame: DataFrame, file_format: DataFormat, path: Path, run: UUID) -> Path:
-    """Writes rows to a folder beside the output."""
+@contextmanager
+def staging_folder(path: Path, run: UUID) -> Iterator[Path]:
+    """Gives the folder beside an output that a run writes to, and deletes it if the run fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for stale in path.parent.glob(f".{path.name}.run-*"):
         shutil.rmtree(stale)  # of a killed run: only one run at a time may write an output
     staged = path.parent / f".{path.name}.run-{run}"
+    try:
+        yield staged
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+
+
+def write_rows(frame: DataFrame, file_format: DataFormat, staged: Path, run: UUID) -> None:
+    """Writes the rows of a run, and marks the folder as its output."""
     options = {"header": "true"} if file_format is DataFormat.CSV else {}
     frame.write.format(file_format.value).options(**options).mode("errorifexists").save(str(staged))
     (staged / MARKER).write_text(f"{run}\n", encoding="utf-8")
-    return staged
 
 
 def replace_output(staged: Path, path: Path) -> None:
@@ -85,11 +96,6 @@ def replace_output(staged: Path, path: Path) -> None:
         staged.rename(path)
         staged = before
     shutil.rmtree(staged)
-
-
-def discard(staged: Path) -> None:
-    """Deletes what a failed run has written."""
-    shutil.rmtree(staged, ignore_errors=True)
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 
 from millstream.catalog.execution.failures import run_errors
 from millstream.catalog.execution.frames import result_frame
-from millstream.catalog.execution.inputs import datasets_of, verify
+from millstream.catalog.execution.inputs import datasets_of, require_unchanged, verify
 from millstream.catalog.execution.lease import LEASE_SECONDS, LeaseKeeper, new_owner
 from millstream.catalog.execution.output import (
     check_replaceable,
-    discard,
     output_path,
     replace_output,
-    stage,
+    staging_folder,
+    write_rows,
 )
 from millstream.catalog.execution.resolvers import Resolvers
 from millstream.catalog.execution.result_hash import ObservedRows
@@ -102,10 +102,10 @@ class ProjectRunner:
         )
         with self._recorded(run):
             self.writer.record_snapshot(run.id, self.owner, snapshot)
-            verify(snapshot, content=verify_content)
+            times = verify(snapshot, content=verify_content)
             observed = ObservedRows(result_frame(self.spark, run.project, snapshot))
             observed.rows.write.format("noop").mode("overwrite").save()
-            verify(snapshot)
+            require_unchanged(snapshot, times)
             result = _result(observed, expected.location)
             if result.content_hash != expected.content_hash:
                 raise _differs(original, result, expected)
@@ -120,16 +120,13 @@ class ProjectRunner:
         *,
         verify_content: bool,
     ) -> RunResult:
-        verify(snapshot, content=verify_content)
+        times = verify(snapshot, content=verify_content)
         observed = ObservedRows(result_frame(self.spark, run.project, snapshot))
-        staged = stage(observed.rows, snapshot.output.format, path, run.id)
-        try:
-            verify(snapshot)  # what was read is what was recorded
+        with staging_folder(path, run.id) as staged:
+            write_rows(observed.rows, snapshot.output.format, staged, run.id)
+            require_unchanged(snapshot, times)
             lease.require()
             replace_output(staged, path)
-        except BaseException:
-            discard(staged)
-            raise
         return _result(observed, str(path))
 
     @contextmanager

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, fields
 from typing import Any
 
+from millstream.catalog.execution.inputs import read_files
 from millstream.catalog.execution.resolvers import Location, Resolvers
 from millstream.catalog.model import (
     CatalogReader,
@@ -80,7 +82,7 @@ class SnapshotBuilder:
         recorded = Location(version.format, version.location, version.options)
         content_hash, files = version.content_hash, self.reader.files(dataset.id, version.number)
         if found != recorded:
-            content_hash, files = _fingerprint(found, version)
+            content_hash, files = _fingerprint(found)
         return DatasetSnapshot(
             dataset_id=dataset.id,
             dataset_name=dataset.name,
@@ -98,13 +100,16 @@ class SnapshotBuilder:
         )
 
 
-def _fingerprint(
-    found: Location, version: DatasetVersion
-) -> tuple[str | None, tuple[VersionFile, ...]]:
-    """Returns hash and files of a location that is not the one that was published."""
+def _fingerprint(found: Location) -> tuple[str | None, tuple[VersionFile, ...]]:
+    """Returns hash and files of a location that is not the one that was published. The rows of a
+    database can change at any time."""
     if found.format is DataFormat.JDBC:
         return None, ()
-    raise NotImplementedError
+    files = read_files(found.location)
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.path}\0{file.sha256}\n".encode())
+    return f"sha256:{digest.hexdigest()}", files
 
 
 def _values(value: Any) -> dict[str, Any]:
