@@ -48,6 +48,14 @@ class CsvFiles:
             if part == 0:
                 yield unreadable(path, str(why), wanted)
 
+    def header_names(self, path: str) -> list[str] | None:
+        """Returns the names in the header of a file; None if the file is empty.
+
+        Raises UnreadableFileError if the file cannot be read.
+        """
+        with open_text(path, self.encoding) as text:
+            return self._header(text, self._begin(text))[0]
+
     def _rows(
         self,
         path: str,
@@ -74,8 +82,7 @@ class CsvFiles:
     ) -> tuple[int, int, dict[int, Column]]:
         """Returns where records begin, their number of values, and the positions of columns."""
         declared = [column for column in self.columns if column.name not in given]
-        text.file.seek(0)
-        first = len(BOM) if text.file.read(len(BOM)) == BOM else 0
+        first = self._begin(text)
         if not self.header:
             return first, len(declared), dict(enumerate(declared))
         names, after = self._header(text, first)
@@ -93,6 +100,11 @@ class CsvFiles:
                 f"{', '.join(column.name for column in declared)}."
             )
         return after, len(names), {found[each.name.lower()][0]: each for each in declared}
+
+    def _begin(self, text: Text) -> int:
+        """Returns where the first record begins, after a byte order mark."""
+        text.file.seek(0)
+        return len(BOM) if text.file.read(len(BOM)) == BOM else 0
 
     def _header(self, text: Text, first: int) -> tuple[list[str] | None, int]:
         """Returns the names in the first record that is not empty, and where it ends."""

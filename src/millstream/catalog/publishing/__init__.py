@@ -1,0 +1,1 @@
+"""Publishing: files become an immutable version of a dataset."""

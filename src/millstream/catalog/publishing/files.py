@@ -1,0 +1,102 @@
+"""The files of a location: their names, sizes, times and hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from millstream.catalog.model import Column, DataFormat, VersionFile
+from millstream.connectors.paths import filesystem
+from millstream.errors import CatalogError
+from millstream.plan.explain.secrets import masked
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+_CHUNK = 1 << 20
+_HIDDEN = ("_", ".")  # Spark does not read such files and folders
+
+
+def describe_files(location: str) -> tuple[VersionFile, ...]:
+    """Returns the files of a file or folder, by path, with the hashes of their contents.
+
+    Raises MS-CATALOG-LOCATION if there is no file, or a file changes while it is read.
+    """
+    return tuple(_described(location, info, path) for info, path in _listed(location))
+
+
+def list_files(location: str) -> tuple[VersionFile, ...]:
+    """Returns the files of a file or folder, by path, without reading them: `sha256` is empty."""
+    return tuple(
+        VersionFile(path, info.size, info.mtime_ns, "") for info, path in _listed(location)
+    )
+
+
+def content_hash(
+    form: DataFormat,
+    options: Mapping[str, str],
+    schema: Iterable[Column],
+    files: Iterable[VersionFile],
+) -> str:
+    """Returns `sha256:<hex>` over everything that decides which rows are read."""
+    described = {
+        "format": form.value,
+        "options": dict(sorted(options.items())),
+        "schema": [[column.name, column.type] for column in schema],
+        "files": sorted([file.path, file.sha256] for file in files),
+    }
+    text = json.dumps(described, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def file_path(location: str, file: VersionFile) -> str:
+    """Returns the path of a version's file."""
+    return f"{location.rstrip('/')}/{file.path}" if file.path else location
+
+
+def _listed(location: str) -> list[tuple[fs.FileInfo, str]]:
+    from pyarrow import fs
+
+    try:
+        system, root = filesystem(location)
+        (info,) = system.get_file_info([root])
+        if info.type is fs.FileType.File:
+            return [(info, "")]
+        if info.type is fs.FileType.NotFound:
+            raise _wrong(location, "it does not exist", "Check the path.")
+        found = system.get_file_info(fs.FileSelector(root, recursive=True))
+    except (OSError, ValueError) as error:
+        raise _wrong(location, str(error).rstrip("."), "Check the path.") from None
+    base = root.rstrip("/") + "/"
+    named = [(each, each.path.removeprefix(base)) for each in found if each.is_file]
+    visible = [(each, path) for each, path in named if not _is_hidden(path)]
+    if not visible:
+        raise _wrong(location, "it contains no files", "Name a folder with files, or a file.")
+    return sorted(visible, key=lambda pair: pair[1])
+
+
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(_HIDDEN) and "=" not in part for part in path.split("/"))
+
+
+def _described(location: str, info: fs.FileInfo, path: str) -> VersionFile:
+    digest = hashlib.sha256()
+    system, _ = filesystem(location)
+    try:
+        with system.open_input_stream(info.path) as stream:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+        (after,) = system.get_file_info([info.path])
+    except OSError as error:
+        raise _wrong(location, str(error).rstrip("."), "Check the file.") from None
+    if (after.size, after.mtime_ns) != (info.size, info.mtime_ns):
+        why = f"its file {path or info.path} changed while it was read"
+        raise _wrong(location, why, "Publish files that are complete.")
+    return VersionFile(path, info.size, info.mtime_ns, digest.hexdigest())
+
+
+def _wrong(location: str, why: str, fix: str) -> CatalogError:
+    shown = masked("location", location)
+    return CatalogError("MS-CATALOG-LOCATION", f"{shown} cannot be read: {why}.", fix=fix)

@@ -1,0 +1,86 @@
+"""The format of files and its options, as they are recorded with a version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from millstream.catalog.model import DataFormat, VersionFile
+from millstream.errors import CatalogError
+from millstream.suggestions import nearest
+
+FILE_FORMATS = (DataFormat.PARQUET, DataFormat.CSV, DataFormat.JSON)
+_SUFFIXES = {
+    ".parquet": DataFormat.PARQUET,
+    ".csv": DataFormat.CSV,
+    ".csv.gz": DataFormat.CSV,
+    ".json": DataFormat.JSON,
+    ".jsonl": DataFormat.JSON,
+    ".ndjson": DataFormat.JSON,
+    ".json.gz": DataFormat.JSON,
+    ".jsonl.gz": DataFormat.JSON,
+}
+# Recorded in full, so that a version is read in the same way when a default changes. In CSV files a
+# quote inside of a value is doubled: `escape` is the quote.
+_DEFAULTS: Mapping[DataFormat, Mapping[str, str]] = {
+    DataFormat.PARQUET: {},
+    DataFormat.CSV: {
+        "header": "true",
+        "delimiter": ",",
+        "quote": '"',
+        "escape": '"',
+        "encoding": "utf-8",
+        "multiline": "false",
+    },
+    DataFormat.JSON: {"encoding": "utf-8"},
+    DataFormat.JDBC: {"table": ""},
+}
+_FLAGS = ("header", "multiline")
+_CHARACTERS = ("delimiter", "quote", "escape")
+
+
+def format_of(location: str, files: Iterable[VersionFile]) -> DataFormat:
+    """Returns the format that the names of files say. Raises MS-CATALOG-FORMAT."""
+    names = [(file.path or location).lower() for file in files]
+    found = {
+        next((form for end, form in _SUFFIXES.items() if name.endswith(end)), None)
+        for name in names
+    }
+    if len(found) == 1 and (form := found.pop()) is not None:
+        return form
+    raise CatalogError(
+        "MS-CATALOG-FORMAT",
+        f"the names of the files in {location} do not say one format.",
+        fix="Name it with --format: parquet, csv or json.",
+    )
+
+
+def complete_options(form: DataFormat, given: Mapping[str, str]) -> dict[str, str]:
+    """Returns all options of a format: those given, and the defaults of others."""
+    known = _DEFAULTS[form]
+    for name, value in given.items():
+        if name not in known:
+            fix = nearest(name, known) if known else "It has no options."
+            raise _wrong(f"the format {form.value} has no option {name}.", fix)
+        if name in _FLAGS and value not in ("true", "false"):
+            raise _wrong(f"the option {name} is {value!r}.", "It is true or false.")
+        if name in _CHARACTERS and (len(value.encode()) != 1 or value in "\r\n "):
+            raise _wrong(
+                f"the option {name} is {value!r}.", "It is one ASCII character, such as ; or |."
+            )
+        if name == "encoding":
+            _check_encoding(value)
+    options = {**known, **given}
+    if form is DataFormat.CSV and options["delimiter"] in (options["quote"], options["escape"]):
+        raise _wrong("the delimiter is also the quote or escape character.", "Change one of them.")
+    return options
+
+
+def _check_encoding(value: str) -> None:
+    try:
+        "".encode(value)
+    except LookupError:
+        raise _wrong(f"the encoding {value!r} is not known.", "Use utf-8 or iso-8859-1.") from None
+
+
+def _wrong(cause: str, fix: str) -> CatalogError:
+    return CatalogError("MS-CATALOG-FORMAT", cause, fix=fix)
