@@ -13,13 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from millstream.catalog.execution.inputs import read_files
 from millstream.catalog.execution.resolvers import Resolvers
 from millstream.catalog.execution.runner import ProjectRunner
 from millstream.catalog.model import (
     Assignment,
     Column,
-    DataFormat,
     Dataset,
     DatasetVersion,
     Definitions,
@@ -33,8 +31,8 @@ from millstream.catalog.model import (
     Table,
     TemporalMode,
     UpdateOperation,
-    VersionContent,
 )
+from millstream.catalog.publishing.prepare import prepare
 from millstream.catalog.store.open import OpenCatalog
 
 TYPES = {"string": pa.string(), "double": pa.float64(), "bigint": pa.int64(), "date": pa.date32()}
@@ -116,14 +114,10 @@ class MonthEnd:
         number = len(self.catalog.reader.versions(self.ids[name])) + 1
         path = self.base / "data" / name / f"v{number}.parquet"
         write(path, name, rows)
-        files = read_files(str(path))
-        content = VersionContent(
-            format=DataFormat.PARQUET,
-            location=str(path),
-            schema=TABLES[name].all_columns,
-            content_hash=f"sha256:{files[0].sha256}",
-        )
-        return self.catalog.writer.publish(self.ids[name], content, files)
+        dataset = self.catalog.reader.find_dataset(name)
+        assert dataset is not None
+        content, files = prepare(dataset, str(path))
+        return self.catalog.writer.publish(dataset.id, content, files)
 
     def apply(self, *operations: UpdateOperation, **changes: Any) -> Project:
         """Stores the project month-end."""

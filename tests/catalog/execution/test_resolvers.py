@@ -66,9 +66,9 @@ def test_a_path_template_is_filled_in(template: str, expected: str) -> None:
 def test_the_format_of_a_path_is_that_of_its_suffix_or_the_version_or_as_configured() -> None:
     assert resolve("path", template="a.json").format is DataFormat.JSON
     folder = resolve("path", template="a")
-    assert (folder.format, folder.options) == (DataFormat.CSV, {"delimiter": ";"})
+    assert (folder.format, folder.options["delimiter"]) == (DataFormat.CSV, ";")
     assert resolve("path", template="a", format="parquet").format is DataFormat.PARQUET
-    assert resolve("path", template="a.csv", delimiter="|").options == {"delimiter": "|"}
+    assert resolve("path", template="a.csv", delimiter="|").options["delimiter"] == "|"
 
 
 def test_a_jdbc_resolver_names_a_table() -> None:
@@ -86,6 +86,8 @@ def test_a_jdbc_resolver_names_a_table() -> None:
         ("path", {"template": "{period!r}"}, "placeholder {period}, which is not known"),
         ("path", {"template": "a", "formt": "csv"}, r"no setting formt\. Did you mean format\?"),
         ("path", {"template": "a", "format": "jdbc"}, "has the format jdbc"),
+        ("path", {"template": "a.csv", "header": "no"}, "the option header is 'no'"),
+        ("path", {"template": "a.json", "header": "true"}, "the format json has no option header"),
         ("catalog", {"template": "a"}, "the resolver catalog has no settings"),
         ("jdbc", {"url": "jdbc:sqlite:a.db"}, "needs the setting table"),
         ("jdbc", {"url": "mysql://a", "table": "t"}, r"begins with jdbc:postgresql://"),

@@ -24,6 +24,7 @@ from tests.catalog.execution.month_end import (
 )
 
 from millstream.catalog.execution import runner as module
+from millstream.catalog.execution.output import write_rows
 from millstream.catalog.execution.validation import InvalidProjectError
 from millstream.catalog.model import (
     Assignment,
@@ -237,7 +238,6 @@ def test_a_file_that_disappears_while_it_is_read_fails_the_run(
 ) -> None:
     month_end.apply()
     run(month_end, spark)
-    write_rows = module.write_rows
 
     def late(*given: Any) -> None:
         (month_end.base / "data/fx/v1.parquet").unlink()
@@ -321,7 +321,6 @@ def test_a_lost_lease_keeps_the_output(
 ) -> None:
     month_end.apply()
     run(month_end, spark)
-    write_rows = module.write_rows
 
     def expire(*given: Any) -> None:
         write_rows(*given)

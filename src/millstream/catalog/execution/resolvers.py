@@ -14,7 +14,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Protocol
 
 from millstream.catalog.model import (
@@ -26,21 +26,20 @@ from millstream.catalog.model import (
     ResolverRef,
     ResolverSource,
 )
+from millstream.catalog.publishing.formats import (
+    FILE_FORMATS,
+    complete_options,
+    format_of_name,
+)
 from millstream.connectors.jdbc.url import connector_of
 from millstream.connectors.paths import resolve as absolute
-from millstream.errors import MillstreamError, ProjectError
+from millstream.errors import CatalogError, MillstreamError, ProjectError
 from millstream.suggestions import nearest, same
 
 SYSTEM_DEFAULT = ResolverRef("catalog")
 
+_OPTIONS = ("header", "delimiter", "quote", "escape", "encoding", "multiline")
 _PLACEHOLDERS = ("name", "id", "table", "version", "period", "start", "end")
-_FORMATS = {
-    ".parquet": DataFormat.PARQUET,
-    ".csv": DataFormat.CSV,
-    ".json": DataFormat.JSON,
-    ".jsonl": DataFormat.JSON,
-    ".ndjson": DataFormat.JSON,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,8 @@ class CatalogTable:
 
 @dataclass(frozen=True, slots=True)
 class PathTemplate:
-    """A path with placeholders for the dataset, version and period."""
+    """A path with placeholders for the dataset, version and period. Its format is the configured
+    one, or that of the suffix, or that of the version."""
 
     template: str
     base: Path
@@ -81,10 +81,9 @@ class PathTemplate:
 
     def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
         path = fill(self.template, dataset, version, period)
-        suffix = PurePosixPath(path).suffix.lower()
-        found = self.format or _FORMATS.get(suffix, version.format)
+        found = self.format or format_of_name(path) or version.format
         options = {**(version.options if found is version.format else {}), **self.options}
-        return Location(found, absolute(path, self.base), options)
+        return Location(found, absolute(path, self.base), complete_options(found, options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +159,17 @@ def _catalog(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
 
 
 def _path(config: Mapping[str, str], base: Path) -> Resolver:
-    template = _config("path", config, "template", "format", "header", "delimiter")
-    options = {name: config[name] for name in ("header", "delimiter") if name in config}
-    written = config.get("format")
-    files = [each.value for each in DataFormat if each is not DataFormat.JDBC]
-    if written is not None and written not in files:
-        raise _wrong(f"the resolver path has the format {written}.", nearest(written, files))
-    found = DataFormat(written) if written else None
+    template = _config("path", config, "template", "format", *_OPTIONS)
+    options = {name: config[name] for name in _OPTIONS if name in config}
+    written, known = config.get("format"), [each.value for each in FILE_FORMATS]
+    if written is not None and written not in known:
+        raise _wrong(f"the resolver path has the format {written}.", nearest(written, known))
+    found = DataFormat(written) if written else format_of_name(template)
+    if found is not None:
+        try:
+            complete_options(found, options)
+        except CatalogError as error:
+            raise _wrong(f"the resolver path: {error.cause}", error.fix) from None
     return PathTemplate(_check_template(template), base, found, options)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, fields
 from typing import Any
 
-from millstream.catalog.execution.inputs import read_files
 from millstream.catalog.execution.resolvers import Location, Resolvers
 from millstream.catalog.model import (
     CatalogReader,
@@ -21,6 +19,7 @@ from millstream.catalog.model import (
     ResolverSnapshot,
     VersionFile,
 )
+from millstream.catalog.publishing.files import content_hash, describe_files
 from millstream.errors import ProjectError
 
 
@@ -80,9 +79,11 @@ class SnapshotBuilder:
         reference, source = self.resolvers.choose(self.project, dataset)
         found = self.resolvers.open(reference).resolve(dataset, version, self.period)
         recorded = Location(version.format, version.location, version.options)
-        content_hash, files = version.content_hash, self.reader.files(dataset.id, version.number)
-        if found != recorded:
-            content_hash, files = _fingerprint(found)
+        if found == recorded:
+            recorded_hash = version.content_hash
+            files = self.reader.files(dataset.id, version.number)
+        else:
+            recorded_hash, files = _fingerprint(found, version)
         return DatasetSnapshot(
             dataset_id=dataset.id,
             dataset_name=dataset.name,
@@ -94,22 +95,21 @@ class SnapshotBuilder:
             format=found.format,
             location=found.location,
             schema=version.schema,
-            content_hash=content_hash,
+            content_hash=recorded_hash,
             options=found.options,
             files=files,
         )
 
 
-def _fingerprint(found: Location) -> tuple[str | None, tuple[VersionFile, ...]]:
+def _fingerprint(
+    found: Location, version: DatasetVersion
+) -> tuple[str | None, tuple[VersionFile, ...]]:
     """Returns hash and files of a location that is not the one that was published. The rows of a
     database can change at any time."""
     if found.format is DataFormat.JDBC:
         return None, ()
-    files = read_files(found.location)
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.path}\0{file.sha256}\n".encode())
-    return f"sha256:{digest.hexdigest()}", files
+    files = describe_files(found.location)
+    return content_hash(found.format, found.options, version.schema, files), files
 
 
 def _values(value: Any) -> dict[str, Any]:
