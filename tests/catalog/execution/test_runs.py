@@ -24,6 +24,7 @@ from tests.catalog.execution.month_end import (
 )
 
 from millstream.catalog.execution import runner as module
+from millstream.catalog.execution.frames import result_frame
 from millstream.catalog.execution.output import write_rows
 from millstream.catalog.execution.validation import InvalidProjectError
 from millstream.catalog.model import (
@@ -279,8 +280,7 @@ def test_a_replay_with_another_result_is_an_error(
 ) -> None:
     month_end.apply()
     first = run(month_end, spark)
-    build = module.result_frame
-    monkeypatch.setattr(module, "result_frame", lambda *given: build(*given).limit(2))
+    monkeypatch.setattr(module, "result_frame", lambda *given: result_frame(*given).limit(2))
     with pytest.raises(
         ProjectRunError, match=r"MS-PROJECT-REPLAY:.*another result: 2 rows.*3 rows"
     ):

@@ -105,6 +105,7 @@ class _Compiler:
     unknown: set[str] = field(default_factory=set)  # aliases of datasets that are not known
     read: set[tuple[str, str]] = field(default_factory=set)  # alias and column
     targets: list[str] = field(default_factory=list)
+    repeated: list[RuntimeJoin] = field(default_factory=list)
 
     def join(self, join: RuntimeJoin, schema: Sequence[str] | None) -> CompiledExpression | None:
         self._check_alias(join)
@@ -117,6 +118,9 @@ class _Compiler:
             )
         if schema is None:
             self.unknown.add(join.alias.lower())
+        if any(same(join.alias, each) for each in self.scope.joined):
+            self.repeated.append(join)  # the alias means the first join that has it
+            return None
         self._check_stored(join, schema or ())
         self.scope = self.scope.with_join(join.alias, tuple(schema or ()))
         return self._expression(join.on, CONDITION, join.positions.of("on"))
@@ -136,6 +140,8 @@ class _Compiler:
 
     def columns_read(self, join: RuntimeJoin) -> tuple[str, ...]:
         """Returns the columns of a join's dataset that an expression uses."""
+        if any(join is each for each in self.repeated):
+            return ()
         known = self.scope.joined[join.alias]
         return tuple(name for name in known if (join.alias, name) in self.read)
 
