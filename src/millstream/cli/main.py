@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli import bench, connectors, explain, init, nexmark, prepare, refresh, run, test
+from millstream.cli import (
+    bench,
+    connectors,
+    explain,
+    init,
+    nexmark,
+    prepare,
+    project,
+    refresh,
+    run,
+    test,
+)
 
 HELP = "Streaming SQL for event-time joins on Apache Spark."
 EPILOG = """
@@ -59,5 +70,6 @@ app.command(epilog=connectors.EPILOG)(connectors.connectors)
 app.command(epilog=refresh.EPILOG)(refresh.refresh)
 app.command(epilog=prepare.EPILOG)(prepare.prepare)
 app.command("test", epilog=test.EPILOG)(test.run_tests)
+app.add_typer(project.app, name="project")
 app.add_typer(bench.app, name="bench")
 app.add_typer(nexmark.app, name="nexmark")

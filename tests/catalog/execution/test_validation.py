@@ -137,6 +137,8 @@ def test_all_problems_of_a_project_are_reported_at_once(
         output=ProjectOutput("out/{version}"),
         resolver_overrides=(ProjectOverride("customers", ResolverRef("pth")),),
     )
+    with pytest.raises(InvalidProjectError, match=r"MS-PROJECT-INVALID: .* has 7 problems:"):
+        month_end.runner(spark).activate("month-end")
     found = problems(month_end, spark)
     assert [each.code for each in found] == [
         "MS-PROJECT-RESOLVER",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from millstream.errors import MillstreamError, Place, ProjectError, SqlError
+from millstream.errors import MillstreamError, Place, SqlError
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.determinism import nondeterministic_parts
 from millstream.plan.expressions.parse import parse_expression
@@ -145,9 +145,9 @@ def _has_more(select: exp.Select) -> bool:
     return any(value for key, value in select.args.items() if key not in ("expressions", "kind"))
 
 
-def _not_one(place: Place | None) -> ProjectError:
-    return ProjectError(
-        "MS-PROJECT-EXPRESSION",
+def _not_one(place: Place | None) -> SqlError:
+    return SqlError(
+        "MS-SQL-PARSE",
         "the text is not one expression.",
         fix="Write a single expression of Spark SQL, without SELECT, *, AS and subqueries.",
         place=place,
