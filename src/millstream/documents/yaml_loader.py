@@ -7,6 +7,7 @@ the order number 007 as 7; here they are text, as in YAML 1.2.
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Any
 
 import yaml
@@ -17,12 +18,21 @@ _BOOL, _INT, _FLOAT = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "
 _UNREADABLE = (ValueError, KeyError, AttributeError, TypeError, OverflowError)
 
 
-class RejectedError(Exception):
-    """A YAML construct that test files do not allow."""
+class Fault(StrEnum):
+    """What is wrong with a YAML text."""
 
-    def __init__(self, code: str, cause: str, mark: Any, fix: str = "") -> None:
-        super().__init__(code, cause, mark, fix)
-        self.code = code
+    SYNTAX = "syntax"
+    VALUE = "value"
+    DUPLICATE_KEY = "duplicate_key"
+    SIZE = "size"
+
+
+class RejectedError(Exception):
+    """A YAML construct that is not allowed."""
+
+    def __init__(self, fault: Fault, cause: str, mark: Any, fix: str = "") -> None:
+        super().__init__(fault, cause, mark, fix)
+        self.fault = fault
         self.cause = cause
         self.mark = mark
         self.fix = fix
@@ -46,7 +56,7 @@ class Loader(yaml.SafeLoader):
         self._depth += 1
         if self._depth > MAX_NESTING:
             cause = f"the file is nested more than {MAX_NESTING} levels deep here."
-            raise RejectedError("MS-TEST-SIZE", cause, event.start_mark)
+            raise RejectedError(Fault.SIZE, cause, event.start_mark)
         node = super().compose_node(parent, index)
         self._depth -= 1
         if node is not None:
@@ -65,13 +75,13 @@ class Loader(yaml.SafeLoader):
             if isinstance(error, ValueError) and kind == "timestamp":
                 cause = f"{shown} is not a valid time: {error}."
             fix = "Correct it, or put it in quotes if it is a string."
-            raise RejectedError("MS-TEST-VALUE", cause, node.start_mark, fix) from None
+            raise RejectedError(Fault.VALUE, cause, node.start_mark, fix) from None
 
     def _reject_recursion(self, event: yaml.AliasEvent) -> None:
         node = self.anchors.get(event.anchor)
         if node is not None and id(node) not in self._sizes:
             cause = f"the anchor &{event.anchor} contains itself."
-            raise RejectedError("MS-TEST-YAML", cause, event.start_mark)
+            raise RejectedError(Fault.SYNTAX, cause, event.start_mark)
 
     def _measure(self, node: yaml.Node, event: yaml.Event) -> None:
         """Sum the sizes of the parts of a node, which were measured before it."""
@@ -88,13 +98,12 @@ class Loader(yaml.SafeLoader):
             cause = (
                 f"with its aliases expanded, the file has more than {MAX_TEST_FILE:,} characters."
             )
-            fix = "Keep rows in a CSV or JSON file."
-            raise RejectedError("MS-TEST-SIZE", cause, event.start_mark, fix)
+            raise RejectedError(Fault.SIZE, cause, event.start_mark)
 
     def _reject_no_text(self, node: yaml.ScalarNode) -> None:
         if found := not_text(node.value):
             cause = f"{describe_character(found[0])}."
-            raise RejectedError("MS-TEST-VALUE", cause, node.start_mark)
+            raise RejectedError(Fault.VALUE, cause, node.start_mark)
 
 
 Loader.yaml_implicit_resolvers = {

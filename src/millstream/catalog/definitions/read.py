@@ -1,0 +1,126 @@
+"""Reads files of definitions. A mistake is an error with file, line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from millstream.catalog.definitions.specs import FileSpec
+from millstream.documents import yaml_text
+from millstream.documents.yaml_loader import Fault
+from millstream.documents.yaml_text import Document, YamlError
+from millstream.errors import CatalogError
+from millstream.sql.limits import MAX_TEST_FILE, read_text
+from millstream.suggestions import nearest
+
+_SUFFIXES = (".yaml", ".yml")
+_TEST = ".test.yaml"
+_CODES: Mapping[Fault, str] = {
+    Fault.SYNTAX: "MS-CATALOG-YAML",
+    Fault.VALUE: "MS-CATALOG-VALUE",
+    Fault.DUPLICATE_KEY: "MS-CATALOG-DUPLICATE",
+    Fault.SIZE: "MS-CATALOG-YAML",
+}
+
+
+def find_files(path: Path) -> list[Path]:
+    """Returns the files of definitions at or below a path. Test files and hidden files are none."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise CatalogError(
+            "MS-CATALOG-FILE", f"{path} does not exist.", fix="Name a folder with definitions."
+        )
+    found = [
+        each
+        for each in sorted(path.rglob("*"))
+        if each.suffix in _SUFFIXES
+        and not each.name.endswith(_TEST)
+        and not any(part.startswith(".") for part in each.relative_to(path).parts)
+        and each.is_file()
+    ]
+    if not found:
+        raise CatalogError(
+            "MS-CATALOG-FILE",
+            f"there is no file of definitions below {path}.",
+            fix="A file of definitions is YAML and its name ends in .yaml.",
+        )
+    return found
+
+
+def read_file(path: Path) -> list[tuple[FileSpec, Document]]:
+    """Returns the definitions of each YAML document of a file."""
+    try:
+        text = read_text(path, 4 * MAX_TEST_FILE)
+        documents = yaml_text.read(text, str(path))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise CatalogError("MS-CATALOG-FILE", f"{path} cannot be read: {why}.") from None
+    except YamlError as error:
+        code = _CODES[error.fault]
+        raise CatalogError(code, error.cause, fix=error.fix, place=error.place) from None
+    return [(_file_spec(document), document) for document in documents]
+
+
+def _file_spec(document: Document) -> FileSpec:
+    if not isinstance(document.value, dict):
+        raise CatalogError(
+            "MS-CATALOG-YAML",
+            "this is not a definition: a file has lists of datasets, periods or projects.",
+            fix="Begin with datasets:, periods: or projects:.",
+            place=document.place(),
+        )
+    try:
+        return FileSpec.model_validate(document.value)
+    except ValidationError as error:
+        found = error.errors()
+        # A misspelt key is unknown, and the right one is missing.
+        unknown = [each for each in found if each["type"] == "extra_forbidden"]
+        raise _readable((unknown or found)[0], document) from None
+
+
+def _readable(detail: ErrorDetails, document: Document) -> CatalogError:
+    path = detail["loc"]
+    place = document.place(path)
+    if detail["type"] == "extra_forbidden":
+        known = _keys_at(path[:-1])
+        return CatalogError(
+            "MS-CATALOG-KEY",
+            f"the key {path[-1]!r} is unknown here.",
+            fix=nearest(str(path[-1]), known),
+            place=place,
+        )
+    where = _shown(path)
+    if detail["type"] == "missing":
+        cause = f"{_shown(path[:-1]) or 'the file'} has no key {path[-1]!r}."
+        return CatalogError("MS-CATALOG-VALUE", cause, fix="Add it.", place=place)
+    reason = detail["msg"].removeprefix("Value error, ").rstrip(".")
+    cause = f"{where}: {reason[:1].lower()}{reason[1:]}."
+    return CatalogError("MS-CATALOG-VALUE", cause, place=place)
+
+
+def _shown(path: Sequence[str | int]) -> str:
+    """A path such as projects[1].input.dataset."""
+    text = ""
+    for step in path:
+        text += f"[{step + 1}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def _keys_at(path: Sequence[str | int]) -> list[str]:
+    """Returns the keys of the mapping at a path."""
+    model: type[BaseModel] = FileSpec
+    for step in path:
+        field = model.model_fields.get(str(step))
+        model = _model_in(field.annotation) or model if field else model
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _model_in(each))), None)

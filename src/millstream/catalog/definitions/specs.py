@@ -1,0 +1,223 @@
+"""Definitions as they are written in YAML. Keys that are not known are rejected."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+
+from millstream.catalog.model import (
+    PERIOD,
+    PERIOD_FROM,
+    PERIOD_TO,
+    Cardinality,
+    DataFormat,
+    Status,
+    TemporalMode,
+)
+from millstream.catalog.secrets import has_secret
+from millstream.catalog.types import canonical_type
+
+_RESERVED = {column.name for column in (PERIOD, PERIOD_FROM, PERIOD_TO)}
+_IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+
+def _text(value: object) -> object:
+    """YAML reads 2026 as a number and 2026-01-31 as a date; as identifiers they are text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float | date) else value
+
+
+def _name(value: str) -> str:
+    if not value.isascii() or not value.isidentifier():
+        raise ValueError(f"{value!r} is not a name: use letters, digits and _, no digit first")
+    return value
+
+
+def _without_secret(value: str) -> str:
+    if has_secret(value):
+        raise ValueError(
+            "it contains a password, and a catalog stores no secrets; set it in the environment, "
+            "such as PGPASSWORD for PostgreSQL"
+        )
+    return value
+
+
+def _mapping(key: str) -> BeforeValidator:
+    """Allows a single value in place of a mapping with one key."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
+Name = Annotated[str, StringConstraints(max_length=128), AfterValidator(_name)]
+Text = Annotated[str, StringConstraints(min_length=1)]
+Identifier = Annotated[
+    str,
+    BeforeValidator(_text),
+    StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"),
+]
+Setting = Annotated[str, BeforeValidator(_text), AfterValidator(_without_secret)]
+
+
+class Spec(BaseModel):
+    """A mapping in YAML."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ResolverSpec(Spec):
+    name: Text
+    config: dict[str, Setting] = Field(default_factory=dict)
+
+    @field_validator("config")
+    @classmethod
+    def _no_secrets(cls, config: dict[str, str]) -> dict[str, str]:
+        for name in config:
+            if has_secret("", name):
+                raise ValueError(f"{name} is a secret, and a catalog stores no secrets")
+        return config
+
+
+class TableSpec(Spec):
+    name: Name | None = None
+    columns: dict[Text, str] = Field(min_length=1)
+    temporal_mode: TemporalMode = TemporalMode.NONE
+
+    @field_validator("columns")
+    @classmethod
+    def _known_types(cls, columns: dict[str, str]) -> dict[str, str]:
+        seen: set[str] = set()
+        for name in columns:
+            if name.lower() in seen:
+                raise ValueError(f"the column {name} differs from another only in letter case")
+            if name.lower() in _RESERVED:
+                raise ValueError(f"the column {name} is added by the temporal mode; leave it out")
+            seen.add(name.lower())
+        return {name: _column_type(name, kind) for name, kind in columns.items()}
+
+
+def _column_type(name: str, kind: str) -> str:
+    try:
+        return canonical_type(kind)
+    except ValueError as error:
+        raise ValueError(f"the column {name}: {error}") from None
+
+
+class DatasetSpec(Spec):
+    name: Name
+    main_table: TableSpec
+    id: UUID | None = None
+    description: str = ""
+    status: Status | None = None
+    resolver: Annotated[ResolverSpec, _mapping("name")] | None = None
+
+
+class PeriodSpec(Spec):
+    identifier: Identifier
+    start: date
+    end: date
+    level: Identifier = "period"
+    parent: Identifier | None = None
+
+    @model_validator(mode="after")
+    def _forward(self) -> PeriodSpec:
+        if self.end < self.start:
+            raise ValueError(f"it ends on {self.end}, before it starts on {self.start}")
+        return self
+
+
+class _DatasetReference(Spec):
+    """A dataset by name (`dataset`) or by ID (`dataset_id`), and maybe one version of it."""
+
+    dataset: Name | None = None
+    dataset_id: UUID | None = None
+    dataset_version: Annotated[int, Field(ge=1, strict=True)] | None = None
+
+    @model_validator(mode="after")
+    def _one_dataset(self) -> _DatasetReference:
+        if (self.dataset is None) == (self.dataset_id is None):
+            found = "neither" if self.dataset is None else "both"
+            raise ValueError(f"needs exactly one of dataset and dataset_id; it has {found}")
+        return self
+
+    @property
+    def key(self) -> UUID | str:
+        found = self.dataset_id or self.dataset
+        assert found is not None
+        return found
+
+
+class InputSpec(_DatasetReference):
+    pass
+
+
+class JoinSpec(_DatasetReference):
+    alias: Annotated[str, StringConstraints(pattern=_IDENTIFIER)]
+    on: Text
+    join_type: Literal["left", "inner", "right", "full"] = "left"
+    expected_cardinality: Cardinality | None = None
+
+
+class AssignmentSpec(Spec):
+    column: Text
+    expression: Annotated[Text, BeforeValidator(_text)]
+
+
+class ArgumentsSpec(Spec):
+    joins: tuple[JoinSpec, ...] = ()
+    assignments: tuple[AssignmentSpec, ...] = ()
+
+
+class OperationSpec(Spec):
+    type: Literal["update"]
+    arguments: ArgumentsSpec
+
+
+class OutputSpec(Spec):
+    location: Annotated[Text, AfterValidator(_without_secret)]
+    format: DataFormat = DataFormat.PARQUET
+
+    @field_validator("format")
+    @classmethod
+    def _of_files(cls, form: DataFormat) -> DataFormat:
+        if form is DataFormat.JDBC:
+            raise ValueError("a result is written to files: parquet, csv or json")
+        return form
+
+
+class ProjectSpec(Spec):
+    name: Name
+    input: Annotated[InputSpec, _mapping("dataset")]
+    output: Annotated[OutputSpec, _mapping("location")]
+    operations: tuple[OperationSpec, ...] = ()
+    resolver_overrides: dict[str, Annotated[ResolverSpec, _mapping("name")]] = Field(
+        default_factory=dict
+    )
+    description: str = ""
+
+
+class FileSpec(Spec):
+    """A file of definitions."""
+
+    datasets: tuple[DatasetSpec, ...] = ()
+    periods: tuple[PeriodSpec, ...] = ()
+    projects: tuple[ProjectSpec, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists(cls, value: Any) -> Any:
+        """An empty key, such as `datasets:` without a list, is an empty list."""
+        if isinstance(value, dict):
+            return {key: () if each is None else each for key, each in value.items()}
+        return value

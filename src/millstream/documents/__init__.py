@@ -1,0 +1,1 @@
+"""YAML documents whose values have positions, for test files and definitions."""

@@ -1,0 +1,222 @@
+"""YAML becomes definitions with positions; mistakes are errors with file, line and column."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from tests.catalog.month_end import PROJECTS, write
+
+from millstream.catalog.definitions.load import load_definitions
+from millstream.catalog.model import (
+    Assignment,
+    Cardinality,
+    Column,
+    Period,
+    Project,
+    ProjectInput,
+    ProjectOutput,
+    ProjectOverride,
+    ResolverRef,
+    RuntimeJoin,
+    Table,
+    TemporalMode,
+    UpdateOperation,
+)
+from millstream.errors import CatalogError, Place
+
+FX = UUID("5a1de2ce-70f1-4bb4-8b8c-0a3f4c4f8a01")
+
+
+def test_datasets_are_loaded(tmp_path: Path):
+    transactions, fx = load_definitions(write(tmp_path)).datasets
+    assert (transactions.name, transactions.id, transactions.status) == ("transactions", None, None)
+    assert transactions.table == Table(
+        "transactions",
+        (Column("id", "bigint"), Column("currency", "string"), Column("amount", "decimal(18,2)")),
+        TemporalMode.PERIOD,
+    )
+    assert (fx.id, fx.description, fx.table.name) == (FX, "Rates of the central bank", "rates")
+    assert fx.resolver == ResolverRef("path", {"template": "data/{name}/v{version}.parquet"})
+
+
+def test_periods_are_loaded_whatever_yaml_makes_of_their_identifiers(tmp_path: Path):
+    year, quarter, january, _ = load_definitions(write(tmp_path)).periods
+    assert year == Period("2026", date(2026, 1, 1), date(2026, 12, 31), "year")
+    assert quarter.parent == "2026"
+    assert january == Period("2026-01", date(2026, 1, 1), date(2026, 1, 31), "month", "2026-Q1")
+
+
+def test_projects_are_loaded(tmp_path: Path):
+    (project,) = load_definitions(write(tmp_path)).projects
+    condition = "transactions.currency = fx.from_currency AND fx.to_currency = 'USD'"
+    join = RuntimeJoin("fx", "fx", condition, 2, expected_cardinality=Cardinality.MANY_TO_ONE)
+    assert project == Project(
+        "month_end",
+        ProjectInput("transactions"),
+        ProjectOutput("out/{period}"),
+        (UpdateOperation((join,), (Assignment("amount_usd", "amount\n  * fx.rate\n"),)),),
+        (
+            ProjectOverride("customers", ResolverRef("catalog")),
+            ProjectOverride(FX, ResolverRef("path", {"template": "other/{version}.csv"})),
+        ),
+    )
+
+
+def test_definitions_and_their_values_have_positions(tmp_path: Path):
+    (project,) = load_definitions(write(tmp_path, projects=PROJECTS)).projects
+    file = str(tmp_path / "projects.yaml")
+    lines = PROJECTS.splitlines()
+    join, assignment = project.operations[0].joins[0], project.operations[0].assignments[0]
+    on = join.positions.of("on")
+    assert on == Place(11, 20, file=file)
+    assert lines[10][19:].startswith("transactions.currency")
+    assert assignment.positions.of("expression") == Place(16, 17, file=file)
+    assert lines[15][16:] == "amount"
+    assert join.positions.start == Place(8, 15, file=file)
+    assert project.positions.of("name") == Place(2, 11, file=file)
+    assert project.resolver_overrides[0].positions.start == Place(19, 7, file=file)
+
+
+def test_a_file_may_have_several_documents_and_a_folder_subfolders(tmp_path: Path):
+    text = "datasets:\n  - {name: a, main_table: {columns: {x: INT}}}\n---\nperiods:\n"
+    write(tmp_path / "sub" / "deeper", one=text)
+    write(tmp_path / ".git", hidden="not a definition")
+    (tmp_path / "job.test.yaml").write_text("name: a test")
+    assert [each.name for each in load_definitions(tmp_path).datasets] == ["a"]
+
+
+TABLE = "main_table: {columns: {x: INT}}"
+ONE = f"datasets:\n  - name: a\n    {TABLE}\n"
+PROJECT = "projects:\n  - name: p\n    input: a\n    output: out\n"
+JOIN = (
+    PROJECT + "    operations:\n      - type: update\n        arguments:\n          joins:\n"
+    "            - {alias: fx, ON: x}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "column", "words"),
+    [
+        ("- a list\n", "MS-CATALOG-YAML", 1, 1, "this is not a definition"),
+        ("just text\n", "MS-CATALOG-YAML", 1, 1, "Begin with datasets:, periods: or projects:."),
+        ("a: [1\n", "MS-CATALOG-YAML", 2, 1, "the file is not YAML"),
+        ("dataset:\n  - a\n", "MS-CATALOG-KEY", 1, 1, "Did you mean datasets?"),
+        (ONE + "    nme: b\n", "MS-CATALOG-KEY", 4, 5, "'nme' is unknown here. Did you mean name?"),
+        (ONE + "    name: b\n", "MS-CATALOG-DUPLICATE", 4, 5, "'name' stands here for the second"),
+        (
+            ONE.replace("x: INT", "x: INT, X: INT"),
+            *("MS-CATALOG-VALUE", 3, 18),
+            "datasets[1].main_table.columns: the column X differs from another only in letter case",
+        ),
+        (ONE.replace("INT", "INTT"), "MS-CATALOG-VALUE", 3, 18, "column x: 'INTT' is not a type"),
+        (
+            ONE.replace("x: INT", "_period: STRING"),
+            *("MS-CATALOG-VALUE", 3, 18),
+            "_period is added by the temporal mode",
+        ),
+        (ONE.replace("name: a", "name: a-b"), "MS-CATALOG-VALUE", 2, 5, "'a-b' is not a name"),
+        (ONE + "    id: 12\n", "MS-CATALOG-VALUE", 4, 5, "datasets[1].id"),
+        (ONE + "    status: off\n", "MS-CATALOG-VALUE", 4, 5, "'active' or 'disabled'"),
+        (
+            ONE.replace("{columns", "{temporal_mode: monthly, columns"),
+            *("MS-CATALOG-VALUE", 3, 18),
+            "'none', 'period' or 'bitemporal'",
+        ),
+        ("datasets:\n  - name: a\n", "MS-CATALOG-VALUE", 2, 5, "datasets[1] has no key 'main_tabl"),
+        ("datasets: {name: a}\n", "MS-CATALOG-VALUE", 1, 1, "datasets: "),
+        (
+            ONE + "    resolver: {name: jdbc, config: {url: 'postgresql://u:hunter2@db/x'}}\n",
+            *("MS-CATALOG-VALUE", 4, 37),
+            "it contains a password, and a catalog stores no secrets",
+        ),
+        (
+            ONE + "    resolver: {name: jdbc, config: {password: hunter2}}\n",
+            *("MS-CATALOG-VALUE", 4, 28),
+            "password is a secret",
+        ),
+        (
+            "periods:\n  - {identifier: a, start: 2026-02-01, end: 2026-01-01}\n",
+            *("MS-CATALOG-VALUE", 2, 5),
+            "it ends on 2026-01-01, before it starts on 2026-02-01",
+        ),
+        (
+            "periods:\n  - {identifier: a, start: 2026-02-30, end: 2026-03-01}\n",
+            *("MS-CATALOG-VALUE", 2, 28),
+            "is not a valid time",
+        ),
+        (
+            "periods:\n  - {identifier: ../a, start: 2026-02-01, end: 2026-03-01}\n",
+            *("MS-CATALOG-VALUE", 2, 6),
+            "periods[1].identifier",
+        ),
+        (
+            PROJECT.replace("input: a", "input: {dataset_version: 1}"),
+            *("MS-CATALOG-VALUE", 3, 5),
+            "needs exactly one of dataset and dataset_id; it has neither",
+        ),
+        (
+            PROJECT.replace("input: a", "input: {dataset: a, dataset_version: 0}"),
+            *("MS-CATALOG-VALUE", 3, 25),
+            "projects[1].input.dataset_version",
+        ),
+        (JOIN, "MS-CATALOG-KEY", 9, 27, "Did you mean on?"),
+        (
+            PROJECT + "    operations:\n      - type: delete\n        arguments: {}\n",
+            *("MS-CATALOG-VALUE", 6, 9),
+            "projects[1].operations[1].type",
+        ),
+        (
+            PROJECT.replace("output: out", "output: {location: out, format: jdbc}"),
+            *("MS-CATALOG-VALUE", 4, 29),
+            "a result is written to files",
+        ),
+    ],
+)
+def test_a_mistake_is_reported_with_its_place(tmp_path, text, code, line, column, words):
+    with pytest.raises(CatalogError) as error:
+        load_definitions(write(tmp_path, f=text))
+    found = error.value
+    assert found.code == code, str(found)
+    assert words in f"{found.cause} {found.fix}"
+    assert found.place == Place(line, column, file=str(tmp_path / "f.yaml"))
+    assert "hunter2" not in str(found)
+
+
+def test_a_definition_that_is_written_twice_names_both_places(tmp_path: Path):
+    write(tmp_path, a=ONE, b=ONE.replace("name: a", "name: A"))
+    with pytest.raises(CatalogError) as error:
+        load_definitions(tmp_path)
+    assert error.value.code == "MS-CATALOG-DUPLICATE"
+    assert error.value.cause == (
+        f"the dataset A is defined twice; first at {tmp_path / 'a.yaml'}, line 2, column 5."
+    )
+    assert error.value.place == Place(2, 5, file=str(tmp_path / "b.yaml"))
+
+
+def test_two_datasets_cannot_have_one_id(tmp_path: Path):
+    text = ONE + f"    id: {FX}\n"
+    write(tmp_path, a=text, b=text.replace("name: a", "name: b"))
+    with pytest.raises(CatalogError, match=f"the dataset {FX} is defined twice"):
+        load_definitions(tmp_path)
+
+
+def _binary(folder: Path) -> Path:
+    (folder / "a.yaml").write_bytes(b"\xff\xfe\x00")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda folder: folder / "none", "none does not exist."),
+        (lambda folder: folder, "there is no file of definitions below"),
+        (_binary, "cannot be read: it is not UTF-8"),
+    ],
+)
+def test_files_that_cannot_be_read_are_reported(tmp_path: Path, make, words):
+    with pytest.raises(CatalogError, match=words) as error:
+        load_definitions(make(tmp_path))
+    assert error.value.code == "MS-CATALOG-FILE"
