@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psutil
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -94,20 +95,24 @@ def _measure(spark: SparkSession, base: Path, rows: int, rounds: int, say: Say) 
     runner.activate(_PROJECT.name)
     say(f"{rows:,} working rows, three joins, {rounds} rounds")
     seconds: dict[str, list[float]] = {"by hand": [], "project": []}
+    cpu_seconds: dict[str, list[float]] = {"by hand": [], "project": []}
     for number in range(rounds + 1):
         for name, execute in (
             ("by hand", lambda: _by_hand(spark, base)),
             ("project", lambda: runner.run(_PROJECT.name, _PERIOD.identifier)),
         ):
-            started = time.perf_counter()
+            started, used = time.perf_counter(), _cpu_seconds()
             execute()
-            took = time.perf_counter() - started
-            say(f"  {name}: {took:.2f} s{' (warm-up)' if number == 0 else ''}")
+            took, used = time.perf_counter() - started, _cpu_seconds() - used
+            note = " (warm-up)" if number == 0 else ""
+            say(f"  {name}: {took:.2f} s, {used:.2f} CPU s{note}")
             if number:  # the first one warms the JVM
                 seconds[name].append(took)
+                cpu_seconds[name].append(used)
     _compare(spark, base)
     catalog.close()
     medians = {name: statistics.median(each) for name, each in seconds.items()}
+    cpu = {name: statistics.median(each) for name, each in cpu_seconds.items()}
     return {
         "rows": rows,
         "joins": 3,
@@ -115,7 +120,16 @@ def _measure(spark: SparkSession, base: Path, rows: int, rounds: int, say: Say) 
         "by_hand_seconds": round(medians["by hand"], 3),
         "project_seconds": round(medians["project"], 3),
         "ratio": round(medians["project"] / medians["by hand"], 3),
+        "by_hand_cpu_seconds": round(cpu["by hand"], 3),
+        "project_cpu_seconds": round(cpu["project"], 3),
+        "cpu_ratio": round(cpu["project"] / cpu["by hand"], 3),
     }
+
+
+def _cpu_seconds() -> float:
+    """Of this process and its JVM. On a busy machine it is steadier than the time."""
+    own = psutil.Process()
+    return sum(sum(each.cpu_times()[:2]) for each in (own, *own.children(recursive=True)))
 
 
 def _by_hand(spark: SparkSession, base: Path) -> None:

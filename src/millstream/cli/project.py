@@ -12,7 +12,7 @@ import typer
 
 from millstream.cli import fail
 from millstream.cli.fail import print_json, reported
-from millstream.cli.options import AsJson
+from millstream.cli.options import AsJson, CatalogOption
 
 if TYPE_CHECKING:
     from millstream.catalog.model import Run
@@ -31,15 +31,6 @@ Examples:
 """
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The project.")]
-CatalogOption = Annotated[
-    str | None,
-    typer.Option(
-        "--catalog",
-        metavar="URL",
-        help="The catalog: a SQLite file or the URL of a PostgreSQL database. By default that of "
-        "MILLSTREAM_CATALOG, or millstream-catalog.db.",
-    ),
-]
 Verify = Annotated[
     bool,
     typer.Option("--verify", help="Hash the content of all files, not only compare their times."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from millstream.catalog.model import DatasetSnapshot, ResolverSnapshot, VersionFile
 from millstream.catalog.publishing.files import describe_files, file_path
@@ -27,10 +27,16 @@ def verify(snapshot: ResolverSnapshot, *, content: bool = False) -> FileTimes:
     """
     times: FileTimes = {}
     for dataset in {each.location: each for each in datasets_of(snapshot)}.values():
-        for file in dataset.files:
-            path = file_path(dataset.location, file)
-            times[path] = _verify(dataset, file, path, content=content)
+        times |= verify_files(_name(dataset), dataset.location, dataset.files, content=content)
     return times
+
+
+def verify_files(
+    name: str, location: str, files: Iterable[VersionFile], *, content: bool = False
+) -> FileTimes:
+    """Verifies the files of one version, which is called `name` in errors."""
+    paths = {file_path(location, file): file for file in files}
+    return {path: _verify(name, file, path, content=content) for path, file in paths.items()}
 
 
 def require_unchanged(snapshot: ResolverSnapshot, times: FileTimes) -> None:
@@ -39,10 +45,10 @@ def require_unchanged(snapshot: ResolverSnapshot, times: FileTimes) -> None:
         system, at = filesystem(path)
         if system.get_file_info(at).mtime_ns != modified:
             dataset = next(each for each in datasets_of(snapshot) if path.startswith(each.location))
-            raise _changed(dataset, path, "it was modified while the run was reading it")
+            raise _changed(_name(dataset), path, "it was modified while the run was reading it")
 
 
-def _verify(dataset: DatasetSnapshot, file: VersionFile, path: str, *, content: bool) -> int | None:
+def _verify(name: str, file: VersionFile, path: str, *, content: bool) -> int | None:
     """Returns the modification time of a file that is the recorded one."""
     from pyarrow import fs
 
@@ -51,25 +57,25 @@ def _verify(dataset: DatasetSnapshot, file: VersionFile, path: str, *, content: 
     if found.type != fs.FileType.File:
         raise ProjectRunError(
             "MS-PROJECT-FILE-MISSING",
-            f"{path} of {_name(dataset)} does not exist.",
+            f"{path} of {name} does not exist.",
             fix="Restore the file, or publish a new version and run again.",
         )
     if found.size != file.size:
-        raise _changed(dataset, path, f"it has {found.size:,} bytes, recorded are {file.size:,}")
+        raise _changed(name, path, f"it has {found.size:,} bytes, recorded are {file.size:,}")
     if content:
         (described,) = describe_files(path)
         if described.sha256 != file.sha256:
-            raise _changed(dataset, path, "its content has another hash")
+            raise _changed(name, path, "its content has another hash")
     elif found.mtime_ns != file.modified_ns:
-        raise _changed(dataset, path, "its modification time differs")
+        raise _changed(name, path, "its modification time differs")
     modified: int | None = found.mtime_ns
     return modified
 
 
-def _changed(dataset: DatasetSnapshot, path: str, how: str) -> ProjectRunError:
+def _changed(name: str, path: str, how: str) -> ProjectRunError:
     return ProjectRunError(
         "MS-PROJECT-FILE-CHANGED",
-        f"{path} of {_name(dataset)} has changed since it was recorded: {how}.",
+        f"{path} of {name} has changed since it was recorded: {how}.",
         fix="Restore the file, or publish it as a new version. If only its modification time "
         "differs, --verify compares the content instead.",
     )

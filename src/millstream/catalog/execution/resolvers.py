@@ -26,11 +26,7 @@ from millstream.catalog.model import (
     ResolverRef,
     ResolverSource,
 )
-from millstream.catalog.publishing.formats import (
-    FILE_FORMATS,
-    complete_options,
-    format_of_name,
-)
+from millstream.catalog.publishing.formats import complete_options, format_of_name
 from millstream.connectors.jdbc.url import connector_of
 from millstream.connectors.paths import resolve as absolute
 from millstream.errors import CatalogError, MillstreamError, ProjectError
@@ -161,7 +157,8 @@ def _catalog(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
 def _path(config: Mapping[str, str], base: Path) -> Resolver:
     template = _config("path", config, "template", "format", *_OPTIONS)
     options = {name: config[name] for name in _OPTIONS if name in config}
-    written, known = config.get("format"), [each.value for each in FILE_FORMATS]
+    known = [each.value for each in DataFormat if each is not DataFormat.JDBC]
+    written = config.get("format")
     if written is not None and written not in known:
         raise _wrong(f"the resolver path has the format {written}.", nearest(written, known))
     found = DataFormat(written) if written else format_of_name(template)

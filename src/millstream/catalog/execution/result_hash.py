@@ -1,7 +1,7 @@
 """The hash of a result: equal for equal bags of rows, in any order and any number of files.
 
-Each row is hashed twice by Spark, and hashes are added: a sum does not depend on the order. It is
-computed while the rows are written, so nothing is read twice.
+Spark hashes each row, and the hashes are added: a sum does not depend on the order. It is computed
+while the rows are written, so nothing is read twice.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
@@ -29,11 +30,11 @@ from millstream.errors import ProjectError
 from millstream.plan.expressions.quoting import quote
 
 _FORMAT = "rows-1"  # changes if the same rows would get another hash
-_SEEDS = (0, 1)
-# A sum of pieces of 22 bits overflows at 2^41 rows.
-_BITS = 22
-_PIECES = 3
-_MASK = (1 << _BITS) - 1
+_HASH = "_millstream_hash"
+# Sums of two pieces of 28 bits overflow at 2^35 rows.
+_BITS = 28
+_PIECES = 2
+_FLAGS = 31  # of NULL, in one integer
 
 
 @dataclass(slots=True)
@@ -48,15 +49,15 @@ class ObservedRows:
     def __post_init__(self) -> None:
         fields = self.frame.schema.fields
         self.schema = tuple(Column(each.name, each.dataType.simpleString()) for each in fields)
-        values = [part for each in fields for part in _parts(each)]
-        sums = []
-        for seed in _SEEDS:
-            row = F.xxhash64(F.lit(seed), *values)
-            for piece in range(_PIECES):
-                bits = F.shiftrightunsigned(row, piece * _BITS).bitwiseAND(F.lit(_MASK))
-                sums.append(F.sum(bits).alias(f"hash_{seed}_{piece}"))
+        # A column of its own: an aggregate function would compute the hash once for each sum.
+        hashed = self.frame.withColumn(_HASH, _row_hash(fields))
+        pieces = [
+            F.sum(F.shiftrightunsigned(_HASH, piece * _BITS).bitwiseAND(F.lit((1 << _BITS) - 1)))
+            for piece in range(_PIECES)
+        ]
+        named = [each.alias(f"hash_{number}") for number, each in enumerate(pieces)]
         count = F.count(F.lit(1)).alias("rows")
-        self.rows = self.frame.observe(self._observation, count, *sums)
+        self.rows = hashed.observe(self._observation, count, *named).drop(_HASH)
 
     def count(self) -> int:
         """Returns the number of rows, once they have been executed."""
@@ -71,25 +72,32 @@ def _combine(schema: Sequence[Column], sums: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(_FORMAT.encode())
     for column in schema:
         digest.update(f"\0{column.name}\0{column.type}".encode())
-    digest.update(f"\0{sums['rows']}".encode())
-    for seed in _SEEDS:
-        pieces = (int(sums[f"hash_{seed}_{piece}"] or 0) for piece in range(_PIECES))
-        total = sum(value << (piece * _BITS) for piece, value in enumerate(pieces))
-        digest.update(f"\0{total}".encode())
+    for name in ("rows", *(f"hash_{piece}" for piece in range(_PIECES))):
+        digest.update(f"\0{sums[name] or 0}".encode())
     return f"{_FORMAT}:{digest.hexdigest()}"
 
 
-def _parts(column: StructField) -> tuple[SparkColumn, ...]:
-    """Returns what is hashed of a column. Spark's hash skips NULL, so that is a value of its own,
-    and takes no maps."""
-    value, kind = F.col(quote(column.name)), column.dataType
-    if isinstance(kind, StructType | ArrayType):
-        _reject_maps(column.name, kind)
+def _row_hash(fields: Sequence[StructField]) -> SparkColumn:
+    """Spark's hash skips NULL, so that which columns are NULL is hashed, too."""
+    names = [F.col(quote(each.name)) for each in fields]
+    flags = []
+    for begin in range(0, len(names), _FLAGS):
+        bits = [
+            F.when(name.isNull(), F.lit(1 << number)).otherwise(F.lit(0))
+            for number, name in enumerate(names[begin : begin + _FLAGS])
+        ]
+        flags.append(reduce(SparkColumn.bitwiseOR, bits))
+    return F.xxhash64(*map(_value, fields), *flags)
+
+
+def _value(column: StructField) -> SparkColumn:
+    """Returns what is hashed of a column. Spark does not hash maps."""
+    _reject_maps(column.name, column.dataType)
+    value = F.col(quote(column.name))
+    if isinstance(column.dataType, StructType | ArrayType):
         # In a struct or array, the place of a NULL would not count.
-        value = F.to_json(F.struct(value), {"ignoreNullFields": "false"})
-        return (value,)
-    _reject_maps(column.name, kind)
-    return (value, value.isNull())
+        return F.to_json(F.struct(value), {"ignoreNullFields": "false"})
+    return value
 
 
 def _reject_maps(name: str, kind: DataType) -> None:
