@@ -26,12 +26,14 @@ if TYPE_CHECKING:
         table,
         tumbling,
     )
+    from millstream.catalog.catalog import Catalog
     from millstream.errors import MillstreamError
     from millstream.temporal import OnLimit, StateLimit
 
     __version__: str
 
 __all__ = [
+    "Catalog",
     "MillstreamError",
     "OnLimit",
     "Outputs",
@@ -54,7 +56,12 @@ __all__ = [
     "table",
     "tumbling",
 ]
-_ELSEWHERE = {"MillstreamError": "errors", "OnLimit": "temporal", "StateLimit": "temporal"}
+_ELSEWHERE = {
+    "Catalog": "catalog.catalog",
+    "MillstreamError": "errors",
+    "OnLimit": "temporal",
+    "StateLimit": "temporal",
+}
 
 
 def __getattr__(name: str) -> Any:

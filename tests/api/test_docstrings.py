@@ -17,9 +17,20 @@ import pytest
 import millstream as ms
 from millstream import api
 from millstream.api.windowed import Windowed
+from millstream.catalog import catalog
 from millstream.connectors.memory import MemoryStream
 
-MODULES = [import_module(f"millstream.api.{each.name}") for each in iter_modules(api.__path__)]
+MODULES = [
+    *(import_module(f"millstream.api.{each.name}") for each in iter_modules(api.__path__)),
+    catalog,
+]
+DEFINITIONS = """
+datasets:
+  - name: fx
+    main_table: {columns: {currency: STRING, rate: "DECIMAL(18, 6)"}}
+periods:
+  - {identifier: 2026-01, level: month, start: 2026-01-01, end: 2026-01-31}
+"""
 
 
 def examples() -> Iterator[doctest.DocTest]:
@@ -46,7 +57,6 @@ def test_the_examples_of_docstrings_are_right(spark, tmp_path: Path) -> None:
     names: dict[str, Any] = {
         "ms": ms,
         "spark": spark,
-        "folder": tmp_path,
         "orders": ms.stream(ordered.frame(), time="event_time", delay="5s", name="orders"),
         "shipments": ms.stream(shipped.frame(), time="event_time", delay="5s", name="shipments"),
         "customers": ms.stream(known.frame(), time="event_time", delay="5s", name="customers"),
@@ -55,11 +65,24 @@ def test_the_examples_of_docstrings_are_right(spark, tmp_path: Path) -> None:
     found: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     tests = list(examples())
-    for test in tests:
-        test.globs = {**test.globs, **names}
+    for number, test in enumerate(tests):
+        folder = tmp_path / str(number)
+        own = {"folder": folder, "catalog": small_catalog(folder)}
+        test.globs = {**test.globs, **names, **own}
         runner.run(test, out=found.append)
     assert found == [], "".join(found)
     assert len(tests) > 40
+
+
+def small_catalog(folder: Path) -> ms.Catalog:
+    """A catalog with one dataset, one version and one period."""
+    (folder / "definitions").mkdir(parents=True)
+    (folder / "definitions" / "all.yaml").write_text(DEFINITIONS)
+    (folder / "fx.csv").write_text("currency,rate\nEUR,1.08\nGBP,1.27\n")
+    made = ms.Catalog.open(folder / "example.db")
+    made.apply(folder / "definitions")
+    made.publish("fx", folder / "fx.csv")
+    return made
 
 
 def public() -> Iterator[Any]:
@@ -69,6 +92,7 @@ def public() -> Iterator[Any]:
         if inspect.isclass(given):
             yield from methods(given)
     yield from methods(Windowed)
+    yield from methods(ms.Catalog)
 
 
 def methods(kind: type) -> Iterator[Any]:

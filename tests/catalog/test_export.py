@@ -80,7 +80,7 @@ overrides = st.lists(
 files = st.sampled_from([DataFormat.PARQUET, DataFormat.CSV, DataFormat.JSON])
 projects = st.builds(
     Project,
-    names,
+    st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,12}", fullmatch=True),
     st.builds(ProjectInput, keys, versions),
     st.builds(ProjectOutput, st.sampled_from(["out/{period}", "s3a://bucket/out", "no"]), files),
     st.lists(operations, max_size=2).map(tuple),

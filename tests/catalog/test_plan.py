@@ -37,7 +37,7 @@ def test_a_new_catalog_creates_everything(tmp_path: Path):
     ]
     assert plan.changes[1].details == ("3 columns, temporal mode bitemporal",)
     assert plan.changes[4].details == ("month, 2026-01-01 to 2026-01-31, in 2026-Q1",)
-    assert plan.changes[6].details == ("input transactions, 1 operations, 1 joins",)
+    assert plan.changes[6].details == ("input transactions, 1 operation, 1 join",)
 
 
 def test_the_same_definitions_change_nothing(tmp_path: Path):
@@ -108,7 +108,7 @@ def test_a_dataset_is_renamed_by_its_id_and_its_name_is_free_again(tmp_path: Pat
     plan = _plan(tmp_path, current, datasets=text)
     assert [(each.action, each.name, each.details) for each in plan.changes] == [
         ("change", "rates", ("name: fx -> rates",)),
-        ("create", "fx", ("1 columns, temporal mode none",)),
+        ("create", "fx", ("1 column, temporal mode none",)),
     ]
     renamed, new = plan.definitions.datasets[-2:]
     assert renamed.id == current.datasets[1].id

@@ -8,6 +8,7 @@ import typer
 
 from millstream.cli import (
     bench,
+    catalog,
     connectors,
     explain,
     init,
@@ -70,6 +71,7 @@ app.command(epilog=connectors.EPILOG)(connectors.connectors)
 app.command(epilog=refresh.EPILOG)(refresh.refresh)
 app.command(epilog=prepare.EPILOG)(prepare.prepare)
 app.command("test", epilog=test.EPILOG)(test.run_tests)
+app.add_typer(catalog.app, name="catalog")
 app.add_typer(project.app, name="project")
 app.add_typer(bench.app, name="bench")
 app.add_typer(nexmark.app, name="nexmark")

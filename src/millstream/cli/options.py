@@ -48,6 +48,16 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")
 ]
 
+CatalogUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--catalog",
+        metavar="URL",
+        help="The catalog: a SQLite file, or postgresql://host:port/database. By default the value "
+        "of MILLSTREAM_CATALOG, or millstream-catalog.db.",
+    ),
+]
+
 
 def variables_of(given: Iterable[str] | None) -> dict[str, str]:
     variables: dict[str, str] = {}

@@ -44,6 +44,11 @@ def size(count: float) -> str:
     return f"{count:.1f} TB"
 
 
+def count(number: int, noun: str) -> str:
+    """A number and its noun: 1 file, 2 files."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def shown(path: str | Path) -> str:
     """A path as short as it can be from here, without a login."""
     if "://" in str(path):

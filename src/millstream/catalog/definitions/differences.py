@@ -10,7 +10,7 @@ from millstream.catalog.model import Column, Dataset, Period, Project
 def dataset_differences(old: Dataset | None, new: Dataset) -> Iterator[str]:
     if old is None:
         table = new.table
-        yield f"{len(table.columns)} columns, temporal mode {table.temporal_mode.value}"
+        yield f"{_count(len(table.columns), 'column')}, temporal mode {table.temporal_mode.value}"
         return
     if old.name != new.name:
         yield f"name: {old.name} -> {new.name}"
@@ -59,7 +59,8 @@ def period_differences(old: Period | None, new: Period) -> Iterator[str]:
 def project_differences(old: Project | None, new: Project) -> Iterator[str]:
     if old is None:
         joins = sum(len(operation.joins) for operation in new.operations)
-        yield f"input {new.input.dataset}, {len(new.operations)} operations, {joins} joins"
+        operations = _count(len(new.operations), "operation")
+        yield f"input {new.input.dataset}, {operations}, {_count(joins, 'join')}"
         return
     if old.input != new.input:
         yield f"input: {_input(old)} -> {_input(new)}"
@@ -85,3 +86,7 @@ def project_differences(old: Project | None, new: Project) -> Iterator[str]:
 def _input(project: Project) -> str:
     version = project.input.dataset_version
     return f"{project.input.dataset}" + (f" version {version}" if version else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -61,6 +61,9 @@ def _mapping(key: str) -> BeforeValidator:
 
 
 Name = Annotated[str, StringConstraints(max_length=128), AfterValidator(_name)]
+ProjectName = Annotated[
+    str, StringConstraints(max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")
+]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Identifier = Annotated[
     str,
@@ -197,7 +200,7 @@ class OutputSpec(Spec):
 
 
 class ProjectSpec(Spec):
-    name: Name
+    name: ProjectName
     input: Annotated[InputSpec, _mapping("dataset")]
     output: Annotated[OutputSpec, _mapping("location")]
     operations: tuple[OperationSpec, ...] = ()

@@ -8,7 +8,6 @@ from millstream.catalog.model import DataFormat, VersionFile
 from millstream.errors import CatalogError
 from millstream.suggestions import nearest
 
-FILE_FORMATS = (DataFormat.PARQUET, DataFormat.CSV, DataFormat.JSON)
 _SUFFIXES = {
     ".parquet": DataFormat.PARQUET,
     ".csv": DataFormat.CSV,
@@ -36,6 +35,14 @@ _DEFAULTS: Mapping[DataFormat, Mapping[str, str]] = {
 }
 _FLAGS = ("header", "multiline")
 _CHARACTERS = ("delimiter", "quote", "escape")
+
+
+def data_format(name: str) -> DataFormat:
+    """Returns a format by its name. Raises MS-CATALOG-FORMAT."""
+    known = [each.value for each in DataFormat]
+    if name.lower() not in known:
+        raise _wrong(f"there is no format {name}.", nearest(name, known))
+    return DataFormat(name.lower())
 
 
 def format_of(location: str, files: Iterable[VersionFile]) -> DataFormat:

@@ -1,0 +1,70 @@
+"""Finds values of a catalog by name; unknown names are errors with a suggestion."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from millstream.catalog.model import (
+    CatalogReader,
+    Dataset,
+    DatasetKey,
+    DatasetVersion,
+    Period,
+    Project,
+)
+from millstream.errors import CatalogError
+from millstream.suggestions import nearest
+
+
+def require_dataset(reader: CatalogReader, key: DatasetKey) -> Dataset:
+    """Returns a dataset by ID or name."""
+    found = reader.find_dataset(key)
+    if found is not None:
+        return found
+    fix = "" if isinstance(key, UUID) else _suggested(key, reader.dataset_names())
+    raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no dataset {key}.", fix=fix)
+
+
+def require_version(
+    reader: CatalogReader, dataset: Dataset, number: int | None = None
+) -> DatasetVersion:
+    """Returns a version of a dataset by number, or the latest active one."""
+    if number is None:
+        found = reader.find_latest_version(dataset.id)
+        cause = f"the dataset {dataset.name} has no active version."
+    else:
+        found = reader.find_version(dataset.id, number)
+        cause = f"the dataset {dataset.name} has no version {number}."
+    if found is not None:
+        return found
+    numbers = [version.number for version in reader.versions(dataset.id)]
+    fix = f"Publish one: millstream catalog publish {dataset.name} PATH."
+    if numbers:
+        fix = f"It has versions {min(numbers)} to {max(numbers)}."
+    raise CatalogError("MS-CATALOG-UNKNOWN", cause, fix=fix)
+
+
+def require_period(reader: CatalogReader, identifier: str) -> Period:
+    """Returns a period by its identifier."""
+    found = reader.find_period(identifier)
+    if found is None:
+        fix = _suggested(identifier, [period.identifier for period in reader.periods()])
+        raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no period {identifier}.", fix=fix)
+    return found
+
+
+def require_project(reader: CatalogReader, name: str) -> Project:
+    """Returns a project by name."""
+    found = reader.find_project(name)
+    if found is None:
+        fix = _suggested(name, [project.name for project in reader.projects()])
+        raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no project {name}.", fix=fix)
+    return found
+
+
+def _suggested(name: str, known: list[str]) -> str:
+    """A catalog may have thousands of names: all are listed only if they are few."""
+    text = nearest(name, known)
+    if text.startswith("Known: ") and len(known) > 20:
+        return f"Known: {', '.join(known[:20])}, and {len(known) - 20} more."
+    return text
