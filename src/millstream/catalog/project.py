@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from millstream.catalog.execution.runner import ProjectRunner
 
 
+# Joins of files gain by adaptive execution; only streams must do without.
+SPARK = {"spark.sql.adaptive.enabled": "true"}
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogProject:
     """A project of a catalog.
@@ -57,8 +61,7 @@ class CatalogProject:
         from millstream.catalog.execution.runner import ProjectRunner
         from millstream.spark.runtime.session import session
 
-        # Joins of files gain by adaptive execution; only streams must do without.
-        spark = self.spark or session({"spark.sql.adaptive.enabled": "true"})
+        spark = self.spark or session(SPARK)
         resolvers = self.resolvers or Resolvers(self.base)
         return ProjectRunner(spark, self.reader, self.writer, resolvers, self.base)
 

@@ -7,10 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from millstream.catalog.lookup import require_dataset, require_version
 from millstream.catalog.model import CatalogReader, DataFormat, DatasetVersion, Status
 from millstream.errors import CatalogError
 from millstream.plan.tables.datasets import DatasetTable
-from millstream.suggestions import nearest
 
 if TYPE_CHECKING:
     from millstream.catalog.store.open import OpenCatalog
@@ -47,29 +47,14 @@ class StreamTables:
 
 
 def _version(reader: CatalogReader, name: str, number: int | None) -> DatasetVersion:
-    dataset = reader.find_dataset(name)
-    if dataset is None:
-        fix = nearest(name, reader.dataset_names())
-        raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no dataset {name}.", fix=fix)
+    dataset = require_dataset(reader, name)
     if dataset.status is Status.DISABLED:
         raise CatalogError(
             "MS-CATALOG-DISABLED",
             f"the dataset {name} is disabled.",
             fix="Enable it, or use another one.",
         )
-    if number is None:
-        found = reader.find_latest_version(dataset.id)
-    else:
-        found = reader.find_version(dataset.id, number)
-    if found is None:
-        which = "active version" if number is None else f"version {number}"
-        known = ", ".join(str(each.number) for each in reader.versions(dataset.id))
-        raise CatalogError(
-            "MS-CATALOG-UNKNOWN",
-            f"the dataset {name} has no {which}.",
-            fix=f"Published: {known}." if known else "Publish one first.",
-        )
-    return found
+    return require_version(reader, dataset, number)
 
 
 def _properties(version: DatasetVersion) -> dict[str, str]:

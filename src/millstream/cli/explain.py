@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.cli.fail import print_json, reported
 from millstream.cli.load import load_job, placed_in, stream_tables
-from millstream.cli.options import AsJson, CatalogOption, EngineOption, JobFile, Variables
+from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
 
 EPILOG = """
 Examples:
@@ -21,7 +21,7 @@ def explain(
     job: JobFile,
     variables: Variables = None,
     engine: EngineOption = None,
-    catalog: CatalogOption = None,
+    catalog: CatalogUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the plan: engine, bounds, how long rows are kept and why, what is late.

@@ -34,7 +34,7 @@ class Template(StrEnum):
 _NEXT = {
     Template.project: ("millstream run job.sql --once --flush", "millstream test ."),
     Template.month_end: (
-        "millstream catalog apply catalog",
+        "millstream catalog apply catalog --yes",
         "millstream catalog publish transactions data/transactions.csv",
         "millstream catalog publish fx data/fx-1.csv",
         "millstream catalog publish customers data/customers.csv",

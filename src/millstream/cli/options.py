@@ -35,15 +35,6 @@ EngineOption = Annotated[
     EngineChoice | None,
     typer.Option("--engine", help="Run every query on this engine, whatever the job says."),
 ]
-CatalogOption = Annotated[
-    str | None,
-    typer.Option(
-        "--catalog",
-        metavar="URL",
-        help="The catalog: a SQLite file or the URL of a PostgreSQL database. By default that of "
-        "MILLSTREAM_CATALOG, or millstream-catalog.db.",
-    ),
-]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")
 ]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from millstream.cli import fail
+from millstream.cli.catalog.opened import data_of, moment, opened, print_table
 from millstream.cli.fail import print_json, reported
-from millstream.cli.options import AsJson, CatalogOption
+from millstream.cli.options import AsJson, CatalogUrl
 
 if TYPE_CHECKING:
     from millstream.catalog.model import Run
@@ -46,7 +46,7 @@ app = typer.Typer(
 
 @app.command()
 def activate(
-    name: Name, catalog: CatalogOption = None, cores: Cores = None, as_json: AsJson = False
+    name: Name, catalog: CatalogUrl = None, cores: Cores = None, as_json: AsJson = False
 ) -> None:
     """Validate a project; only an active project can be run. All problems are shown."""
     with _all_problems(as_json), _opened(name, catalog, cores) as project:
@@ -61,7 +61,7 @@ def activate(
 def run(
     name: Name,
     period: Annotated[str, typer.Option("--period", help="The period, such as 2026-01.")],
-    catalog: CatalogOption = None,
+    catalog: CatalogUrl = None,
     verify: Verify = False,
     cores: Cores = None,
     as_json: AsJson = False,
@@ -74,7 +74,7 @@ def run(
 @app.command()
 def replay(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The ID of a run.")],
-    catalog: CatalogOption = None,
+    catalog: CatalogUrl = None,
     verify: Verify = False,
     cores: Cores = None,
     as_json: AsJson = False,
@@ -92,56 +92,35 @@ def runs(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A project.")] = None,
     period: Annotated[str | None, typer.Option("--period", help="Only of this period.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
-    catalog: CatalogOption = None,
+    catalog: CatalogUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """List runs, the newest first. Runs whose process is gone are shown as failed."""
-    with reported(as_json):
-        from millstream.catalog.store.open import open_catalog
-
-        opened = open_catalog(catalog)
-        try:
-            opened.writer.expire_runs()
-            found = opened.reader.runs(project=name, period=period, limit=limit)
-        finally:
-            opened.close()
+    with opened(catalog, as_json) as found:
+        found.writer.expire_runs()
+        listed = found.reader.runs(project=name, period=period, limit=limit)
         if as_json:
-            print_json({"runs": [run_data(each) for each in found]})
+            print_json({"runs": [data_of(each) for each in listed]})
             return
-        for each in found:
-            why = f"  {each.failure.code}" if each.failure else ""
-            kind = "  replay" if each.replay_of else ""
-            when = f"{each.started_at:%Y-%m-%d %H:%M:%S}"
-            print(f"{each.id}  {each.project}  {each.period}  {when}  {each.status}{kind}{why}")
-
-
-def run_data(run: Run) -> dict[str, Any]:
-    """Returns a run as JSON data, with its snapshot."""
-    from pydantic import TypeAdapter
-
-    data: dict[str, Any] = TypeAdapter(type(run)).dump_python(run, mode="json")
-    return data
+        names = ("run", "project", "period", "started (UTC)", "status", "", "")
+        print_table(*names, rows=[_row(each) for each in listed])
 
 
 @contextmanager
 def _opened(name: str, url: str | None, cores: int | None) -> Iterator[CatalogProject]:
-    from millstream.catalog.project import CatalogProject
-    from millstream.catalog.store.open import open_catalog
+    from millstream.catalog.catalog import Catalog
+    from millstream.catalog.project import SPARK
     from millstream.spark.runtime.jvm import active_session
     from millstream.spark.runtime.session import session
 
-    opened = open_catalog(url)
-    try:
+    with Catalog.open(url, create=False) as catalog:
         before = active_session()
-        # Joins of files gain by adaptive execution; only streams must do without.
-        spark = before or session({"spark.sql.adaptive.enabled": "true"}, cores, ends=True)
+        spark = before or session(SPARK, cores, ends=True)
         try:
-            yield CatalogProject(name, opened.reader, opened.writer, spark, Path.cwd())
+            yield catalog.project(name, spark=spark)
         finally:
             if before is None:
                 spark.stop()
-    finally:
-        opened.close()
 
 
 @contextmanager
@@ -163,9 +142,16 @@ def _all_problems(as_json: bool) -> Iterator[None]:
             raise typer.Exit(fail.exit_code(error)) from None
 
 
+def _row(run: Run) -> tuple[str, ...]:
+    kind = "replay" if run.replay_of else ""
+    why = run.failure.code if run.failure else ""
+    started = moment(run.started_at)
+    return (str(run.id), run.project, run.period, started, run.status.value, kind, why)
+
+
 def _show(run: Run, *, as_json: bool) -> None:
     if as_json:
-        print_json(run_data(run))
+        print_json(data_of(run))
         return
     assert run.result is not None
     assert run.snapshot is not None

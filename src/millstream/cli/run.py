@@ -10,7 +10,7 @@ import typer
 
 from millstream.cli.fail import CommandError, reported
 from millstream.cli.load import load_job, placed_in, stream_tables
-from millstream.cli.options import AsJson, CatalogOption, EngineOption, JobFile, Variables
+from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
 
 EPILOG = """
 Examples:
@@ -54,7 +54,7 @@ def run(
         str | None, typer.Option(metavar="10s", help="Time between micro-batches.")
     ] = None,
     engine: EngineOption = None,
-    catalog: CatalogOption = None,
+    catalog: CatalogUrl = None,
     cores: Annotated[
         int | None, typer.Option(min=1, help="Cores for a local Spark. Default: all, at most 8.")
     ] = None,

@@ -188,9 +188,9 @@ def test_an_unknown_project_period_or_run_is_an_error(
     month_end.apply()
     runner = month_end.runner(spark)
     runner.activate("month-end")
-    with pytest.raises(ProjectError, match=r"MS-PROJECT-UNKNOWN.*Did you mean month-end\?"):
+    with pytest.raises(CatalogError, match=r"there is no project.*Did you mean month-end\?"):
         runner.run("monthend", "2026-01")
-    with pytest.raises(ProjectError, match=r"MS-PROJECT-PERIOD.*Did you mean 2026-0\d\?"):
+    with pytest.raises(CatalogError, match=r"there is no period.*Did you mean 2026-0\d\?"):
         runner.run("month-end", "2026-1")
     with pytest.raises(ProjectError, match="MS-PROJECT-RUN-UNKNOWN"):
         runner.replay(uuid4())

@@ -80,7 +80,7 @@ def test_explain_shows_the_dataset_and_errors_name_the_place(month_end: MonthEnd
     done = command("explain", job, "--catalog", base / "catalog.db")
     assert done.exit_code == 2
     assert done.stderr.startswith(f"MS-CATALOG-UNKNOWN at {job}, line 6, column 6\n")
-    assert "the dataset fx has no version 9.\nFix: Published: 1." in done.stderr
+    assert "the dataset fx has no version 9.\nFix: It has versions 1 to 1." in done.stderr
 
 
 def test_a_disabled_dataset_and_a_changed_file_are_errors(month_end: MonthEnd) -> None:

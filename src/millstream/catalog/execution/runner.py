@@ -25,10 +25,10 @@ from millstream.catalog.execution.resolvers import Resolvers
 from millstream.catalog.execution.result_hash import ObservedRows
 from millstream.catalog.execution.snapshot import SnapshotBuilder
 from millstream.catalog.execution.validation import validate
+from millstream.catalog.lookup import require_period, require_project
 from millstream.catalog.model import (
     CatalogReader,
     CatalogWriter,
-    Period,
     Project,
     ProjectStatus,
     ResolverSnapshot,
@@ -38,7 +38,6 @@ from millstream.catalog.model import (
     RunStatus,
 )
 from millstream.errors import MillstreamError, ProjectError, ProjectRunError
-from millstream.suggestions import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,14 @@ class ProjectRunner:
 
     def activate(self, name: str) -> Project:
         """Validates a project and makes it active. Raises InvalidProjectError."""
-        project = self._project(name)
+        project = require_project(self.reader, name)
         self._validate(project)
         return self.writer.activate_project(project.name, project.revision)
 
     def run(self, name: str, period: str, *, verify_content: bool = False) -> Run:
         """Executes an active project for a period, and replaces its output."""
-        project, found = self._project(name), self._period(period)
+        project = require_project(self.reader, name)
+        found = require_period(self.reader, period)
         if project.status is not ProjectStatus.ACTIVE:
             raise ProjectError(
                 "MS-PROJECT-DRAFT",
@@ -151,26 +151,6 @@ class ProjectRunner:
 
     def _validate(self, project: Project) -> None:
         validate(self.spark, self.reader, project, self.resolvers, self.base)
-
-    def _project(self, name: str) -> Project:
-        project = self.reader.find_project(name)
-        if project is None:
-            known = [each.name for each in self.reader.projects()]
-            raise ProjectError(
-                "MS-PROJECT-UNKNOWN", f"there is no project {name}.", fix=nearest(name, known)
-            )
-        return project
-
-    def _period(self, identifier: str) -> Period:
-        period = self.reader.find_period(identifier)
-        if period is None:
-            known = [each.identifier for each in self.reader.periods()]
-            raise ProjectError(
-                "MS-PROJECT-PERIOD",
-                f"there is no period {identifier}.",
-                fix=nearest(identifier, known) or "Define periods in YAML and apply them.",
-            )
-        return period
 
     def _replayable(self, run_id: UUID) -> Run:
         run = self.reader.find_run(run_id)
