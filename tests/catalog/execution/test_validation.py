@@ -213,3 +213,28 @@ def test_a_project_can_be_activated_before_a_dataset_has_versions(
         MillstreamError, match="MS-PROJECT-VERSION-UNKNOWN: Dataset fx has no active"
     ):
         month_end.runner(spark).run("month-end", "2026-01")
+
+
+NONDETERMINISTIC = [
+    *("rand()", "rand(1)", "random()", "randn()", "uuid()", "shuffle(array(1, 2))"),
+    *("monotonically_increasing_id()", "spark_partition_id()", "input_file_name()"),
+    *("now()", "curdate()", "current_date()", "current_timestamp()", "localtimestamp()"),
+    *("unix_timestamp()", "current_user()", "current_timezone()", "randstr(5)", "uniform(1, 9)"),
+    *("reflect('java.util.UUID', 'randomUUID')", "java_method('java.util.UUID', 'randomUUID')"),
+    *("first_value(id) OVER (ORDER BY customer)", "current_time()", "current_database()"),
+]
+
+
+def test_functions_that_are_not_deterministic_are_rejected(
+    spark: SparkSession, month_end: MonthEnd
+) -> None:
+    assignments = [
+        Assignment(f"c{number}", f"CAST({text} AS STRING)")
+        for number, text in enumerate(NONDETERMINISTIC)
+    ]
+    deterministic = ["unix_timestamp(_period, 'yyyy-MM')", "hash(id)", "md5(currency)"]
+    kept = [Assignment(f"d{number}", text) for number, text in enumerate(deterministic)]
+    month_end.apply(UpdateOperation((), (*assignments, *kept)))
+    found = problems(month_end, spark)
+    assert {each.code for each in found} == {"MS-PROJECT-NONDETERMINISTIC"}, found
+    assert len(found) == len(NONDETERMINISTIC)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from millstream.catalog.execution.compile import (
     ASSIGNMENT,
@@ -16,11 +17,12 @@ from millstream.catalog.execution.compile import (
     CompiledExpression,
     CompiledOperation,
     compile_problem,
+    nondeterministic_problem,
 )
 from millstream.catalog.execution.loaders import ddl
 from millstream.catalog.execution.operations import apply_assignments, store_columns
 from millstream.catalog.model import Column
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, Place
 from millstream.spark.texts import spark_column
 
 _CLASS = re.compile(r"^\[[A-Z0-9_.]+\] ")
@@ -33,16 +35,15 @@ def check_types(
     operations: Sequence[tuple[CompiledOperation, Sequence[Sequence[Column] | None]]],
     problems: list[MillstreamError],
 ) -> None:
-    """Adds a problem for each expression that Spark's analyzer rejects."""
+    """Adds a problem for each expression that Spark's analyzer rejects, or that is not
+    deterministic in its view."""
     frame = _empty(spark, working)
     for operation, schemas in operations:
         for join, schema in zip(operation.joins, schemas, strict=True):
             frame = frame.join(store_columns(_empty(spark, schema or ()), join))
             if join.condition is not None:
-                reason = _rejection(frame, join.condition, boolean=True)
-                if reason is not None:
-                    place = join.join.positions.of("on")
-                    problems.append(compile_problem(CONDITION, reason, place))
+                place = join.join.positions.of("on")
+                _check(frame, join.condition, CONDITION, place, problems)
         checked = [_checked(frame, each, problems) for each in operation.assignments]
         frame = apply_assignments(frame, replace(operation, assignments=tuple(checked)))
 
@@ -51,30 +52,46 @@ def _checked(
     frame: DataFrame, assignment: CompiledAssignment, problems: list[MillstreamError]
 ) -> CompiledAssignment:
     """Returns the assignment, without its expression if Spark rejects it."""
-    if assignment.expression is None:
-        return assignment
-    reason = _rejection(frame, assignment.expression)
-    if reason is None:
-        return assignment
     place = assignment.assignment.positions.of("expression")
-    problems.append(compile_problem(ASSIGNMENT, reason, place))
+    expression = assignment.expression
+    if expression is None or _check(frame, expression, ASSIGNMENT, place, problems):
+        return assignment
     return replace(assignment, expression=None)
 
 
-def _rejection(
-    frame: DataFrame, expression: CompiledExpression, *, boolean: bool = False
-) -> str | None:
-    """Returns why Spark rejects an expression; None if it does not."""
+def _check(
+    frame: DataFrame,
+    expression: CompiledExpression,
+    what: str,
+    place: Place | None,
+    problems: list[MillstreamError],
+) -> bool:
+    value = spark_column(expression.resolved)
     try:
         # Beside another column, an aggregate function is an error.
-        value = spark_column(expression.resolved).alias("value")
-        kind = frame.select("*", value).schema[-1].dataType
+        kind = frame.select("*", value.alias("value")).schema[-1].dataType
     except PySparkException as error:
-        text = str(error).split("\n\n", 1)[0].split(";\n", 1)[0]
-        return _END.sub("", _CLASS.sub("", " ".join(text.split())))
-    if boolean and kind.typeName() != "boolean":
-        return f"it is {kind.simpleString()}, not boolean."
-    return None
+        problems.append(compile_problem(what, _reason(error), place))
+        return False
+    if what == CONDITION and kind.typeName() != "boolean":
+        cause = f"it is {kind.simpleString()}, not boolean."
+        problems.append(compile_problem(what, cause, place))
+        return False
+    one = frame.sparkSession.range(1).select(F.lit(1).alias("_millstream_one"))
+    try:
+        # The condition of a join is where Spark rejects all that is not deterministic.
+        frame.join(one, value.isNull()).schema  # noqa: B018 -- analyses it
+    except PySparkException as error:
+        if error.getCondition() != "INVALID_NON_DETERMINISTIC_EXPRESSIONS":
+            raise
+        problems.append(nondeterministic_problem(expression.parsed.text, what, place))
+        return False
+    return True
+
+
+def _reason(error: PySparkException) -> str:
+    text = str(error).split("\n\n", 1)[0].split(";\n", 1)[0]
+    return _END.sub("", _CLASS.sub("", " ".join(text.split())))
 
 
 def _empty(spark: SparkSession, columns: Sequence[Column]) -> DataFrame:

@@ -188,12 +188,7 @@ class _Compiler:
             self.problems.append(compile_problem(what, error.cause, error.place, error.fix))
             return None
         if (part := nondeterministic(parsed)) is not None:
-            self._add(
-                "MS-PROJECT-NONDETERMINISTIC",
-                f"{part} in the {what} can have another value in a replay.",
-                place,
-                "Use values of the datasets only.",
-            )
+            self.problems.append(nondeterministic_problem(part, what, place))
             return None
         if not self._check_columns(parsed, what):
             return None
@@ -229,4 +224,14 @@ def compile_problem(what: str, cause: str, place: Place | None, fix: str = "") -
     kind = what.capitalize()
     return ProjectError(
         _COMPILE_CODES[what], f"{kind} failed to compile: {cause}", fix=fix, place=place
+    )
+
+
+def nondeterministic_problem(part: str, what: str, place: Place | None) -> ProjectError:
+    """Returns the problem of an expression whose result is not reproducible."""
+    return ProjectError(
+        "MS-PROJECT-NONDETERMINISTIC",
+        f"{part} in the {what} can have another value in a replay.",
+        fix="Use values of the datasets only.",
+        place=place,
     )
