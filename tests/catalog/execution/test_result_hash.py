@@ -65,7 +65,18 @@ def test_an_empty_result_has_a_hash(spark: SparkSession) -> None:
     assert of(spark, []) != of(spark, [(None, None, None)])
 
 
-def test_a_map_in_the_result_is_rejected(spark: SparkSession) -> None:
-    frame = spark.sql("SELECT struct(map('a', 1)) AS m")
-    with pytest.raises(ProjectError, match=r"MS-PROJECT-RESULT-TYPE.*column m .*map<string,int>"):
+def test_the_order_of_the_entries_of_a_map_does_not_count(spark: SparkSession) -> None:
+    def nested(text: str) -> str:
+        return hash_of(spark.sql(f"SELECT array(named_struct('m', {text})) AS a, {text} AS m"))
+
+    one = nested("map('a', 1, 'b', 2)")
+    assert nested("map('b', 2, 'a', 1)") == one
+    assert nested("map('a', 2, 'b', 1)") != one
+    assert nested("map('a', 1)") != one
+    assert nested("CAST(NULL AS MAP<STRING, INT>)") != nested("CAST(map() AS MAP<STRING, INT>)")
+
+
+def test_a_value_that_cannot_be_compared_is_rejected(spark: SparkSession) -> None:
+    frame = spark.sql("SELECT struct(parse_json('1')) AS v")
+    with pytest.raises(ProjectError, match=r"MS-PROJECT-RESULT-TYPE.*column v .*type variant"):
         ObservedRows(frame)

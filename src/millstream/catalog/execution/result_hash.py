@@ -91,25 +91,45 @@ def _row_hash(fields: Sequence[StructField]) -> SparkColumn:
 
 
 def _value(column: StructField) -> SparkColumn:
-    """Returns what is hashed of a column. Spark does not hash maps."""
-    _reject_maps(column.name, column.dataType)
+    """Returns what is hashed of a column."""
     value = F.col(quote(column.name))
-    if isinstance(column.dataType, StructType | ArrayType):
+    if isinstance(column.dataType, StructType | ArrayType | MapType):
         # In a struct or array, the place of a NULL would not count.
-        return F.to_json(F.struct(value), {"ignoreNullFields": "false"})
+        ordered = _ordered(column.name, value, column.dataType)
+        return F.to_json(F.struct(ordered), {"ignoreNullFields": "false"})
+    if isinstance(column.dataType, VariantType | UserDefinedType):
+        raise _not_comparable(column.name, column.dataType)
     return value
 
 
-def _reject_maps(name: str, kind: DataType) -> None:
-    if isinstance(kind, MapType | VariantType | UserDefinedType):
-        raise ProjectError(
-            "MS-PROJECT-RESULT-TYPE",
-            f"column {name} of the result has a value of type {kind.simpleString()}, whose order "
-            "is not defined, so results could not be compared.",
-            fix="Assign map_entries(…) in a fixed order, or a string, to the column.",
-        )
-    if isinstance(kind, ArrayType):
-        _reject_maps(name, kind.elementType)
-    if isinstance(kind, StructType):
-        for each in kind.fields:
-            _reject_maps(name, each.dataType)
+def _ordered(name: str, value: SparkColumn, kind: DataType) -> SparkColumn:
+    """Returns a value with the entries of each map in the order of its keys."""
+    match kind:
+        case MapType():
+            entries = F.transform(
+                F.map_entries(value),
+                lambda entry: F.struct(
+                    entry["key"], _ordered(name, entry["value"], kind.valueType)
+                ),
+            )
+            return F.array_sort(entries)
+        case ArrayType():
+            return F.transform(value, lambda each: _ordered(name, each, kind.elementType))
+        case StructType():
+            fields = [
+                _ordered(name, value[each.name], each.dataType).alias(each.name)
+                for each in kind.fields
+            ]
+            return F.when(value.isNotNull(), F.struct(*fields))
+        case VariantType() | UserDefinedType():
+            raise _not_comparable(name, kind)
+    return value
+
+
+def _not_comparable(name: str, kind: DataType) -> ProjectError:
+    return ProjectError(
+        "MS-PROJECT-RESULT-TYPE",
+        f"column {name} of the result has values of type {kind.simpleString()}, which cannot be "
+        "compared with those of a replay.",
+        fix="Assign a string or a struct to the column.",
+    )
