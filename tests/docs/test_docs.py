@@ -63,7 +63,17 @@ def chosen(language: str, word: str) -> list[Block]:
 
 def test_every_tag_is_known():
     tags = {(block.language, *block.words[:1]) for block in BLOCKS if block.words}
-    assert tags <= {("sql", "run"), ("sql", "refused"), ("yaml", "run"), ("python", "run")}
+    assert tags <= {
+        ("sql", "run"),
+        ("sql", "refused"),
+        ("yaml", "run"),
+        ("python", "run"),
+        # Those of the chapter on the catalog, see test_catalog_docs.py.
+        ("yaml", "file"),
+        ("csv", "file"),
+        ("console", "run"),
+        ("python", "catalog"),
+    }
 
 
 @pytest.mark.parametrize("block", chosen("sql", "run"), ids=str)
