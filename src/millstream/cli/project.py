@@ -156,13 +156,11 @@ def _show(run: Run, *, as_json: bool) -> None:
     assert run.result is not None
     assert run.snapshot is not None
     print(f"run {run.id}: {run.project}, {run.period}, {run.result.row_count:,} rows")
-    given = run.snapshot.input
-    print(f"  input  {given.dataset_name} v{given.dataset_version} ({given.resolver_source})")
-    for join in run.snapshot.join_datasets:
-        print(
-            f"  {join.alias}  {join.dataset_name} v{join.dataset_version} ({join.resolver_source})"
-        )
-    print(f"  output {run.result.location}")
-    print(f"  hash   {run.result.content_hash}")
+    joined = [(each.alias, each) for each in run.snapshot.join_datasets]
+    for what, read in (("input", run.snapshot.input), *joined):
+        version = f"{read.dataset_name} v{read.dataset_version}"
+        print(f"  {what:<8} {version} ({read.resolver_source})")
+    print(f"  output   {run.result.location}")
+    print(f"  hash     {run.result.content_hash}")
     if not run.snapshot.reproducible:
         print("  not reproducible: a dataset is read from a database")

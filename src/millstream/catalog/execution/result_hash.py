@@ -7,9 +7,8 @@ while the rows are written, so nothing is read twice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
@@ -18,7 +17,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     DataType,
+    DoubleType,
+    LongType,
     MapType,
+    StringType,
     StructField,
     StructType,
     UserDefinedType,
@@ -30,11 +32,16 @@ from millstream.errors import ProjectError
 from millstream.plan.expressions.quoting import quote
 
 _FORMAT = "rows-1"  # changes if the same rows would get another hash
-_HASH = "_millstream_hash"
 # Sums of two pieces of 28 bits overflow at 2^35 rows.
 _BITS = 28
 _PIECES = 2
-_FLAGS = 31  # of NULL, in one integer
+# Spark's hash skips NULL. In its place, a value is hashed that no data has, another one for each
+# column; which columns are NULL is part of the hash, and no second value for each is.
+_NULL: Mapping[type[DataType], Callable[[int], Any]] = {
+    LongType: lambda column: -7_046_029_254_386_353_131 + column,
+    DoubleType: lambda column: -1.2345678901234e-300 * (column + 1),
+    StringType: lambda column: f"\0NULL {column}",
+}
 
 
 @dataclass(slots=True)
@@ -49,15 +56,14 @@ class ObservedRows:
     def __post_init__(self) -> None:
         fields = self.frame.schema.fields
         self.schema = tuple(Column(each.name, each.dataType.simpleString()) for each in fields)
-        # A column of its own: an aggregate function would compute the hash once for each sum.
-        hashed = self.frame.withColumn(_HASH, _row_hash(fields))
-        pieces = [
-            F.sum(F.shiftrightunsigned(_HASH, piece * _BITS).bitwiseAND(F.lit((1 << _BITS) - 1)))
+        row = F.xxhash64(*(part for each in enumerate(fields) for part in _parts(*each)))
+        sums = [
+            F.sum(F.shiftrightunsigned(row, piece * _BITS).bitwiseAND(F.lit((1 << _BITS) - 1)))
             for piece in range(_PIECES)
         ]
-        named = [each.alias(f"hash_{number}") for number, each in enumerate(pieces)]
+        named = [each.alias(f"hash_{number}") for number, each in enumerate(sums)]
         count = F.count(F.lit(1)).alias("rows")
-        self.rows = hashed.observe(self._observation, count, *named).drop(_HASH)
+        self.rows = self.frame.observe(self._observation, count, *named)
 
     def count(self) -> int:
         """Returns the number of rows, once they have been executed."""
@@ -77,29 +83,18 @@ def _combine(schema: Sequence[Column], sums: Mapping[str, Any]) -> str:
     return f"{_FORMAT}:{digest.hexdigest()}"
 
 
-def _row_hash(fields: Sequence[StructField]) -> SparkColumn:
-    """Spark's hash skips NULL, so that which columns are NULL is hashed, too."""
-    names = [F.col(quote(each.name)) for each in fields]
-    flags = []
-    for begin in range(0, len(names), _FLAGS):
-        bits = [
-            F.when(name.isNull(), F.lit(1 << number)).otherwise(F.lit(0))
-            for number, name in enumerate(names[begin : begin + _FLAGS])
-        ]
-        flags.append(reduce(SparkColumn.bitwiseOR, bits))
-    return F.xxhash64(*map(_value, fields), *flags)
-
-
-def _value(column: StructField) -> SparkColumn:
+def _parts(number: int, column: StructField) -> tuple[SparkColumn, ...]:
     """Returns what is hashed of a column."""
-    value = F.col(quote(column.name))
-    if isinstance(column.dataType, StructType | ArrayType | MapType):
+    value, kind = F.col(quote(column.name)), column.dataType
+    if type(kind) in _NULL:
+        return (F.coalesce(value, F.lit(_NULL[type(kind)](number))),)
+    if isinstance(kind, StructType | ArrayType | MapType):
         # In a struct or array, the place of a NULL would not count.
-        ordered = _ordered(column.name, value, column.dataType)
-        return F.to_json(F.struct(ordered), {"ignoreNullFields": "false"})
-    if isinstance(column.dataType, VariantType | UserDefinedType):
-        raise _not_comparable(column.name, column.dataType)
-    return value
+        ordered = _ordered(column.name, value, kind)
+        return (F.to_json(F.struct(ordered), {"ignoreNullFields": "false"}), F.lit(number))
+    if isinstance(kind, VariantType | UserDefinedType):
+        raise _not_comparable(column.name, kind)
+    return (value, value.isNull())
 
 
 def _ordered(name: str, value: SparkColumn, kind: DataType) -> SparkColumn:

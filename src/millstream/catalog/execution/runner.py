@@ -55,7 +55,7 @@ class ProjectRunner:
     def activate(self, name: str) -> Project:
         """Validates a project and makes it active. Raises InvalidProjectError."""
         project = require_project(self.reader, name)
-        self._validate(project)
+        validate(self.spark, self.reader, project, self.resolvers, self.base)
         return self.writer.activate_project(project.name, project.revision)
 
     def run(self, name: str, period: str, *, verify_content: bool = False) -> Run:
@@ -68,7 +68,8 @@ class ProjectRunner:
                 f"project {project.name} is not active.",
                 fix=f"Validate it first: millstream project activate {project.name}",
             )
-        self._validate(project)  # datasets and versions can have changed since it was activated
+        # Datasets and versions can have changed since. Spark checks types when it plans the run.
+        validate(None, self.reader, project, self.resolvers, self.base)
         path = output_path(project.output, self.base, found.identifier)
         check_replaceable(path)
         run = self.writer.create_run(
@@ -148,9 +149,6 @@ class ProjectRunner:
             self.writer.fail_run(run.id, self.owner, failure)
         except MillstreamError:
             return  # the lease has ended, so the run counts as failed
-
-    def _validate(self, project: Project) -> None:
-        validate(self.spark, self.reader, project, self.resolvers, self.base)
 
     def _replayable(self, run_id: UUID) -> Run:
         run = self.reader.find_run(run_id)

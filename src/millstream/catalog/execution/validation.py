@@ -58,9 +58,14 @@ class InvalidProjectError(ProjectError):
 
 
 def validate(
-    spark: SparkSession, reader: CatalogReader, project: Project, resolvers: Resolvers, base: Path
+    spark: SparkSession | None,
+    reader: CatalogReader,
+    project: Project,
+    resolvers: Resolvers,
+    base: Path,
 ) -> None:
-    """Raises InvalidProjectError with all problems of a project."""
+    """Raises InvalidProjectError with all problems of a project. Without Spark, types are not
+    checked."""
     validator = _Validator(reader, project, resolvers)
     validator.run(spark, base)
     if validator.problems:
@@ -75,7 +80,7 @@ class _Validator:
         self._opened: set[object] = set()
         self.problems: list[MillstreamError] = []
 
-    def run(self, spark: SparkSession, base: Path) -> None:
+    def run(self, spark: SparkSession | None, base: Path) -> None:
         project, given = self._project, self._project.input
         dataset = self._dataset(given.dataset, given.positions, "dataset", "in a project")
         working = self._schema(dataset, given.dataset_version, given.positions)
@@ -93,7 +98,9 @@ class _Validator:
             return
         self._check_operations(spark, dataset, working)
 
-    def _check_operations(self, spark: SparkSession, dataset: Dataset, working: Schema) -> None:
+    def _check_operations(
+        self, spark: SparkSession | None, dataset: Dataset, working: Schema
+    ) -> None:
         columns: tuple[str, ...] = tuple(each.name for each in working)
         compiled = []
         for operation in self._project.operations:
@@ -104,7 +111,8 @@ class _Validator:
             found = compile_operation(operation, dataset.table.name, columns, names, self.problems)
             compiled.append((found, schemas))
             columns = found.columns
-        check_types(spark, working, compiled, self.problems)
+        if spark is not None:
+            check_types(spark, working, compiled, self.problems)
 
     def _join_schemas(self, operation: UpdateOperation) -> list[Schema | None]:
         schemas = []
