@@ -15,6 +15,8 @@ _TITLES = {
     "hot": "One hot key",
     "open": "A million open groups, columnar",
     "behind": "Time of a micro-batch as closed windows pile up behind, columnar",
+    "runtime_joins": "A project against the same joins in PySpark",
+    "reads": "Reads of a large catalog",
 }
 
 

@@ -5,8 +5,10 @@ MillstreamError
 ├── PropertyError   MS-PROP-…   a property is unknown or has a bad value
 ├── PlanError       MS-PLAN-…   the text is read, but no exact or bounded job can be made of it
 ├── RunError        MS-RUN-…    the job was started and cannot go on
+│   └── ProjectRunError  MS-PROJECT-…  a run or replay of a project failed
 ├── StateError      MS-STATE-…  state hit its limit, or does not fit the job
 ├── CatalogError    MS-CATALOG-…  a definition is wrong, or the catalog rejects a change
+├── ProjectError    MS-PROJECT-…  a project is not valid, or cannot be run
 └── HarnessError    MS-TEST-…   a test file is not well formed
 
 Spark reports what a worker raises as text: the traceback, with Spark's own text around it. So an
@@ -124,12 +126,20 @@ class ExpressionError(RunError):
     length: int = 1
 
 
+class ProjectRunError(RunError):
+    """A run or replay of a project failed."""
+
+
 class StateError(MillstreamError):
     """State hit its limit, or a checkpoint does not fit the job."""
 
 
 class CatalogError(MillstreamError):
     """A definition of the catalog is wrong, or the catalog cannot be read or changed."""
+
+
+class ProjectError(MillstreamError):
+    """A project of the catalog is not valid, or cannot be run."""
 
 
 class HarnessError(MillstreamError):
@@ -142,6 +152,7 @@ _KINDS: dict[str, type[MillstreamError]] = {
     "PLAN": PlanError,
     "STATE": StateError,
     "CATALOG": CatalogError,
+    "PROJECT": ProjectError,
     "TEST": HarnessError,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.cli.jobs import command
 
+import millstream as ms
 from millstream.plan.build import build_job
 from millstream.testing.load import load
 
@@ -38,3 +39,15 @@ def test_init_touches_no_folder_that_holds_anything(tmp_path):
 
 def test_init_takes_an_empty_folder(tmp_path):
     assert command("init", tmp_path).exit_code == 0
+
+
+def test_init_writes_the_month_end_template(tmp_path):
+    folder = tmp_path / "books"
+    done = command("init", folder, "--template", "month-end")
+    assert done.exit_code == 0
+    assert "millstream project run month-end --period 2026-01" in done.stdout
+    with ms.Catalog.open(tmp_path / "catalog.db") as catalog:
+        changes = catalog.apply(folder / "catalog").changes
+        assert len(changes) == 3 + 3 + 1  # datasets, periods, the project
+        for name, file in (("fx", "fx-1"), ("fx", "fx-2"), ("customers", "customers")):
+            catalog.publish(name, folder / f"data/{file}.csv")

@@ -209,3 +209,14 @@ def test_the_engine_does_not_know_the_parser() -> None:
     for folder in ("spark", "kernels", "connectors", "run", "observe"):
         for path in (FOLDER / folder).rglob("*.py"):
             assert "sqlglot" not in path.read_text(), path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("randstr(5)", "uniform(1, 9)", "current_timezone()", "current_database()"),
+        *("current_catalog()", "current_schema()", "reflect('java.util.UUID', 'randomUUID')"),
+    ],
+)
+def test_functions_of_chance_and_of_the_session_are_not_deterministic(text):
+    assert not parse_expression(text).deterministic

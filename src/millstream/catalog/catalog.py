@@ -25,7 +25,11 @@ from millstream.errors import CatalogError
 from millstream.suggestions import nearest
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from millstream.catalog.definitions.plan import Plan
+    from millstream.catalog.execution.resolvers import Resolvers
+    from millstream.catalog.project import CatalogProject
     from millstream.catalog.store.open import OpenCatalog
     from millstream.catalog.version_difference import VersionDifference
 
@@ -196,6 +200,35 @@ class Catalog:
             []
         """
         return self.reader.projects()
+
+    def project(
+        self,
+        name: str,
+        *,
+        spark: SparkSession | None = None,
+        base: str | os.PathLike[str] | None = None,
+        resolvers: Resolvers | None = None,
+    ) -> CatalogProject:
+        """Returns a project, to activate, run and replay it.
+
+        Args:
+            name: The name of the project.
+            spark: The session of its runs; by default the active one, or a new local one.
+            base: Where relative paths of outputs and resolvers begin; by default the working
+                directory.
+            resolvers: Resolvers that projects may name, if there are more than the built-in ones.
+
+        Returns:
+            The project. A name that is not known is an error when the project is used.
+
+        Example:
+            >>> catalog.project("month-end").runs()
+            []
+        """
+        from millstream.catalog.project import CatalogProject
+
+        folder = Path.cwd() if base is None else Path(base)
+        return CatalogProject(name, self.reader, self.writer, spark, folder, resolvers)
 
     def plan(self, path: str | os.PathLike[str]) -> Plan:
         """Compares the definitions of a folder with the catalog, and changes nothing.

@@ -20,6 +20,8 @@ Examples:
   millstream bench windows --kinds session,dedup --parts throughput
 
   millstream bench joins --kinds temporal,lookup
+
+  millstream bench catalog --json
 """
 
 
@@ -108,12 +110,38 @@ def joins(
             load("bench.show").show(result)
 
 
+_CATALOG_PARTS = "joins,reads"
+
+
+def catalog(
+    rows: Annotated[int, typer.Option(min=1_000, help="Working rows of a run.")] = 10_000_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Runs of each, after a warm-up.")] = 3,
+    datasets: Annotated[int, typer.Option(min=1, help="Datasets of a large catalog.")] = 10_000,
+    versions: Annotated[int, typer.Option(min=1, help="Versions of each of them.")] = 20,
+    parts: Annotated[str, typer.Option(help="What to measure, comma-separated.")] = _CATALOG_PARTS,
+    as_json: AsJson = False,
+) -> None:
+    """A project with three joins against the same joins in PySpark; reads of a large catalog.
+
+    Both read the same files and write their results, in turn, in one Spark session. All of it takes
+    about 5 minutes on two cores.
+    """
+    with reported(as_json):
+        chosen = names_in(parts, _CATALOG_PARTS)
+        result = load("bench.catalog").run(rows, rounds, datasets, versions, chosen, say)
+        if as_json:
+            print_json(result)
+        else:
+            load("bench.show").show(result)
+
+
 app = typer.Typer(
     help="Measure joins on this machine, against Spark's own.", no_args_is_help=True, epilog=EPILOG
 )
 app.command("interval-join")(interval_join)
 app.command("windows")(windows)
 app.command("joins")(joins)
+app.command("catalog")(catalog)
 
 
 @app.callback()

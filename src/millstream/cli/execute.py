@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack, redirect_stdout, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from signal import SIGINT
 
@@ -25,6 +26,7 @@ from millstream.plan.branches import query_operators
 from millstream.plan.nodes import Engine, Job, Query
 from millstream.plan.queries import engine_of, queries_of
 from millstream.run.checkpoint import Checkpoint, locked
+from millstream.run.dataset_versions import record_versions
 from millstream.run.destinations import forget, refuse_foreign_files
 from millstream.run.drive import Drive
 from millstream.run.failures import not_writable
@@ -49,6 +51,7 @@ class Request:
     fresh: bool
     quiet: bool
     as_json: bool
+    datasets: Mapping[str, int] = field(default_factory=dict)  # versions of catalog datasets
 
     def say(self, text: str) -> None:
         """For people: on stderr, so that stdout holds results alone."""
@@ -68,6 +71,7 @@ def execute(request: Request) -> int:
             raise not_writable(error.strerror or str(error), settings.checkpoint) from None
         if request.fresh:
             forget(request.job, settings)
+        record_versions(settings.checkpoint, request.datasets)
         job = _check(request.job, settings)
         if job.pipelines != request.job.pipelines:
             names = [each.name for each in request.job.pipelines if each not in job.pipelines]

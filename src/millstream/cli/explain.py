@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from millstream.cli.fail import print_json, reported
-from millstream.cli.load import load_job, placed_in
-from millstream.cli.options import AsJson, EngineOption, JobFile, Variables
+from millstream.cli.load import load_job, placed_in, stream_tables
+from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
 
 EPILOG = """
 Examples:
@@ -18,7 +18,11 @@ Examples:
 
 
 def explain(
-    job: JobFile, variables: Variables = None, engine: EngineOption = None, as_json: AsJson = False
+    job: JobFile,
+    variables: Variables = None,
+    engine: EngineOption = None,
+    catalog: CatalogUrl = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show the plan: engine, bounds, how long rows are kept and why, what is late.
 
@@ -30,7 +34,7 @@ def explain(
         from millstream.plan.explain.text import explain_json
         from millstream.run.settings import settings_of
 
-        loaded = load_job(job, variables, engine)
+        loaded = load_job(job, variables, engine, stream_tables(catalog))
         with placed_in(job):
             settings_of(loaded, job)
         if as_json:

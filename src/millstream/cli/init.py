@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -18,28 +19,55 @@ Examples:
   millstream init shop
 
   cd shop && millstream run job.sql --once --flush
+
+  millstream init books --template month-end
 """
+
+
+class Template(StrEnum):
+    """Folders below `templates`."""
+
+    project = "project"
+    month_end = "month-end"
+
+
+_NEXT = {
+    Template.project: ("millstream run job.sql --once --flush", "millstream test ."),
+    Template.month_end: (
+        "millstream catalog apply catalog --yes",
+        "millstream catalog publish transactions data/transactions.csv",
+        "millstream catalog publish fx data/fx-1.csv",
+        "millstream catalog publish customers data/customers.csv",
+        "millstream project activate month-end",
+        "millstream project run month-end --period 2026-01",
+    ),
+}
 
 
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder, new or empty.")],
+    template: Annotated[
+        Template,
+        typer.Option(
+            help="project: a streaming job, its data and a test. month-end: a catalog of datasets "
+            "and a project that joins them."
+        ),
+    ] = Template.project,
 ) -> None:
-    """Write a new project: a job, its data, a test case and a README."""
+    """Write a new project with its data and a README."""
     with reported():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             what = "is not empty" if folder.is_dir() else "is a file"
             raise CommandError(
                 "MS-CLI-INIT", f"{folder} {what}.", fix="Name a folder that is new or empty."
             )
-        template = files("millstream.cli") / "templates" / "project"
-        for path, content in _contents(template, Path()):
+        contents = files("millstream.cli") / "templates" / template.value
+        for path, content in _contents(contents, Path()):
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
             print(f"wrote {target}")
-        print(
-            f"\nNext:\n  cd {folder}\n  millstream run job.sql --once --flush\n  millstream test ."
-        )
+        print("\nNext:", f"cd {folder}", *_NEXT[template], sep="\n  ")
 
 
 def _contents(folder: Traversable, below: Path) -> Iterator[tuple[Path, bytes]]:

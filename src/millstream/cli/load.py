@@ -6,15 +6,27 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from millstream.cli.fail import CommandError
 from millstream.cli.options import EngineChoice, variables_of
 from millstream.errors import MillstreamError
 from millstream.plan.nodes import Engine, Job
 
+if TYPE_CHECKING:
+    from millstream.catalog.store.open import OpenCatalog
+    from millstream.catalog.stream_tables import StreamTables
+    from millstream.plan.tables.datasets import DatasetResolver
 
-def load_job(file: Path, given: Iterable[str] | None, engine: EngineChoice | None) -> Job:
-    """The job of a file, checked. An error's place names the file."""
+
+def load_job(
+    file: Path,
+    given: Iterable[str] | None,
+    engine: EngineChoice | None,
+    datasets: DatasetResolver | None = None,
+) -> Job:
+    """The job of a file, checked. An error's place names the file. `datasets` resolves names of a
+    catalog, by default the latest versions of the default catalog."""
     from millstream.plan.build import build_job
     from millstream.plan.facts.check import check_job
     from millstream.sql.text import unfilled
@@ -22,13 +34,26 @@ def load_job(file: Path, given: Iterable[str] | None, engine: EngineChoice | Non
     variables = variables_of(given)
     text = _text(file)
     with placed_in(file), unfilled(variables):
-        job = build_job(text, variables=variables)
+        resolver = datasets or stream_tables(None)
+        job = build_job(text, variables=variables, datasets=resolver)
         if engine is not None:
             asked = Engine(engine.value)
             pipelines = tuple(replace(each, engine=asked) for each in job.pipelines)
             job = replace(job, pipelines=pipelines)
         check_job(job)
     return job
+
+
+def stream_tables(url: str | None) -> StreamTables:
+    """Returns the datasets of a catalog as tables of a job; it is opened if a job uses one."""
+    from millstream.catalog.stream_tables import StreamTables
+
+    def opened() -> OpenCatalog:
+        from millstream.catalog.store.open import open_catalog
+
+        return open_catalog(url)
+
+    return StreamTables(opened)
 
 
 @contextmanager

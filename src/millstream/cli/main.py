@@ -14,6 +14,7 @@ from millstream.cli import (
     init,
     nexmark,
     prepare,
+    project,
     refresh,
     run,
     test,
@@ -71,5 +72,6 @@ app.command(epilog=refresh.EPILOG)(refresh.refresh)
 app.command(epilog=prepare.EPILOG)(prepare.prepare)
 app.command("test", epilog=test.EPILOG)(test.run_tests)
 app.add_typer(catalog.app, name="catalog")
+app.add_typer(project.app, name="project")
 app.add_typer(bench.app, name="bench")
 app.add_typer(nexmark.app, name="nexmark")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from millstream.cli.fail import CommandError, reported
-from millstream.cli.load import load_job, placed_in
-from millstream.cli.options import AsJson, EngineOption, JobFile, Variables
+from millstream.cli.load import load_job, placed_in, stream_tables
+from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
 
 EPILOG = """
 Examples:
@@ -53,6 +54,7 @@ def run(
         str | None, typer.Option(metavar="10s", help="Time between micro-batches.")
     ] = None,
     engine: EngineOption = None,
+    catalog: CatalogUrl = None,
     cores: Annotated[
         int | None, typer.Option(min=1, help="Cores for a local Spark. Default: all, at most 8.")
     ] = None,
@@ -72,20 +74,27 @@ def run(
             raise CommandError(
                 "MS-CLI-TRIGGER", "--once and --every exclude each other.", fix="Leave one out."
             )
-        loaded = load_job(job, variables, engine)
+        datasets = stream_tables(catalog)
+        loaded = load_job(job, variables, engine, datasets)
         from millstream.cli.execute import Request, execute
+        from millstream.run.dataset_versions import recorded_versions
         from millstream.run.settings import settings_of
 
         with placed_in(job):
             settings = settings_of(
                 loaded, job, checkpoint=checkpoint, once=once, flush=flush, every=every
             )
+        recorded = {} if fresh else recorded_versions(settings.checkpoint)
+        if any(datasets.chosen.get(name) != number for name, number in recorded.items()):
+            # The job began with other versions than the latest ones, and keeps them.
+            datasets = replace(datasets, recorded=recorded, chosen={})
+            loaded = load_job(job, variables, engine, datasets)
         if flush and not settings.once:
             raise CommandError(
                 "MS-CLI-TRIGGER",
                 "--flush ends the input, and a job that runs on has no end of input.",
                 fix="Add --once.",
             )
-        request = Request(job, loaded, settings, log, cores, fresh, quiet, as_json)
+        request = Request(job, loaded, settings, log, cores, fresh, quiet, as_json, datasets.chosen)
         if code := execute(request):
             raise typer.Exit(code)

@@ -20,6 +20,7 @@ from millstream.plan.nodes import Engine, Job, Pipeline, Reference, Select, Sink
 from millstream.plan.operators.top_n import refuse_unlimited
 from millstream.plan.queries import queries_of
 from millstream.plan.query import Planned, inner_select
+from millstream.plan.tables.datasets import DatasetResolver
 from millstream.plan.unsteady import refuse_unsteady
 from millstream.sql.limits import deep_recursion
 from millstream.sql.parse import parse
@@ -44,11 +45,15 @@ def build_job(
     sources: Mapping[str, Source] | None = None,
     tables: Mapping[str, Reference] | None = None,
     connectors: ConnectorRegistry | None = None,
+    datasets: DatasetResolver | None = None,
 ) -> Job:
     """The job that a text describes. `sources` and `tables` are those that it need not declare;
-    `connectors` are those that it may name, by default all that are installed."""
+    `connectors` are those that it may name, by default all that are installed; `datasets` resolves
+    names of a catalog."""
     with unfilled(variables or {}), deep_recursion(_too_deep):
-        return _job(parse(text, variables), _catalog(sources or {}, tables or {}, connectors))
+        catalog = _catalog(sources or {}, tables or {}, connectors)
+        catalog.datasets = datasets
+        return _job(parse(text, variables), catalog)
 
 
 def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:

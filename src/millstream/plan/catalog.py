@@ -13,6 +13,7 @@ from millstream.plan.nodes import Job, Reference, Select, SinkDef, Source
 from millstream.plan.query import Planned, Planner
 from millstream.plan.refuse import not_yet
 from millstream.plan.size import reject_many_columns
+from millstream.plan.tables.datasets import DatasetResolver, declare_datasets, with_dataset
 from millstream.plan.tables.references import is_reference, reference_of
 from millstream.plan.tables.versioned import Table, table_of
 from millstream.plan.walk import operators_of
@@ -50,11 +51,14 @@ class Catalog:
     sinks: dict[str, SinkDef] = field(default_factory=dict)
     dead_letters: dict[str, Property] = field(default_factory=dict)  # by source
     planning: list[str] = field(default_factory=list)
+    datasets: DatasetResolver | None = None
 
     def declare(self, statement: Statement) -> None:
         if isinstance(statement, CreateSource | CreateTable | CreateStream | CreateSink):
             check_object_name(_KINDS[type(statement)], statement.name, statement.place)
             self._refuse_second(statement.name, statement.place)
+        if isinstance(statement, CreateTable):
+            statement = with_dataset(statement, self.datasets)
         if isinstance(statement, CreateSource | CreateTable):
             reject_many_columns(len(statement.columns), statement.place)
             self.dead_letters |= {
@@ -79,7 +83,13 @@ class Catalog:
     def plan(self, query: Query) -> Planned:
         return self._planner(query).plan(query.tree)
 
+    def _declare_dataset(self, statement: CreateTable) -> None:
+        """A dataset may be joined by several queries, and is one table of the job."""
+        if statement.name.lower() not in self.references:
+            self.declare(statement)
+
     def _planner(self, query: Query) -> Planner:
+        declare_datasets(query, self.datasets, self._declare_dataset)
         sinks = [sink.name for sink in self.sinks.values()]
         return Planner(query.text, self.lookup, sinks, self.table, self.connectors)
 

@@ -2,6 +2,7 @@
 
 <checkpoint>/spark.log                    what Spark said, when run from the command line
              reference-tables/            versions of tables that workers hold
+             catalog.json                 versions of catalog datasets that the job has chosen
              lock                         held by the process that runs the job
 <checkpoint>/<query>/millstream.json      what the state depends on: plan, engine, key groups; and
                                           the UUID of the checkpoint

@@ -47,11 +47,7 @@ def data_format(name: str) -> DataFormat:
 
 def format_of(location: str, files: Iterable[VersionFile]) -> DataFormat:
     """Returns the format that the names of files say. Raises MS-CATALOG-FORMAT."""
-    names = [(file.path or location).lower() for file in files]
-    found = {
-        next((form for end, form in _SUFFIXES.items() if name.endswith(end)), None)
-        for name in names
-    }
+    found = {format_of_name(file.path or location) for file in files}
     if len(found) == 1 and (form := found.pop()) is not None:
         return form
     raise CatalogError(
@@ -59,6 +55,11 @@ def format_of(location: str, files: Iterable[VersionFile]) -> DataFormat:
         f"the names of the files in {location} do not say one format.",
         fix="Name it with --format: parquet, csv or json.",
     )
+
+
+def format_of_name(name: str) -> DataFormat | None:
+    """Returns the format that the suffix of a file name says."""
+    return next((form for end, form in _SUFFIXES.items() if name.lower().endswith(end)), None)
 
 
 def complete_options(form: DataFormat, given: Mapping[str, str]) -> dict[str, str]:

@@ -44,7 +44,7 @@ def question_of(spec: LookupSpec, connection: sqlite3.Connection) -> Question:
         declared = spec.schema.field(name).type
         if family(declared) not in _KEYS:
             raise wrong_key(spec, name, declared, "SQLite")
-    table, names = _described(spec, connection)
+    table, names = describe(spec, connection)
     read = ", ".join(f"t.{quoted(names[name])}" for name in spec.read)
     conditions = [_condition(spec, each, names[each.column]) for each in spec.conditions]
     keys = [f"t.{quoted(names[name])}" for name in spec.keys]
@@ -73,7 +73,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _described(spec: LookupSpec, connection: sqlite3.Connection) -> tuple[str, dict[str, str]]:
+def describe(spec: LookupSpec, connection: sqlite3.Connection) -> tuple[str, dict[str, str]]:
     """The table and its columns, as the database spells them."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
     table = find_name(spec, "table", spec.name, [str(name) for (name,) in tables])

@@ -37,11 +37,11 @@ class SqliteStore:
 
     def __init__(self, spec: LookupSpec) -> None:
         self._spec = spec
-        self._connections: Connections[sqlite3.Connection] = Connections(self._connect)
+        self._connections: Connections[sqlite3.Connection] = Connections(lambda: connect(spec))
         self._question: Question | None = None
 
     def ask(self, keys: pl.DataFrame) -> pl.DataFrame:
-        with self._connections.one() as connection, self._bounded(connection):
+        with self._connections.one() as connection, bounded(connection, self._spec):
             question = self._described(connection)
             keys = keys.filter(question.askable)
             if keys.is_empty():
@@ -50,7 +50,7 @@ class SqliteStore:
         return frame_of(self._spec, rows, question.readers)
 
     def some(self, most: int) -> pl.DataFrame:
-        with self._connections.one() as connection, self._bounded(connection):
+        with self._connections.one() as connection, bounded(connection, self._spec):
             question = self._described(connection)
             rows = connection.execute(question.some, (most,)).fetchall()
         return frame_of(self._spec, rows, question.readers)
@@ -66,41 +66,46 @@ class SqliteStore:
             self._question = question_of(self._spec, connection)
         return self._question
 
-    def _connect(self) -> sqlite3.Connection:
-        path = self._spec.option("path").removeprefix("file:")
-        if not Path(path).is_file():
-            # SQLite would say only that it cannot open it, and never mend that.
-            fix = "Check 'path'; it is relative to the SQL file."
-            raise cannot_connect(self._spec, f"there is no file {path}", fix)
-        connection = sqlite3.connect(
-            f"file:{quote(path)}?mode=ro",
-            uri=True,
-            timeout=self._spec.timeout,
-            isolation_level=None,
-            check_same_thread=False,  # one thread at a time, not always the same
-        )
-        connection.execute("PRAGMA query_only = on")
-        return connection
 
-    @contextmanager
-    def _bounded(self, connection: sqlite3.Connection) -> Iterator[None]:
-        until = time.monotonic() + self._spec.timeout
-        connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._meaning(error) from None
-        finally:
-            connection.set_progress_handler(None, 0)
+def connect(spec: LookupSpec) -> sqlite3.Connection:
+    """Opens the database for reading."""
+    path = spec.option("path").removeprefix("file:")
+    if not Path(path).is_file():
+        # SQLite would say only that it cannot open it, and never mend that.
+        fix = "Check 'path'; it is relative to the SQL file."
+        raise cannot_connect(spec, f"there is no file {path}", fix)
+    connection = sqlite3.connect(
+        f"file:{quote(path)}?mode=ro",
+        uri=True,
+        timeout=spec.timeout,
+        isolation_level=None,
+        check_same_thread=False,  # one thread at a time, not always the same
+    )
+    connection.execute("PRAGMA query_only = on")
+    return connection
 
-    def _meaning(self, error: sqlite3.Error) -> Exception:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_INTERRUPT:
-            return UnreachableError(f"no answer within {format_span(self._spec.access.timeout)}")
-        if code in _PASSING:
-            return UnreachableError(one_line(error))
-        if code in _NO_DATABASE:
-            return cannot_connect(self._spec, one_line(error), "Check the file that 'path' names.")
-        if str(error).startswith("Could not decode to UTF-8"):
-            return refused(self._spec, "it holds a text that is not UTF-8")
-        return refused(self._spec, one_line(error))
+
+@contextmanager
+def bounded(connection: sqlite3.Connection, spec: LookupSpec) -> Iterator[None]:
+    """Ends a statement that takes too long, and turns SQLite's errors into ours."""
+    until = time.monotonic() + spec.timeout
+    connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _meaning(error, spec) from None
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+def _meaning(error: sqlite3.Error, spec: LookupSpec) -> Exception:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return UnreachableError(f"no answer within {format_span(spec.access.timeout)}")
+    if code in _PASSING:
+        return UnreachableError(one_line(error))
+    if code in _NO_DATABASE:
+        return cannot_connect(spec, one_line(error), "Check the file that 'path' names.")
+    if str(error).startswith("Could not decode to UTF-8"):
+        return refused(spec, "it holds a text that is not UTF-8")
+    return refused(spec, one_line(error))

@@ -8,17 +8,21 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 # The names are those of functions unknown to sqlglot.
-_CLOCK = ("now", "curdate")
+_CLOCK = ("now",)
 _CLOCK_NODES = (
     *(exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.CurrentDatetime),
     exp.Localtimestamp,
 )
 _CHANCE = (
     *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
-    *("input_file_block_start", "input_file_block_length", "user", "randstr", "uniform"),
-    *("current_catalog", "current_database", "current_timezone"),
+    *("input_file_block_start", "input_file_block_length", "user", "reflect", "java_method"),
+    "try_reflect",
 )
-_CHANCE_NODES = (exp.Rand, exp.Randn, exp.Uuid, exp.Shuffle, exp.CurrentUser, exp.SessionUser)
+_CHANCE_NODES = (
+    *(exp.Rand, exp.Randn, exp.Randstr, exp.Uniform, exp.Uuid, exp.Shuffle),
+    *(exp.CurrentUser, exp.SessionUser, exp.CurrentTimezone),
+    *(exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema),
+)
 
 
 def nondeterministic_parts(tree: exp.Expr, *, clock: bool = True) -> Iterator[exp.Expr]:

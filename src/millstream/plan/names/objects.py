@@ -9,7 +9,7 @@ from millstream.errors import Place, PlanError
 _NAME = re.compile(r"\w(?:[\w .-]*[\w-])?")
 _MAX_BYTES = 200  # file systems allow 255, and some names get a suffix
 # Other files and folders of a checkpoint, besides one folder per pipeline.
-_RESERVED = ("reference-tables", "lock", "spark.log")
+_RESERVED = ("reference-tables", "catalog.json", "lock", "spark.log")
 
 
 def check_object_name(kind: str, name: str, place: Place | None) -> None:

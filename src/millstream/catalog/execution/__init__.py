@@ -1,0 +1,1 @@
+"""Projects on Spark: resolvers, loaders, update operations, validation, runs and replays."""

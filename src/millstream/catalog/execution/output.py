@@ -1,0 +1,118 @@
+"""Replaces the output of a run in one step.
+
+A run writes to a folder beside its output, `.<name>.run-<id>`, and exchanges the two when it has
+succeeded. A killed run leaves only such a folder, which the next run of the same output deletes.
+The file `_MILLSTREAM` marks a folder as an output: a run replaces no other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import string
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+from pyspark.sql import DataFrame
+
+from millstream.catalog.model import DataFormat, ProjectOutput
+from millstream.connectors.paths import resolve
+from millstream.errors import ProjectError
+
+MARKER = "_MILLSTREAM"  # Spark's readers ignore names that begin with an underscore
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+
+
+def output_path(output: ProjectOutput, base: Path, period: str) -> Path:
+    """Returns the folder that a run of a period writes. Raises MS-PROJECT-OUTPUT."""
+    location = output.location
+    try:
+        names = {name for _, name, _, _ in string.Formatter().parse(location) if name is not None}
+    except ValueError as error:
+        raise _wrong(f"the output {location} cannot be read: {error}.") from None
+    if names - {"period"}:
+        wrong = ", ".join(f"{{{name}}}" for name in sorted(names - {"period"}))
+        raise _wrong(f"the output {location} has the placeholder {wrong}.", "Known: {period}.")
+    if "period" in names and any(mark in period for mark in ("/", "\\", "..", "\0")):
+        raise _wrong(f"the period {period!r} is not a safe part of the path {location}.")
+    path = resolve(location.format_map({"period": period}), base).removeprefix("file://")
+    if "://" in path:
+        raise _wrong(
+            f"the output {location} is not a path.",
+            "Name a folder of a file system that can rename folders.",
+        )
+    if output.format is DataFormat.JDBC:
+        raise _wrong("the output format jdbc is not supported.", "Use parquet, csv or json.")
+    return Path(path)
+
+
+def check_replaceable(path: Path) -> None:
+    """Raises MS-PROJECT-OUTPUT if something is there that no run has written."""
+    is_other = path.is_dir() and any(path.iterdir()) and not (path / MARKER).exists()
+    if is_other or (path.exists() and not path.is_dir()):
+        raise _wrong(
+            f"{path} exists, and no run has written it.",
+            "Name a folder that is new or empty; a run replaces all of it.",
+        )
+
+
+@contextmanager
+def staging_folder(path: Path, run: UUID) -> Iterator[Path]:
+    """Gives the folder beside an output that a run writes to, and deletes it if the run fails."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for stale in path.parent.glob(f".{path.name}.run-*"):
+        shutil.rmtree(stale)  # of a killed run: only one run at a time may write an output
+    staged = path.parent / f".{path.name}.run-{run}"
+    try:
+        yield staged
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+
+
+def write_rows(frame: DataFrame, file_format: DataFormat, staged: Path, run: UUID) -> None:
+    """Writes the rows of a run, and marks the folder as its output."""
+    options = {"header": "true"} if file_format is DataFormat.CSV else {}
+    frame.write.format(file_format.value).options(**options).mode("errorifexists").save(str(staged))
+    (staged / MARKER).write_text(f"{run}\n", encoding="utf-8")
+
+
+def replace_output(staged: Path, path: Path) -> None:
+    """Puts a staged folder in the place of the output. Readers see the old rows or the new ones."""
+    check_replaceable(path)
+    if not path.exists():
+        staged.rename(path)
+        return
+    if not _exchange(staged, path):
+        # Between the two renames there is no output; a file system that exchanges has no such gap.
+        before = staged.with_name(f"{staged.name}-before")
+        path.rename(before)
+        staged.rename(path)
+        staged = before
+    shutil.rmtree(staged)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchanges two folders by Linux's renameat2; False if it is not supported here."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    done = rename(
+        _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), ctypes.c_uint(_RENAME_EXCHANGE)
+    )
+    if done == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), str(other))
+
+
+def _wrong(cause: str, fix: str = "") -> ProjectError:
+    return ProjectError("MS-PROJECT-OUTPUT", cause, fix=fix)

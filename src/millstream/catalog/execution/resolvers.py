@@ -1,0 +1,211 @@
+"""Resolvers: where the rows of a dataset's version are for a period.
+
+| name      | location                                                              |
+|-----------|-----------------------------------------------------------------------|
+| `catalog` | the one recorded with the version; the system default                 |
+| `path`    | a template, such as `data/{name}/v{version}/{period}.parquet`         |
+| `jdbc`    | a table of a database, such as `fx_v{version}`; it is never copied    |
+
+A project's override precedes the dataset's own resolver, which precedes the system default.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from millstream.catalog.model import (
+    DataFormat,
+    Dataset,
+    DatasetVersion,
+    Period,
+    Project,
+    ResolverRef,
+    ResolverSource,
+)
+from millstream.catalog.publishing.formats import complete_options, format_of_name
+from millstream.connectors.jdbc.url import connector_of
+from millstream.connectors.paths import resolve as absolute
+from millstream.errors import CatalogError, MillstreamError, ProjectError
+from millstream.suggestions import nearest, same
+
+SYSTEM_DEFAULT = ResolverRef("catalog")
+
+_OPTIONS = ("header", "delimiter", "quote", "escape", "encoding", "multiline")
+_PLACEHOLDERS = ("name", "id", "table", "version", "period", "start", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where rows are: an absolute path, or the URL of a database with the option `table`."""
+
+    format: DataFormat
+    location: str
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+class Resolver(Protocol):
+    """Returns where the rows of a version are for a period."""
+
+    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location: ...
+
+
+ResolverFactory = Callable[[Mapping[str, str], Path], Resolver]
+"""Makes a resolver of its configuration; relative paths start at the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTable:
+    """The location that was recorded when the version was published."""
+
+    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:  # noqa: ARG002
+        return Location(version.format, version.location, version.options)
+
+
+@dataclass(frozen=True, slots=True)
+class PathTemplate:
+    """A path with placeholders for the dataset, version and period. Its format is the configured
+    one, or that of the suffix, or that of the version."""
+
+    template: str
+    base: Path
+    format: DataFormat | None = None
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
+        path = fill(self.template, dataset, version, period)
+        found = self.format or format_of_name(path) or version.format
+        options = {**(version.options if found is version.format else {}), **self.options}
+        return Location(found, absolute(path, self.base), complete_options(found, options))
+
+
+@dataclass(frozen=True, slots=True)
+class JdbcTable:
+    """A table of a database."""
+
+    url: str
+    table: str
+
+    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
+        table = fill(self.table, dataset, version, period)
+        return Location(DataFormat.JDBC, self.url, {"table": table})
+
+
+def fill(template: str, dataset: Dataset, version: DatasetVersion, period: Period) -> str:
+    """Returns a template with its placeholders filled in."""
+    values = {
+        "name": dataset.name,
+        "id": str(dataset.id),
+        "table": dataset.table.name,
+        "version": str(version.number),
+        "period": period.identifier,
+        "start": period.start.isoformat(),
+        "end": period.end.isoformat(),
+    }
+    used = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+    for name in used:
+        # A name such as ../other would leave the folder of the template.
+        if any(mark in values[name] for mark in ("/", "\\", "..", "\0")):
+            raise ProjectError(
+                "MS-PROJECT-RESOLVER",
+                f"{{{name}}} of the template {template} is {values[name]!r}, which is not a safe "
+                "part of a path.",
+                fix="Use names and periods without '/', '\\' and '..', or {id}.",
+            )
+    return template.format_map(values)
+
+
+def _check_template(template: str) -> str:
+    try:
+        parts = list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise _wrong(f"the template {template} cannot be read: {error}.") from None
+    for _, name, form, conversion in parts:
+        if name is not None and (name not in _PLACEHOLDERS or form or conversion):
+            known = ", ".join(f"{{{each}}}" for each in _PLACEHOLDERS)
+            raise _wrong(
+                f"the template {template} has the placeholder {{{name}}}, which is not known.",
+                f"Known: {known}.",
+            )
+    return template
+
+
+def _config(kind: str, config: Mapping[str, str], needed: str, *allowed: str) -> str:
+    for name in config:
+        if name not in (needed, *allowed):
+            raise _wrong(
+                f"the resolver {kind} has no setting {name}.", nearest(name, (needed, *allowed))
+            )
+    if not config.get(needed):
+        raise _wrong(f"the resolver {kind} needs the setting {needed}.")
+    return config[needed]
+
+
+def _wrong(cause: str, fix: str = "") -> ProjectError:
+    return ProjectError("MS-PROJECT-RESOLVER", cause, fix=fix)
+
+
+def _catalog(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
+    if config:
+        raise _wrong("the resolver catalog has no settings.", "Remove its config.")
+    return CatalogTable()
+
+
+def _path(config: Mapping[str, str], base: Path) -> Resolver:
+    template = _config("path", config, "template", "format", *_OPTIONS)
+    options = {name: config[name] for name in _OPTIONS if name in config}
+    known = [each.value for each in DataFormat if each is not DataFormat.JDBC]
+    written = config.get("format")
+    if written is not None and written not in known:
+        raise _wrong(f"the resolver path has the format {written}.", nearest(written, known))
+    found = DataFormat(written) if written else format_of_name(template)
+    if found is not None:
+        try:
+            complete_options(found, options)
+        except CatalogError as error:
+            raise _wrong(f"the resolver path: {error.cause}", error.fix) from None
+    return PathTemplate(_check_template(template), base, found, options)
+
+
+def _jdbc(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
+    url = _config("jdbc", config, "url", "table")
+    table = _config("jdbc", config, "table", "url")
+    try:
+        connector_of(url)
+    except MillstreamError as error:
+        raise _wrong(f"the resolver jdbc: {error.cause}", error.fix) from None
+    return JdbcTable(url, _check_template(table))
+
+
+BUILT_IN: Mapping[str, ResolverFactory] = {"catalog": _catalog, "path": _path, "jdbc": _jdbc}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolvers:
+    """The resolvers that projects can name, and the system default."""
+
+    base: Path
+    default: ResolverRef = SYSTEM_DEFAULT
+    factories: Mapping[str, ResolverFactory] = field(default_factory=lambda: BUILT_IN)
+
+    def open(self, reference: ResolverRef) -> Resolver:
+        """Returns a resolver by name. Raises MS-PROJECT-RESOLVER."""
+        factory = self.factories.get(reference.name)
+        if factory is None:
+            raise _wrong(
+                f"there is no resolver {reference.name}.", nearest(reference.name, self.factories)
+            )
+        return factory(reference.config, self.base)
+
+    def choose(self, project: Project, dataset: Dataset) -> tuple[ResolverRef, ResolverSource]:
+        """Returns the resolver of a dataset in a project, by precedence."""
+        for override in project.resolver_overrides:
+            key = override.dataset
+            if key == dataset.id or (isinstance(key, str) and same(key, dataset.name)):
+                return override.resolver, ResolverSource.PROJECT_OVERRIDE
+        if dataset.resolver is not None:
+            return dataset.resolver, ResolverSource.DATASET_RESOLVER
+        return self.default, ResolverSource.SYSTEM_DEFAULT

@@ -1,0 +1,182 @@
+"""Validates a project: VR-001 to VR-008, and what else would make a run fail.
+
+| rule   | code                          |
+|--------|-------------------------------|
+| VR-001 | MS-PROJECT-DATASET-UNKNOWN    |
+| VR-002 | MS-PROJECT-DATASET-DISABLED   |
+| VR-003 | MS-PROJECT-VERSION-UNKNOWN    |
+| VR-004 | MS-PROJECT-ALIAS-REPEATED     |
+| VR-005 | MS-PROJECT-ALIAS-TABLE        |
+| VR-006 | MS-PROJECT-CONDITION          |
+| VR-007 | MS-PROJECT-CONDITION-COLUMN   |
+| VR-008 | MS-PROJECT-ASSIGNMENT-COLUMN  |
+
+All problems are reported at once. Types are checked by Spark's analyzer, on empty DataFrames with
+the recorded schemas.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self
+
+from pyspark.sql import SparkSession
+
+from millstream.catalog.execution.analysis import check_types
+from millstream.catalog.execution.compile import compile_operation
+from millstream.catalog.execution.output import output_path
+from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.model import (
+    CatalogReader,
+    Column,
+    Dataset,
+    DatasetKey,
+    Positions,
+    Project,
+    ResolverRef,
+    Status,
+    UpdateOperation,
+)
+from millstream.errors import MillstreamError, ProjectError
+from millstream.suggestions import nearest
+
+Schema = tuple[Column, ...]
+
+
+class InvalidProjectError(ProjectError):
+    """A project with its problems, each with a code and, if it was read from YAML, a place."""
+
+    problems: tuple[MillstreamError, ...] = ()
+
+    @classmethod
+    def of(cls, project: str, problems: list[MillstreamError]) -> Self:
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        listed = "".join(f"\n  {problem}" for problem in problems)
+        error = cls("MS-PROJECT-INVALID", f"project {project} has {count}:{listed}")
+        error.problems = tuple(problems)
+        return error
+
+
+def validate(
+    spark: SparkSession | None,
+    reader: CatalogReader,
+    project: Project,
+    resolvers: Resolvers,
+    base: Path,
+) -> None:
+    """Raises InvalidProjectError with all problems of a project. Without Spark, types are not
+    checked."""
+    validator = _Validator(reader, project, resolvers)
+    validator.run(spark, base)
+    if validator.problems:
+        raise InvalidProjectError.of(project.name, validator.problems)
+
+
+class _Validator:
+    def __init__(self, reader: CatalogReader, project: Project, resolvers: Resolvers) -> None:
+        self._reader = reader
+        self._project = project
+        self._resolvers = resolvers
+        self._opened: set[object] = set()
+        self.problems: list[MillstreamError] = []
+
+    def run(self, spark: SparkSession | None, base: Path) -> None:
+        project, given = self._project, self._project.input
+        dataset = self._dataset(given.dataset, given.positions, "dataset", "in a project")
+        working = self._schema(dataset, given.dataset_version, given.positions)
+        for override in project.resolver_overrides:
+            self._dataset(override.dataset, override.positions, "dataset", "in a project")
+            self._check_resolver(override.resolver, override.positions)
+        self._check_resolver(self._resolvers.default, project.positions)
+        try:
+            output_path(project.output, base, "period")
+        except ProjectError as error:
+            self.problems.append(error.at(project.output.positions.of("location")))
+        if dataset is None or working is None:
+            for operation in project.operations:
+                self._join_schemas(operation)
+            return
+        self._check_operations(spark, dataset, working)
+
+    def _check_operations(
+        self, spark: SparkSession | None, dataset: Dataset, working: Schema
+    ) -> None:
+        columns: tuple[str, ...] = tuple(each.name for each in working)
+        compiled = []
+        for operation in self._project.operations:
+            schemas = self._join_schemas(operation)
+            names = [
+                None if schema is None else [each.name for each in schema] for schema in schemas
+            ]
+            found = compile_operation(operation, dataset.table.name, columns, names, self.problems)
+            compiled.append((found, schemas))
+            columns = found.columns
+        if spark is not None:
+            check_types(spark, working, compiled, self.problems)
+
+    def _join_schemas(self, operation: UpdateOperation) -> list[Schema | None]:
+        schemas = []
+        for join in operation.joins:
+            key = join.dataset_position
+            dataset = self._dataset(join.dataset, join.positions, key, "in joins")
+            schemas.append(self._schema(dataset, join.dataset_version, join.positions))
+        return schemas
+
+    def _dataset(
+        self, key: DatasetKey, positions: Positions, position: str, used: str
+    ) -> Dataset | None:
+        dataset = self._reader.find_dataset(key)
+        if dataset is None:
+            names = self._reader.dataset_names() if isinstance(key, str) else []
+            fix = nearest(str(key), names)
+            cause = f"Dataset {key} not found in MetadataStore"
+            self._add("MS-PROJECT-DATASET-UNKNOWN", cause, positions, position, fix)
+        elif dataset.status is Status.DISABLED:
+            self._add(
+                "MS-PROJECT-DATASET-DISABLED",
+                f"Dataset {key} is disabled and cannot be used {used}",
+                positions,
+                position,
+                "Enable it, or use another dataset.",
+            )
+        elif dataset.resolver is not None:
+            self._check_resolver(dataset.resolver, dataset.positions)
+        return dataset
+
+    def _schema(
+        self, dataset: Dataset | None, version: int | None, positions: Positions
+    ) -> Schema | None:
+        """Returns the columns of a version, or those declared if no version is published yet."""
+        if dataset is None:
+            return None
+        if version is None:
+            latest = self._reader.find_latest_version(dataset.id)
+            return dataset.table.all_columns if latest is None else latest.schema
+        found = self._reader.find_version(dataset.id, version)
+        if found is None:
+            known = [str(each.number) for each in self._reader.versions(dataset.id)]
+            self._add(
+                "MS-PROJECT-VERSION-UNKNOWN",
+                f"Dataset {dataset.name} version {version} not found",
+                positions,
+                "dataset_version",
+                f"Published: {', '.join(reversed(known))}." if known else "Publish it first.",
+            )
+            return dataset.table.all_columns
+        return found.schema
+
+    def _check_resolver(self, reference: ResolverRef, positions: Positions) -> None:
+        seen = (reference.name, *sorted(reference.config.items()))
+        if seen in self._opened:
+            return
+        self._opened.add(seen)
+        try:
+            self._resolvers.open(reference)
+        except ProjectError as error:
+            self.problems.append(error.at(positions.of("resolver")))
+
+    def _add(
+        self, code: str, cause: str, positions: Positions, position: str, fix: str = ""
+    ) -> None:
+        place = positions.of(position)
+        self.problems.append(ProjectError(code, cause, fix=fix, place=place))

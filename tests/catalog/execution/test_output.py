@@ -1,0 +1,72 @@
+"""The output of a run is replaced in one step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from millstream.catalog.execution import output
+from millstream.catalog.model import DataFormat, ProjectOutput
+from millstream.errors import ProjectError
+
+
+def folder(path: Path, content: str) -> Path:
+    path.mkdir(parents=True)
+    (path / "part").write_text(content)
+    (path / output.MARKER).touch()
+    return path
+
+
+@pytest.mark.parametrize("exchange", [True, False], ids=["exchange", "rename"])
+def test_a_new_output_takes_the_place_of_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
+) -> None:
+    if not exchange:  # as on a file system that cannot exchange folders
+        monkeypatch.setattr(output, "_exchange", lambda _one, _other: False)
+    path = tmp_path / "out"
+    for content in ("first", "second", "third"):
+        output.replace_output(folder(tmp_path / f".out.run-{content}", content), path)
+        assert (path / "part").read_text() == content
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_failed_run_leaves_no_folder_and_removes_that_of_a_killed_one(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "out"
+    killed = folder(path.parent / ".out.run-killed", "x")
+    other = folder(path.parent / ".other.run-killed", "x")
+
+    def fail() -> None:
+        with output.staging_folder(path, uuid4()) as staged:
+            assert not killed.exists()
+            folder(staged, "partial")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert list(path.parent.iterdir()) == [other]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (ProjectOutput("out/{project}"), r"placeholder {project}\. Known: {period}\."),
+        (ProjectOutput("out/{period"), "cannot be read"),
+        (ProjectOutput("s3://bucket/out"), "is not a path"),
+        (ProjectOutput("out", DataFormat.JDBC), "the output format jdbc is not supported"),
+    ],
+)
+def test_an_output_that_no_run_can_write_is_an_error(
+    tmp_path: Path, given: ProjectOutput, message: str
+) -> None:
+    with pytest.raises(ProjectError, match=message) as caught:
+        output.output_path(given, tmp_path, "2026-01")
+    assert caught.value.code == "MS-PROJECT-OUTPUT"
+
+
+def test_the_period_is_part_of_the_path_and_cannot_leave_it(tmp_path: Path) -> None:
+    given = ProjectOutput("out/{period}")
+    assert output.output_path(given, tmp_path, "2026-01") == tmp_path / "out" / "2026-01"
+    with pytest.raises(ProjectError, match="not a safe part of the path"):
+        output.output_path(given, tmp_path, "../x")
