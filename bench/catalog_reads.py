@@ -110,18 +110,24 @@ def _operations(catalog: OpenCatalog, names: list[str]) -> dict[str, Callable[[]
 def _timed(work: Callable[[], object]) -> dict[str, Any]:
     for _ in range(10):
         work()
-    taken = []
+    taken, used = [], []
     for _ in range(_ROUNDS):
-        begin = time.perf_counter()
+        begin, begin_cpu = time.perf_counter(), time.process_time()
         work()
         taken.append((time.perf_counter() - begin) * 1_000)
-    p50, p99 = statistics.median(taken), statistics.quantiles(taken, n=100)[98]
+        used.append((time.process_time() - begin_cpu) * 1_000)
+    p99 = _p99(taken)
     return {
-        "p50_ms": round(p50, 2),
+        "p50_ms": round(statistics.median(taken), 2),
         "p99_ms": round(p99, 2),
+        "cpu_p99_ms": round(_p99(used), 2),  # without waiting for other processes of the machine
         "limit_ms": LIMIT_MS,
         "within_limit": p99 <= LIMIT_MS,
     }
+
+
+def _p99(times: list[float]) -> float:
+    return statistics.quantiles(times, n=100)[98]
 
 
 def _fill(catalog: OpenCatalog, datasets: int, versions: int) -> list[str]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 from datetime import date
 from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.catalog.month_end import PROJECTS, write
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.catalog.month_end import DATASETS, PERIODS, PROJECTS, write
 
 from millstream.catalog.definitions.load import load_definitions
+from millstream.catalog.definitions.plan import plan_changes
 from millstream.catalog.model import (
     Assignment,
     Cardinality,
     Column,
+    Definitions,
     Period,
     Project,
     ProjectInput,
@@ -25,6 +30,7 @@ from millstream.catalog.model import (
     TemporalMode,
     UpdateOperation,
 )
+from millstream.error_codes import CODES
 from millstream.errors import CatalogError, Place
 
 FX = UUID("5a1de2ce-70f1-4bb4-8b8c-0a3f4c4f8a01")
@@ -220,3 +226,31 @@ def test_files_that_cannot_be_read_are_reported(tmp_path: Path, make, words):
     with pytest.raises(CatalogError, match=words) as error:
         load_definitions(make(tmp_path))
     assert error.value.code == "MS-CATALOG-FILE"
+
+
+def test_keys_that_yaml_takes_for_numbers_are_text(tmp_path: Path):
+    text = "datasets:\n  - {name: a, main_table: {columns: {1: INT, 2026-01-01: INT, true: INT}}}\n"
+    (dataset,) = load_definitions(write(tmp_path, f=text)).datasets
+    assert [column.name for column in dataset.table.columns] == ["1", "2026-01-01", "true"]
+
+
+@given(st.data())
+def test_any_damage_of_a_file_is_an_error_with_a_code(data):
+    """Pieces are removed, repeated and replaced; what is left is loaded or rejected."""
+    text = DATASETS + PERIODS + PROJECTS
+    for _ in range(data.draw(st.integers(1, 3))):
+        begin = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(begin, min(len(text), begin + 30)))
+        new = data.draw(st.sampled_from(["", " ", "\n", ":", "- ", "{", "1", "~", "[]", "x: y\n"]))
+        text = text[:begin] + new + text[data.draw(st.sampled_from([begin, end])) :]
+    with tempfile.TemporaryDirectory() as folder:
+        error = _error_of(write(Path(folder), f=text))
+    assert error is None or (error.code in CODES and error.cause.endswith("."))
+
+
+def _error_of(folder: Path) -> CatalogError | None:
+    try:
+        plan_changes(Definitions(0), load_definitions(folder))
+    except CatalogError as error:
+        return error
+    return None

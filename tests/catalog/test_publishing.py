@@ -250,6 +250,11 @@ def test_a_table_of_a_database_is_not_reproducible():
     assert not content.reproducible
 
 
+def test_a_folder_may_have_the_name_of_a_column_with_token(tmp_path: Path):
+    path = _csv(tmp_path, name="token_id=3/fx.csv")
+    assert prepare(FX, str(path))[0].row_count == 2
+
+
 def test_a_table_of_a_database_needs_its_name():
     assert "no table is named" in _rejected("jdbc:postgresql://db/shop").cause
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from tests.catalog.samples import FILES, add_dataset, content, dataset
 
+from millstream.catalog.catalog import Catalog
 from millstream.catalog.model import (
     DataFormat,
     Definitions,
@@ -189,3 +190,9 @@ def test_a_catalog_is_the_same_when_it_is_opened_again(catalog: OpenCatalog, cat
     assert again.reader.definitions() == catalog.reader.definitions()
     assert again.reader.versions(fx.id) == [version]
     again.close()
+
+
+def test_a_status_that_does_not_exist_is_rejected(tmp_path):
+    with Catalog.open(tmp_path / "c.db") as opened, pytest.raises(CatalogError) as error:
+        opened.datasets(status="actve")
+    assert (error.value.code, error.value.fix) == ("MS-CATALOG-VALUE", "Did you mean active?")

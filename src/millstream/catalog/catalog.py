@@ -21,6 +21,8 @@ from millstream.catalog.model import (
     Project,
     Status,
 )
+from millstream.errors import CatalogError
+from millstream.suggestions import nearest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -122,6 +124,10 @@ class Catalog:
             >>> [(each.name, each.latest_version) for each in catalog.datasets()]
             [('fx', 1)]
         """
+        if status is not None and status not in {each.value for each in Status}:
+            raise CatalogError(
+                "MS-CATALOG-VALUE", f"there is no status {status}.", fix=nearest(status, Status)
+            )
         wanted = Status(status) if status is not None else None
         return self.reader.datasets(status=wanted, after=after, limit=limit)
 

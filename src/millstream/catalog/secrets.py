@@ -7,7 +7,7 @@ import re
 from millstream.errors import CatalogError, Place
 
 _PASSWORD = re.compile(
-    r"://[^/@\s]*:[^\s]*@|(?:^|[?&;\s])[^=&;\s]*(?:passw|secret|token)[^=&;\s]*\s*=", re.IGNORECASE
+    r"://[^/@\s]*:[^\s]*@|(?:^|[?&;\s])\w*(?:passw|secret|token)\w*\s*=", re.IGNORECASE
 )
 _SECRET_NAME = re.compile(r"passw|secret|token|credential", re.IGNORECASE)
 

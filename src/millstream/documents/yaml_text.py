@@ -10,6 +10,8 @@ import yaml
 from millstream.documents.yaml_loader import Fault, Loader, RejectedError
 from millstream.errors import Place
 
+_MERGE, _TEXT = (f"tag:yaml.org,2002:{kind}" for kind in ("merge", "str"))
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -107,7 +109,7 @@ def _documents(loader: Loader, file: str) -> Iterator[Document]:
         root = loader.get_node()
         if root is None:
             continue
-        _refuse_doubles(root, file)
+        _check_keys(root, file)
         yield Document(loader.construct_document(root), root, file)
 
 
@@ -116,11 +118,11 @@ def _place(node: yaml.Node, file: str) -> Place:
     return Place(mark.line + 1, mark.column + 1, file=file)
 
 
-def _refuse_doubles(node: yaml.Node, file: str) -> None:
-    """A key given twice: YAML would keep the last and say nothing."""
+def _check_keys(node: yaml.Node, file: str) -> None:
+    """Rejects a key given twice: YAML would keep the last and say nothing. Makes keys text."""
     if isinstance(node, yaml.SequenceNode):
         for child in node.value:
-            _refuse_doubles(child, file)
+            _check_keys(child, file)
     if isinstance(node, yaml.MappingNode):
         seen: set[object] = set()
         for key, value in node.value:
@@ -139,4 +141,6 @@ def _refuse_doubles(node: yaml.Node, file: str) -> None:
                     _place(key, file),
                 )
             seen.add(key.value)
-            _refuse_doubles(value, file)
+            if key.tag != _MERGE:
+                key.tag = _TEXT  # 1, 1.0 and true would be one key
+            _check_keys(value, file)

@@ -81,7 +81,7 @@ class Spec(BaseModel):
 
 class ResolverSpec(Spec):
     name: Text
-    config: dict[str, Setting] = Field(default_factory=dict)
+    config: dict[Text, Setting] = Field(default_factory=dict)
 
     @field_validator("config")
     @classmethod
@@ -204,7 +204,7 @@ class ProjectSpec(Spec):
     input: Annotated[InputSpec, _mapping("dataset")]
     output: Annotated[OutputSpec, _mapping("location")]
     operations: tuple[OperationSpec, ...] = ()
-    resolver_overrides: dict[str, Annotated[ResolverSpec, _mapping("name")]] = Field(
+    resolver_overrides: dict[Text, Annotated[ResolverSpec, _mapping("name")]] = Field(
         default_factory=dict
     )
     description: str = ""
