@@ -171,7 +171,7 @@ CODES = {
     "MS-PROJECT-DRAFT": "The project is not active.",
     "MS-PROJECT-FAILED": "Spark could not execute a run.",
     "MS-PROJECT-FILE-CHANGED": "A file is not the one that was recorded.",
-    "MS-PROJECT-FILE-MISSING": "A file that a run reads does not exist.",
+    "MS-PROJECT-FILE-MISSING": "A file that a run reads does not exist, or cannot be read.",
     "MS-PROJECT-INVALID": "The project has problems, all of which are listed.",
     "MS-PROJECT-JOIN-TYPE": "A runtime join has a join type that it cannot have.",
     "MS-PROJECT-NONDETERMINISTIC": "An expression can have another value in a replay.",

@@ -103,10 +103,10 @@ class ProjectRunner:
         )
         with self._recorded(run):
             self.writer.record_snapshot(run.id, self.owner, snapshot)
-            times = verify(snapshot, content=verify_content)
+            verified = verify(snapshot, content=verify_content)
             observed = ObservedRows(result_frame(self.spark, run.project, snapshot))
             observed.rows.write.format("noop").mode("overwrite").save()
-            require_unchanged(snapshot, times)
+            require_unchanged(verified)
             result = _result(observed, expected.location)
             if result.content_hash != expected.content_hash:
                 raise _differs(original, result, expected)
@@ -121,11 +121,11 @@ class ProjectRunner:
         *,
         verify_content: bool,
     ) -> RunResult:
-        times = verify(snapshot, content=verify_content)
+        verified = verify(snapshot, content=verify_content)
         observed = ObservedRows(result_frame(self.spark, run.project, snapshot))
         with staging_folder(path, run.id) as staged:
             write_rows(observed.rows, snapshot.output.format, staged, run.id)
-            require_unchanged(snapshot, times)
+            require_unchanged(verified)
             lease.require()
             replace_output(staged, path)
         return _result(observed, str(path))
