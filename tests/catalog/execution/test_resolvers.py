@@ -83,7 +83,7 @@ def test_a_jdbc_resolver_names_a_table() -> None:
         ("path", {}, "the resolver path needs the setting template"),
         ("path", {"template": "{perod}"}, r"placeholder {perod}, which is not known\. Known:"),
         ("path", {"template": "{period"}, "cannot be read"),
-        ("path", {"template": "{period!r}"}, "placeholder {period}, which is not known"),
+        ("path", {"template": "{period!r}"}, "placeholder {period} with a format or conversion"),
         ("path", {"template": "a", "formt": "csv"}, r"no setting formt\. Did you mean format\?"),
         ("path", {"template": "a", "format": "jdbc"}, "has the format jdbc"),
         ("path", {"template": "a.csv", "header": "no"}, "the option header is 'no'"),

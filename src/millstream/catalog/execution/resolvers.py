@@ -11,12 +11,12 @@ A project's override precedes the dataset's own resolver, which precedes the sys
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from millstream.catalog.execution.templates import placeholders
 from millstream.catalog.model import (
     DataFormat,
     Dataset,
@@ -105,8 +105,7 @@ def fill(template: str, dataset: Dataset, version: DatasetVersion, period: Perio
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),
     }
-    used = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
-    for name in used:
+    for name in placeholders(template, _PLACEHOLDERS):
         # A name such as ../other would leave the folder of the template.
         if any(mark in values[name] for mark in ("/", "\\", "..", "\0")):
             raise ProjectError(
@@ -120,16 +119,10 @@ def fill(template: str, dataset: Dataset, version: DatasetVersion, period: Perio
 
 def _check_template(template: str) -> str:
     try:
-        parts = list(string.Formatter().parse(template))
+        placeholders(template, _PLACEHOLDERS)
     except ValueError as error:
-        raise _wrong(f"the template {template} cannot be read: {error}.") from None
-    for _, name, form, conversion in parts:
-        if name is not None and (name not in _PLACEHOLDERS or form or conversion):
-            known = ", ".join(f"{{{each}}}" for each in _PLACEHOLDERS)
-            raise _wrong(
-                f"the template {template} has the placeholder {{{name}}}, which is not known.",
-                f"Known: {known}.",
-            )
+        known = ", ".join(f"{{{each}}}" for each in _PLACEHOLDERS)
+        raise _wrong(f"the template {template} {error}.", f"Known: {known}.") from None
     return template
 
 
