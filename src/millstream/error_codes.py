@@ -174,6 +174,7 @@ CODES = {
     "MS-PROJECT-FILE-MISSING": "A file that a run reads does not exist, or cannot be read.",
     "MS-PROJECT-INVALID": "The project has problems, all of which are listed.",
     "MS-PROJECT-JOIN-TYPE": "A runtime join has a join type that it cannot have.",
+    "MS-PROJECT-NO-VERSION": "A dataset of the project has no active version.",
     "MS-PROJECT-NONDETERMINISTIC": "An expression can have another value in a replay.",
     "MS-PROJECT-NOT-REPRODUCIBLE": "A run has read rows that can change, so it has no replay.",
     "MS-PROJECT-OUTPUT": "The output of a project cannot be written or replaced.",

@@ -175,6 +175,23 @@ def test_a_self_join_reads_the_version_of_the_input(
     assert found.snapshot.join_datasets[0].dataset_version == 2
 
 
+def test_versions_are_those_of_the_moment_at_which_the_project_was_checked(
+    spark: SparkSession, month_end: MonthEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    month_end.apply()
+    runner = month_end.runner(spark)
+    runner.activate("month-end")
+
+    def change(_path: Path) -> None:
+        month_end.publish("fx", NEW_RATES)
+        month_end.catalog.writer.set_dataset_status(month_end.ids["customers"], Status.DISABLED)
+
+    monkeypatch.setattr(module, "check_replaceable", change)
+    snapshot = runner.run("month-end", "2026-01").snapshot
+    assert snapshot is not None
+    assert [each.dataset_version for each in snapshot.join_datasets] == [1, 1]
+
+
 def test_a_project_must_be_active_to_run(spark: SparkSession, month_end: MonthEnd) -> None:
     month_end.apply()
     with pytest.raises(ProjectError, match="MS-PROJECT-DRAFT: project month-end is not active"):

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.catalog.execution.month_end import FX, FX_ON, SEGMENT, SEGMENT_OF, USD, MonthEnd
 
-from millstream.catalog.execution.validation import InvalidProjectError
+from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.validation import InvalidProjectError, validate
 from millstream.catalog.model import (
     Assignment,
     Positions,
@@ -24,6 +25,7 @@ from millstream.catalog.model import (
     Status,
     UpdateOperation,
 )
+from millstream.catalog.publishing.prepare import prepare
 from millstream.errors import MillstreamError, Place
 
 NOBODY = UUID("00000000-0000-0000-0000-00000000dead")
@@ -173,6 +175,56 @@ def test_a_wrong_input_or_output_is_a_problem(
     assert [each.code for each in problems(month_end, spark)] == [code]
 
 
+def check(month_end: MonthEnd, *operations: UpdateOperation, **changes: Any) -> list[str]:
+    """Returns the causes of the problems that are found without Spark."""
+    project = month_end.apply(*operations, **changes)
+    resolvers = Resolvers(month_end.base)
+    try:
+        validate(None, month_end.catalog.reader, project, resolvers, month_end.base)
+    except InvalidProjectError as error:
+        return [each.cause for each in error.problems]
+    return []
+
+
+def test_operations_are_checked_although_the_input_is_unknown(month_end: MonthEnd) -> None:
+    wrong = UpdateOperation(
+        (FX, replace(SEGMENT, alias="fx"), replace(SEGMENT, on="customer = c.idd")),
+        (Assignment("usd", "amount * fx.rte"), Assignment("x", "amount +"), SEGMENT_OF),
+    )
+    found = check(month_end, wrong, UpdateOperation((FX,), (USD,)), input=ProjectInput("nothing"))
+    assert found[:4] == [
+        "Dataset nothing not found in MetadataStore",
+        "Join alias 'fx' is already used in this operation",
+        "Unknown column 'c.idd' in join condition",
+        "Unknown column 'fx.rte' in assignment expression",
+    ]
+    assert found[4].startswith("Assignment expression failed to compile")
+    assert len(found) == 5
+
+
+def test_an_unknown_version_is_reported_with_the_dataset_as_written(month_end: MonthEnd) -> None:
+    for key in (month_end.ids["fx"], "FX"):
+        pinned = replace(FX, dataset=key, dataset_version=7)
+        found = check(month_end, UpdateOperation((pinned,)))
+        assert found == [f"Dataset {key} version 7 not found"]
+
+
+def test_a_self_join_is_checked_with_the_version_of_the_input(month_end: MonthEnd) -> None:
+    dataset = month_end.catalog.reader.find_dataset("transactions")
+    assert dataset is not None
+    content, files = prepare(dataset, str(month_end.base / "data/transactions/v1.parquet"))
+    without_amount = tuple(each for each in content.schema if each.name != "amount")
+    changed = replace(content, schema=without_amount, content_hash="sha256:2")
+    month_end.catalog.writer.publish(dataset.id, changed, files)
+    before = RuntimeJoin("before", "transactions", "transactions.id = before.id + 1")
+    operation = UpdateOperation((before,), (Assignment("change", "amount - before.amount"),))
+    assert check(month_end, operation, input=ProjectInput("transactions", 1)) == []
+    assert check(month_end, operation, input=ProjectInput("transactions", 2)) == [
+        "Unknown column 'amount' in assignment expression",
+        "Unknown column 'before.amount' in assignment expression",
+    ]
+
+
 def test_types_of_one_operation_are_those_of_the_operations_before_it(
     spark: SparkSession, month_end: MonthEnd
 ) -> None:
@@ -210,7 +262,7 @@ def test_a_project_can_be_activated_before_a_dataset_has_versions(
     month_end.apply(UpdateOperation((replace(FX, on=FX_ON),), (USD,)))
     assert problems(month_end, spark) == []
     with pytest.raises(
-        MillstreamError, match="MS-PROJECT-VERSION-UNKNOWN: Dataset fx has no active"
+        MillstreamError, match="MS-PROJECT-NO-VERSION: Dataset fx has no active version"
     ):
         month_end.runner(spark).run("month-end", "2026-01")
 

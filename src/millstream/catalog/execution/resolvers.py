@@ -20,6 +20,7 @@ from millstream.catalog.execution.templates import placeholders
 from millstream.catalog.model import (
     DataFormat,
     Dataset,
+    DatasetKey,
     DatasetVersion,
     Period,
     Project,
@@ -176,6 +177,11 @@ def _jdbc(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
 BUILT_IN: Mapping[str, ResolverFactory] = {"catalog": _catalog, "path": _path, "jdbc": _jdbc}
 
 
+def is_key_of(key: DatasetKey, dataset: Dataset) -> bool:
+    """Whether a key, an ID or a name, means a dataset."""
+    return key == dataset.id or (isinstance(key, str) and same(key, dataset.name))
+
+
 @dataclass(frozen=True, slots=True)
 class Resolvers:
     """The resolvers that projects can name, and the system default."""
@@ -196,8 +202,7 @@ class Resolvers:
     def choose(self, project: Project, dataset: Dataset) -> tuple[ResolverRef, ResolverSource]:
         """Returns the resolver of a dataset in a project, by precedence."""
         for override in project.resolver_overrides:
-            key = override.dataset
-            if key == dataset.id or (isinstance(key, str) and same(key, dataset.name)):
+            if is_key_of(override.dataset, dataset):
                 return override.resolver, ResolverSource.PROJECT_OVERRIDE
         if dataset.resolver is not None:
             return dataset.resolver, ResolverSource.DATASET_RESOLVER

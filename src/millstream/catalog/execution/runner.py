@@ -23,7 +23,7 @@ from millstream.catalog.execution.output import (
 )
 from millstream.catalog.execution.resolvers import Resolvers
 from millstream.catalog.execution.result_hash import ObservedRows
-from millstream.catalog.execution.snapshot import SnapshotBuilder
+from millstream.catalog.execution.snapshot import SnapshotBuilder, choose_versions
 from millstream.catalog.execution.validation import validate
 from millstream.catalog.lookup import require_period, require_project
 from millstream.catalog.model import (
@@ -60,16 +60,19 @@ class ProjectRunner:
 
     def run(self, name: str, period: str, *, verify_content: bool = False) -> Run:
         """Executes an active project for a period, and replaces its output."""
-        project = require_project(self.reader, name)
-        found = require_period(self.reader, period)
-        if project.status is not ProjectStatus.ACTIVE:
-            raise ProjectError(
-                "MS-PROJECT-DRAFT",
-                f"project {project.name} is not active.",
-                fix=f"Validate it first: millstream project activate {project.name}",
-            )
-        # Datasets and versions can have changed since. Spark checks types when it plans the run.
-        validate(None, self.reader, project, self.resolvers, self.base)
+        with self.reader.at_one_time() as reader:
+            project = require_project(reader, name)
+            found = require_period(reader, period)
+            if project.status is not ProjectStatus.ACTIVE:
+                raise ProjectError(
+                    "MS-PROJECT-DRAFT",
+                    f"project {project.name} is not active.",
+                    fix=f"Validate it first: millstream project activate {project.name}",
+                )
+            # Datasets and versions can have changed since the project was activated. Spark checks
+            # types when it plans the run.
+            validate(None, reader, project, self.resolvers, self.base)
+            chosen = choose_versions(reader, project)
         path = output_path(project.output, self.base, found.identifier)
         check_replaceable(path)
         run = self.writer.create_run(
@@ -81,8 +84,7 @@ class ProjectRunner:
             output=str(path),
         )
         with self._recorded(run) as lease:
-            builder = SnapshotBuilder(self.reader, self.resolvers, project, found)
-            snapshot = builder.build()
+            snapshot = SnapshotBuilder(self.resolvers, project, found).build(chosen)
             self.writer.record_snapshot(run.id, self.owner, snapshot)
             result = self._write(run, snapshot, path, lease, verify_content=verify_content)
             return self.writer.finish_run(run.id, self.owner, result)

@@ -3,6 +3,7 @@ and validates gets a reader and cannot change anything."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -30,6 +31,10 @@ from millstream.catalog.model.runs import (
 
 class CatalogReader(Protocol):
     """Reads a catalog. `find_…` return None for what does not exist."""
+
+    def at_one_time(self) -> AbstractContextManager[CatalogReader]:
+        """Gives a reader that sees the catalog as it is at one moment, whatever others change
+        meanwhile. Use it briefly: it may keep others from writing."""
 
     def find_dataset(self, key: DatasetKey) -> Dataset | None: ...
 
