@@ -9,13 +9,14 @@ import pytest
 
 from millstream.catalog.execution import output
 from millstream.catalog.model import DataFormat, ProjectOutput
+from millstream.catalog.output_marker import MARKER
 from millstream.errors import ProjectError
 
 
 def folder(path: Path, content: str) -> Path:
     path.mkdir(parents=True)
     (path / "part").write_text(content)
-    (path / output.MARKER).touch()
+    (path / MARKER).touch()
     return path
 
 

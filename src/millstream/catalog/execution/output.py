@@ -21,10 +21,10 @@ from pyspark.sql import DataFrame
 
 from millstream.catalog.execution.templates import placeholders
 from millstream.catalog.model import DataFormat, ProjectOutput
+from millstream.catalog.output_marker import MARKER, write_marker
 from millstream.connectors.paths import local, resolve
 from millstream.errors import ProjectError
 
-MARKER = "_MILLSTREAM"  # Spark's readers ignore names that begin with an underscore
 _BEFORE = "-before"  # the end of the name of an output that is being replaced
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -82,7 +82,7 @@ def write_rows(frame: DataFrame, file_format: DataFormat, staged: Path, run: UUI
     """Writes the rows of a run, and marks the folder as its output."""
     options = {"header": "true"} if file_format is DataFormat.CSV else {}
     frame.write.format(file_format.value).options(**options).mode("errorifexists").save(str(staged))
-    (staged / MARKER).write_text(f"{run}\n", encoding="utf-8")
+    write_marker(staged, run)
 
 
 def replace_output(staged: Path, path: Path) -> None:

@@ -10,10 +10,11 @@ from uuid import UUID
 
 from pyspark.sql import SparkSession
 
+from millstream.catalog.execution.environment import environment_of, session_with
 from millstream.catalog.execution.failures import run_errors
 from millstream.catalog.execution.frames import result_frame
 from millstream.catalog.execution.inputs import datasets_of, require_unchanged, verify
-from millstream.catalog.execution.lease import LEASE_SECONDS, LeaseKeeper, new_owner
+from millstream.catalog.execution.lease import LEASE_SECONDS, LOST, LeaseKeeper, new_owner
 from millstream.catalog.execution.output import (
     check_replaceable,
     output_path,
@@ -33,6 +34,7 @@ from millstream.catalog.model import (
     ProjectStatus,
     ResolverSnapshot,
     Run,
+    RunEnvironment,
     RunFailure,
     RunResult,
     RunStatus,
@@ -83,11 +85,15 @@ class ProjectRunner:
             lease_seconds=self.lease_seconds,
             output=str(path),
         )
-        with self._recorded(run) as lease:
-            snapshot = SnapshotBuilder(self.resolvers, project, found).build(chosen)
+        with self._lease(run) as lease, self._recorded_failure(run):
+            snapshot = SnapshotBuilder(
+                self.resolvers, project, found, environment_of(self.spark)
+            ).build(chosen)
             self.writer.record_snapshot(run.id, self.owner, snapshot)
             result = self._write(run, snapshot, path, lease, verify_content=verify_content)
-            return self.writer.finish_run(run.id, self.owner, result)
+        # The output is replaced, so the run has not failed. If this cannot be recorded now, the run
+        # counts as succeeded when its lease expires.
+        return self.writer.finish_run(run.id, self.owner, result)
 
     def replay(self, run_id: UUID, *, verify_content: bool = False) -> Run:
         """Executes a run again from its snapshot and compares the results. Writes no output."""
@@ -103,15 +109,17 @@ class ProjectRunner:
             lease_seconds=self.lease_seconds,
             replay_of=original.id,
         )
-        with self._recorded(run):
+        with self._lease(run), self._recorded_failure(run):
             self.writer.record_snapshot(run.id, self.owner, snapshot)
             verified = verify(snapshot, content=verify_content)
-            observed = ObservedRows(result_frame(self.spark, run.project, snapshot))
+            spark = session_with(self.spark, snapshot.environment)
+            observed = ObservedRows(result_frame(spark, run.project, snapshot))
             observed.rows.write.format("noop").mode("overwrite").save()
             require_unchanged(verified)
             result = _result(observed, expected.location)
             if result.content_hash != expected.content_hash:
-                raise _differs(original, result, expected)
+                before = snapshot.environment
+                raise _differs(original, result, expected, before, environment_of(spark))
             return self.writer.finish_run(run.id, self.owner, result)
 
     def _write(
@@ -128,29 +136,34 @@ class ProjectRunner:
         with staging_folder(path, run.id) as staged:
             write_rows(observed.rows, snapshot.output.format, staged, run.id)
             require_unchanged(verified)
+            result = _result(observed, str(path))
             lease.require()
+            self.writer.record_result(run.id, self.owner, result)
             replace_output(staged, path)
-        return _result(observed, str(path))
+        return result
+
+    def _lease(self, run: Run) -> LeaseKeeper:
+        return LeaseKeeper(self.writer, run.id, self.owner, self.lease_seconds)
 
     @contextmanager
-    def _recorded(self, run: Run) -> Iterator[LeaseKeeper]:
-        """Keeps the lease of a run, and records why it failed."""
-        with LeaseKeeper(self.writer, run.id, self.owner, self.lease_seconds) as lease:
-            try:
-                with run_errors():
-                    yield lease
-            except MillstreamError as error:
-                self._fail(run, RunFailure(error.code, str(error)))
-                raise
-            except BaseException as error:
-                self._fail(run, RunFailure("MS-PROJECT-FAILED", type(error).__name__))
-                raise
+    def _recorded_failure(self, run: Run) -> Iterator[None]:
+        """Records why a run failed."""
+        try:
+            with run_errors():
+                yield
+        except MillstreamError as error:
+            self._fail(run, RunFailure(error.code, str(error)), error)
+            raise
+        except BaseException as error:
+            self._fail(run, RunFailure("MS-PROJECT-FAILED", type(error).__name__), error)
+            raise
 
-    def _fail(self, run: Run, failure: RunFailure) -> None:
+    def _fail(self, run: Run, failure: RunFailure, cause: BaseException) -> None:
         try:
             self.writer.fail_run(run.id, self.owner, failure)
-        except MillstreamError:
-            return  # the lease has ended, so the run counts as failed
+        except MillstreamError as error:
+            if error.code != LOST:  # else the run counts as failed already
+                cause.add_note(f"The failure of the run {run.id} was not recorded: {error}")
 
     def _replayable(self, run_id: UUID) -> Run:
         run = self.reader.find_run(run_id)
@@ -169,7 +182,7 @@ class ProjectRunner:
             raise ProjectError(
                 "MS-PROJECT-NOT-REPRODUCIBLE",
                 f"run {run_id} has read rows that can have changed since: {names}.",
-                fix="Publish database tables as copies, and use the resolver catalog for them.",
+                fix="Export the tables to Parquet, publish the files, and run the project again.",
             )
         return run
 
@@ -183,10 +196,20 @@ def _result(observed: ObservedRows, location: str) -> RunResult:
     )
 
 
-def _differs(run: Run, found: RunResult, expected: RunResult) -> ProjectRunError:
+def _differs(
+    run: Run, found: RunResult, expected: RunResult, before: RunEnvironment, now: RunEnvironment
+) -> ProjectRunError:
+    versions = "" if now == before else f" The run used {_versions(before)}; now: {_versions(now)}."
     return ProjectRunError(
         "MS-PROJECT-REPLAY",
         f"the replay of run {run.id} has another result: {found.row_count:,} rows "
-        f"({found.content_hash}), before {expected.row_count:,} rows ({expected.content_hash}).",
-        fix="Check whether Spark or Millstream has another version; --verify hashes all input.",
+        f"({found.content_hash}), before {expected.row_count:,} rows ({expected.content_hash})."
+        f"{versions}",
+        fix="Use the versions of the run. --verify compares the content of all input files."
+        if versions
+        else "--verify compares the content of all input files.",
     )
+
+
+def _versions(environment: RunEnvironment) -> str:
+    return f"Spark {environment.spark_version}, Millstream {environment.millstream_version}"

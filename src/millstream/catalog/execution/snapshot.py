@@ -17,6 +17,7 @@ from millstream.catalog.model import (
     Period,
     Project,
     ResolverSnapshot,
+    RunEnvironment,
     RuntimeJoin,
     VersionFile,
 )
@@ -89,6 +90,7 @@ class SnapshotBuilder:
     resolvers: Resolvers
     project: Project
     period: Period
+    environment: RunEnvironment
 
     def build(self, chosen: ChosenVersions) -> ResolverSnapshot:
         """Returns the snapshot of a run."""
@@ -101,12 +103,15 @@ class SnapshotBuilder:
             for join, version in zip(operation.joins, chosen.joins[number], strict=True)
         ]
         return ResolverSnapshot(
+            input_dataset_id=chosen.input.dataset.id,
+            input_dataset_version=chosen.input.version.number,
             input=self._resolve(chosen.input),
             join_datasets=tuple(joins),
             period=self.period,
             operations=project.operations,
             resolver_overrides=project.resolver_overrides,
             output=project.output,
+            environment=self.environment,
         )
 
     def _resolve(self, chosen: ChosenVersion) -> DatasetSnapshot:
