@@ -178,6 +178,7 @@ CODES = {
     "MS-PROJECT-NONDETERMINISTIC": "An expression can have another value in a replay.",
     "MS-PROJECT-NOT-REPRODUCIBLE": "A run has read rows that can change, so it has no replay.",
     "MS-PROJECT-OUTPUT": "The output of a project cannot be written or replaced.",
+    "MS-PROJECT-OVERRIDE": "A resolver override is repeated, or its dataset is not used.",
     "MS-PROJECT-REPLAY": "A replay has another result than the run that it repeats.",
     "MS-PROJECT-REPLAY-STATUS": "A run without a result cannot be replayed.",
     "MS-PROJECT-RESOLVER": "A resolver is not known, or its configuration is wrong.",

@@ -153,7 +153,7 @@ def test_all_problems_of_a_project_are_reported_at_once(
     ]
     assert str(found[2]) == (
         "MS-PROJECT-CONDITION-COLUMN at p.yaml, line 10, column 20: Unknown column "
-        "'fx.fromcurrency' in join condition Did you mean fx.from_currency?"
+        "'fx.fromcurrency' in join condition. Did you mean fx.from_currency?"
     )
     assert found[3].fix == "Did you mean fx?"
     assert "DATATYPE_MISMATCH" not in found[5].cause
@@ -223,6 +223,22 @@ def test_a_self_join_is_checked_with_the_version_of_the_input(month_end: MonthEn
         "Unknown column 'amount' in assignment expression",
         "Unknown column 'before.amount' in assignment expression",
     ]
+
+
+def test_an_override_must_be_used_and_given_once(month_end: MonthEnd) -> None:
+    path = ResolverRef("path", {"template": "a.csv"})
+    given = [ProjectOverride(key, path) for key in ("fx", "FX", month_end.ids["fx"], "customers")]
+    found = check(month_end, UpdateOperation((FX,), (USD,)), resolver_overrides=tuple(given))
+    assert found == [
+        "there are several resolver overrides for the dataset fx: FX.",
+        f"there are several resolver overrides for the dataset fx: {month_end.ids['fx']}.",
+        "there is a resolver override for customers, which the project does not use.",
+    ]
+    by_input = ProjectOverride("Transactions", path)
+    assert check(month_end, UpdateOperation(), resolver_overrides=(by_input, given[0])) == [
+        "there is a resolver override for fx, which the project does not use."
+    ]
+    assert check(month_end, resolver_overrides=(by_input, given[0], given[3])) == []
 
 
 def test_types_of_one_operation_are_those_of_the_operations_before_it(

@@ -39,7 +39,7 @@ def load(
 ) -> DataFrame:
     """Returns the rows of a dataset that belong to a period, with `columns` or with all."""
     chosen = [each for each in dataset.schema if columns is None or each.name in columns]
-    temporal = _temporal(dataset.temporal_mode)
+    temporal = {each.name for each in dataset.temporal_mode.columns}
     read = [each for each in dataset.schema if each in chosen or each.name in temporal]
     location = Location(dataset.format, dataset.location, dataset.options)
     if dataset.format is DataFormat.CSV:
@@ -81,12 +81,6 @@ def period_filter(mode: TemporalMode, period: Period) -> SparkColumn | None:
 def ddl(columns: Sequence[Column]) -> str:
     """Returns columns as Spark DDL."""
     return ", ".join(f"{_always_quoted(each.name)} {each.type}" for each in columns)
-
-
-def _temporal(mode: TemporalMode) -> tuple[str, ...]:
-    if mode is TemporalMode.PERIOD:
-        return (PERIOD.name,)
-    return (PERIOD_FROM.name, PERIOD_TO.name) if mode is TemporalMode.BITEMPORAL else ()
 
 
 def _parquet(spark: SparkSession, path: str, columns: Sequence[Column]) -> DataFrame:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Self
+from uuid import UUID
 
 from pyspark.sql import SparkSession
 
@@ -85,15 +86,38 @@ class _Validator:
         project, given = self._project, self._project.input
         dataset = self._dataset(given.dataset, given.positions, "dataset", "in a project")
         working = self._schema(given.dataset, dataset, given.dataset_version, given.positions)
-        for override in project.resolver_overrides:
-            self._dataset(override.dataset, override.positions, "dataset", "in a project")
-            self._check_resolver(override.resolver, override.positions)
+        self._check_overrides()
         self._check_resolver(self._resolvers.default, project.positions)
         try:
             output_path(project.output, base, "period")
         except ProjectError as error:
             self.problems.append(error.at(project.output.positions.of("location")))
         self._check_operations(spark, dataset, working)
+
+    def _check_overrides(self) -> None:
+        project = self._project
+        joins = [join.dataset for operation in project.operations for join in operation.joins]
+        used = {self._id_of(key) for key in (project.input.dataset, *joins)}
+        seen: set[UUID] = set()
+        for override in project.resolver_overrides:
+            key, positions = override.dataset, override.positions
+            self._check_resolver(override.resolver, positions)
+            dataset = self._dataset(key, positions, "dataset", "in a project")
+            if dataset is None:
+                continue
+            if dataset.id in seen:
+                cause = f"there are several resolver overrides for the dataset {dataset.name}: "
+                fix = "Remove all but one."
+                self._add("MS-PROJECT-OVERRIDE", f"{cause}{key}.", positions, "dataset", fix)
+            elif dataset.id not in used:
+                cause = f"there is a resolver override for {key}, which the project does not use."
+                fix = "Remove it, or correct its dataset."
+                self._add("MS-PROJECT-OVERRIDE", cause, positions, "dataset", fix)
+            seen.add(dataset.id)
+
+    def _id_of(self, key: DatasetKey) -> UUID | None:
+        dataset = self._reader.find_dataset(key)
+        return None if dataset is None else dataset.id
 
     def _check_operations(
         self, spark: SparkSession | None, dataset: Dataset | None, working: Schema | None

@@ -28,6 +28,11 @@ class TemporalMode(StrEnum):
     PERIOD = "period"
     BITEMPORAL = "bitemporal"
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that assign rows to periods: `_period`, or `_period_from`, `_period_to`."""
+        return _TEMPORAL_COLUMNS[self]
+
 
 class DataFormat(StrEnum):
     """The format in which the rows of a version are stored."""
@@ -67,8 +72,8 @@ class Table:
 
     @property
     def temporal_columns(self) -> tuple[Column, ...]:
-        """The columns that assign rows to periods: `_period`, or `_period_from`, `_period_to`."""
-        return _TEMPORAL_COLUMNS[self.temporal_mode]
+        """The columns of the temporal mode."""
+        return self.temporal_mode.columns
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
