@@ -185,6 +185,7 @@ CODES = {
     "MS-PROJECT-RESULT-TYPE": "The result has a column whose values cannot be compared.",
     "MS-PROJECT-RUN-UNKNOWN": "There is no run of this ID.",
     "MS-PROJECT-SCHEMA": "A resolved location does not have the columns of the version.",
+    "MS-PROJECT-TABLE": "A table of Spark's catalog cannot be read.",
     "MS-PROJECT-VERSION-UNKNOWN": "VR-003: a version of a dataset does not exist.",
     "MS-CATALOG-VALUE": "A value of a definition is missing or not valid.",
     "MS-TEST-ACCOUNT": "The ledger of a test case is not balanced.",

@@ -48,8 +48,9 @@ def output_path(output: ProjectOutput, base: Path, period: str) -> Path:
             f"the output {location} is not a path.",
             "Name a folder of a file system that can rename folders.",
         )
-    if output.format is DataFormat.JDBC:
-        raise _wrong("the output format jdbc is not supported.", "Use parquet, csv or json.")
+    if not output.format.is_files:
+        cause = f"the output format {output.format} is not supported."
+        raise _wrong(cause, "Use parquet, csv or json.")
     return Path(path)
 
 

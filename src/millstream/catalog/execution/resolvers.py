@@ -5,6 +5,7 @@
 | `catalog` | the one recorded with the version; the system default                 |
 | `path`    | a template, such as `data/{name}/v{version}/{period}.parquet`         |
 | `jdbc`    | a table of a database, such as `fx_v{version}`; it is never copied    |
+| `table`   | a table or view of Spark's catalog, such as `finance.fx_v{version}`   |
 
 A project's override precedes the dataset's own resolver, which precedes the system default.
 """
@@ -41,7 +42,8 @@ _PLACEHOLDERS = ("name", "id", "table", "version", "period", "start", "end")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where rows are: an absolute path, or the URL of a database with the option `table`."""
+    """Where rows are: an absolute path, the URL of a database with the option `table`, or the name
+    of a table of Spark's catalog."""
 
     format: DataFormat
     location: str
@@ -59,7 +61,7 @@ ResolverFactory = Callable[[Mapping[str, str], Path], Resolver]
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogTable:
+class PublishedLocation:
     """The location that was recorded when the version was published."""
 
     def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:  # noqa: ARG002
@@ -93,6 +95,16 @@ class JdbcTable:
     def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
         table = fill(self.table, dataset, version, period)
         return Location(DataFormat.JDBC, self.url, {"table": table})
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTable:
+    """A table or view of Spark's catalog. Its rows can change, so a run is not reproducible."""
+
+    table: str
+
+    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
+        return Location(DataFormat.TABLE, fill(self.table, dataset, version, period))
 
 
 def fill(template: str, dataset: Dataset, version: DatasetVersion, period: Period) -> str:
@@ -145,13 +157,13 @@ def _wrong(cause: str, fix: str = "") -> ProjectError:
 def _catalog(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
     if config:
         raise _wrong("the resolver catalog has no settings.", "Remove its config.")
-    return CatalogTable()
+    return PublishedLocation()
 
 
 def _path(config: Mapping[str, str], base: Path) -> Resolver:
     template = _config("path", config, "template", "format", *_OPTIONS)
     options = {name: config[name] for name in _OPTIONS if name in config}
-    known = [each.value for each in DataFormat if each is not DataFormat.JDBC]
+    known = [each.value for each in DataFormat if each.is_files]
     written = config.get("format")
     if written is not None and written not in known:
         raise _wrong(f"the resolver path has the format {written}.", nearest(written, known))
@@ -174,7 +186,16 @@ def _jdbc(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
     return JdbcTable(url, _check_template(table))
 
 
-BUILT_IN: Mapping[str, ResolverFactory] = {"catalog": _catalog, "path": _path, "jdbc": _jdbc}
+def _table(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
+    return SparkTable(_check_template(_config("table", config, "table")))
+
+
+BUILT_IN: Mapping[str, ResolverFactory] = {
+    "catalog": _catalog,
+    "path": _path,
+    "jdbc": _jdbc,
+    "table": _table,
+}
 
 
 def is_key_of(key: DatasetKey, dataset: Dataset) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 from millstream.catalog.execution.resolvers import Location, Resolvers, is_key_of
 from millstream.catalog.model import (
     CatalogReader,
-    DataFormat,
     Dataset,
     DatasetKey,
     DatasetSnapshot,
@@ -142,8 +141,8 @@ def _fingerprint(
     found: Location, version: DatasetVersion
 ) -> tuple[str | None, tuple[VersionFile, ...]]:
     """Returns hash and files of a location that is not the one that was published. The rows of a
-    database can change at any time."""
-    if found.format is DataFormat.JDBC:
+    table can change at any time."""
+    if not found.format.is_files:
         return None, ()
     files = describe_files(found.location)
     return content_hash(found.format, found.options, version.schema, files), files

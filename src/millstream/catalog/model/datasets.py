@@ -35,12 +35,21 @@ class TemporalMode(StrEnum):
 
 
 class DataFormat(StrEnum):
-    """The format in which the rows of a version are stored."""
+    """The format in which the rows of a version are stored.
+
+    Versions are published in the first four. A resolver can name a `table` of Spark's catalog.
+    """
 
     PARQUET = "parquet"
     CSV = "csv"
     JSON = "json"
     JDBC = "jdbc"
+    TABLE = "table"
+
+    @property
+    def is_files(self) -> bool:
+        """Whether rows are in files, which can be recorded and verified."""
+        return self not in (DataFormat.JDBC, DataFormat.TABLE)
 
 
 @dataclass(frozen=True, slots=True)
