@@ -101,3 +101,12 @@ def test_an_old_output_that_cannot_be_deleted_does_not_fail_the_run(
     monkeypatch.setattr("os.rmdir", deny)
     output.replace_output(staged, path)
     assert (path / "part").read_text() == "new"
+
+
+def test_an_output_that_contains_another_one_is_not_replaced(tmp_path: Path) -> None:
+    outer = folder(tmp_path / "big", "outer")
+    inner = folder(outer / "2026-01", "inner")
+    with pytest.raises(ProjectError, match="the output of another project or period") as caught:
+        output.check_replaceable(outer)
+    assert caught.value.code == "MS-PROJECT-OUTPUT"
+    output.check_replaceable(inner)

@@ -290,6 +290,8 @@ NONDETERMINISTIC = [
     *("unix_timestamp()", "current_user()", "current_timezone()", "randstr(5)", "uniform(1, 9)"),
     *("reflect('java.util.UUID', 'randomUUID')", "java_method('java.util.UUID', 'randomUUID')"),
     *("first_value(id) OVER (ORDER BY customer)", "current_time()", "current_database()"),
+    *("DATE 'today'", "TIMESTAMP ' Now'", "CAST('10:00:00' AS TIMESTAMP)", "version()"),
+    *("try_to_timestamp('10:00')", "to_timestamp('T10:00')", "current_path()"),
 ]
 
 
@@ -300,9 +302,21 @@ def test_functions_that_are_not_deterministic_are_rejected(
         Assignment(f"c{number}", f"CAST({text} AS STRING)")
         for number, text in enumerate(NONDETERMINISTIC)
     ]
-    deterministic = ["unix_timestamp(_period, 'yyyy-MM')", "hash(id)", "md5(currency)"]
+    deterministic = [
+        *("unix_timestamp(_period, 'yyyy-MM')", "hash(id)", "md5(currency)"),
+        *("DATE '2026-01-31'", "TIMESTAMP '2026-01-31 10:00:00'"),
+    ]
     kept = [Assignment(f"d{number}", text) for number, text in enumerate(deterministic)]
     month_end.apply(UpdateOperation((), (*assignments, *kept)))
     found = problems(month_end, spark)
     assert {each.code for each in found} == {"MS-PROJECT-NONDETERMINISTIC"}, found
     assert len(found) == len(NONDETERMINISTIC)
+
+
+def test_an_expression_that_makes_several_rows_is_rejected(
+    spark: SparkSession, month_end: MonthEnd
+) -> None:
+    month_end.apply(UpdateOperation((), (Assignment("c", "explode(array(1, 2))"),)))
+    (found,) = problems(month_end, spark)
+    assert found.code == "MS-PROJECT-ASSIGNMENT"
+    assert "generator" in found.cause

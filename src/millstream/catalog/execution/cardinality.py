@@ -29,7 +29,8 @@ def check_cardinality(working: DataFrame, stored: DataFrame, join: CompiledJoin)
 
 
 def _check(one: DataFrame, many: DataFrame, join: CompiledJoin, matched: str) -> None:
-    """Every row of `one` may match one row of `many`. Few rows are counted if keys are unique."""
+    """Every row of `one` may match one row of `many`. If the keys of `many` are unique, no
+    join is needed."""
     assert join.condition is not None
     condition = join.condition.resolved
     keys = _key_columns(condition, one, many)
@@ -81,7 +82,9 @@ def _names(condition: Expression) -> set[str]:
 
 def _is_unique(rows: DataFrame, keys: Sequence[str]) -> bool:
     quoted = [quote(each) for each in dict.fromkeys(keys)]
-    counted = rows.dropna(subset=list(dict.fromkeys(keys))).groupBy(*quoted).count()
+    counted = rows.groupBy(*quoted).count()
+    for each in quoted:
+        counted = counted.where(F.col(each).isNotNull())
     return counted.where(F.col("count") > 1).isEmpty()
 
 

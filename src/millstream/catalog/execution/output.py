@@ -62,6 +62,12 @@ def check_replaceable(path: Path) -> None:
             f"{path} exists, and no run has written it.",
             "Name a folder that is new or empty; a run replaces all of it.",
         )
+    inner = next((each.parent for each in path.glob(f"**/{MARKER}") if each.parent != path), None)
+    if inner is not None:
+        raise _wrong(
+            f"{path} contains {inner}, the output of another project or period.",
+            "Give each project an output outside of the others'; a run replaces all of its folder.",
+        )
 
 
 @contextmanager
