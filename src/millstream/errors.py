@@ -65,7 +65,9 @@ class MillstreamError(Exception):
     def __str__(self) -> str:
         at = f" at {self.place}" if self.place else ""
         text = f"{self.code}{at}: {self.cause}"
-        text = f"{text} {self.fix}" if self.fix else text
+        if self.fix:
+            end = "" if self.cause.endswith((".", "!", "?", ":")) else "."
+            text = f"{text}{end} {self.fix}"
         # A file name that is no UTF-8 has characters that cannot be written.
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 

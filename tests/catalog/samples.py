@@ -21,6 +21,7 @@ from millstream.catalog.model import (
     ResolverRef,
     ResolverSnapshot,
     ResolverSource,
+    RunEnvironment,
     RuntimeJoin,
     Table,
     TemporalMode,
@@ -55,6 +56,7 @@ def add_dataset(catalog: OpenCatalog, name: str) -> Dataset:
     return added
 
 
+ENVIRONMENT = RunEnvironment("4.1.0", "0.1.0", "UTC", ansi_enabled=True)
 FX = UUID("5a1de2ce-70f1-4bb4-8b8c-0a3f4c4f8a01")
 
 
@@ -80,10 +82,13 @@ def snapshot(content_hash: str | None = "sha256:ab") -> ResolverSnapshot:
     at = Positions(Place(3, 5, file="p.yaml"), {"on": Place(6, 11, file="p.yaml")})
     join = RuntimeJoin("fx", FX, "t.c = fx.c", 2, positions=at)
     return ResolverSnapshot(
+        input_dataset_id=FX,
+        input_dataset_version=2,
         input=DatasetSnapshot(**_resolved()),
         join_datasets=(JoinDatasetSnapshot(operation=0, alias="fx", **_resolved(content_hash)),),
         period=Period("2026-01", date(2026, 1, 1), date(2026, 1, 31), "month", "2026-Q1"),
         operations=(UpdateOperation((join,), (Assignment("usd", "amount * fx.rate"),)),),
         resolver_overrides=(ProjectOverride("customers", ResolverRef("path")),),
         output=ProjectOutput("/out/{period}"),
+        environment=ENVIRONMENT,
     )

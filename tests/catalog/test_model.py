@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pydantic import TypeAdapter
-from tests.catalog.samples import snapshot
+from tests.catalog.samples import FX, snapshot
 
 from millstream.catalog.model import (
     Assignment,
@@ -23,6 +25,14 @@ def test_a_snapshot_is_the_same_after_a_round_trip_through_json():
     read = adapter.validate_json(adapter.dump_json(snapshot()))
     assert read == snapshot()
     assert read.operations[0].joins[0].positions.of("on") == Place(6, 11, file="p.yaml")
+
+
+def test_the_json_of_a_snapshot_has_the_fields_of_the_data_model():
+    found = json.loads(TypeAdapter(ResolverSnapshot).dump_json(snapshot()))
+    assert (found["input_dataset_id"], found["input_dataset_version"]) == (str(FX), 2)
+    (join,) = found["join_datasets"]
+    names = ("alias", "dataset_id", "dataset_version", "resolver_source")
+    assert [join[name] for name in names] == ["fx", str(FX), 2, "project_override"]
 
 
 @pytest.mark.parametrize(("content_hash", "reproducible"), [("sha256:ab", True), (None, False)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
@@ -18,6 +19,7 @@ from millstream.catalog.model import (
     RunResult,
     RunStatus,
 )
+from millstream.catalog.output_marker import write_marker
 from millstream.catalog.store.open import OpenCatalog
 from millstream.catalog.store.writer import DatabaseWriter
 from millstream.errors import CatalogError
@@ -53,6 +55,22 @@ def test_a_run_goes_from_snapshot_to_result(catalog: OpenCatalog):
     done = writer.finish_run(run.id, "a", RESULT)
     assert (done.status, done.result, done.finished_at) == (RunStatus.SUCCEEDED, RESULT, NOON)
     assert catalog.reader.find_run(run.id) == done
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_run_that_ended_after_it_replaced_its_output_has_succeeded(
+    catalog: OpenCatalog, tmp_path: Path, replaced: bool
+):
+    writer = _at(catalog, NOON)
+    run = _create(writer)
+    result = replace(RESULT, location=str(tmp_path))
+    writer.record_result(run.id, "a", result)
+    write_marker(tmp_path, run.id if replaced else uuid4())
+    (ended,) = writer.expire_runs(NOON + timedelta(seconds=61))
+    if replaced:
+        assert (ended.status, ended.result, ended.failure) == (RunStatus.SUCCEEDED, result, None)
+    else:
+        assert (ended.status, ended.result) == (RunStatus.FAILED, None)
 
 
 def test_a_snapshot_does_not_change(catalog: OpenCatalog):

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
+from tests.catalog.samples import ENVIRONMENT
 
 from millstream.catalog.model import (
     Column,
@@ -67,10 +68,13 @@ def snapshot(
     period: Period = JANUARY,
 ) -> ResolverSnapshot:
     return ResolverSnapshot(
+        input_dataset_id=given.dataset_id,
+        input_dataset_version=given.dataset_version,
         input=given,
         join_datasets=tuple(joins),
         period=period,
         operations=operations,
         resolver_overrides=(),
         output=ProjectOutput("out"),
+        environment=ENVIRONMENT,
     )

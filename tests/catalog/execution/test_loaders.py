@@ -176,3 +176,28 @@ def test_a_table_of_postgresql_is_joined(
     check_run(month_end, spark)
     assert "'2026-01'" in postgres.log
     assert "'USD'" in postgres.log
+
+
+def test_a_table_of_the_catalog_of_spark_is_read_and_not_reproducible(
+    spark: SparkSession, month_end: MonthEnd
+) -> None:
+    columns = [each.name for each in TABLES["fx"].all_columns]
+    spark.createDataFrame(RATES, columns).createOrReplaceTempView("fx_rates_v1")
+    table = ResolverRef("table", {"table": "fx_rates_v{version}"})
+    month_end.apply(
+        UpdateOperation((FX,), (USD,)), resolver_overrides=(ProjectOverride("fx", table),)
+    )
+    runner = month_end.runner(spark)
+    runner.activate("month-end")
+    try:
+        run = runner.run("month-end", "2026-01")
+        assert [row[5] for row in month_end.output()] == [150.0, 100.0, 100.0]
+        with pytest.raises(ProjectError, match=r"MS-PROJECT-NOT-REPRODUCIBLE.*fx v1"):
+            runner.replay(run.id)
+        spark.sql("SELECT 'EUR' AS from_currency").createOrReplaceTempView("fx_rates_v1")
+        with pytest.raises(ProjectRunError, match=r"the table fx_rates_v1 has no column"):
+            runner.run("month-end", "2026-01")
+    finally:
+        spark.catalog.dropTempView("fx_rates_v1")
+    with pytest.raises(ProjectRunError, match=r"MS-PROJECT-TABLE.*no table fx_rates_v1"):
+        runner.run("month-end", "2026-01")

@@ -208,6 +208,23 @@ def test_a_constant_in_the_condition_selects_among_repeated_keys(
     assert [row[3] for row in found] == [300.0, 150.0, None, None]
 
 
+def test_different_keys_that_are_equal_after_a_cast_are_counted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    given = dataset(spark, tmp_path, "t", "id INT, amount DOUBLE", [(1, 10.0), (2, 20.0)])
+    fx = dataset(spark, tmp_path, "fx", "id STRING, rate DOUBLE", [("1", 2.0), ("01", 3.0)])
+    with pytest.raises(ProjectRunError, match=r"several rows of 'fx': id = 1 \(2 rows\)"):
+        with_cardinality(spark, given, fx, Cardinality.MANY_TO_ONE, "t.id = fx.id")
+
+
+def test_keys_may_have_dots_in_their_names(spark: SparkSession, tmp_path: Path) -> None:
+    given = dataset(spark, tmp_path, "t", "`a.b` INT, amount DOUBLE", [(1, 10.0)])
+    fx = dataset(spark, tmp_path, "fx", "`a.b` INT, rate DOUBLE", [(1, 2.0), (2, 3.0)])
+    on = "t.`a.b` = fx.`a.b`"
+    (row,) = with_cardinality(spark, given, fx, Cardinality.MANY_TO_ONE, on)
+    assert row[-1] == 20.0
+
+
 def test_one_to_one_rejects_two_working_rows_of_one_joined_row(
     spark: SparkSession, fx: DatasetSnapshot, tmp_path: Path
 ) -> None:

@@ -9,13 +9,14 @@ import pytest
 
 from millstream.catalog.execution import output
 from millstream.catalog.model import DataFormat, ProjectOutput
+from millstream.catalog.output_marker import MARKER
 from millstream.errors import ProjectError
 
 
 def folder(path: Path, content: str) -> Path:
     path.mkdir(parents=True)
     (path / "part").write_text(content)
-    (path / output.MARKER).touch()
+    (path / MARKER).touch()
     return path
 
 
@@ -51,8 +52,11 @@ def test_a_failed_run_leaves_no_folder_and_removes_that_of_a_killed_one(tmp_path
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (ProjectOutput("out/{project}"), r"placeholder {project}\. Known: {period}\."),
+        (ProjectOutput("out/{project}"), r"{project}, which is not known\. Known: {period}\."),
         (ProjectOutput("out/{period"), "cannot be read"),
+        (ProjectOutput("out/{period:d}"), "placeholder {period} with a format"),
+        (ProjectOutput("out/{period:{x}}"), "placeholder {period} with a format"),
+        (ProjectOutput("out/{period!z}"), "placeholder {period} with a format"),
         (ProjectOutput("s3://bucket/out"), "is not a path"),
         (ProjectOutput("out", DataFormat.JDBC), "the output format jdbc is not supported"),
     ],
@@ -70,3 +74,39 @@ def test_the_period_is_part_of_the_path_and_cannot_leave_it(tmp_path: Path) -> N
     assert output.output_path(given, tmp_path, "2026-01") == tmp_path / "out" / "2026-01"
     with pytest.raises(ProjectError, match="not a safe part of the path"):
         output.output_path(given, tmp_path, "../x")
+
+
+@pytest.mark.parametrize("location", ["file:/data/out", "file:///data/out", "/data/out"])
+def test_a_file_url_is_an_absolute_path(tmp_path: Path, location: str) -> None:
+    assert output.output_path(ProjectOutput(location), tmp_path, "2026-01") == Path("/data/out")
+
+
+def test_an_output_is_put_back_if_a_run_was_killed_between_two_renames(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    folder(tmp_path / ".out.run-killed-before", "old")
+    folder(tmp_path / ".out.run-killed", "new")
+    with output.staging_folder(path, uuid4()):
+        assert (path / "part").read_text() == "old"
+        assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_old_output_that_cannot_be_deleted_does_not_fail_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deny(path: Path, **_: object) -> None:
+        raise PermissionError(str(path))
+
+    path = folder(tmp_path / "out", "old")
+    staged = folder(tmp_path / ".out.run-1", "new")
+    monkeypatch.setattr("os.rmdir", deny)
+    output.replace_output(staged, path)
+    assert (path / "part").read_text() == "new"
+
+
+def test_an_output_that_contains_another_one_is_not_replaced(tmp_path: Path) -> None:
+    outer = folder(tmp_path / "big", "outer")
+    inner = folder(outer / "2026-01", "inner")
+    with pytest.raises(ProjectError, match="the output of another project or period") as caught:
+        output.check_replaceable(outer)
+    assert caught.value.code == "MS-PROJECT-OUTPUT"
+    output.check_replaceable(inner)

@@ -51,6 +51,11 @@ def test_the_catalog_resolver_returns_the_published_location() -> None:
     assert resolve("catalog") == Location(DataFormat.CSV, "/data/fx.csv", {"delimiter": ";"})
 
 
+def test_the_table_resolver_returns_a_table_of_the_catalog_of_spark() -> None:
+    found = resolve("table", table="finance.{name}_v{version}")
+    assert found == Location(DataFormat.TABLE, "finance.fx_v3")
+
+
 @pytest.mark.parametrize(
     ("template", "expected"),
     [
@@ -83,13 +88,15 @@ def test_a_jdbc_resolver_names_a_table() -> None:
         ("path", {}, "the resolver path needs the setting template"),
         ("path", {"template": "{perod}"}, r"placeholder {perod}, which is not known\. Known:"),
         ("path", {"template": "{period"}, "cannot be read"),
-        ("path", {"template": "{period!r}"}, "placeholder {period}, which is not known"),
+        ("path", {"template": "{period!r}"}, "placeholder {period} with a format or conversion"),
         ("path", {"template": "a", "formt": "csv"}, r"no setting formt\. Did you mean format\?"),
         ("path", {"template": "a", "format": "jdbc"}, "has the format jdbc"),
         ("path", {"template": "a.csv", "header": "no"}, "the option header is 'no'"),
         ("path", {"template": "a.json", "header": "true"}, "the format json has no option header"),
         ("catalog", {"template": "a"}, "the resolver catalog has no settings"),
         ("jdbc", {"url": "jdbc:sqlite:a.db"}, "needs the setting table"),
+        ("table", {}, "the resolver table needs the setting table"),
+        ("path", {"template": "a", "format": "table"}, "has the format table"),
         ("jdbc", {"url": "mysql://a", "table": "t"}, r"begins with jdbc:postgresql://"),
         ("jdbc", {"url": "postgresql://u:pw@h/d", "table": "t"}, "contains a password"),
     ],

@@ -39,6 +39,7 @@ from millstream.catalog.model import (
     UpdateOperation,
 )
 from millstream.catalog.store.open import OpenCatalog
+from millstream.catalog.store.writer import DatabaseWriter
 from millstream.errors import CatalogError, MillstreamError, ProjectError, ProjectRunError
 
 JANUARY = [
@@ -175,6 +176,23 @@ def test_a_self_join_reads_the_version_of_the_input(
     assert found.snapshot.join_datasets[0].dataset_version == 2
 
 
+def test_versions_are_those_of_the_moment_at_which_the_project_was_checked(
+    spark: SparkSession, month_end: MonthEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    month_end.apply()
+    runner = month_end.runner(spark)
+    runner.activate("month-end")
+
+    def change(_path: Path) -> None:
+        month_end.publish("fx", NEW_RATES)
+        month_end.catalog.writer.set_dataset_status(month_end.ids["customers"], Status.DISABLED)
+
+    monkeypatch.setattr(module, "check_replaceable", change)
+    snapshot = runner.run("month-end", "2026-01").snapshot
+    assert snapshot is not None
+    assert [each.dataset_version for each in snapshot.join_datasets] == [1, 1]
+
+
 def test_a_project_must_be_active_to_run(spark: SparkSession, month_end: MonthEnd) -> None:
     month_end.apply()
     with pytest.raises(ProjectError, match="MS-PROJECT-DRAFT: project month-end is not active"):
@@ -227,7 +245,7 @@ def test_a_file_that_disappeared_after_publishing_fails_the_run(
     month_end.apply()
     run(month_end, spark)
     (month_end.base / "data/fx/v1.parquet").unlink()
-    with pytest.raises(ProjectRunError, match=r"v1\.parquet of fx v1 does not exist") as caught:
+    with pytest.raises(ProjectRunError, match=r"fx v1: .*v1\.parquet .* not exist") as caught:
         month_end.runner(spark).run("month-end", "2026-01")
     assert caught.value.code == "MS-PROJECT-FILE-MISSING"
     failed(month_end, caught.value)
@@ -332,6 +350,65 @@ def test_a_lost_lease_keeps_the_output(
         month_end.runner(spark).run("month-end", "2026-01")
     assert month_end.output() == JANUARY
     assert list((month_end.base / "out").glob(".*")) == []
+
+
+def unreachable(*_: Any) -> None:
+    raise CatalogError("MS-CATALOG-DATABASE", "the database cannot be reached.")
+
+
+def test_a_run_whose_output_is_replaced_is_never_failed(
+    spark: SparkSession, month_end: MonthEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    month_end.apply()
+    month_end.runner(spark).activate("month-end")
+    with monkeypatch.context() as patch:
+        patch.setattr(DatabaseWriter, "finish_run", unreachable)
+        with pytest.raises(CatalogError, match="cannot be reached"):
+            month_end.runner(spark).run("month-end", "2026-01")
+    assert month_end.output() == JANUARY
+    assert runs(month_end)[0].status is RunStatus.RUNNING
+    month_end.catalog.writer.expire_runs(datetime.now(UTC) + timedelta(days=1))
+    (ended,) = runs(month_end)
+    assert ended.status is RunStatus.SUCCEEDED
+    assert month_end.runner(spark).replay(ended.id).status is RunStatus.SUCCEEDED
+
+
+def test_a_failure_that_cannot_be_recorded_is_a_note_of_the_error(
+    spark: SparkSession, month_end: MonthEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    month_end.apply()
+    runner = month_end.runner(spark)
+    runner.activate("month-end")
+    (month_end.base / "data/fx/v1.parquet").unlink()
+    monkeypatch.setattr(DatabaseWriter, "fail_run", unreachable)
+    with pytest.raises(ProjectRunError, match="MS-PROJECT-FILE-MISSING") as caught:
+        runner.run("month-end", "2026-01")
+    assert "was not recorded: MS-CATALOG-DATABASE" in caught.value.__notes__[-1]
+
+
+def test_a_replay_has_the_time_zone_and_ansi_mode_of_its_run(
+    spark: SparkSession, month_end: MonthEnd
+) -> None:
+    hour = Assignment("hour", "hour(timestamp_seconds(id * 3600))")
+    month_end.apply(UpdateOperation((), (hour, Assignment("n", "try_cast(currency AS INT)"))))
+    zone, ansi = "spark.sql.session.timeZone", "spark.sql.ansi.enabled"
+    before = {name: spark.conf.get(name) for name in (zone, ansi)}
+    spark.conf.set(zone, "Asia/Tokyo")
+    try:
+        first = run(month_end, spark)
+        spark.conf.set(zone, "America/New_York")
+        spark.conf.set(ansi, "false")
+        again = month_end.runner(spark).replay(first.id)
+        assert spark.conf.get(zone) == "America/New_York"
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
+    assert [row[-2] for row in month_end.output()] == [10, 11, 12]
+    assert again.status is RunStatus.SUCCEEDED
+    assert first.snapshot is not None
+    environment = first.snapshot.environment
+    assert environment.spark_version == spark.version
+    assert (environment.session_time_zone, environment.ansi_enabled) == ("Asia/Tokyo", True)
 
 
 def test_a_folder_that_no_run_has_written_is_not_replaced(

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.catalog.execution.month_end import FX, FX_ON, SEGMENT, SEGMENT_OF, USD, MonthEnd
 
-from millstream.catalog.execution.validation import InvalidProjectError
+from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.validation import InvalidProjectError, validate
 from millstream.catalog.model import (
     Assignment,
     Positions,
@@ -24,6 +25,7 @@ from millstream.catalog.model import (
     Status,
     UpdateOperation,
 )
+from millstream.catalog.publishing.prepare import prepare
 from millstream.errors import MillstreamError, Place
 
 NOBODY = UUID("00000000-0000-0000-0000-00000000dead")
@@ -151,7 +153,7 @@ def test_all_problems_of_a_project_are_reported_at_once(
     ]
     assert str(found[2]) == (
         "MS-PROJECT-CONDITION-COLUMN at p.yaml, line 10, column 20: Unknown column "
-        "'fx.fromcurrency' in join condition Did you mean fx.from_currency?"
+        "'fx.fromcurrency' in join condition. Did you mean fx.from_currency?"
     )
     assert found[3].fix == "Did you mean fx?"
     assert "DATATYPE_MISMATCH" not in found[5].cause
@@ -171,6 +173,72 @@ def test_a_wrong_input_or_output_is_a_problem(
 ) -> None:
     month_end.apply(**changes)
     assert [each.code for each in problems(month_end, spark)] == [code]
+
+
+def check(month_end: MonthEnd, *operations: UpdateOperation, **changes: Any) -> list[str]:
+    """Returns the causes of the problems that are found without Spark."""
+    project = month_end.apply(*operations, **changes)
+    resolvers = Resolvers(month_end.base)
+    try:
+        validate(None, month_end.catalog.reader, project, resolvers, month_end.base)
+    except InvalidProjectError as error:
+        return [each.cause for each in error.problems]
+    return []
+
+
+def test_operations_are_checked_although_the_input_is_unknown(month_end: MonthEnd) -> None:
+    wrong = UpdateOperation(
+        (FX, replace(SEGMENT, alias="fx"), replace(SEGMENT, on="customer = c.idd")),
+        (Assignment("usd", "amount * fx.rte"), Assignment("x", "amount +"), SEGMENT_OF),
+    )
+    found = check(month_end, wrong, UpdateOperation((FX,), (USD,)), input=ProjectInput("nothing"))
+    assert found[:4] == [
+        "Dataset nothing not found in MetadataStore",
+        "Join alias 'fx' is already used in this operation",
+        "Unknown column 'c.idd' in join condition",
+        "Unknown column 'fx.rte' in assignment expression",
+    ]
+    assert found[4].startswith("Assignment expression failed to compile")
+    assert len(found) == 5
+
+
+def test_an_unknown_version_is_reported_with_the_dataset_as_written(month_end: MonthEnd) -> None:
+    for key in (month_end.ids["fx"], "FX"):
+        pinned = replace(FX, dataset=key, dataset_version=7)
+        found = check(month_end, UpdateOperation((pinned,)))
+        assert found == [f"Dataset {key} version 7 not found"]
+
+
+def test_a_self_join_is_checked_with_the_version_of_the_input(month_end: MonthEnd) -> None:
+    dataset = month_end.catalog.reader.find_dataset("transactions")
+    assert dataset is not None
+    content, files = prepare(dataset, str(month_end.base / "data/transactions/v1.parquet"))
+    without_amount = tuple(each for each in content.schema if each.name != "amount")
+    changed = replace(content, schema=without_amount, content_hash="sha256:2")
+    month_end.catalog.writer.publish(dataset.id, changed, files)
+    before = RuntimeJoin("before", "transactions", "transactions.id = before.id + 1")
+    operation = UpdateOperation((before,), (Assignment("change", "amount - before.amount"),))
+    assert check(month_end, operation, input=ProjectInput("transactions", 1)) == []
+    assert check(month_end, operation, input=ProjectInput("transactions", 2)) == [
+        "Unknown column 'amount' in assignment expression",
+        "Unknown column 'before.amount' in assignment expression",
+    ]
+
+
+def test_an_override_must_be_used_and_given_once(month_end: MonthEnd) -> None:
+    path = ResolverRef("path", {"template": "a.csv"})
+    given = [ProjectOverride(key, path) for key in ("fx", "FX", month_end.ids["fx"], "customers")]
+    found = check(month_end, UpdateOperation((FX,), (USD,)), resolver_overrides=tuple(given))
+    assert found == [
+        "there are several resolver overrides for the dataset fx: FX.",
+        f"there are several resolver overrides for the dataset fx: {month_end.ids['fx']}.",
+        "there is a resolver override for customers, which the project does not use.",
+    ]
+    by_input = ProjectOverride("Transactions", path)
+    assert check(month_end, UpdateOperation(), resolver_overrides=(by_input, given[0])) == [
+        "there is a resolver override for fx, which the project does not use."
+    ]
+    assert check(month_end, resolver_overrides=(by_input, given[0], given[3])) == []
 
 
 def test_types_of_one_operation_are_those_of_the_operations_before_it(
@@ -210,7 +278,7 @@ def test_a_project_can_be_activated_before_a_dataset_has_versions(
     month_end.apply(UpdateOperation((replace(FX, on=FX_ON),), (USD,)))
     assert problems(month_end, spark) == []
     with pytest.raises(
-        MillstreamError, match="MS-PROJECT-VERSION-UNKNOWN: Dataset fx has no active"
+        MillstreamError, match="MS-PROJECT-NO-VERSION: Dataset fx has no active version"
     ):
         month_end.runner(spark).run("month-end", "2026-01")
 
@@ -222,6 +290,8 @@ NONDETERMINISTIC = [
     *("unix_timestamp()", "current_user()", "current_timezone()", "randstr(5)", "uniform(1, 9)"),
     *("reflect('java.util.UUID', 'randomUUID')", "java_method('java.util.UUID', 'randomUUID')"),
     *("first_value(id) OVER (ORDER BY customer)", "current_time()", "current_database()"),
+    *("DATE 'today'", "TIMESTAMP ' Now'", "CAST('10:00:00' AS TIMESTAMP)", "version()"),
+    *("try_to_timestamp('10:00')", "to_timestamp('T10:00')", "current_path()"),
 ]
 
 
@@ -232,9 +302,21 @@ def test_functions_that_are_not_deterministic_are_rejected(
         Assignment(f"c{number}", f"CAST({text} AS STRING)")
         for number, text in enumerate(NONDETERMINISTIC)
     ]
-    deterministic = ["unix_timestamp(_period, 'yyyy-MM')", "hash(id)", "md5(currency)"]
+    deterministic = [
+        *("unix_timestamp(_period, 'yyyy-MM')", "hash(id)", "md5(currency)"),
+        *("DATE '2026-01-31'", "TIMESTAMP '2026-01-31 10:00:00'"),
+    ]
     kept = [Assignment(f"d{number}", text) for number, text in enumerate(deterministic)]
     month_end.apply(UpdateOperation((), (*assignments, *kept)))
     found = problems(month_end, spark)
     assert {each.code for each in found} == {"MS-PROJECT-NONDETERMINISTIC"}, found
     assert len(found) == len(NONDETERMINISTIC)
+
+
+def test_an_expression_that_makes_several_rows_is_rejected(
+    spark: SparkSession, month_end: MonthEnd
+) -> None:
+    month_end.apply(UpdateOperation((), (Assignment("c", "explode(array(1, 2))"),)))
+    (found,) = problems(month_end, spark)
+    assert found.code == "MS-PROJECT-ASSIGNMENT"
+    assert "generator" in found.cause

@@ -194,7 +194,7 @@ class OutputSpec(Spec):
     @field_validator("format")
     @classmethod
     def _of_files(cls, form: DataFormat) -> DataFormat:
-        if form is DataFormat.JDBC:
+        if not form.is_files:
             raise ValueError("a result is written to files: parquet, csv or json")
         return form
 

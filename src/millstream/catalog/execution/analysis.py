@@ -82,9 +82,10 @@ def _check(
         # The condition of a join is where Spark rejects all that is not deterministic.
         frame.join(one, value.isNull()).schema  # noqa: B018 -- analyses it
     except PySparkException as error:
-        if error.getCondition() != "INVALID_NON_DETERMINISTIC_EXPRESSIONS":
-            raise
-        problems.append(nondeterministic_problem(expression.parsed.text, what, place))
+        problem = compile_problem(what, _reason(error), place)  # such as explode
+        if error.getCondition() == "INVALID_NON_DETERMINISTIC_EXPRESSIONS":
+            problem = nondeterministic_problem(expression.parsed.text, what, place)
+        problems.append(problem)
         return False
     return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
@@ -29,10 +29,11 @@ def check_cardinality(working: DataFrame, stored: DataFrame, join: CompiledJoin)
 
 
 def _check(one: DataFrame, many: DataFrame, join: CompiledJoin, matched: str) -> None:
-    """Every row of `one` may match one row of `many`. Few rows are counted if keys are unique."""
+    """Every row of `one` may match one row of `many`. If the keys of `many` are unique, no
+    join is needed."""
     assert join.condition is not None
     condition = join.condition.resolved
-    keys = _key_columns(condition, many.columns)
+    keys = _key_columns(condition, one, many)
     if keys and _is_unique(many, keys):
         return
     shown = [each for each in one.columns if each in _names(condition)]
@@ -47,9 +48,13 @@ def _check(one: DataFrame, many: DataFrame, join: CompiledJoin, matched: str) ->
         raise _error(join, rows, shown, matched)
 
 
-def _key_columns(condition: Expression, columns: Collection[str]) -> list[str]:
-    """Returns those of `columns` that must equal a value that depends on none of them. If rows are
-    unique by these, no row of the other side matches two of them."""
+def _key_columns(condition: Expression, one: DataFrame, many: DataFrame) -> list[str]:
+    """Returns the columns of `many` that must equal a value of `one`. If rows are unique by these,
+    no row of `one` matches two of them.
+
+    Both sides must have the same type: if `=` casts a column, different values can become equal,
+    as the texts '1' and '01' do when they are compared with a number.
+    """
     tree = parse_expression(to_spark_sql(condition)).tree
     keys = []
     for term in tree.flatten() if isinstance(tree, exp.And) else (tree,):
@@ -58,7 +63,10 @@ def _key_columns(condition: Expression, columns: Collection[str]) -> list[str]:
             continue
         for side, other in ((equal.left, equal.right), (equal.right, equal.left)):
             is_column = isinstance(side, exp.Column) and not side.table
-            if is_column and side.name in columns and not _read(other) & set(columns):
+            if not is_column or side.name not in many.columns or _read(other) & set(many.columns):
+                continue
+            value = one.select(spark_column(parse_expression(other.sql("spark"))))
+            if value.schema[0].dataType == many.schema[side.name].dataType:
                 keys.append(side.name)
     return keys
 
@@ -74,7 +82,9 @@ def _names(condition: Expression) -> set[str]:
 
 def _is_unique(rows: DataFrame, keys: Sequence[str]) -> bool:
     quoted = [quote(each) for each in dict.fromkeys(keys)]
-    counted = rows.dropna(subset=list(dict.fromkeys(keys))).groupBy(*quoted).count()
+    counted = rows.groupBy(*quoted).count()
+    for each in quoted:
+        counted = counted.where(F.col(each).isNotNull())
     return counted.where(F.col("count") > 1).isEmpty()
 
 

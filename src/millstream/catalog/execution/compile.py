@@ -17,7 +17,7 @@ from millstream.catalog.execution.expressions import (
 )
 from millstream.catalog.model import Assignment, RuntimeJoin, UpdateOperation
 from millstream.errors import MillstreamError, Place, ProjectError
-from millstream.plan.expressions import Expression
+from millstream.plan.expressions import ColumnReference, Expression
 from millstream.suggestions import nearest, same
 from millstream.values import JoinType
 
@@ -74,17 +74,19 @@ class CompiledOperation:
 
 def compile_operation(
     operation: UpdateOperation,
-    table: str,
-    working: Sequence[str],
+    table: str | None,
+    working: Sequence[str] | None,
     schemas: Sequence[Sequence[str] | None],
     problems: list[MillstreamError],
 ) -> CompiledOperation:
     """Resolves the names of an operation.
 
     `working` are the columns of the working dataset, whose table is called `table`; `schemas` those
-    of each join's dataset, None if the dataset is not known. Problems are added to `problems`.
+    of each join's dataset. They are None for a dataset that is not known: references to its columns
+    are not checked. Problems are added to `problems`.
     """
-    compiler = _Compiler(Scope(table, tuple(working)), problems)
+    known = tuple(working or ())
+    compiler = _Compiler(Scope(table, known), problems, input_is_known=working is not None)
     conditions = [
         compiler.join(join, schema) for join, schema in zip(operation.joins, schemas, strict=True)
     ]
@@ -94,14 +96,15 @@ def compile_operation(
         for join, condition in zip(operation.joins, conditions, strict=True)
     ]
     targets = dict.fromkeys(each.column for each in operation.assignments)
-    new = [each for each in targets if not any(same(each, name) for name in working)]
-    return CompiledOperation(tuple(joins), tuple(assignments), (*working, *new))
+    new = [each for each in targets if not any(same(each, name) for name in known)]
+    return CompiledOperation(tuple(joins), tuple(assignments), (*known, *new))
 
 
 @dataclass(slots=True)
 class _Compiler:
     scope: Scope
     problems: list[MillstreamError]
+    input_is_known: bool = True
     unknown: set[str] = field(default_factory=set)  # aliases of datasets that are not known
     read: set[tuple[str, str]] = field(default_factory=set)  # alias and column
     targets: list[str] = field(default_factory=list)
@@ -160,7 +163,7 @@ class _Compiler:
                 place,
                 "Use another alias.",
             )
-        if same(join.alias, self.scope.table):
+        if self.scope.table is not None and same(join.alias, self.scope.table):
             self._add(
                 "MS-PROJECT-ALIAS-TABLE",
                 f"Join alias '{join.alias}' conflicts with working dataset table name",
@@ -205,7 +208,7 @@ class _Compiler:
             if self.scope.resolve(reference) is not None:
                 continue
             complete = False
-            if reference.alias is None or reference.alias.lower() not in self.unknown:
+            if self._is_certain(reference):
                 name = written(reference)
                 self._add(
                     _COLUMN_CODES[what],
@@ -214,6 +217,13 @@ class _Compiler:
                     nearest(name, self.scope.known(reference)),
                 )
         return complete
+
+    def _is_certain(self, reference: ColumnReference) -> bool:
+        """Whether the dataset whose column is not found is known."""
+        alias = reference.alias
+        if alias is not None and any(same(alias, each) for each in self.scope.joined):
+            return alias.lower() not in self.unknown
+        return self.input_is_known
 
     def _add(self, code: str, cause: str, place: Place | None, fix: str = "") -> None:
         self.problems.append(ProjectError(code, cause, fix=fix, place=place))

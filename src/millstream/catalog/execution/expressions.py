@@ -68,7 +68,7 @@ class Scope:
     """The names that an expression can use: columns of the working dataset, with its table name or
     without, and columns of the datasets that are joined so far, as `alias.column`."""
 
-    table: str
+    table: str | None  # None if the working dataset is not known
     columns: Sequence[str]
     joined: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by alias
 
@@ -82,7 +82,7 @@ class Scope:
             names = [*self.columns, *self.stored()]
             name = _find(reference.name, names)
             return None if name is None else ColumnReference(None, name)
-        if same(reference.alias, self.table):
+        if self.table is not None and same(reference.alias, self.table):
             name = _find(reference.name, self.columns)
             return None if name is None else ColumnReference(None, name)
         alias = _find(reference.alias, self.joined)
@@ -111,7 +111,7 @@ class Scope:
         alias = None if reference.alias is None else _find(reference.alias, self.joined)
         if alias is not None:
             return [f"{alias}.{name}" for name in self.joined[alias]]
-        if reference.alias is not None and same(reference.alias, self.table):
+        if reference.alias and self.table and same(reference.alias, self.table):
             return [f"{self.table}.{name}" for name in self.columns]
         joined = [f"{each}.{name}" for each in self.joined for name in self.joined[each]]
         return [*self.columns, *joined]

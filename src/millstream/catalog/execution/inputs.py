@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from millstream.catalog.model import DatasetSnapshot, ResolverSnapshot, VersionFile
-from millstream.catalog.publishing.files import describe_files, file_path
-from millstream.connectors.paths import filesystem
-from millstream.errors import ProjectRunError
+from millstream.catalog.publishing.files import describe_files, file_path, list_files
+from millstream.errors import CatalogError, ProjectRunError
 
-FileTimes = dict[str, int | None]
-"""Modification times of files by path, in nanoseconds."""
+_FIX = "Restore the file, or publish a new version and run again."
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedFiles:
+    """The files of a version as they were when they were verified, by their recorded paths.
+
+    `name` is the name of the version in errors.
+    """
+
+    name: str
+    location: str
+    files: Mapping[str, VersionFile]
 
 
 def datasets_of(snapshot: ResolverSnapshot) -> Iterator[DatasetSnapshot]:
@@ -19,64 +30,94 @@ def datasets_of(snapshot: ResolverSnapshot) -> Iterator[DatasetSnapshot]:
     yield from snapshot.join_datasets
 
 
-def verify(snapshot: ResolverSnapshot, *, content: bool = False) -> FileTimes:
+def verify(snapshot: ResolverSnapshot, *, content: bool = False) -> list[VerifiedFiles]:
     """Raises MS-PROJECT-FILE-MISSING or MS-PROJECT-FILE-CHANGED.
 
     Sizes and modification times are compared with those recorded, or, with `content`, the hash of
-    each file. Returns what `require_unchanged` compares with.
+    each file. A file that is not recorded is an error, too: it would be read. Returns what
+    `require_unchanged` compares with.
     """
-    times: FileTimes = {}
-    for dataset in {each.location: each for each in datasets_of(snapshot)}.values():
-        times |= verify_files(_name(dataset), dataset.location, dataset.files, content=content)
-    return times
+    # Two versions can be published from one location, with other files each.
+    datasets = {(each.location, each.files): each for each in datasets_of(snapshot)}
+    return [
+        verify_files(_name(each), each.location, each.files, content=content)
+        for each in datasets.values()
+    ]
 
 
 def verify_files(
     name: str, location: str, files: Iterable[VersionFile], *, content: bool = False
-) -> FileTimes:
-    """Verifies the files of one version, which is called `name` in errors."""
-    paths = {file_path(location, file): file for file in files}
-    return {path: _verify(name, file, path, content=content) for path, file in paths.items()}
+) -> VerifiedFiles:
+    """Verifies the files of one version, which is called `name` in errors. A database table has
+    none."""
+    recorded = {each.path: each for each in files}
+    if not recorded:
+        return VerifiedFiles(name, location, {})
+    found = _read_files(name, location, content=content)
+    _compare_paths(name, location, recorded, found, "is not recorded")
+    for path, file in recorded.items():
+        if (how := _difference(file, found[path], content=content)) is not None:
+            raise _changed(name, file_path(location, file), how)
+    return VerifiedFiles(name, location, found)
 
 
-def require_unchanged(snapshot: ResolverSnapshot, times: FileTimes) -> None:
-    """Raises MS-PROJECT-FILE-CHANGED if a file was modified after it was verified."""
-    for path, modified in times.items():
-        system, at = filesystem(path)
-        if system.get_file_info(at).mtime_ns != modified:
-            dataset = next(each for each in datasets_of(snapshot) if path.startswith(each.location))
-            raise _changed(_name(dataset), path, "it was modified while the run was reading it")
+def require_unchanged(verified: Iterable[VerifiedFiles]) -> None:
+    """Raises MS-PROJECT-FILE-MISSING or MS-PROJECT-FILE-CHANGED if files were deleted, added or
+    modified after they were verified."""
+    for each in verified:
+        if not each.files:
+            continue
+        found = _read_files(each.name, each.location, content=False)
+        added = "was added while the run was reading"
+        _compare_paths(each.name, each.location, each.files, found, added)
+        for path, before in each.files.items():
+            now = found[path]
+            if (now.size, now.modified_ns) != (before.size, before.modified_ns):
+                how = "it was modified while the run was reading it"
+                raise _changed(each.name, file_path(each.location, before), how)
 
 
-def _verify(name: str, file: VersionFile, path: str, *, content: bool) -> int | None:
-    """Returns the modification time of a file that is the recorded one."""
-    from pyarrow import fs
-
-    system, at = filesystem(path)
-    found = system.get_file_info(at)
-    if found.type != fs.FileType.File:
+def _read_files(name: str, location: str, *, content: bool) -> dict[str, VersionFile]:
+    try:
+        found = describe_files(location) if content else list_files(location)
+    except CatalogError as error:
         raise ProjectRunError(
-            "MS-PROJECT-FILE-MISSING",
-            f"{path} of {name} does not exist.",
-            fix="Restore the file, or publish a new version and run again.",
-        )
-    if found.size != file.size:
-        raise _changed(name, path, f"it has {found.size:,} bytes, recorded are {file.size:,}")
+            "MS-PROJECT-FILE-MISSING", f"{name}: {error.cause}", fix=_FIX
+        ) from None
+    return {each.path: each for each in found}
+
+
+def _compare_paths(
+    name: str,
+    location: str,
+    recorded: Mapping[str, VersionFile],
+    found: Mapping[str, VersionFile],
+    added: str,
+) -> None:
+    for path, file in recorded.items():
+        if path not in found:
+            cause = f"{file_path(location, file)} of {name} does not exist."
+            raise ProjectRunError("MS-PROJECT-FILE-MISSING", cause, fix=_FIX)
+    for path in found:
+        if path not in recorded:
+            raise _changed(name, location, f"its file {path} {added}")
+
+
+def _difference(recorded: VersionFile, found: VersionFile, *, content: bool) -> str | None:
+    if found.size != recorded.size:
+        return f"it has {found.size:,} bytes, recorded are {recorded.size:,}"
     if content:
-        (described,) = describe_files(path)
-        if described.sha256 != file.sha256:
-            raise _changed(name, path, "its content has another hash")
-    elif found.mtime_ns != file.modified_ns:
-        raise _changed(name, path, "its modification time differs")
-    modified: int | None = found.mtime_ns
-    return modified
+        return None if found.sha256 == recorded.sha256 else "its content has another hash"
+    if found.modified_ns != recorded.modified_ns:
+        return "its modification time differs"
+    return None
 
 
 def _changed(name: str, path: str, how: str) -> ProjectRunError:
     return ProjectRunError(
         "MS-PROJECT-FILE-CHANGED",
         f"{path} of {name} has changed since it was recorded: {how}.",
-        fix="Restore the file, or publish it as a new version. If only its modification time "
+        fix="Restore the files, or publish them as a new version. If only a modification time "
         "differs, --verify compares the content instead.",
     )
 

@@ -14,7 +14,8 @@ from millstream.catalog.model import CatalogWriter
 from millstream.errors import CatalogError, MillstreamError
 
 LEASE_SECONDS = 60.0
-_LOST = "MS-CATALOG-LEASE"
+LOST = "MS-CATALOG-LEASE"
+"""The code of the error that a run is no longer running, or has another owner."""
 
 
 def new_owner() -> str:
@@ -59,6 +60,6 @@ class LeaseKeeper:
                 self._writer.renew_lease(self._run, self._owner, self._seconds)
             except CatalogError as error:
                 # A database that cannot be reached may be back before the lease ends.
-                if error.code == _LOST:
+                if error.code == LOST:
                     self._lost = error
                     return

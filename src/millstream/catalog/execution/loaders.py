@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import cast
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -39,7 +39,7 @@ def load(
 ) -> DataFrame:
     """Returns the rows of a dataset that belong to a period, with `columns` or with all."""
     chosen = [each for each in dataset.schema if columns is None or each.name in columns]
-    temporal = _temporal(dataset.temporal_mode)
+    temporal = {each.name for each in dataset.temporal_mode.columns}
     read = [each for each in dataset.schema if each in chosen or each.name in temporal]
     location = Location(dataset.format, dataset.location, dataset.options)
     if dataset.format is DataFormat.CSV:
@@ -56,6 +56,8 @@ def load_location(spark: SparkSession, location: Location, columns: Sequence[Col
     match location.format:
         case DataFormat.JDBC:
             return read_table(spark, location.location, location.options["table"], ddl(columns))
+        case DataFormat.TABLE:
+            return _table(spark, location.location, columns)
         case DataFormat.PARQUET:
             return _parquet(spark, location.location, columns)
         case DataFormat.CSV:
@@ -83,12 +85,6 @@ def ddl(columns: Sequence[Column]) -> str:
     return ", ".join(f"{_always_quoted(each.name)} {each.type}" for each in columns)
 
 
-def _temporal(mode: TemporalMode) -> tuple[str, ...]:
-    if mode is TemporalMode.PERIOD:
-        return (PERIOD.name,)
-    return (PERIOD_FROM.name, PERIOD_TO.name) if mode is TemporalMode.BITEMPORAL else ()
-
-
 def _parquet(spark: SparkSession, path: str, columns: Sequence[Column]) -> DataFrame:
     """With a schema given, Spark would read a column that is missing as NULL."""
     try:
@@ -101,23 +97,40 @@ def _parquet(spark: SparkSession, path: str, columns: Sequence[Column]) -> DataF
                 fix="Check the resolver and the format of the dataset.",
             ) from None
         raise
+    _check_columns(found, path, columns)
+    return found
+
+
+def _table(spark: SparkSession, name: str, columns: Sequence[Column]) -> DataFrame:
+    try:
+        found = spark.table(name)
+    except (AnalysisException, ParseException) as error:
+        raise ProjectRunError(
+            "MS-PROJECT-TABLE",
+            f"Spark's catalog has no table {name} that can be read: {error.getCondition()}.",
+            fix="Check the resolver and the catalogs that the session is configured with.",
+        ) from None
+    _check_columns(found, f"the table {name}", columns)
+    return found
+
+
+def _check_columns(found: DataFrame, where: str, columns: Sequence[Column]) -> None:
     types = {each.name: each.dataType.simpleString() for each in found.schema}
     for column in columns:
         wanted = _normal(column.type)
         if column.name not in types:
             raise ProjectRunError(
                 "MS-PROJECT-SCHEMA",
-                f"{path} has no column {column.name}.",
+                f"{where} has no column {column.name}.",
                 fix=nearest(column.name, types),
             )
         if types[column.name] != wanted:
             raise ProjectRunError(
                 "MS-PROJECT-SCHEMA",
-                f"column {column.name} of {path} is {types[column.name]}, and the version is "
+                f"column {column.name} of {where} is {types[column.name]}, and the version is "
                 f"recorded with {wanted}.",
-                fix="Publish the files as a new version.",
+                fix="Publish a new version with this column.",
             )
-    return found
 
 
 def _normal(type_name: str) -> str:

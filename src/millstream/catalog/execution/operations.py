@@ -23,7 +23,8 @@ def store_columns(rows: DataFrame, join: CompiledJoin) -> DataFrame:
 
 def apply_join(working: DataFrame, stored: DataFrame, join: CompiledJoin) -> DataFrame:
     """Joins a dataset, its columns named by `store_columns`, to the working dataset."""
-    condition = F.lit(False) if join.condition is None else spark_column(join.condition.resolved)
+    assert join.condition is not None, "operations with problems are not executed"
+    condition = spark_column(join.condition.resolved)
     return working.join(stored, condition, join.join.join_type.value)
 
 

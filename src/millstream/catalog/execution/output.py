@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import glob
 import os
 import shutil
-import string
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +19,13 @@ from uuid import UUID
 
 from pyspark.sql import DataFrame
 
+from millstream.catalog.execution.templates import placeholders
 from millstream.catalog.model import DataFormat, ProjectOutput
-from millstream.connectors.paths import resolve
+from millstream.catalog.output_marker import MARKER, write_marker
+from millstream.connectors.paths import local, resolve
 from millstream.errors import ProjectError
 
-MARKER = "_MILLSTREAM"  # Spark's readers ignore names that begin with an underscore
+_BEFORE = "-before"  # the end of the name of an output that is being replaced
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
@@ -33,22 +35,22 @@ def output_path(output: ProjectOutput, base: Path, period: str) -> Path:
     """Returns the folder that a run of a period writes. Raises MS-PROJECT-OUTPUT."""
     location = output.location
     try:
-        names = {name for _, name, _, _ in string.Formatter().parse(location) if name is not None}
+        names = placeholders(location, ("period",))
     except ValueError as error:
-        raise _wrong(f"the output {location} cannot be read: {error}.") from None
-    if names - {"period"}:
-        wrong = ", ".join(f"{{{name}}}" for name in sorted(names - {"period"}))
-        raise _wrong(f"the output {location} has the placeholder {wrong}.", "Known: {period}.")
-    if "period" in names and any(mark in period for mark in ("/", "\\", "..", "\0")):
+        raise _wrong(f"the output {location} {error}.", "Known: {period}.") from None
+    if names and any(mark in period for mark in ("/", "\\", "..", "\0")):
         raise _wrong(f"the period {period!r} is not a safe part of the path {location}.")
-    path = resolve(location.format_map({"period": period}), base).removeprefix("file://")
+    path = resolve(location.format_map({"period": period}), base)
+    if path.startswith("file:"):
+        path = local(path)
     if "://" in path:
         raise _wrong(
             f"the output {location} is not a path.",
             "Name a folder of a file system that can rename folders.",
         )
-    if output.format is DataFormat.JDBC:
-        raise _wrong("the output format jdbc is not supported.", "Use parquet, csv or json.")
+    if not output.format.is_files:
+        cause = f"the output format {output.format} is not supported."
+        raise _wrong(cause, "Use parquet, csv or json.")
     return Path(path)
 
 
@@ -60,13 +62,20 @@ def check_replaceable(path: Path) -> None:
             f"{path} exists, and no run has written it.",
             "Name a folder that is new or empty; a run replaces all of it.",
         )
+    inner = next((each.parent for each in path.glob(f"**/{MARKER}") if each.parent != path), None)
+    if inner is not None:
+        raise _wrong(
+            f"{path} contains {inner}, the output of another project or period.",
+            "Give each project an output outside of the others'; a run replaces all of its folder.",
+        )
 
 
 @contextmanager
 def staging_folder(path: Path, run: UUID) -> Iterator[Path]:
     """Gives the folder beside an output that a run writes to, and deletes it if the run fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for stale in path.parent.glob(f".{path.name}.run-*"):
+    _restore(path)
+    for stale in path.parent.glob(f".{glob.escape(path.name)}.run-*"):
         shutil.rmtree(stale)  # of a killed run: only one run at a time may write an output
     staged = path.parent / f".{path.name}.run-{run}"
     try:
@@ -80,7 +89,7 @@ def write_rows(frame: DataFrame, file_format: DataFormat, staged: Path, run: UUI
     """Writes the rows of a run, and marks the folder as its output."""
     options = {"header": "true"} if file_format is DataFormat.CSV else {}
     frame.write.format(file_format.value).options(**options).mode("errorifexists").save(str(staged))
-    (staged / MARKER).write_text(f"{run}\n", encoding="utf-8")
+    write_marker(staged, run)
 
 
 def replace_output(staged: Path, path: Path) -> None:
@@ -91,11 +100,20 @@ def replace_output(staged: Path, path: Path) -> None:
         return
     if not _exchange(staged, path):
         # Between the two renames there is no output; a file system that exchanges has no such gap.
-        before = staged.with_name(f"{staged.name}-before")
+        before = staged.with_name(f"{staged.name}{_BEFORE}")
         path.rename(before)
         staged.rename(path)
         staged = before
-    shutil.rmtree(staged)
+    # The output is replaced. What cannot be deleted now is deleted by the next run.
+    shutil.rmtree(staged, ignore_errors=True)
+
+
+def _restore(path: Path) -> None:
+    """Puts an output back if a run was killed between the two renames of `replace_output`."""
+    if not path.exists():
+        for before in path.parent.glob(f".{glob.escape(path.name)}.run-*{_BEFORE}"):
+            before.rename(path)
+            return
 
 
 def _exchange(one: Path, other: Path) -> bool:

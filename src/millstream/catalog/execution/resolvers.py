@@ -5,21 +5,23 @@
 | `catalog` | the one recorded with the version; the system default                 |
 | `path`    | a template, such as `data/{name}/v{version}/{period}.parquet`         |
 | `jdbc`    | a table of a database, such as `fx_v{version}`; it is never copied    |
+| `table`   | a table or view of Spark's catalog, such as `finance.fx_v{version}`   |
 
 A project's override precedes the dataset's own resolver, which precedes the system default.
 """
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from millstream.catalog.execution.templates import placeholders
 from millstream.catalog.model import (
     DataFormat,
     Dataset,
+    DatasetKey,
     DatasetVersion,
     Period,
     Project,
@@ -40,7 +42,8 @@ _PLACEHOLDERS = ("name", "id", "table", "version", "period", "start", "end")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where rows are: an absolute path, or the URL of a database with the option `table`."""
+    """Where rows are: an absolute path, the URL of a database with the option `table`, or the name
+    of a table of Spark's catalog."""
 
     format: DataFormat
     location: str
@@ -58,7 +61,7 @@ ResolverFactory = Callable[[Mapping[str, str], Path], Resolver]
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogTable:
+class PublishedLocation:
     """The location that was recorded when the version was published."""
 
     def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:  # noqa: ARG002
@@ -94,6 +97,16 @@ class JdbcTable:
         return Location(DataFormat.JDBC, self.url, {"table": table})
 
 
+@dataclass(frozen=True, slots=True)
+class SparkTable:
+    """A table or view of Spark's catalog. Its rows can change, so a run is not reproducible."""
+
+    table: str
+
+    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
+        return Location(DataFormat.TABLE, fill(self.table, dataset, version, period))
+
+
 def fill(template: str, dataset: Dataset, version: DatasetVersion, period: Period) -> str:
     """Returns a template with its placeholders filled in."""
     values = {
@@ -105,8 +118,7 @@ def fill(template: str, dataset: Dataset, version: DatasetVersion, period: Perio
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),
     }
-    used = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
-    for name in used:
+    for name in placeholders(template, _PLACEHOLDERS):
         # A name such as ../other would leave the folder of the template.
         if any(mark in values[name] for mark in ("/", "\\", "..", "\0")):
             raise ProjectError(
@@ -120,16 +132,10 @@ def fill(template: str, dataset: Dataset, version: DatasetVersion, period: Perio
 
 def _check_template(template: str) -> str:
     try:
-        parts = list(string.Formatter().parse(template))
+        placeholders(template, _PLACEHOLDERS)
     except ValueError as error:
-        raise _wrong(f"the template {template} cannot be read: {error}.") from None
-    for _, name, form, conversion in parts:
-        if name is not None and (name not in _PLACEHOLDERS or form or conversion):
-            known = ", ".join(f"{{{each}}}" for each in _PLACEHOLDERS)
-            raise _wrong(
-                f"the template {template} has the placeholder {{{name}}}, which is not known.",
-                f"Known: {known}.",
-            )
+        known = ", ".join(f"{{{each}}}" for each in _PLACEHOLDERS)
+        raise _wrong(f"the template {template} {error}.", f"Known: {known}.") from None
     return template
 
 
@@ -151,13 +157,13 @@ def _wrong(cause: str, fix: str = "") -> ProjectError:
 def _catalog(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
     if config:
         raise _wrong("the resolver catalog has no settings.", "Remove its config.")
-    return CatalogTable()
+    return PublishedLocation()
 
 
 def _path(config: Mapping[str, str], base: Path) -> Resolver:
     template = _config("path", config, "template", "format", *_OPTIONS)
     options = {name: config[name] for name in _OPTIONS if name in config}
-    known = [each.value for each in DataFormat if each is not DataFormat.JDBC]
+    known = [each.value for each in DataFormat if each.is_files]
     written = config.get("format")
     if written is not None and written not in known:
         raise _wrong(f"the resolver path has the format {written}.", nearest(written, known))
@@ -180,7 +186,21 @@ def _jdbc(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
     return JdbcTable(url, _check_template(table))
 
 
-BUILT_IN: Mapping[str, ResolverFactory] = {"catalog": _catalog, "path": _path, "jdbc": _jdbc}
+def _table(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
+    return SparkTable(_check_template(_config("table", config, "table")))
+
+
+BUILT_IN: Mapping[str, ResolverFactory] = {
+    "catalog": _catalog,
+    "path": _path,
+    "jdbc": _jdbc,
+    "table": _table,
+}
+
+
+def is_key_of(key: DatasetKey, dataset: Dataset) -> bool:
+    """Whether a key, an ID or a name, means a dataset."""
+    return key == dataset.id or (isinstance(key, str) and same(key, dataset.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +223,7 @@ class Resolvers:
     def choose(self, project: Project, dataset: Dataset) -> tuple[ResolverRef, ResolverSource]:
         """Returns the resolver of a dataset in a project, by precedence."""
         for override in project.resolver_overrides:
-            key = override.dataset
-            if key == dataset.id or (isinstance(key, str) and same(key, dataset.name)):
+            if is_key_of(override.dataset, dataset):
                 return override.resolver, ResolverSource.PROJECT_OVERRIDE
         if dataset.resolver is not None:
             return dataset.resolver, ResolverSource.DATASET_RESOLVER

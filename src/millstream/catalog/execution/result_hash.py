@@ -35,8 +35,8 @@ _FORMAT = "rows-1"  # changes if the same rows would get another hash
 # Sums of two pieces of 28 bits overflow at 2^35 rows.
 _BITS = 28
 _PIECES = 2
-# Spark's hash skips NULL. In its place, a value is hashed that no data has, another one for each
-# column; which columns are NULL is part of the hash, and no second value for each is.
+# Spark's hash skips NULL. In its place, a value is hashed that data is very unlikely to contain,
+# another one for each column.
 _NULL: Mapping[type[DataType], Callable[[int], Any]] = {
     LongType: lambda column: -7_046_029_254_386_353_131 + column,
     DoubleType: lambda column: -1.2345678901234e-300 * (column + 1),

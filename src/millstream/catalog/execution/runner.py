@@ -10,10 +10,11 @@ from uuid import UUID
 
 from pyspark.sql import SparkSession
 
+from millstream.catalog.execution.environment import environment_of, session_with
 from millstream.catalog.execution.failures import run_errors
 from millstream.catalog.execution.frames import result_frame
 from millstream.catalog.execution.inputs import datasets_of, require_unchanged, verify
-from millstream.catalog.execution.lease import LEASE_SECONDS, LeaseKeeper, new_owner
+from millstream.catalog.execution.lease import LEASE_SECONDS, LOST, LeaseKeeper, new_owner
 from millstream.catalog.execution.output import (
     check_replaceable,
     output_path,
@@ -23,7 +24,7 @@ from millstream.catalog.execution.output import (
 )
 from millstream.catalog.execution.resolvers import Resolvers
 from millstream.catalog.execution.result_hash import ObservedRows
-from millstream.catalog.execution.snapshot import SnapshotBuilder
+from millstream.catalog.execution.snapshot import SnapshotBuilder, choose_versions
 from millstream.catalog.execution.validation import validate
 from millstream.catalog.lookup import require_period, require_project
 from millstream.catalog.model import (
@@ -33,6 +34,7 @@ from millstream.catalog.model import (
     ProjectStatus,
     ResolverSnapshot,
     Run,
+    RunEnvironment,
     RunFailure,
     RunResult,
     RunStatus,
@@ -60,16 +62,19 @@ class ProjectRunner:
 
     def run(self, name: str, period: str, *, verify_content: bool = False) -> Run:
         """Executes an active project for a period, and replaces its output."""
-        project = require_project(self.reader, name)
-        found = require_period(self.reader, period)
-        if project.status is not ProjectStatus.ACTIVE:
-            raise ProjectError(
-                "MS-PROJECT-DRAFT",
-                f"project {project.name} is not active.",
-                fix=f"Validate it first: millstream project activate {project.name}",
-            )
-        # Datasets and versions can have changed since. Spark checks types when it plans the run.
-        validate(None, self.reader, project, self.resolvers, self.base)
+        with self.reader.at_one_time() as reader:
+            project = require_project(reader, name)
+            found = require_period(reader, period)
+            if project.status is not ProjectStatus.ACTIVE:
+                raise ProjectError(
+                    "MS-PROJECT-DRAFT",
+                    f"project {project.name} is not active.",
+                    fix=f"Validate it first: millstream project activate {project.name}",
+                )
+            # Datasets and versions can have changed since the project was activated. Spark checks
+            # types when it plans the run.
+            validate(None, reader, project, self.resolvers, self.base)
+            chosen = choose_versions(reader, project)
         path = output_path(project.output, self.base, found.identifier)
         check_replaceable(path)
         run = self.writer.create_run(
@@ -80,12 +85,15 @@ class ProjectRunner:
             lease_seconds=self.lease_seconds,
             output=str(path),
         )
-        with self._recorded(run) as lease:
-            builder = SnapshotBuilder(self.reader, self.resolvers, project, found)
-            snapshot = builder.build()
+        with self._lease(run) as lease, self._recorded_failure(run):
+            snapshot = SnapshotBuilder(
+                self.resolvers, project, found, environment_of(self.spark)
+            ).build(chosen)
             self.writer.record_snapshot(run.id, self.owner, snapshot)
             result = self._write(run, snapshot, path, lease, verify_content=verify_content)
-            return self.writer.finish_run(run.id, self.owner, result)
+        # The output is replaced, so the run has not failed. If this cannot be recorded now, the run
+        # counts as succeeded when its lease expires.
+        return self.writer.finish_run(run.id, self.owner, result)
 
     def replay(self, run_id: UUID, *, verify_content: bool = False) -> Run:
         """Executes a run again from its snapshot and compares the results. Writes no output."""
@@ -101,15 +109,17 @@ class ProjectRunner:
             lease_seconds=self.lease_seconds,
             replay_of=original.id,
         )
-        with self._recorded(run):
+        with self._lease(run), self._recorded_failure(run):
             self.writer.record_snapshot(run.id, self.owner, snapshot)
-            times = verify(snapshot, content=verify_content)
-            observed = ObservedRows(result_frame(self.spark, run.project, snapshot))
+            verified = verify(snapshot, content=verify_content)
+            spark = session_with(self.spark, snapshot.environment)
+            observed = ObservedRows(result_frame(spark, run.project, snapshot))
             observed.rows.write.format("noop").mode("overwrite").save()
-            require_unchanged(snapshot, times)
+            require_unchanged(verified)
             result = _result(observed, expected.location)
             if result.content_hash != expected.content_hash:
-                raise _differs(original, result, expected)
+                before = snapshot.environment
+                raise _differs(original, result, expected, before, environment_of(spark))
             return self.writer.finish_run(run.id, self.owner, result)
 
     def _write(
@@ -121,34 +131,39 @@ class ProjectRunner:
         *,
         verify_content: bool,
     ) -> RunResult:
-        times = verify(snapshot, content=verify_content)
+        verified = verify(snapshot, content=verify_content)
         observed = ObservedRows(result_frame(self.spark, run.project, snapshot))
         with staging_folder(path, run.id) as staged:
             write_rows(observed.rows, snapshot.output.format, staged, run.id)
-            require_unchanged(snapshot, times)
+            require_unchanged(verified)
+            result = _result(observed, str(path))
             lease.require()
+            self.writer.record_result(run.id, self.owner, result)
             replace_output(staged, path)
-        return _result(observed, str(path))
+        return result
+
+    def _lease(self, run: Run) -> LeaseKeeper:
+        return LeaseKeeper(self.writer, run.id, self.owner, self.lease_seconds)
 
     @contextmanager
-    def _recorded(self, run: Run) -> Iterator[LeaseKeeper]:
-        """Keeps the lease of a run, and records why it failed."""
-        with LeaseKeeper(self.writer, run.id, self.owner, self.lease_seconds) as lease:
-            try:
-                with run_errors():
-                    yield lease
-            except MillstreamError as error:
-                self._fail(run, RunFailure(error.code, str(error)))
-                raise
-            except BaseException as error:
-                self._fail(run, RunFailure("MS-PROJECT-FAILED", type(error).__name__))
-                raise
+    def _recorded_failure(self, run: Run) -> Iterator[None]:
+        """Records why a run failed."""
+        try:
+            with run_errors():
+                yield
+        except MillstreamError as error:
+            self._fail(run, RunFailure(error.code, str(error)), error)
+            raise
+        except BaseException as error:
+            self._fail(run, RunFailure("MS-PROJECT-FAILED", type(error).__name__), error)
+            raise
 
-    def _fail(self, run: Run, failure: RunFailure) -> None:
+    def _fail(self, run: Run, failure: RunFailure, cause: BaseException) -> None:
         try:
             self.writer.fail_run(run.id, self.owner, failure)
-        except MillstreamError:
-            return  # the lease has ended, so the run counts as failed
+        except MillstreamError as error:
+            if error.code != LOST:  # else the run counts as failed already
+                cause.add_note(f"The failure of the run {run.id} was not recorded: {error}")
 
     def _replayable(self, run_id: UUID) -> Run:
         run = self.reader.find_run(run_id)
@@ -167,7 +182,7 @@ class ProjectRunner:
             raise ProjectError(
                 "MS-PROJECT-NOT-REPRODUCIBLE",
                 f"run {run_id} has read rows that can have changed since: {names}.",
-                fix="Publish database tables as copies, and use the resolver catalog for them.",
+                fix="Export the tables to Parquet, publish the files, and run the project again.",
             )
         return run
 
@@ -181,10 +196,20 @@ def _result(observed: ObservedRows, location: str) -> RunResult:
     )
 
 
-def _differs(run: Run, found: RunResult, expected: RunResult) -> ProjectRunError:
+def _differs(
+    run: Run, found: RunResult, expected: RunResult, before: RunEnvironment, now: RunEnvironment
+) -> ProjectRunError:
+    versions = "" if now == before else f" The run used {_versions(before)}; now: {_versions(now)}."
     return ProjectRunError(
         "MS-PROJECT-REPLAY",
         f"the replay of run {run.id} has another result: {found.row_count:,} rows "
-        f"({found.content_hash}), before {expected.row_count:,} rows ({expected.content_hash}).",
-        fix="Check whether Spark or Millstream has another version; --verify hashes all input.",
+        f"({found.content_hash}), before {expected.row_count:,} rows ({expected.content_hash})."
+        f"{versions}",
+        fix="Use the versions of the run. --verify compares the content of all input files."
+        if versions
+        else "--verify compares the content of all input files.",
     )
+
+
+def _versions(environment: RunEnvironment) -> str:
+    return f"Spark {environment.spark_version}, Millstream {environment.millstream_version}"

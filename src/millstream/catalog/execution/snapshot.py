@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from millstream.catalog.execution.resolvers import Location, Resolvers
+from millstream.catalog.execution.resolvers import Location, Resolvers, is_key_of
 from millstream.catalog.model import (
     CatalogReader,
-    DataFormat,
     Dataset,
     DatasetKey,
     DatasetSnapshot,
@@ -17,6 +16,8 @@ from millstream.catalog.model import (
     Period,
     Project,
     ResolverSnapshot,
+    RunEnvironment,
+    RuntimeJoin,
     VersionFile,
 )
 from millstream.catalog.publishing.files import content_hash, describe_files
@@ -24,65 +25,100 @@ from millstream.errors import ProjectError
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotBuilder:
-    """Resolves the datasets of one run."""
+class ChosenVersion:
+    """A dataset, the version of it that a run reads, and the files recorded with the version."""
 
-    reader: CatalogReader
+    dataset: Dataset
+    version: DatasetVersion
+    files: tuple[VersionFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenVersions:
+    """The versions that a run reads: of its input, and by operation of each join."""
+
+    input: ChosenVersion
+    joins: tuple[tuple[ChosenVersion, ...], ...]
+
+
+def choose_versions(reader: CatalogReader, project: Project) -> ChosenVersions:
+    """Returns the versions that a run of a valid project reads. The reader must see the catalog at
+    one moment: a dataset without a version has the same one in all joins."""
+    given = project.input
+    chosen = _choose(reader, given.dataset, given.dataset_version)
+    joins = []
+    for operation in project.operations:
+        numbers = [pinned_version(project, join, chosen.dataset) for join in operation.joins]
+        joins.append(
+            tuple(
+                _choose(reader, join.dataset, number)
+                for join, number in zip(operation.joins, numbers, strict=True)
+            )
+        )
+    return ChosenVersions(chosen, tuple(joins))
+
+
+def pinned_version(project: Project, join: RuntimeJoin, given: Dataset | None) -> int | None:
+    """Returns the version that a join names. Without one, a self-join reads that of the input."""
+    is_self_join = given is not None and is_key_of(join.dataset, given)
+    if join.dataset_version is None and is_self_join:
+        return project.input.dataset_version
+    return join.dataset_version
+
+
+def _choose(reader: CatalogReader, key: DatasetKey, number: int | None) -> ChosenVersion:
+    dataset = reader.find_dataset(key)
+    assert dataset is not None, f"{key} was validated"
+    if number is None:
+        version = reader.find_latest_version(dataset.id)
+    else:
+        version = reader.find_version(dataset.id, number)
+    if version is None:
+        raise ProjectError(
+            "MS-PROJECT-NO-VERSION",
+            f"Dataset {dataset.name} has no active version.",
+            fix=f"Publish one: millstream catalog publish {dataset.name} PATH",
+        )
+    return ChosenVersion(dataset, version, reader.files(dataset.id, version.number))
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotBuilder:
+    """Resolves the chosen versions of one run to locations."""
+
     resolvers: Resolvers
     project: Project
     period: Period
+    environment: RunEnvironment
 
-    def build(self) -> ResolverSnapshot:
-        """Returns the snapshot of a run. The project must be valid."""
+    def build(self, chosen: ChosenVersions) -> ResolverSnapshot:
+        """Returns the snapshot of a run."""
         project = self.project
-        given = self._dataset(project.input.dataset)
-        version = self._version(given, project.input.dataset_version)
-        joins = []
-        for number, operation in enumerate(project.operations):
-            for join in operation.joins:
-                dataset = self._dataset(join.dataset)
-                pinned = join.dataset_version
-                if pinned is None and dataset.id == given.id:
-                    pinned = version.number  # a self-join reads the version of the input
-                joined = self._resolve(dataset, self._version(dataset, pinned))
-                joins.append(
-                    JoinDatasetSnapshot(**_values(joined), operation=number, alias=join.alias)
-                )
+        joins = [
+            JoinDatasetSnapshot(
+                **_values(self._resolve(version)), operation=number, alias=join.alias
+            )
+            for number, operation in enumerate(project.operations)
+            for join, version in zip(operation.joins, chosen.joins[number], strict=True)
+        ]
         return ResolverSnapshot(
-            input=self._resolve(given, version),
+            input_dataset_id=chosen.input.dataset.id,
+            input_dataset_version=chosen.input.version.number,
+            input=self._resolve(chosen.input),
             join_datasets=tuple(joins),
             period=self.period,
             operations=project.operations,
             resolver_overrides=project.resolver_overrides,
             output=project.output,
+            environment=self.environment,
         )
 
-    def _dataset(self, key: DatasetKey) -> Dataset:
-        dataset = self.reader.find_dataset(key)
-        assert dataset is not None, f"{key} was validated"
-        return dataset
-
-    def _version(self, dataset: Dataset, pinned: int | None) -> DatasetVersion:
-        if pinned is None:
-            version = self.reader.find_latest_version(dataset.id)
-        else:
-            version = self.reader.find_version(dataset.id, pinned)
-        if version is None:
-            raise ProjectError(
-                "MS-PROJECT-VERSION-UNKNOWN",
-                f"Dataset {dataset.name} has no active version.",
-                fix=f"Publish one: millstream catalog publish {dataset.name} PATH",
-            )
-        return version
-
-    def _resolve(self, dataset: Dataset, version: DatasetVersion) -> DatasetSnapshot:
+    def _resolve(self, chosen: ChosenVersion) -> DatasetSnapshot:
+        dataset, version, files = chosen.dataset, chosen.version, chosen.files
         reference, source = self.resolvers.choose(self.project, dataset)
         found = self.resolvers.open(reference).resolve(dataset, version, self.period)
-        recorded = Location(version.format, version.location, version.options)
-        if found == recorded:
-            recorded_hash = version.content_hash
-            files = self.reader.files(dataset.id, version.number)
-        else:
+        recorded_hash = version.content_hash
+        if found != Location(version.format, version.location, version.options):
             recorded_hash, files = _fingerprint(found, version)
         return DatasetSnapshot(
             dataset_id=dataset.id,
@@ -105,8 +141,8 @@ def _fingerprint(
     found: Location, version: DatasetVersion
 ) -> tuple[str | None, tuple[VersionFile, ...]]:
     """Returns hash and files of a location that is not the one that was published. The rows of a
-    database can change at any time."""
-    if found.format is DataFormat.JDBC:
+    table can change at any time."""
+    if not found.format.is_files:
         return None, ()
     files = describe_files(found.location)
     return content_hash(found.format, found.options, version.schema, files), files

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Self
+from uuid import UUID
 
 from pyspark.sql import SparkSession
 
@@ -26,6 +27,7 @@ from millstream.catalog.execution.analysis import check_types
 from millstream.catalog.execution.compile import compile_operation
 from millstream.catalog.execution.output import output_path
 from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.snapshot import pinned_version
 from millstream.catalog.model import (
     CatalogReader,
     Column,
@@ -83,43 +85,68 @@ class _Validator:
     def run(self, spark: SparkSession | None, base: Path) -> None:
         project, given = self._project, self._project.input
         dataset = self._dataset(given.dataset, given.positions, "dataset", "in a project")
-        working = self._schema(dataset, given.dataset_version, given.positions)
-        for override in project.resolver_overrides:
-            self._dataset(override.dataset, override.positions, "dataset", "in a project")
-            self._check_resolver(override.resolver, override.positions)
+        working = self._schema(given.dataset, dataset, given.dataset_version, given.positions)
+        self._check_overrides()
         self._check_resolver(self._resolvers.default, project.positions)
         try:
             output_path(project.output, base, "period")
         except ProjectError as error:
             self.problems.append(error.at(project.output.positions.of("location")))
-        if dataset is None or working is None:
-            for operation in project.operations:
-                self._join_schemas(operation)
-            return
         self._check_operations(spark, dataset, working)
 
+    def _check_overrides(self) -> None:
+        project = self._project
+        joins = [join.dataset for operation in project.operations for join in operation.joins]
+        used = {self._id_of(key) for key in (project.input.dataset, *joins)}
+        seen: set[UUID] = set()
+        for override in project.resolver_overrides:
+            key, positions = override.dataset, override.positions
+            self._check_resolver(override.resolver, positions)
+            dataset = self._dataset(key, positions, "dataset", "in a project")
+            if dataset is None:
+                continue
+            if dataset.id in seen:
+                cause = f"there are several resolver overrides for the dataset {dataset.name}: "
+                fix = "Remove all but one."
+                self._add("MS-PROJECT-OVERRIDE", f"{cause}{key}.", positions, "dataset", fix)
+            elif dataset.id not in used:
+                cause = f"there is a resolver override for {key}, which the project does not use."
+                fix = "Remove it, or correct its dataset."
+                self._add("MS-PROJECT-OVERRIDE", cause, positions, "dataset", fix)
+            seen.add(dataset.id)
+
+    def _id_of(self, key: DatasetKey) -> UUID | None:
+        dataset = self._reader.find_dataset(key)
+        return None if dataset is None else dataset.id
+
     def _check_operations(
-        self, spark: SparkSession | None, dataset: Dataset, working: Schema
+        self, spark: SparkSession | None, dataset: Dataset | None, working: Schema | None
     ) -> None:
-        columns: tuple[str, ...] = tuple(each.name for each in working)
+        """Compiles all operations. If the input is not known, references to its columns and types
+        are not checked."""
+        columns = None if working is None else tuple(each.name for each in working)
+        table = None if dataset is None else dataset.table.name
         compiled = []
         for operation in self._project.operations:
-            schemas = self._join_schemas(operation)
+            schemas = self._join_schemas(operation, dataset)
             names = [
                 None if schema is None else [each.name for each in schema] for schema in schemas
             ]
-            found = compile_operation(operation, dataset.table.name, columns, names, self.problems)
+            found = compile_operation(operation, table, columns, names, self.problems)
             compiled.append((found, schemas))
-            columns = found.columns
-        if spark is not None:
+            columns = None if columns is None else found.columns
+        if spark is not None and working is not None:
             check_types(spark, working, compiled, self.problems)
 
-    def _join_schemas(self, operation: UpdateOperation) -> list[Schema | None]:
+    def _join_schemas(
+        self, operation: UpdateOperation, given: Dataset | None
+    ) -> list[Schema | None]:
         schemas = []
         for join in operation.joins:
             key = join.dataset_position
             dataset = self._dataset(join.dataset, join.positions, key, "in joins")
-            schemas.append(self._schema(dataset, join.dataset_version, join.positions))
+            version = pinned_version(self._project, join, given)
+            schemas.append(self._schema(join.dataset, dataset, version, join.positions))
         return schemas
 
     def _dataset(
@@ -144,7 +171,11 @@ class _Validator:
         return dataset
 
     def _schema(
-        self, dataset: Dataset | None, version: int | None, positions: Positions
+        self,
+        key: DatasetKey,
+        dataset: Dataset | None,
+        version: int | None,
+        positions: Positions,
     ) -> Schema | None:
         """Returns the columns of a version, or those declared if no version is published yet."""
         if dataset is None:
@@ -157,7 +188,7 @@ class _Validator:
             known = [str(each.number) for each in self._reader.versions(dataset.id)]
             self._add(
                 "MS-PROJECT-VERSION-UNKNOWN",
-                f"Dataset {dataset.name} version {version} not found",
+                f"Dataset {key} version {version} not found",
                 positions,
                 "dataset_version",
                 f"Published: {', '.join(reversed(known))}." if known else "Publish it first.",

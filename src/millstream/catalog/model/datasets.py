@@ -28,14 +28,28 @@ class TemporalMode(StrEnum):
     PERIOD = "period"
     BITEMPORAL = "bitemporal"
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that assign rows to periods: `_period`, or `_period_from`, `_period_to`."""
+        return _TEMPORAL_COLUMNS[self]
+
 
 class DataFormat(StrEnum):
-    """The format in which the rows of a version are stored."""
+    """The format in which the rows of a version are stored.
+
+    Versions are published in the first four. A resolver can name a `table` of Spark's catalog.
+    """
 
     PARQUET = "parquet"
     CSV = "csv"
     JSON = "json"
     JDBC = "jdbc"
+    TABLE = "table"
+
+    @property
+    def is_files(self) -> bool:
+        """Whether rows are in files, which can be recorded and verified."""
+        return self not in (DataFormat.JDBC, DataFormat.TABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +81,8 @@ class Table:
 
     @property
     def temporal_columns(self) -> tuple[Column, ...]:
-        """The columns that assign rows to periods: `_period`, or `_period_from`, `_period_to`."""
-        return _TEMPORAL_COLUMNS[self.temporal_mode]
+        """The columns of the temporal mode."""
+        return self.temporal_mode.columns
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

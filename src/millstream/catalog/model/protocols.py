@@ -3,6 +3,7 @@ and validates gets a reader and cannot change anything."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -30,6 +31,10 @@ from millstream.catalog.model.runs import (
 
 class CatalogReader(Protocol):
     """Reads a catalog. `find_…` return None for what does not exist."""
+
+    def at_one_time(self) -> AbstractContextManager[CatalogReader]:
+        """Gives a reader that sees the catalog as it is at one moment, whatever others change
+        meanwhile. Use it briefly: it may keep others from writing."""
 
     def find_dataset(self, key: DatasetKey) -> Dataset | None: ...
 
@@ -124,11 +129,16 @@ class CatalogWriter(Protocol):
 
     def renew_lease(self, run_id: UUID, owner: str, lease_seconds: float) -> Run:
         """Extends the lease of a run. Raises MS-CATALOG-LEASE if it is no longer running, or has
-        another owner; `record_snapshot`, `finish_run` and `fail_run` do the same."""
+        another owner; all calls below do the same, and `record_snapshot`."""
+
+    def record_result(self, run_id: UUID, owner: str, result: RunResult) -> Run:
+        """Stores what a run has written, before it replaces its output. If the run then ends before
+        `finish_run`, its output shows whether it has succeeded."""
 
     def finish_run(self, run_id: UUID, owner: str, result: RunResult) -> Run: ...
 
     def fail_run(self, run_id: UUID, owner: str, failure: RunFailure) -> Run: ...
 
     def expire_runs(self, now: datetime | None = None) -> list[Run]:
-        """Marks running runs whose lease has ended as failed, and returns them."""
+        """Marks running runs whose lease has ended as failed, and returns them. A run whose result
+        is recorded and whose output is in place has succeeded."""

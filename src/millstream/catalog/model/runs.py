@@ -67,24 +67,30 @@ class JoinDatasetSnapshot(DatasetSnapshot):
     alias: str
 
 
+@dataclass(frozen=True, slots=True)
+class RunEnvironment:
+    """What the values of expressions depend on beside the data. A replay sets the time zone of the
+    session and ANSI mode; versions are named if its result is another one."""
+
+    spark_version: str
+    millstream_version: str
+    session_time_zone: str
+    ansi_enabled: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolverSnapshot:
     """Everything that a run depends on, recorded before it executes. A replay reads only this."""
 
+    input_dataset_id: UUID
+    input_dataset_version: int
     input: DatasetSnapshot
     join_datasets: tuple[JoinDatasetSnapshot, ...]
     period: Period
     operations: tuple[UpdateOperation, ...]
     resolver_overrides: tuple[ProjectOverride, ...]
     output: ProjectOutput
-
-    @property
-    def input_dataset_id(self) -> UUID:
-        return self.input.dataset_id
-
-    @property
-    def input_dataset_version(self) -> int:
-        return self.input.dataset_version
+    environment: RunEnvironment
 
     @property
     def reproducible(self) -> bool:

@@ -32,6 +32,7 @@ _DEFAULTS: Mapping[DataFormat, Mapping[str, str]] = {
     },
     DataFormat.JSON: {"encoding": "utf-8"},
     DataFormat.JDBC: {"table": ""},
+    DataFormat.TABLE: {},
 }
 _FLAGS = ("header", "multiline")
 _CHARACTERS = ("delimiter", "quote", "escape")
@@ -39,7 +40,7 @@ _CHARACTERS = ("delimiter", "quote", "escape")
 
 def data_format(name: str) -> DataFormat:
     """Returns a format by its name. Raises MS-CATALOG-FORMAT."""
-    known = [each.value for each in DataFormat]
+    known = [each.value for each in DataFormat if each is not DataFormat.TABLE]
     if name.lower() not in known:
         raise _wrong(f"there is no format {name}.", nearest(name, known))
     return DataFormat(name.lower())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -30,9 +32,15 @@ _versions = tables.versions
 
 @dataclass(frozen=True, slots=True)
 class DatabaseReader:
-    """Implements `CatalogReader`."""
+    """Implements `CatalogReader`. With a connection, everything is read in its transaction."""
 
     database: Database
+    connection: sa.Connection | None = None
+
+    @contextmanager
+    def at_one_time(self) -> Iterator[DatabaseReader]:
+        with self._reading() as connection:
+            yield replace(self, connection=connection)
 
     def find_dataset(self, key: DatasetKey) -> Dataset | None:
         row = self._one(sa.select(tables.datasets.c.definition).where(matches(key)))
@@ -124,7 +132,7 @@ class DatabaseReader:
         return [rows.run_of(row) for row in self._all(query)]
 
     def definitions(self) -> Definitions:
-        with self.database.reading() as connection:
+        with self._reading() as connection:
             revision = connection.execute(sa.select(tables.catalog.c.revision)).scalar_one()
             datasets, periods, projects = (
                 connection.execute(sa.select(table.c.definition).order_by(key)).scalars().all()
@@ -141,12 +149,20 @@ class DatabaseReader:
             tuple(map(rows.PROJECT.validate_json, projects)),
         )
 
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        if self.connection is not None:
+            yield self.connection
+        else:
+            with self.database.reading() as connection:
+                yield connection
+
     def _one(self, query: sa.Select[Any]) -> sa.Row[Any] | None:
-        with self.database.reading() as connection:
+        with self._reading() as connection:
             return connection.execute(query).first()
 
     def _all(self, query: sa.Select[Any]) -> list[sa.Row[Any]]:
-        with self.database.reading() as connection:
+        with self._reading() as connection:
             return list(connection.execute(query))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,6 +18,7 @@ from millstream.catalog.model import (
     RunResult,
     RunStatus,
 )
+from millstream.catalog.output_marker import is_output_of
 from millstream.catalog.store import rows, tables
 from millstream.catalog.store.database import Database
 from millstream.errors import CatalogError
@@ -83,6 +85,11 @@ class RunWriter:
             _own_run(connection, run_id, owner)
             return _update(connection, run_id, lease_expires_at=expires_at)
 
+    def record_result(self, run_id: UUID, owner: str, result: RunResult) -> Run:
+        with self.database.writing() as connection:
+            _own_run(connection, run_id, owner)
+            return _update(connection, run_id, result=rows.to_json(rows.RESULT, result))
+
     def finish_run(self, run_id: UUID, owner: str, result: RunResult) -> Run:
         with self.database.writing() as connection:
             _own_run(connection, run_id, owner)
@@ -96,8 +103,8 @@ class RunWriter:
 
     def fail_run(self, run_id: UUID, owner: str, failure: RunFailure) -> Run:
         with self.database.writing() as connection:
-            _own_run(connection, run_id, owner)
-            return _fail(connection, run_id, self.clock(), failure)
+            run = _own_run(connection, run_id, owner)
+            return _end(connection, run, self.clock(), failure)
 
     def expire_runs(self, now: datetime | None = None) -> list[Run]:
         with self.database.writing() as connection:
@@ -108,15 +115,20 @@ def _expire(connection: sa.Connection, now: datetime) -> list[Run]:
     running = _runs.c.status == RunStatus.RUNNING.value
     query = sa.select(_runs.c.id).where(running, _runs.c.lease_expires_at < now)
     expired = connection.execute(query.order_by(_runs.c.id).with_for_update()).scalars().all()
-    return [_fail(connection, run_id, now, _EXPIRED) for run_id in expired]
+    return [_end(connection, _run(connection, run_id), now, _EXPIRED) for run_id in expired]
 
 
-def _fail(connection: sa.Connection, run_id: UUID, now: datetime, failure: RunFailure) -> Run:
+def _end(connection: sa.Connection, run: Run, now: datetime, failure: RunFailure) -> Run:
+    """Ends a run that has failed, or whose process is gone. A run that has replaced its output has
+    succeeded."""
+    if run.result is not None and is_output_of(Path(run.result.location), run.id):
+        return _update(connection, run.id, status=RunStatus.SUCCEEDED.value, finished_at=now)
     return _update(
         connection,
-        run_id,
+        run.id,
         status=RunStatus.FAILED.value,
         finished_at=now,
+        result=None,
         failure=rows.to_json(rows.FAILURE, failure),
     )
 
