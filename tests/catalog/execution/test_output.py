@@ -101,3 +101,14 @@ def test_an_old_output_that_cannot_be_deleted_does_not_fail_the_run(
     monkeypatch.setattr("os.rmdir", deny)
     output.replace_output(staged, path)
     assert (path / "part").read_text() == "new"
+
+
+def test_the_old_output_is_put_back_if_the_new_one_cannot_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder(tmp_path / "out", "old")
+    staged = tmp_path / ".out.run-1"  # does not exist, so it cannot be renamed
+    monkeypatch.setattr(output, "_exchange", lambda _one, _other: False)
+    with pytest.raises(FileNotFoundError):
+        output.replace_output(staged, path)
+    assert (path / "part").read_text() == "old"
