@@ -110,3 +110,14 @@ def test_an_output_that_contains_another_one_is_not_replaced(tmp_path: Path) -> 
         output.check_replaceable(outer)
     assert caught.value.code == "MS-PROJECT-OUTPUT"
     output.check_replaceable(inner)
+
+
+def test_the_old_output_is_put_back_if_the_new_one_cannot_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder(tmp_path / "out", "old")
+    staged = tmp_path / ".out.run-1"  # does not exist, so it cannot be renamed
+    monkeypatch.setattr(output, "_exchange", lambda _one, _other: False)
+    with pytest.raises(FileNotFoundError):
+        output.replace_output(staged, path)
+    assert (path / "part").read_text() == "old"

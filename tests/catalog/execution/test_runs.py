@@ -38,8 +38,10 @@ from millstream.catalog.model import (
     Status,
     UpdateOperation,
 )
-from millstream.catalog.store.open import OpenCatalog
+from millstream.catalog.publishing.prepare import prepare
+from millstream.catalog.store.open import OpenCatalog, open_catalog
 from millstream.catalog.store.writer import DatabaseWriter
+from millstream.catalog.stream_tables import StreamTables
 from millstream.errors import CatalogError, MillstreamError, ProjectError, ProjectRunError
 
 JANUARY = [
@@ -291,6 +293,30 @@ def test_a_file_that_changed_under_its_hash_is_rejected(
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     with pytest.raises(ProjectRunError, match="its content has another hash"):
         runner.replay(first.id, verify_content=True)
+
+
+def test_a_file_added_to_a_published_folder_is_rejected(
+    spark: SparkSession, month_end: MonthEnd
+) -> None:
+    folder = month_end.base / "data/fx-folder"
+    write(folder / "a.parquet", "fx", NEW_RATES)
+    dataset = month_end.catalog.reader.find_dataset("fx")
+    assert dataset is not None
+    month_end.catalog.writer.publish(dataset.id, *prepare(dataset, str(folder)))
+    month_end.apply()
+    first = run(month_end, spark)
+    tables = StreamTables(lambda: open_catalog(month_end.base / "catalog.db"))
+    tables("fx", None)
+    write(folder / "b.parquet", "fx", NEW_RATES)
+    runner = month_end.runner(spark)
+    added = r"MS-PROJECT-FILE-CHANGED.*its file b\.parquet is not recorded"
+    with pytest.raises(ProjectRunError, match=added):
+        runner.run("month-end", "2026-01")
+    with pytest.raises(ProjectRunError, match=added):
+        runner.replay(first.id, verify_content=True)
+    with pytest.raises(ProjectRunError, match=added):
+        tables("fx", None)
+    assert month_end.output() == DOUBLED
 
 
 def test_a_replay_with_another_result_is_an_error(

@@ -239,6 +239,10 @@ def test_an_override_must_be_used_and_given_once(month_end: MonthEnd) -> None:
         "there is a resolver override for fx, which the project does not use."
     ]
     assert check(month_end, resolver_overrides=(by_input, given[0], given[3])) == []
+    project = month_end.apply(UpdateOperation(), resolver_overrides=(given[0],))
+    reader, base = month_end.catalog.reader, month_end.base
+    with pytest.raises(InvalidProjectError, match="MS-PROJECT-OVERRIDE: there is a resolver"):
+        validate(None, reader, project, Resolvers(base), base)
 
 
 def test_types_of_one_operation_are_those_of_the_operations_before_it(

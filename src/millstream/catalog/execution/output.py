@@ -102,7 +102,11 @@ def replace_output(staged: Path, path: Path) -> None:
         # Between the two renames there is no output; a file system that exchanges has no such gap.
         before = staged.with_name(f"{staged.name}{_BEFORE}")
         path.rename(before)
-        staged.rename(path)
+        try:
+            staged.rename(path)
+        except OSError:
+            before.rename(path)
+            raise
         staged = before
     # The output is replaced. What cannot be deleted now is deleted by the next run.
     shutil.rmtree(staged, ignore_errors=True)
