@@ -28,7 +28,7 @@ _CODES: Mapping[Fault, str] = {
 
 
 def find_files(path: Path) -> list[Path]:
-    """Returns the files of definitions at or below a path. Test files and hidden files are none."""
+    """Returns the files of definitions at or below a path. Skips test files and hidden files."""
     if path.is_file():
         return [path]
     if not path.is_dir():

@@ -30,7 +30,6 @@ from millstream.catalog.types import canonical_type
 from millstream.secret_names import contains_secret, is_secret_name
 
 _RESERVED = {column.name for column in (PERIOD, PERIOD_FROM, PERIOD_TO)}
-_IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 def _text(value: object) -> object:
@@ -166,7 +165,7 @@ class InputSpec(_DatasetReference):
 
 
 class JoinSpec(_DatasetReference):
-    alias: Annotated[str, StringConstraints(pattern=_IDENTIFIER)]
+    alias: Name
     on: Text
     join_type: Literal["left", "inner", "right", "full"] = "left"
     expected_cardinality: Cardinality | None = None
