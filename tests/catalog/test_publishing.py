@@ -203,8 +203,8 @@ def test_the_columns_of_the_temporal_mode_must_be_there(tmp_path: Path):
     [
         ([], "MS-CATALOG-LOCATION", "it does not exist"),
         (["_hidden"], "MS-CATALOG-LOCATION", "it contains no files"),
-        (["a.csv", "b.parquet"], "MS-CATALOG-FORMAT", "do not say one format"),
-        (["a.txt"], "MS-CATALOG-FORMAT", "do not say one format"),
+        (["a.csv", "b.parquet"], "MS-CATALOG-FORMAT", "different or unknown suffixes"),
+        (["a.txt"], "MS-CATALOG-FORMAT", "different or unknown suffixes"),
     ],
 )
 def test_a_location_without_files_of_one_format_is_rejected(tmp_path, make, code, words):
