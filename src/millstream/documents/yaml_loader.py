@@ -95,7 +95,8 @@ class Loader(yaml.SafeLoader):
                 size = 1 + sum(self._sizes[id(part)] for part in node.value)
             self._sizes[id(node)] = size
         if self._before + self._sizes[id(node)] > MAX_YAML_CHARACTERS:
-            cause = f"with its aliases expanded, the file has more than {MAX_YAML_CHARACTERS:,} characters."
+            most = f"{MAX_YAML_CHARACTERS:,} characters"
+            cause = f"with its aliases expanded, the file has more than {most}."
             raise RejectedError(Fault.SIZE, cause, event.start_mark)
 
     def _reject_no_text(self, node: yaml.ScalarNode) -> None:
