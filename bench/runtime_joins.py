@@ -43,6 +43,7 @@ from millstream.catalog.store.open import OpenCatalog, open_catalog
 from millstream.spark.runtime.session import local_session
 
 Say = Callable[[str], None]
+LIMIT_RATIO = 1.1
 _CORES = 2
 _CURRENCIES = 150
 _CUSTOMERS = 200_000
@@ -113,13 +114,16 @@ def _measure(spark: SparkSession, base: Path, rows: int, rounds: int, say: Say) 
     catalog.close()
     medians = {name: statistics.median(each) for name, each in seconds.items()}
     cpu = {name: statistics.median(each) for name, each in cpu_seconds.items()}
+    ratio = medians["project"] / medians["by hand"]
     return {
         "rows": rows,
         "joins": 3,
         "rounds": rounds,
         "by_hand_seconds": round(medians["by hand"], 3),
         "project_seconds": round(medians["project"], 3),
-        "ratio": round(medians["project"] / medians["by hand"], 3),
+        "ratio": round(ratio, 3),
+        "limit_ratio": LIMIT_RATIO,
+        "within_limit": ratio <= LIMIT_RATIO,
         "by_hand_cpu_seconds": round(cpu["by hand"], 3),
         "project_cpu_seconds": round(cpu["project"], 3),
         "cpu_ratio": round(cpu["project"] / cpu["by hand"], 3),

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         tumbling,
     )
     from millstream.catalog.catalog import Catalog
+    from millstream.catalog.execution.validation import InvalidProjectError
+    from millstream.catalog.project import CatalogProject
     from millstream.errors import MillstreamError
     from millstream.temporal import OnLimit, StateLimit
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Catalog",
+    "CatalogProject",
+    "InvalidProjectError",
     "MillstreamError",
     "OnLimit",
     "Outputs",
@@ -58,6 +62,8 @@ __all__ = [
 ]
 _ELSEWHERE = {
     "Catalog": "catalog.catalog",
+    "CatalogProject": "catalog.project",
+    "InvalidProjectError": "catalog.execution.validation",
     "MillstreamError": "errors",
     "OnLimit": "temporal",
     "StateLimit": "temporal",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MOST = 40  # names in a sentence
+
 
 def same(one: str, other: str) -> bool:
     return one.lower() == other.lower()
@@ -21,9 +23,13 @@ def among(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that names the nearest known name, or all of them if none is near."""
+    """A sentence that names the nearest known name, or the first ones if none is near."""
     by_lower = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1)
     if near:
         return f"Did you mean {by_lower[near[0]]}?"
-    return f"Known: {', '.join(by_lower.values())}." if by_lower else ""
+    if not by_lower:
+        return ""
+    names = list(by_lower.values())
+    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+    return f"Known: {', '.join(names[:_MOST])}{more}."

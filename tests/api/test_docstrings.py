@@ -93,6 +93,7 @@ def public() -> Iterator[Any]:
             yield from methods(given)
     yield from methods(Windowed)
     yield from methods(ms.Catalog)
+    yield from methods(ms.CatalogProject)
 
 
 def methods(kind: type) -> Iterator[Any]:

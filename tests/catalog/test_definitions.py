@@ -111,7 +111,7 @@ JOIN = (
         ("a: [1\n", "MS-CATALOG-YAML", 2, 1, "the file is not YAML"),
         ("dataset:\n  - a\n", "MS-CATALOG-KEY", 1, 1, "Did you mean datasets?"),
         (ONE + "    nme: b\n", "MS-CATALOG-KEY", 4, 5, "'nme' is unknown here. Did you mean name?"),
-        (ONE + "    name: b\n", "MS-CATALOG-DUPLICATE", 4, 5, "'name' stands here for the second"),
+        (ONE + "    name: b\n", "MS-CATALOG-DUPLICATE", 4, 5, "'name' is repeated"),
         (
             ONE.replace("x: INT", "x: INT, X: INT"),
             *("MS-CATALOG-VALUE", 3, 18),
@@ -254,3 +254,9 @@ def _error_of(folder: Path) -> CatalogError | None:
     except CatalogError as error:
         return error
     return None
+
+
+def test_an_alias_is_a_name(tmp_path: Path):
+    folder = write(tmp_path, projects=PROJECTS.replace("alias: fx", "alias: 2fx"))
+    with pytest.raises(CatalogError, match="'2fx' is not a name: use letters, digits and _"):
+        load_definitions(folder)

@@ -203,8 +203,8 @@ def test_the_columns_of_the_temporal_mode_must_be_there(tmp_path: Path):
     [
         ([], "MS-CATALOG-LOCATION", "it does not exist"),
         (["_hidden"], "MS-CATALOG-LOCATION", "it contains no files"),
-        (["a.csv", "b.parquet"], "MS-CATALOG-FORMAT", "do not say one format"),
-        (["a.txt"], "MS-CATALOG-FORMAT", "do not say one format"),
+        (["a.csv", "b.parquet"], "MS-CATALOG-FORMAT", "different or unknown suffixes"),
+        (["a.txt"], "MS-CATALOG-FORMAT", "different or unknown suffixes"),
     ],
 )
 def test_a_location_without_files_of_one_format_is_rejected(tmp_path, make, code, words):
@@ -264,6 +264,11 @@ def test_a_table_of_a_database_needs_its_name():
     [
         "jdbc:postgresql://me:hunter2@db/shop",
         "jdbc:postgresql://db/shop?user=me&password=hunter2",
+        "jdbc:postgresql://db/shop?PASSWORD=hunter2",
+        "jdbc:postgresql://db/shop?pwd=hunter2",
+        "jdbc:postgresql://db/shop?user=me&pass=hunter2",
+        "s3://bucket/fx.csv?access_key=hunter2",
+        "https://store/fx.csv?sv=1&sig=hunter2",
         "s3://key:hunter2@bucket/fx",
     ],
 )
@@ -271,3 +276,24 @@ def test_a_location_with_a_password_is_rejected_without_showing_it(url: str):
     error = _rejected(url, options={"table": "fx"})
     assert error.code == "MS-CATALOG-SECRET"
     assert "hunter2" not in str(error)
+
+
+def test_the_path_of_a_sqlite_database_is_absolute(tmp_path: Path):
+    (tmp_path / "shop.db").touch()
+    content, _ = prepare(FX, "jdbc:sqlite:shop.db", options={"table": "fx"}, base=tmp_path)
+    assert content.location == f"jdbc:sqlite:{tmp_path / 'shop.db'}"
+
+
+@pytest.mark.parametrize(
+    ("url", "cause"),
+    [
+        ("jdbc:mysql://db/shop", "not that of a supported database"),
+        ("jdbc:nonsense", "not that of a supported database"),
+        ("jdbc:postgresql://[x", "cannot be read"),
+        ("jdbc:sqlite:/nowhere/shop.db", "it is not a file"),
+    ],
+)
+def test_a_database_that_cannot_be_read_is_rejected(url: str, cause: str):
+    with pytest.raises(CatalogError, match=cause) as error:
+        prepare(FX, url, options={"table": "fx"})
+    assert error.value.code == "MS-CATALOG-LOCATION"

@@ -20,9 +20,10 @@ from millstream.catalog.model import (
     RunStatus,
 )
 from millstream.catalog.output_marker import write_marker
+from millstream.catalog.project import CatalogProject
 from millstream.catalog.store.open import OpenCatalog
 from millstream.catalog.store.writer import DatabaseWriter
-from millstream.errors import CatalogError
+from millstream.errors import CatalogError, ProjectError
 
 NOON = datetime(2026, 2, 1, 12, tzinfo=UTC)
 RESULT = RunResult(
@@ -158,3 +159,24 @@ def test_a_failed_run_keeps_its_error(catalog: OpenCatalog):
     run = _create(catalog.writer)
     failed = catalog.writer.fail_run(run.id, "a", FAILURE)
     assert (failed.status, failed.failure) == (RunStatus.FAILED, FAILURE)
+
+
+def test_runs_are_found_by_project_in_any_letter_case(catalog: OpenCatalog):
+    run = _create(catalog.writer)
+    assert catalog.reader.runs(project="Month_End") == [run]
+    assert catalog.reader.runs(project="other") == []
+
+
+def test_a_project_lists_runs_whose_lease_has_ended_as_failed(catalog: OpenCatalog):
+    run = _create(_at(catalog, datetime(2020, 1, 1, tzinfo=UTC)))
+    assert catalog.reader.runs() == [run]
+    (found,) = CatalogProject("month_end", catalog.reader, catalog.writer).runs()
+    assert found.status is RunStatus.FAILED
+
+
+def test_a_project_does_not_replay_the_run_of_another(catalog: OpenCatalog):
+    run = _create(catalog.writer)
+    other = CatalogProject("other", catalog.reader, catalog.writer)
+    with pytest.raises(ProjectError, match="is a run of the project month_end") as error:
+        other.replay(run)
+    assert error.value.code == "MS-PROJECT-RUN-UNKNOWN"

@@ -11,6 +11,7 @@ from tests.catalog.samples import FILES, add_dataset, content, dataset
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.model import (
+    Column,
     DataFormat,
     Definitions,
     Period,
@@ -20,6 +21,8 @@ from millstream.catalog.model import (
     ProjectOutput,
     ProjectStatus,
     Status,
+    Table,
+    TemporalMode,
     VersionFile,
 )
 from millstream.catalog.store.open import OpenCatalog, open_catalog
@@ -151,6 +154,43 @@ def test_changes_planned_for_another_revision_are_rejected(catalog: OpenCatalog)
     assert catalog.reader.definitions() == Definitions(revision + 1, (fx,))
 
 
+def test_the_temporal_mode_of_a_dataset_with_versions_does_not_change(catalog: OpenCatalog):
+    fx = add_dataset(catalog, "fx")
+    table = replace(fx.table, temporal_mode=TemporalMode.PERIOD)
+    changed = replace(fx, table=table, positions=Positions(Place(3, 5, file="fx.yaml")))
+    catalog.writer.publish(fx.id, content("sha256:1"), FILES)
+    with pytest.raises(CatalogError, match="has versions with the temporal mode none") as error:
+        catalog.writer.apply(Definitions(1, (dataset("other"), changed)))
+    assert (error.value.code, error.value.place) == ("MS-CATALOG-CHANGE", changed.positions.start)
+    assert catalog.reader.definitions() == Definitions(1, (fx,))
+    catalog.writer.apply(Definitions(1, (replace(fx, description="rates"),)))
+
+
+def test_the_temporal_mode_of_a_dataset_without_versions_can_change(catalog: OpenCatalog):
+    fx = add_dataset(catalog, "fx")
+    changed = replace(fx, table=replace(fx.table, temporal_mode=TemporalMode.PERIOD))
+    catalog.writer.apply(Definitions(1, (changed,)))
+    assert catalog.reader.find_dataset("fx") == changed
+
+
+def test_files_validated_against_another_table_are_not_published(catalog: OpenCatalog):
+    fx = add_dataset(catalog, "fx")
+    changed = replace(fx, table=Table("fx", (Column("id", "string"),)))
+    catalog.writer.apply(Definitions(1, (changed,)))
+    with pytest.raises(CatalogError, match="changed the dataset fx while its files") as error:
+        catalog.writer.publish(fx.id, content("sha256:1"), FILES, table=fx.table)
+    assert error.value.code == "MS-CATALOG-CONFLICT"
+    assert catalog.reader.versions(fx.id) == []
+    assert catalog.writer.publish(fx.id, content(), FILES, table=changed.table).number == 1
+
+
+def test_a_location_with_a_password_is_not_stored(catalog: OpenCatalog):
+    fx = add_dataset(catalog, "fx")
+    with pytest.raises(CatalogError, match="contains a password") as error:
+        catalog.writer.publish(fx.id, content(location="jdbc:postgresql://u:pw@h/d"), ())
+    assert error.value.code == "MS-CATALOG-SECRET"
+
+
 def test_periods_are_read_by_start_the_longer_first(catalog: OpenCatalog):
     year = Period("2026", date(2026, 1, 1), date(2026, 12, 31), "year")
     january = Period("2026-01", date(2026, 1, 1), date(2026, 1, 31), "month", "2026")
@@ -172,6 +212,16 @@ def test_a_project_is_activated_at_the_revision_that_was_validated(catalog: Open
     active = catalog.writer.activate_project("Month_end", 1)
     assert active == replace(_project(), status=ProjectStatus.ACTIVE)
     assert catalog.reader.projects() == [active]
+
+
+def test_a_plan_made_before_an_activation_does_not_undo_it(catalog: OpenCatalog):
+    catalog.writer.apply(Definitions(0, projects=(_project(),)))
+    planned = catalog.reader.definitions()
+    catalog.writer.activate_project("month_end", 1)
+    with pytest.raises(CatalogError, match="MS-CATALOG-CONFLICT"):
+        catalog.writer.apply(planned)
+    (project,) = catalog.reader.projects()
+    assert project.status is ProjectStatus.ACTIVE
 
 
 def test_a_project_that_changed_during_validation_stays_a_draft(catalog: OpenCatalog):

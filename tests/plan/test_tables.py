@@ -169,7 +169,7 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
         (
             "'connector' = 'jdbc', 'url' = 'jdbc:mysql://me:hidden@db'",
             "'jdbc:mysql",
-            "MS-PROP-VALUE: the table t has a 'url' of a database that cannot be asked. It begins "
+            "MS-PROP-VALUE: the table t has a 'url' of a database that is not supported. It begins "
             "with jdbc:postgresql:// or jdbc:sqlite:.",
         ),
         (

@@ -91,8 +91,7 @@ def test_a_key_given_twice_is_an_error():
     with pytest.raises(HarnessError) as caught:
         yaml_text.read("expect:\n  - out: 1\n    out: 2\n", "f.yaml")
     assert str(caught.value) == (
-        "MS-TEST-DOUBLE at f.yaml, line 3, column 5: the key 'out' stands here for the second "
-        "time. Remove one."
+        "MS-TEST-DOUBLE at f.yaml, line 3, column 5: the key 'out' is repeated. Remove one."
     )
 
 
@@ -100,7 +99,7 @@ def test_a_key_given_twice_is_an_error():
     ("text", "cause"),
     [
         ("2026-02-30", "2026-02-30 is not a valid time: day is out of range for month."),
-        ("[{{id}: A}]", "a key is a word, and here stands more."),
+        ("[{{id}: A}]", "a key must be a single text, not a list or mapping."),
     ],
 )
 def test_what_looks_like_a_value_and_is_none_has_a_place(text, cause):

@@ -325,7 +325,7 @@ class Catalog:
         content, files = prepare(
             dataset, os.fspath(location), form=form, options=options, note=note
         )
-        return self.writer.publish(dataset.id, content, files)
+        return self.writer.publish(dataset.id, content, files, table=dataset.table)
 
     def diff(self, key: DatasetKey, old: int, new: int | None = None) -> VersionDifference:
         """Compares two versions of a dataset: columns, rows, files.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from millstream.plan.branches import query_operators
 from millstream.plan.nodes import Engine, Job, Query
 from millstream.plan.queries import engine_of, queries_of
 from millstream.run.checkpoint import Checkpoint, locked
-from millstream.run.dataset_versions import record_versions
+from millstream.run.dataset_versions import DatasetVersions, record_versions
 from millstream.run.destinations import forget, refuse_foreign_files
 from millstream.run.drive import Drive
 from millstream.run.failures import not_writable
@@ -51,7 +50,7 @@ class Request:
     fresh: bool
     quiet: bool
     as_json: bool
-    datasets: Mapping[str, int] = field(default_factory=dict)  # versions of catalog datasets
+    datasets: DatasetVersions = field(default_factory=DatasetVersions)
 
     def say(self, text: str) -> None:
         """For people: on stderr, so that stdout holds results alone."""
@@ -71,7 +70,8 @@ def execute(request: Request) -> int:
             raise not_writable(error.strerror or str(error), settings.checkpoint) from None
         if request.fresh:
             forget(request.job, settings)
-        record_versions(settings.checkpoint, request.datasets)
+        for line in record_versions(settings.checkpoint, request.datasets):
+            request.say(line)
         job = _check(request.job, settings)
         if job.pipelines != request.job.pipelines:
             names = [each.name for each in request.job.pipelines if each not in job.pipelines]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +44,19 @@ def load_job(
     return job
 
 
-def stream_tables(url: str | None) -> StreamTables:
-    """Returns the datasets of a catalog as tables of a job; it is opened if a job uses one."""
+def load_checkpoint(file: Path, given: Iterable[str] | None) -> Path:
+    """Returns the checkpoint that the job of a file has by itself, without planning the job."""
+    from millstream.plan.build import read_settings
+    from millstream.run.settings import checkpoint_of
+
+    text = _text(file)
+    with placed_in(file):
+        return checkpoint_of(file, read_settings(text, variables_of(given)).get("checkpoint", ""))
+
+
+def stream_tables(url: str | None, recorded: Mapping[str, int] | None = None) -> StreamTables:
+    """Returns the datasets of a catalog as tables of a job, by default in the versions that are
+    recorded. The catalog is opened if a job uses one."""
     from millstream.catalog.stream_tables import StreamTables
 
     def opened() -> OpenCatalog:
@@ -53,7 +64,7 @@ def stream_tables(url: str | None) -> StreamTables:
 
         return open_catalog(url)
 
-    return StreamTables(opened)
+    return StreamTables(opened, recorded or {})
 
 
 @contextmanager

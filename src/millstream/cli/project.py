@@ -80,7 +80,7 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Repeat a run with the versions it has recorded, and compare the results."""
-    with _all_problems(as_json), _opened("", catalog, cores) as project:
+    with _all_problems(as_json), _replayed_project(run_id, catalog, cores) as project:
         found = project.replay(run_id, verify=verify)
         _show(found, as_json=as_json)
         if not as_json:
@@ -96,8 +96,12 @@ def runs(
     as_json: AsJson = False,
 ) -> None:
     """List runs, the newest first. Runs whose process is gone are shown as failed."""
+    from millstream.catalog.lookup import require_project
+
     with opened(catalog, as_json) as found:
         found.writer.expire_runs()
+        if name is not None:
+            require_project(found.reader, name)
         listed = found.reader.runs(project=name, period=period, limit=limit)
         if as_json:
             print_json({"runs": [data_of(each) for each in listed]})
@@ -121,6 +125,18 @@ def _opened(name: str, url: str | None, cores: int | None) -> Iterator[CatalogPr
         finally:
             if before is None:
                 spark.stop()
+
+
+@contextmanager
+def _replayed_project(run_id: str, url: str | None, cores: int | None) -> Iterator[CatalogProject]:
+    """Opens the project of a run."""
+    from millstream.catalog.catalog import Catalog
+    from millstream.catalog.project import parse_run_id
+
+    with Catalog.open(url, create=False) as catalog:
+        found = catalog.reader.find_run(parse_run_id(run_id))
+    with _opened(found.project if found else "", url, cores) as project:
+        yield project
 
 
 @contextmanager

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from millstream.cli.fail import CommandError, reported
-from millstream.cli.load import load_job, placed_in, stream_tables
+from millstream.cli.load import load_checkpoint, load_job, placed_in, stream_tables
 from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
 
 EPILOG = """
@@ -74,27 +73,27 @@ def run(
             raise CommandError(
                 "MS-CLI-TRIGGER", "--once and --every exclude each other.", fix="Leave one out."
             )
-        datasets = stream_tables(catalog)
+        from millstream.run.dataset_versions import DatasetVersions, recorded_versions
+        from millstream.run.settings import settings_of
+
+        # A job keeps the versions of datasets that it began with.
+        folder = checkpoint or load_checkpoint(job, variables)
+        recorded = {} if fresh else recorded_versions(folder).chosen
+        datasets = stream_tables(catalog, recorded)
         loaded = load_job(job, variables, engine, datasets)
         from millstream.cli.execute import Request, execute
-        from millstream.run.dataset_versions import recorded_versions
-        from millstream.run.settings import settings_of
 
         with placed_in(job):
             settings = settings_of(
                 loaded, job, checkpoint=checkpoint, once=once, flush=flush, every=every
             )
-        recorded = {} if fresh else recorded_versions(settings.checkpoint)
-        if any(datasets.chosen.get(name) != number for name, number in recorded.items()):
-            # The job began with other versions than the latest ones, and keeps them.
-            datasets = replace(datasets, recorded=recorded, chosen={})
-            loaded = load_job(job, variables, engine, datasets)
         if flush and not settings.once:
             raise CommandError(
                 "MS-CLI-TRIGGER",
                 "--flush ends the input, and a job that runs on has no end of input.",
                 fix="Add --once.",
             )
-        request = Request(job, loaded, settings, log, cores, fresh, quiet, as_json, datasets.chosen)
+        versions = DatasetVersions(datasets.chosen, datasets.pinned)
+        request = Request(job, loaded, settings, log, cores, fresh, quiet, as_json, versions)
         if code := execute(request):
             raise typer.Exit(code)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from millstream.sql.limits import MAX_NESTING, MAX_TEST_FILE, describe_character, not_text
+from millstream.sql.limits import MAX_NESTING, MAX_YAML_CHARACTERS, describe_character, not_text
 
 _BOOL, _INT, _FLOAT = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float"))
 _UNREADABLE = (ValueError, KeyError, AttributeError, TypeError, OverflowError)
@@ -94,10 +94,9 @@ class Loader(yaml.SafeLoader):
             else:
                 size = 1 + sum(self._sizes[id(part)] for part in node.value)
             self._sizes[id(node)] = size
-        if self._before + self._sizes[id(node)] > MAX_TEST_FILE:
-            cause = (
-                f"with its aliases expanded, the file has more than {MAX_TEST_FILE:,} characters."
-            )
+        if self._before + self._sizes[id(node)] > MAX_YAML_CHARACTERS:
+            most = f"{MAX_YAML_CHARACTERS:,} characters"
+            cause = f"with its aliases expanded, the file has more than {most}."
             raise RejectedError(Fault.SIZE, cause, event.start_mark)
 
     def _reject_no_text(self, node: yaml.ScalarNode) -> None:

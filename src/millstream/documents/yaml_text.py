@@ -129,14 +129,14 @@ def _check_keys(node: yaml.Node, file: str) -> None:
             if not isinstance(key, yaml.ScalarNode):
                 raise YamlError(
                     Fault.SYNTAX,
-                    "a key is a word, and here stands more.",
+                    "a key must be a single text, not a list or mapping.",
                     "Put it in quotes if braces or brackets are part of it.",
                     _place(key, file),
                 )
             if key.value in seen:
                 raise YamlError(
                     Fault.DUPLICATE_KEY,
-                    f"the key {key.value!r} stands here for the second time.",
+                    f"the key {key.value!r} is repeated.",
                     "Remove one.",
                     _place(key, file),
                 )

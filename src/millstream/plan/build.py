@@ -56,6 +56,12 @@ def build_job(
         return _job(parse(text, variables), catalog)
 
 
+def read_settings(text: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Returns the settings of a job without planning its queries."""
+    with unfilled(variables or {}), deep_recursion(_too_deep):
+        return dict(_settings(parse(text, variables)))
+
+
 def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
     for statement in statements:
         catalog.declare(statement)

@@ -1,4 +1,4 @@
-"""The versions of catalog datasets that a job has chosen, in `<checkpoint>/catalog.json`.
+"""The versions of catalog datasets that a job reads, in `<checkpoint>/catalog.json`.
 
 A job that is started again from its checkpoint reads the same versions, also if newer ones are
 published by then.
@@ -7,22 +7,36 @@ published by then.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from millstream.errors import StateError
+from millstream.run.checkpoint import write_json
 
 _FILE = "catalog.json"
 
 
-def recorded_versions(checkpoint: Path) -> dict[str, int]:
-    """Returns the versions by lower-case names of datasets; none for a new checkpoint."""
+@dataclass(frozen=True, slots=True)
+class DatasetVersions:
+    """Numbers of versions by the lower-case names of datasets.
+
+    `chosen` are those of datasets without a version in the job, `pinned` those that the job names.
+    """
+
+    chosen: dict[str, int] = field(default_factory=dict)
+    pinned: dict[str, list[int]] = field(default_factory=dict)
+
+
+def recorded_versions(checkpoint: Path) -> DatasetVersions:
+    """Returns the versions that a checkpoint contains; none for a new checkpoint."""
     path = checkpoint / _FILE
     if not path.exists():
-        return {}
+        return DatasetVersions()
     try:
-        return {str(name): int(number) for name, number in json.loads(path.read_text()).items()}
-    except (ValueError, AttributeError, TypeError):
+        return _versions(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, AttributeError, TypeError, KeyError):
         raise StateError(
             "MS-STATE-CATALOG",
             f"{path} does not contain the versions of datasets.",
@@ -30,9 +44,49 @@ def recorded_versions(checkpoint: Path) -> dict[str, int]:
         ) from None
 
 
-def record_versions(checkpoint: Path, versions: Mapping[str, int]) -> None:
-    """Stores the versions in one step, before the job starts."""
-    if versions:
-        hidden = checkpoint / f".{_FILE}"
-        hidden.write_text(json.dumps(dict(sorted(versions.items()))), encoding="utf-8")
-        hidden.rename(checkpoint / _FILE)
+def record_versions(checkpoint: Path, versions: DatasetVersions) -> list[str]:
+    """Stores the versions in one step, before the job starts. The checkpoint is locked.
+
+    Returns a line for each dataset of which the job now names other versions. Raises
+    MS-STATE-CATALOG if another run has chosen other versions since the job was planned.
+    """
+    recorded = recorded_versions(checkpoint)
+    for name, number in versions.chosen.items():
+        if recorded.chosen.get(name, number) != number:
+            raise StateError(
+                "MS-STATE-CATALOG",
+                f"another run of the job has begun with version {recorded.chosen[name]} of the "
+                f"dataset {name}, and this one was planned with version {number}.",
+                fix="Run it again.",
+            )
+    if versions != recorded:
+        write_json(checkpoint / _FILE, {"chosen": versions.chosen, "pinned": versions.pinned})
+    return list(_changes(recorded, versions))
+
+
+def forget_versions(checkpoint: Path) -> None:
+    """Lets the next run choose versions anew."""
+    (checkpoint / _FILE).unlink(missing_ok=True)
+
+
+def _changes(recorded: DatasetVersions, versions: DatasetVersions) -> Iterator[str]:
+    for name, numbers in versions.pinned.items():
+        before = recorded.pinned.get(name) or [
+            each for key, each in recorded.chosen.items() if key == name
+        ]
+        if before and before != numbers:
+            yield (
+                f"The job now reads version {_list(numbers)} of the dataset {name}; "
+                f"before, it has read version {_list(before)}."
+            )
+
+
+def _versions(data: Any) -> DatasetVersions:
+    return DatasetVersions(
+        {str(name): int(number) for name, number in data["chosen"].items()},
+        {str(name): [int(each) for each in numbers] for name, numbers in data["pinned"].items()},
+    )
+
+
+def _list(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))

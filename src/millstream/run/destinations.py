@@ -27,6 +27,7 @@ from millstream.plan.explain.secrets import masked
 from millstream.plan.nodes import Job, Query, Reference, SinkDef
 from millstream.plan.queries import queries_of
 from millstream.run.checkpoint import Checkpoint
+from millstream.run.dataset_versions import forget_versions
 from millstream.run.settings import RunSettings
 from millstream.run.tables import FOLDER as TABLES
 from millstream.temporal import LateAction
@@ -138,6 +139,7 @@ def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
 
 def forget(job: Job, settings: RunSettings) -> None:
     """Remove the checkpoint of each query and what its sinks wrote."""
+    forget_versions(settings.checkpoint)
     for query in queries_of(job):
         folder = settings.checkpoint / query.name
         if (folder / "millstream.json").exists():

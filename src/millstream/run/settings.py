@@ -62,7 +62,7 @@ def settings_of(
     _refuse_what_cannot_be_used(job, base, known)
     return RunSettings(
         base=base,
-        checkpoint=checkpoint or base / (job.setting("checkpoint") or f"{FOLDER}/{file.stem}"),
+        checkpoint=checkpoint or checkpoint_of(file, job.setting("checkpoint")),
         every=_span(every) if every else 0,
         once=once,
         flush=flush,
@@ -70,6 +70,11 @@ def settings_of(
         spark=tuple((name, value) for name, value in job.settings if name.startswith("spark.")),
         connectors=known,
     )
+
+
+def checkpoint_of(file: Path, setting: str) -> Path:
+    """Returns the checkpoint of a file's job: where SET 'checkpoint' says, or beside the file."""
+    return file.resolve().parent / (setting or f"{FOLDER}/{file.stem}")
 
 
 def _span(every: str) -> int:

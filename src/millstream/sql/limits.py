@@ -27,7 +27,7 @@ MAX_STEPS = 500  # sources, queries, joins and operators below one query, each u
 MAX_PANES = 100_000  # sliding windows that one row belongs to: size / slide
 MAX_ROWS = 1_000_000  # n of ROWS n PRECEDING and of the first n of a ranking
 MAX_KEY_GROUPS = 32_768
-MAX_TEST_FILE = 2_000_000  # characters of a YAML file of tests, its aliases expanded
+MAX_YAML_CHARACTERS = 2_000_000  # of a YAML file, its aliases expanded
 MAX_ROW_FILE = 100_000_000  # bytes of a CSV or JSON file of a test
 MAX_SHOWN_LINE = 1_000  # characters of a line that an error shows
 

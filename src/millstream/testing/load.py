@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from millstream.errors import HarnessError
-from millstream.sql.limits import MAX_TEST_FILE, MAX_TEXT
+from millstream.sql.limits import MAX_TEXT, MAX_YAML_CHARACTERS
 from millstream.temporal import Watermark, parse_span
 from millstream.testing import rowfile, yaml_text
 from millstream.testing.case import (
@@ -57,7 +57,7 @@ def load(paths: Iterable[Path]) -> list[Case]:
 
 def load_file(path: Path) -> list[Case]:
     """The cases of one file: one a YAML document."""
-    documents = yaml_text.read(rowfile.text(path, limit=MAX_TEST_FILE), str(path))
+    documents = yaml_text.read(rowfile.text(path, limit=MAX_YAML_CHARACTERS), str(path))
     if not documents:
         raise HarnessError("MS-TEST-YAML", f"{path} is empty.", fix="A case has name, sql, expect.")
     return [_case(document, path) for document in documents]

@@ -14,7 +14,7 @@ from millstream.documents import yaml_text
 from millstream.documents.yaml_loader import Fault
 from millstream.documents.yaml_text import Document, YamlError
 from millstream.errors import CatalogError
-from millstream.sql.limits import MAX_TEST_FILE, read_text
+from millstream.sql.limits import MAX_YAML_CHARACTERS, read_text
 from millstream.suggestions import nearest
 
 _SUFFIXES = (".yaml", ".yml")
@@ -28,7 +28,7 @@ _CODES: Mapping[Fault, str] = {
 
 
 def find_files(path: Path) -> list[Path]:
-    """Returns the files of definitions at or below a path. Test files and hidden files are none."""
+    """Returns the files of definitions at or below a path. Skips test files and hidden files."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -55,7 +55,7 @@ def find_files(path: Path) -> list[Path]:
 def read_file(path: Path) -> list[tuple[FileSpec, Document]]:
     """Returns the definitions of each YAML document of a file."""
     try:
-        text = read_text(path, 4 * MAX_TEST_FILE)
+        text = read_text(path, 4 * MAX_YAML_CHARACTERS)  # a character has up to four bytes
         documents = yaml_text.read(text, str(path))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)

@@ -26,11 +26,10 @@ from millstream.catalog.model import (
     Status,
     TemporalMode,
 )
-from millstream.catalog.secrets import has_secret
 from millstream.catalog.types import canonical_type
+from millstream.secret_names import contains_secret, is_secret_name
 
 _RESERVED = {column.name for column in (PERIOD, PERIOD_FROM, PERIOD_TO)}
-_IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 def _text(value: object) -> object:
@@ -47,7 +46,7 @@ def _name(value: str) -> str:
 
 
 def _without_secret(value: str) -> str:
-    if has_secret(value):
+    if contains_secret(value):
         raise ValueError(
             "it contains a password, and a catalog stores no secrets; set it in the environment, "
             "such as PGPASSWORD for PostgreSQL"
@@ -87,7 +86,7 @@ class ResolverSpec(Spec):
     @classmethod
     def _no_secrets(cls, config: dict[str, str]) -> dict[str, str]:
         for name in config:
-            if has_secret("", name):
+            if is_secret_name(name):
                 raise ValueError(f"{name} is a secret, and a catalog stores no secrets")
         return config
 
@@ -166,7 +165,7 @@ class InputSpec(_DatasetReference):
 
 
 class JoinSpec(_DatasetReference):
-    alias: Annotated[str, StringConstraints(pattern=_IDENTIFIER)]
+    alias: Name
     on: Text
     join_type: Literal["left", "inner", "right", "full"] = "left"
     expected_cardinality: Cardinality | None = None

@@ -11,7 +11,7 @@ from millstream.catalog.model.projects import Project
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Definitions of a catalog that has this revision: all of them, or those to store."""
+    """All definitions of a catalog, or those to store, and the revision that they were read at."""
 
     revision: int
     datasets: tuple[Dataset, ...] = ()

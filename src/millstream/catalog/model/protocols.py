@@ -14,6 +14,7 @@ from millstream.catalog.model.datasets import (
     DatasetSummary,
     DatasetVersion,
     Status,
+    Table,
     VersionContent,
     VersionFile,
 )
@@ -88,15 +89,23 @@ class CatalogWriter(Protocol):
     def apply(self, changes: Definitions) -> None:
         """Stores definitions in place of those with the same ID, identifier or name.
 
-        Raises MS-CATALOG-CONFLICT if the catalog no longer has the revision of the changes.
+        Raises MS-CATALOG-CONFLICT if the catalog no longer has the revision of the changes, and
+        MS-CATALOG-CHANGE if a dataset that has versions would get another temporal mode.
         """
 
     def publish(
-        self, dataset_id: UUID, content: VersionContent, files: tuple[VersionFile, ...]
+        self,
+        dataset_id: UUID,
+        content: VersionContent,
+        files: tuple[VersionFile, ...],
+        *,
+        table: Table | None = None,
     ) -> DatasetVersion:
-        """Adds a version with the next number.
+        """Adds a version with the next number. `table` is the one that the content was validated
+        against.
 
-        Raises MS-CATALOG-PUBLISHED if a version has the same content hash.
+        Raises MS-CATALOG-PUBLISHED if a version has the same content hash, and MS-CATALOG-CONFLICT
+        if the dataset has another table now.
         """
 
     def set_dataset_status(self, dataset_id: UUID, status: Status) -> Dataset: ...

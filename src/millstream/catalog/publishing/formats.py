@@ -53,7 +53,7 @@ def format_of(location: str, files: Iterable[VersionFile]) -> DataFormat:
         return form
     raise CatalogError(
         "MS-CATALOG-FORMAT",
-        f"the names of the files in {location} do not say one format.",
+        f"the files in {location} have different or unknown suffixes.",
         fix="Name it with --format: parquet, csv or json.",
     )
 

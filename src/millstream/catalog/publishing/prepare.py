@@ -10,8 +10,9 @@ from millstream.catalog.publishing.files import content_hash, describe_files
 from millstream.catalog.publishing.formats import complete_options, format_of
 from millstream.catalog.publishing.inspect import inspect
 from millstream.catalog.secrets import reject_secret
+from millstream.connectors.jdbc.url import connector_of
 from millstream.connectors.paths import resolve
-from millstream.errors import CatalogError
+from millstream.errors import CatalogError, PropertyError
 
 
 def prepare(
@@ -30,7 +31,7 @@ def prepare(
     """
     reject_secret("the location", location)
     if form is DataFormat.JDBC or location.startswith("jdbc:"):
-        return _table(dataset, location, options or {}, note), ()
+        return _table(dataset, location, options or {}, note, base or Path.cwd()), ()
     place = resolve(location, base or Path.cwd())
     files = describe_files(place)
     found = form or format_of(place, files)
@@ -49,7 +50,7 @@ def prepare(
 
 
 def _table(
-    dataset: Dataset, location: str, options: Mapping[str, str], note: str
+    dataset: Dataset, location: str, options: Mapping[str, str], note: str, base: Path
 ) -> VersionContent:
     complete = complete_options(DataFormat.JDBC, options)
     if not complete["table"]:
@@ -60,8 +61,26 @@ def _table(
         )
     return VersionContent(
         format=DataFormat.JDBC,
-        location=location,
+        location=_database(location, base),
         schema=dataset.table.all_columns,
         options=complete,
         note=note,
     )
+
+
+def _database(location: str, base: Path) -> str:
+    """Returns the URL of a database that can be read; the path of a SQLite file is absolute."""
+    try:
+        connector, options = connector_of(location)
+    except PropertyError as error:
+        raise CatalogError("MS-CATALOG-LOCATION", error.cause, fix=error.fix) from None
+    if connector != "sqlite":
+        return location
+    path = (base / options["path"]).resolve()
+    if not path.is_file():
+        raise CatalogError(
+            "MS-CATALOG-LOCATION",
+            f"{path} cannot be read: it is not a file.",
+            fix="Check the path.",
+        )
+    return f"jdbc:sqlite:{path}"

@@ -17,8 +17,10 @@ def translated(shown: str) -> Iterator[None]:
         yield
     except exc.DBAPIError as error:
         raise _meaning(error, shown) from None
+    except exc.StatementError as error:  # its own text contains the SQL and its parameters
+        raise _database(_one_line(error.orig), shown) from None
     except exc.SQLAlchemyError as error:
-        raise _database(str(error), shown) from None
+        raise _database(_one_line(error), shown) from None
 
 
 def _meaning(error: exc.DBAPIError, shown: str) -> CatalogError:

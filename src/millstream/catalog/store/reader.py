@@ -124,7 +124,7 @@ class DatabaseReader:
         runs = tables.runs
         query = sa.select(runs).order_by(runs.c.started_at.desc(), runs.c.id).limit(limit)
         if project is not None:
-            query = query.where(runs.c.project == project)
+            query = query.where(sa.func.lower(runs.c.project) == project.lower())
         if period is not None:
             query = query.where(runs.c.period == period)
         if status is not None:

@@ -17,9 +17,11 @@ from millstream.catalog.model import (
     Project,
     ProjectStatus,
     Status,
+    Table,
     VersionContent,
     VersionFile,
 )
+from millstream.catalog.secrets import reject_secret
 from millstream.catalog.store import rows, tables
 from millstream.catalog.store.database import Database
 from millstream.catalog.store.run_writer import RunWriter
@@ -46,16 +48,30 @@ class DatabaseWriter(RunWriter):
                     fix="Run the command again.",
                 )
             _release_names(connection, changes.datasets)
+            _reject_new_temporal_modes(connection, changes.datasets)
             _store(connection, tables.datasets, "id", map(rows.dataset_row, changes.datasets))
             _store(connection, tables.periods, "identifier", map(rows.period_row, changes.periods))
             _store(connection, tables.projects, "name_key", map(rows.project_row, changes.projects))
 
     def publish(
-        self, dataset_id: UUID, content: VersionContent, files: tuple[VersionFile, ...]
+        self,
+        dataset_id: UUID,
+        content: VersionContent,
+        files: tuple[VersionFile, ...],
+        *,
+        table: Table | None = None,
     ) -> DatasetVersion:
+        reject_secret("the location", content.location)
         versions = tables.versions
         with self.database.writing() as connection:
             dataset = _locked_dataset(connection, dataset_id)
+            if table is not None and table != dataset.table:
+                raise CatalogError(
+                    "MS-CATALOG-CONFLICT",
+                    f"another process changed the dataset {dataset.name} while its files were "
+                    "read.",
+                    fix="Publish them again.",
+                )
             own = versions.c.dataset_id == dataset_id
             equal = versions.c.content_hash == content.content_hash
             same = connection.execute(sa.select(versions).where(own, equal)).first()
@@ -102,6 +118,7 @@ class DatabaseWriter(RunWriter):
         projects = tables.projects
         one = projects.c.name_key == name.lower()
         with self.database.writing() as connection:
+            _next_revision(connection)
             row = connection.execute(
                 sa.select(projects.c.definition).where(one).with_for_update()
             ).first()
@@ -132,6 +149,29 @@ def _release_names(connection: sa.Connection, given: Iterable[Dataset]) -> None:
         datasets = tables.datasets
         release = sa.update(datasets).where(datasets.c.id == sa.bindparam("one"))
         connection.execute(release.values(name_key=sa.bindparam("free")), ids)
+
+
+def _reject_new_temporal_modes(connection: sa.Connection, given: Iterable[Dataset]) -> None:
+    """The files of a version have the columns of the temporal mode that it was published with."""
+    datasets, versions = tables.datasets, tables.versions
+    has_version = sa.exists().where(versions.c.dataset_id == datasets.c.id)
+    query = sa.select(datasets.c.definition).where(
+        datasets.c.id == sa.bindparam("one"),
+        datasets.c.temporal_mode != sa.bindparam("mode"),
+        has_version,
+    )
+    for new in given:
+        mode = new.table.temporal_mode
+        row = connection.execute(query, {"one": new.id, "mode": mode.value}).first()
+        if row is not None:
+            old = rows.DATASET.validate_json(row.definition).table.temporal_mode
+            raise CatalogError(
+                "MS-CATALOG-CHANGE",
+                f"the dataset {new.name} has versions with the temporal mode {old.value}, so it "
+                f"cannot become {mode.value}.",
+                fix="Define a dataset with another name for the new temporal mode.",
+                place=new.positions.of("main_table"),
+            )
 
 
 def _locked_dataset(connection: sa.Connection, dataset_id: UUID) -> Dataset:

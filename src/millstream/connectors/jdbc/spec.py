@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from millstream.connectors.jdbc.url import CONNECTORS, PREFIXES
 from millstream.errors import PropertyError
 from millstream.plan.connectors import ConnectorSpec, Declaration, Property, Role
 from millstream.sql.properties import TEXT
-
-_URLS = {"postgresql://": "postgresql", "postgres://": "postgresql", "sqlite:": "sqlite"}
 
 
 def _by_url(declared: Declaration) -> str:
     url = declared.properties["url"]
     written = url.value.lower().removeprefix("jdbc:")
-    for prefix, connector in _URLS.items():
+    for prefix, connector in CONNECTORS.items():
         if written.startswith(prefix):
             return connector
     raise PropertyError(
         "MS-PROP-VALUE",
-        f"the table {declared.name} has a 'url' of a database that cannot be asked.",
-        fix="It begins with jdbc:postgresql:// or jdbc:sqlite:.",
+        f"the table {declared.name} has a 'url' of a database that is not supported.",
+        fix=f"It begins with {PREFIXES}.",
         place=url.value_place,
     )
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from millstream.errors import PropertyError
+from millstream.secret_names import contains_secret
+
+CONNECTORS = {"postgresql://": "postgresql", "postgres://": "postgresql", "sqlite:": "sqlite"}
+"""The connectors by how a URL begins, after `jdbc:`."""
+PREFIXES = "jdbc:postgresql:// or jdbc:sqlite:"
 
 
 def connector_of(url: str) -> tuple[str, dict[str, str]]:
@@ -13,25 +18,34 @@ def connector_of(url: str) -> tuple[str, dict[str, str]]:
     `jdbc:` may be left out. A URL with a password is rejected: it would be stored and shown.
     """
     written = url.removeprefix("jdbc:")
-    if written.startswith(("postgresql://", "postgres://")):
-        if _has_password(written):
-            raise PropertyError(
-                "MS-PROP-VALUE",
-                "the URL of a database contains a password.",
-                fix="Remove it and set PGPASSWORD or PGPASSFILE in the environment.",
-            )
-        return "postgresql", {"url": written}
-    if written.startswith("sqlite:"):
+    connector = next((CONNECTORS[each] for each in CONNECTORS if written.startswith(each)), None)
+    if connector == "postgresql":
+        _check(written)
+        return connector, {"url": written}
+    if connector == "sqlite":
         path = written.removeprefix("sqlite:")
         # sqlite:///shop.db is relative and sqlite:////data/shop.db absolute, as in SQLAlchemy.
-        return "sqlite", {"path": path.removeprefix("///")}
+        return connector, {"path": path.removeprefix("///")}
     raise PropertyError(
         "MS-PROP-VALUE",
-        "a table is in a database that cannot be read.",
-        fix="Its URL begins with jdbc:postgresql:// or jdbc:sqlite:.",
+        "the URL is not that of a supported database.",
+        fix=f"It begins with {PREFIXES}.",
     )
 
 
-def _has_password(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.password is not None or "password=" in parts.query
+def _check(url: str) -> None:
+    """Rejects a URL that cannot be read, or contains a password."""
+    try:
+        password = urlsplit(url).password
+    except ValueError as error:
+        raise PropertyError(
+            "MS-PROP-VALUE",
+            f"the URL of a database cannot be read: {error}.",
+            fix="Write it as jdbc:postgresql://host:5432/database.",
+        ) from None
+    if password is not None or contains_secret(url):
+        raise PropertyError(
+            "MS-PROP-VALUE",
+            "the URL of a database contains a password.",
+            fix="Remove it and set PGPASSWORD or PGPASSFILE in the environment.",
+        )

@@ -6,17 +6,13 @@ import re
 from collections.abc import Iterable
 
 from millstream.plan.connectors import ConnectorSpec
+from millstream.secret_names import SECRET_PARAMETER
 
 # Of settings, and of options that no connector declares.
 _SECRET = re.compile(r"passw|secret|token|credential|jaas|key", re.IGNORECASE)
 _NOT_SECRET = ("key_groups",)
 # Up to the last @: what stands before it is often not escaped as it should be.
 _LOGIN_IN_URL = re.compile(r"(?<=://)\S+(?=@)")
-# In a URL, or in PostgreSQL's other form of one: host=db password=…
-_SECRET_IN_URL = re.compile(
-    r"((?:^|[?&;\s])[^=&;\s]*(?:passw|secret|token)[^=&;\s]*\s*=\s*)('[^']*'|[^&;\s]+)",
-    re.IGNORECASE,
-)
 
 
 def masked(name: str, value: str) -> str:
@@ -43,4 +39,4 @@ def options_text(spec: ConnectorSpec, options: Iterable[tuple[str, str]]) -> str
 
 
 def _without_login(value: str) -> str:
-    return _SECRET_IN_URL.sub(r"\1***", _LOGIN_IN_URL.sub("***", value))
+    return SECRET_PARAMETER.sub(r"\1***", _LOGIN_IN_URL.sub("***", value))

@@ -1,0 +1,24 @@
+"""Which names and parts of URLs are secrets, for all that rejects or masks them."""
+
+from __future__ import annotations
+
+import re
+
+_NAME = (
+    r"(?:[^=?&;/\s]*(?:passw|pwd|secret|token|credential|jaas|signature"
+    r"|(?:access|account|api|private)[_-]?key)[^=&;/\s]*|pass|sig|sas)"
+)
+_SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
+# In a URL, or in PostgreSQL's other form of one: host=db password=…
+SECRET_PARAMETER = re.compile(rf"((?:^|[?&;\s]){_NAME}\s*=\s*)('[^']*'|[^&;\s]*)", re.IGNORECASE)
+_PASSWORD_IN_LOGIN = re.compile(r"://[^/@\s]*:\S*@")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a setting or URL parameter of this name is a secret."""
+    return _SECRET_NAME.fullmatch(name) is not None
+
+
+def contains_secret(text: str) -> bool:
+    """Whether a URL has a password before its host, or a parameter that is a secret."""
+    return bool(_PASSWORD_IN_LOGIN.search(text) or SECRET_PARAMETER.search(text))
