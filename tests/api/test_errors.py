@@ -132,3 +132,28 @@ def test_late_rows_need_an_output(stream) -> None:
     late = stream.deduplicate("k", within="1h", late=ms.side_output("too_late"))
     with pytest.raises(PlanError, match=r"MS-PLAN-LATE-SINK.*Call .outputs\(\) or .write"):
         late.to_df()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: s.window("1 hour").aggregate(by="k", total="sum(n)"),
+        lambda s: s.cross_join(s, "1 minute"),
+    ],
+)
+def test_a_window_is_not_a_text(stream, call) -> None:
+    with pytest.raises(PlanError, match=r"is not a window\..*ms\.tumbling") as caught:
+        call(stream).explain()
+    assert caught.value.code == "MS-PLAN-WINDOW"
+
+
+def test_a_session_must_keep_state_in_rocksdb(spark, stream) -> None:
+    name = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(name)
+    spark.conf.set(name, before.replace("RocksDB", "HDFSBacked"))
+    try:
+        with pytest.raises(MillstreamError, match="need RocksDB") as caught:
+            stream.deduplicate("k", within="1h").to_df()
+    finally:
+        spark.conf.set(name, before)
+    assert caught.value.code == "MS-RUN-STATE-STORE"

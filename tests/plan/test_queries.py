@@ -8,7 +8,7 @@ from millstream.errors import PlanError
 from millstream.plan.branches import branches_of, operator_order, query_operators
 from millstream.plan.build import build_job
 from millstream.plan.identity import operator_identities, query_identity
-from millstream.plan.nodes import Aggregate, Engine, IntervalJoin, Query
+from millstream.plan.nodes import Aggregate, Engine, IntervalJoin, Query, Source, WindowJoin
 from millstream.plan.queries import engine_of, queries_of
 from millstream.state_format import changes
 
@@ -147,3 +147,40 @@ def test_one_sink_runs_on_one_engine() -> None:
 def test_outputs_have_names_of_their_own() -> None:
     (query,) = queries("SELECT k FROM a", "INSERT INTO s0 SELECT k FROM b")
     assert query.output_names == ("s0", "s0 2")
+
+
+WINDOWED = """
+CREATE STREAM pairs AS SELECT a.k, a.v FROM a JOIN b ON a.k = b.k
+  WINDOW TUMBLING(INTERVAL 1 MINUTE);
+CREATE SINK one AS SELECT * FROM pairs;
+CREATE SINK two AS SELECT v, count(*) AS n FROM pairs WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY v;
+"""
+
+
+def test_a_sink_that_reads_no_window_time_shares_the_operator_with_one_that_does() -> None:
+    (query,) = queries_of(build_job(SOURCES + WINDOWED))
+    assert [type(each) for each in query_operators(query)] == [WindowJoin, Aggregate]
+    (alone,) = queries_of(build_job(SOURCES + WINDOWED[: WINDOWED.index("CREATE SINK two")]))
+    assert query_operators(alone)[0] != query_operators(query)[0]
+    assert query.outputs[0].root.columns == alone.outputs[0].root.columns
+
+
+RANDOM = "CREATE STREAM r AS SELECT k, at, uuid() AS id FROM a;\n"
+
+
+def test_a_stream_with_random_values_is_computed_once_or_rejected() -> None:
+    both = "CREATE SINK s0 AS SELECT id FROM r; CREATE SINK s1 AS SELECT k, id FROM r"
+    assert len(queries_of(build_job(SOURCES + RANDOM + both))) == 1
+    text = f"CREATE SINK s0 AS SELECT id FROM r; CREATE SINK s1 AS {DAILY.format('r')}"
+    with pytest.raises(PlanError) as caught:
+        build_job(SOURCES + RANDOM + text)
+    assert caught.value.code == "MS-PLAN-NONDETERMINISTIC"
+    assert caught.value.cause.startswith("uuid() in the stream r would have other values")
+
+
+def test_two_streams_of_the_same_text_are_two_streams() -> None:
+    twins = RANDOM + RANDOM.replace("STREAM r", "STREAM s")
+    text = twins + "CREATE SINK s0 AS SELECT id FROM r; INSERT INTO s0 SELECT id FROM s"
+    (query,) = queries_of(build_job(SOURCES + text))
+    (branch,) = branches_of(query)
+    assert isinstance(branch.root, Source)

@@ -260,3 +260,27 @@ def test_a_column_of_two_types_in_one_sink_is_rejected(spark, tmp_path):
         trial.start()
     assert caught.value.code == "MS-PLAN-SHARED-SINK"
     assert "column v to the sink out, one as INT, the other as DECIMAL" in caught.value.cause
+
+
+@pytest.mark.slow
+def test_late_rows_of_an_operator_that_is_computed_twice_are_written_once(spark, tmp_path):
+    both = sink(
+        "both",
+        "SELECT l.k, r.v FROM m l JOIN m r ON l.k = r.k "
+        "AND r.at BETWEEN l.at AND l.at + INTERVAL 1 SECOND",
+    )
+    _, alone = run(spark, tmp_path / "alone", JOINED + OUTPUTS["every"])
+    trial, ledger = run(spark, tmp_path / "both", JOINED + OUTPUTS["every"] + both)
+    joins = [each for each in ledger.operators if each.name.startswith("left join of a")]
+    assert len(joins) == 2
+    assert late(trial, "every").total() == alone.written["late rows in late"] > 3
+
+
+@pytest.mark.slow
+def test_inputs_of_a_ledger_have_names_of_their_own(spark, tmp_path):
+    sql = sink("pairs", "SELECT k, v FROM a") + (
+        "INSERT INTO pairs SELECT a.k, b.w AS v FROM a JOIN b "
+        "ON a.k = b.k AND b.at BETWEEN a.at AND a.at + INTERVAL 1 SECOND;\n"
+    )
+    _, ledger = run(spark, tmp_path, sql)
+    assert list(ledger.as_data()["inputs"]) == ["a", "b", "a without operator"]

@@ -51,6 +51,12 @@ def side_outputs_of(late: Late) -> tuple[str, ...]:
 
 
 def window_clause(window: Window) -> str:
+    if not isinstance(window, Window):
+        raise PlanError(
+            "MS-PLAN-WINDOW",
+            f"{window!r} is not a window.",
+            fix='Use ms.tumbling("1 hour"), ms.sliding(…) or ms.session(…).',
+        )
     offset = f", OFFSET {interval(window.offset)}" if window.offset else ""
     match window.kind:
         case WindowKind.TUMBLING:

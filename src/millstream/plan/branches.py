@@ -111,10 +111,17 @@ def _common(roots: list[Select]) -> Node:
     chains = [_chain(root) for root in roots]
     shared: Node = chains[0][0]
     for nodes in zip(*chains, strict=False):
-        if any(node != nodes[0] for node in nodes):
+        if any(not _same(node, nodes[0]) for node in nodes):
             break
         shared = nodes[0]
     return shared
+
+
+def _same(one: Node, other: Node) -> bool:
+    """Whether two nodes are one stream: two streams with the same text are not."""
+    if isinstance(one, Select) and isinstance(other, Select) and one.stream != other.stream:
+        return False
+    return one == other
 
 
 def _chain(root: Node) -> list[Node]:
@@ -136,6 +143,22 @@ def _operators(node: Node, skipped: list[Operator | None]) -> Iterator[Operator]
         yield from _operators(each, skipped)
 
 
-def streams_of(root: Node) -> set[Select]:
-    """The streams declared with CREATE STREAM that an output reads."""
-    return {node for node in nodes_of(root) if isinstance(node, Select) and node.stream}
+def streams_of(root: Node) -> set[str]:
+    """The names of the streams declared with CREATE STREAM that an output reads."""
+    return {node.stream for node in nodes_of(root) if isinstance(node, Select) and node.stream}
+
+
+def computed_streams(branch: Branch) -> set[Select]:
+    """The streams declared with CREATE STREAM that a branch computes itself."""
+    skipped = [branch.shared]
+
+    def walk(node: Node) -> Iterator[Select]:
+        if not isinstance(node, Stateless) and node in skipped:
+            skipped.remove(node)
+            return
+        if isinstance(node, Select) and node.stream:
+            yield node
+        for each in below(node):
+            yield from walk(each)
+
+    return set(walk(branch.root))

@@ -22,6 +22,7 @@ from millstream.plan.queries import queries_of
 from millstream.plan.query import Planned, inner_select
 from millstream.plan.tables.datasets import DatasetResolver
 from millstream.plan.unsteady import refuse_unsteady
+from millstream.plan.window_times import share_window_times
 from millstream.sql.limits import deep_recursion
 from millstream.sql.parse import parse
 from millstream.sql.properties import Where, check
@@ -84,7 +85,8 @@ def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
             fix="Add CREATE SINK name WITH (…) AS SELECT …, or INSERT INTO name SELECT …",
         )
     refuse_more_salt(pipelines, dict(settings).get("key_groups"))
-    job = Job(tuple(pipelines), tuple(catalog.sinks.values()), settings, query.text)
+    shared = tuple(share_window_times(pipelines))
+    job = Job(shared, tuple(catalog.sinks.values()), settings, query.text)
     catalog.check_side_outputs(job)
     queries_of(job)  # rejects pipelines that cannot share a sink
     return job

@@ -9,9 +9,11 @@ pipelines that share a stream but no operator run as queries of their own there.
 from __future__ import annotations
 
 from millstream.errors import PlanError
-from millstream.plan.branches import streams_of
+from millstream.plan.branches import branches_of, computed_streams, streams_of
+from millstream.plan.expressions.determinism import nondeterministic_parts
+from millstream.plan.expressions.shapes import written
 from millstream.plan.facts.engines import choose_engine
-from millstream.plan.nodes import Engine, Job, Pipeline, Query
+from millstream.plan.nodes import Engine, Job, Pipeline, Query, Select
 from millstream.plan.walk import bottom_of, operators_of
 
 
@@ -56,6 +58,7 @@ def _check(query: Query) -> None:
     first = {output.sink.name: output for output in reversed(query.outputs)}
     for output in query.outputs:
         _check_columns(first[output.sink.name], output)
+    _check_determinism(query)
     with_state = [each for each in query.outputs if operators_of(each.root)]
     engines = {choose_engine(each)[0] for each in with_state}
     if len(engines) > 1:
@@ -75,6 +78,32 @@ def _check(query: Query) -> None:
             fix="Give each statement a sink of its own, or use 'engine' = 'columnar'.",
             place=with_state[0].root.place,
         )
+
+
+def _check_determinism(query: Query) -> None:
+    """Rejects a stream whose values would differ between sinks: each branch computes it again."""
+    computed: dict[str, Select] = {}
+    for branch in branches_of(query):
+        for stream in computed_streams(branch):
+            part = _random_part(stream)
+            if part is not None and stream.stream in computed:
+                raise PlanError(
+                    "MS-PLAN-NONDETERMINISTIC",
+                    f"{part} in the stream {stream.stream} would have other values in each of the "
+                    f"sinks {query.title}, because some of them aggregate or join the stream.",
+                    fix="Compute it in the query of a sink, or write the stream to a sink and read "
+                    "that in another job.",
+                    place=stream.place,
+                )
+        computed |= {stream.stream or "": stream for stream in computed_streams(branch)}
+
+
+def _random_part(stream: Select) -> str | None:
+    read = [output.expression for output in stream.outputs]
+    for expression in (*read, *((stream.where,) if stream.where is not None else ())):
+        for part in nondeterministic_parts(expression.tree, clock=False):
+            return written(part, expression)
+    return None
 
 
 def _check_columns(one: Pipeline, other: Pipeline) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from millstream.plan.nodes import (
@@ -114,6 +114,12 @@ def with_references(job: Job, change: Callable[[Reference], Reference]) -> Job:
 class _Changes:
     source: Callable[[Source], Source] = lambda source: source
     reference: Callable[[Reference], Reference] = lambda table: table
+    operators: Mapping[Operator, Operator] = field(default_factory=dict)
+
+
+def with_operators(root: Select, operators: Mapping[Operator, Operator]) -> Select:
+    """The plan with operators replaced by others of the same kind."""
+    return _changed(root, _Changes(operators=operators))
 
 
 def _with(job: Job, change: _Changes) -> Job:
@@ -126,6 +132,8 @@ def _with(job: Job, change: _Changes) -> Job:
 def _changed(node: Stream, change: _Changes) -> Stream:
     """The same kind of node over what was changed."""
     changed: Node
+    if not isinstance(node, Stateless):
+        node = change.operators.get(node, node)  # type: ignore[assignment]  # of the same kind
     if isinstance(node, Source):
         changed = change.source(node)
     elif isinstance(node, Select):

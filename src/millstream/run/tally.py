@@ -161,7 +161,11 @@ class Tally:
         for branch in branches_of(self.query):
             if branch.source is not None:
                 written = [rows_out.get(number, 0) for number in branch.outputs]
-                account.operators.append(self._select(branch.source.name, written))
+                select = self._select(branch.source.name, written)
+                read = [each for each in account.inputs if each.name == branch.source.name]
+                if read:  # names of inputs are unique
+                    select.inputs[0].name += " without operator"
+                account.operators.append(select)
         account.outputs = self._sinks(rows_out)
         account.tables = self._tables
         account.lost, account.written = self.lost, self._written

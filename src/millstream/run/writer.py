@@ -143,10 +143,13 @@ class Writer:
         self._names[output] = name
 
     def _open_late(self) -> dict[tuple[int, int], tuple[str, LateTable]]:
-        """Late rows of several operators may go to one sink."""
+        """Late rows of several operators may go to one sink. An operator that the query computes
+        twice has the same late rows twice: those of the first are written."""
         operators: dict[str, list[Operated]] = {}
-        for number, operator in enumerate(query_operators(self.plan)):
-            if operator.late.action is LateAction.SIDE_OUTPUT:
+        found_operators = query_operators(self.plan)
+        for number, operator in enumerate(found_operators):
+            is_first = found_operators.index(operator) == number
+            if is_first and operator.late.action is LateAction.SIDE_OUTPUT:
                 name, sink = self.run.late_sink(operator, self.plan)
                 self._add(output := f"{_LATE}{name}", name, sink)
                 operators.setdefault(output, []).append(self.query.operators[number])

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from millstream.connectors.rows import Rows
+from millstream.errors import RunError
 from millstream.observe.operator_names import names_of
 from millstream.plan.branches import query_operators, query_sources
 from millstream.plan.identity import operator_identities
@@ -26,6 +27,7 @@ from millstream.spark.operated import Operated
 from millstream.spark.output_mode import in_mode
 from millstream.spark.ports import Reading, observed
 from millstream.spark.runtime.check import check_driver, check_jvm
+from millstream.spark.runtime.session import ROCKSDB
 from millstream.spark.several_outputs import BranchCompiler
 from millstream.spark.stateless import with_wall_clock
 from millstream.spark.tables.join import Tables, TableSteps
@@ -79,6 +81,8 @@ def compile_query(
     columnar = Columnar(
         spark, read, names, identities, groups, messages, steps, max_ahead, allowances
     )
+    if query_operators(query) and engine is Engine.COLUMNAR:
+        _check_state_store(spark)
     if len(query.outputs) > 1:
         assert project is not None
         branches = BranchCompiler(query, columnar, project, native=engine is Engine.NATIVE)
@@ -92,6 +96,18 @@ def compile_query(
     if engine is Engine.NATIVE:
         return _native(output.root, read, messages)
     return _columnar(output, columnar)
+
+
+def _check_state_store(spark: SparkSession) -> None:
+    name = "spark.sql.streaming.stateStore.providerClass"
+    provider = spark.conf.get(name)
+    if provider is None or not provider.endswith("RocksDBStateStoreProvider"):
+        raise RunError(
+            "MS-RUN-STATE-STORE",
+            f"the Spark session keeps state with {(provider or 'no known class').split('.')[-1]}, "
+            "and operators of the columnar engine need RocksDB.",
+            fix=f'Set it before the query: spark.conf.set("{name}", "{ROCKSDB}").',
+        )
 
 
 def _columnar(output: Pipeline, columnar: Columnar) -> CompiledQuery:
