@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.plan.plans import error_of, job, plan
 
+from millstream.errors import PlanError
 from millstream.plan.explain.text import explain, explain_json
 from millstream.plan.facts.check import check_pipeline, choose_engine
 from millstream.plan.facts.holds import lag_of
@@ -102,3 +103,19 @@ def test_the_result_has_the_time_of_the_window() -> None:
 )
 def test_a_cross_join_without_one_window_of_both_sides_is_rejected(sql: str, error: str) -> None:
     assert error_of(sql) == error
+
+
+@pytest.mark.parametrize(
+    ("join", "what"),
+    [
+        ("LEFT CROSS JOIN shipments s", "LEFT side"),
+        ("FULL CROSS JOIN shipments s", "FULL side"),
+        ("CROSS JOIN shipments s ON o.order_id = s.order_id", "ON or USING"),
+        ("CROSS JOIN shipments s USING (order_id)", "ON or USING"),
+    ],
+)
+def test_a_cross_join_with_a_side_or_a_condition_is_rejected(join: str, what: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan(f"SELECT o.total FROM orders o {join} {HOURLY}")
+    assert caught.value.code == "MS-PLAN-CROSS-JOIN"
+    assert caught.value.cause == f"a CROSS JOIN has no {what}."

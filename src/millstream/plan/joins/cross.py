@@ -25,8 +25,18 @@ def is_cross(clause: exp.Join) -> bool:
 
 
 def refuse_unbounded(clause: exp.Join, kind: JoinKind, place: Place | None) -> None:
-    """Refuse a CROSS JOIN without a window."""
-    if not is_cross(clause) or kind is JoinKind.WINDOW:
+    """Rejects a CROSS JOIN without a window, and one with a side or a condition."""
+    if not is_cross(clause):
+        return
+    side = clause.args.get("side")
+    if side or clause.args.get("on") is not None or clause.args.get("using"):
+        raise PlanError(
+            "MS-PLAN-CROSS-JOIN",
+            f"a CROSS JOIN has no {f'{side} side' if side else 'ON or USING'}.",
+            fix="Write JOIN … ON with an equality of both sides, or conditions in WHERE.",
+            place=place,
+        )
+    if kind is JoinKind.WINDOW:
         return
     if kind is JoinKind.INTERVAL:
         raise PlanError(
