@@ -154,6 +154,56 @@ def test_json_that_does_not_fit_is_rejected_with_its_line(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("record", "cause", "fix"),
+    [
+        ('{"currency":"CHF","rte":1}', "line 3: the key rte is not a column", "mean rate?"),
+        ('{"CURRENCY":"CHF","rate":1}', "line 3: the key CURRENCY is not a col", "mean currency?"),
+        ('{"RATE":1}', "line 3: the key RATE is not a column of fx.", "mean rate?"),
+    ],
+)
+def test_an_unknown_key_of_json_is_rejected_as_spark_would_ignore_it(tmp_path, record, cause, fix):
+    error = _rejected(_csv(tmp_path, f"{JSON}{record}\n", "fx.json"))
+    assert error.code == "MS-CATALOG-COLUMNS"
+    assert f"fx.json, {cause}" in error.cause
+    assert error.fix.endswith(fix)
+
+
+def test_an_unknown_key_inside_of_a_value_is_rejected(tmp_path: Path):
+    kinds = {"legs": "array<struct<rate:int>>", "tags": "map<string,struct<n:int>>"}
+    table = Table("t", tuple(Column(name, kind) for name, kind in kinds.items()))
+    good = '{"legs":[{"rate":1},null],"tags":{"any":{"n":1}}}\n'
+    dataset = replace(FX, table=table)
+    assert prepare(dataset, str(_csv(tmp_path, good, "a.json")))[0].row_count == 1
+    for name, words in (("rate", "legs.rat is not"), ("n", "tags.any.N is not")):
+        wrong = good.replace(f'"{name}"', '"rat"' if name == "rate" else '"N"')
+        error = _rejected(_csv(tmp_path, good * 2 + wrong, "b.json"), dataset)
+        assert f"line 3: the key {words} a column" in error.cause
+        assert error.fix == f"Did you mean {name}?"
+
+
+def test_a_column_that_no_json_record_has_is_rejected(tmp_path: Path):
+    _csv(tmp_path, '{"currency":"EUR"}\n', "v/a.json")
+    error = _rejected(tmp_path / "v")
+    assert error.code == "MS-CATALOG-COLUMNS"
+    assert "/v has the key rate, which fx declares." in error.cause
+    assert "with null if there is no value" in error.fix
+    _csv(tmp_path, '\ufeff{"currency":"GBP","rate":null}\n', "v/b.json")
+    assert prepare(FX, str(tmp_path / "v"))[0].row_count == 2
+
+
+def test_a_folder_may_give_the_value_of_a_column_of_json(tmp_path: Path):
+    _csv(tmp_path, '{"rate":1.5}\n', "v/currency=EUR/a.json")
+    assert prepare(FX, str(tmp_path / "v"))[0].row_count == 1
+
+
+def test_the_line_of_an_unknown_key_is_right_in_a_large_file(tmp_path: Path):
+    many = JSON.splitlines()[0] + "\n"
+    lines = (5 << 20) // len(many)  # more than one block
+    error = _rejected(_csv(tmp_path, many * lines + '{"rte":1}\n', "fx.json"))
+    assert f"line {lines + 1}: the key rte" in error.cause
+
+
+@pytest.mark.parametrize(
     ("rate", "words"),
     [
         (pa.float64(), "the column rate of .* is double; fx declares decimal"),

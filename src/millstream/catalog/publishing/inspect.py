@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from millstream.catalog.model import Column, DataFormat, Dataset, VersionFile
 from millstream.catalog.publishing.files import file_path
+from millstream.catalog.publishing.json_keys import check_keys
 from millstream.catalog.types import arrow_type, spark_type
 from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.file.csv_files import CsvFiles
@@ -48,6 +49,7 @@ def inspect(
         return _csv(dataset, location, options, paths)
     schema = dataset.table.all_columns
     json = JsonFiles(location, _file_columns(schema), options["encoding"])
+    check_keys(dataset, json, paths)
     return Inspection(schema, _count(json, paths))
 
 
