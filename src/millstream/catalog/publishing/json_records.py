@@ -1,4 +1,5 @@
-"""Checks the keys of JSON records: Spark ignores unknown ones and reads missing ones as NULL."""
+"""Checks what Spark, which executes projects, reads differently in JSON records: it ignores unknown
+keys, reads missing ones as NULL, and rejects decimals with spaces around them."""
 
 from __future__ import annotations
 
@@ -17,11 +18,12 @@ from millstream.errors import CatalogError
 from millstream.suggestions import nearest
 
 
-def check_keys(dataset: Dataset, files: JsonFiles, paths: Sequence[str]) -> None:
+def check_records(dataset: Dataset, files: JsonFiles, paths: Sequence[str]) -> None:
     """Raises MS-CATALOG-COLUMNS if a record has a key that is not a column, or no record has a
-    column. Letter case counts, as in Spark. Lines that are not JSON objects are skipped."""
+    column, and MS-CATALOG-ROWS for a decimal that Spark does not read. Letter case of keys counts,
+    as in Spark. Lines that are not JSON objects are skipped."""
     row = pa.struct([(column.name, column.type) for column in files.columns])
-    names = [column.name for column in files.columns]
+    decimals = [column for column in files.columns if pa.types.is_decimal(column.type)]
     found: set[str] = set()
     records = 0
     for path in paths:
@@ -38,9 +40,18 @@ def check_keys(dataset: Dataset, files: JsonFiles, paths: Sequence[str]) -> None
                         f"of {dataset.name}.",
                         fix=nearest(key, known),
                     )
+                for column in decimals:
+                    value = record.get(column.name)
+                    if isinstance(value, str) and value != value.strip():
+                        raise CatalogError(
+                            "MS-CATALOG-ROWS",
+                            f"{shown_path(path)}, line {line}: column {column.name}: {value!r} is "
+                            f"not {column.described} that Spark reads.",
+                            fix="Write numbers without spaces.",
+                        )
         except UnreadableFileError:
             continue  # reported when its values are read
-    missing = [name for name in names if name not in found]
+    missing = [column.name for column in files.columns if column.name not in found]
     if records and missing:
         raise CatalogError(
             "MS-CATALOG-COLUMNS",
