@@ -12,12 +12,10 @@ from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.rejections import shown_path
 from millstream.errors import CatalogError
 
-_WITHOUT_SPACES = r"^[^ \t]*$"
 # What Spark accepts, given that Arrow does: Arrow trims, and reads 0x1F and inf.
 _ACCEPTED = (
     (pa.types.is_integer, r"^[+-]?[0-9]*$"),
-    (pa.types.is_decimal, _WITHOUT_SPACES),
-    (pa.types.is_boolean, _WITHOUT_SPACES),
+    (pa.types.is_decimal, r"^[^ \t]*$"),
     (pa.types.is_floating, r"^(-?Inf|[ \t]*([+-]?([0-9.]|NaN|Infinity).*)?)$"),
 )
 
