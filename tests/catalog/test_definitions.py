@@ -191,6 +191,29 @@ def test_a_mistake_is_reported_with_its_place(tmp_path, text, code, line, column
     assert "hunter2" not in str(found)
 
 
+@pytest.mark.parametrize(
+    "day",
+    ["0", "20260201", "1.5", "'0'", "'20260201'", "2026-02-01T00:00:00", "true", "[]", "soon"],
+)
+@pytest.mark.parametrize("key", ["start", "end"])
+def test_the_days_of_a_period_are_dates(tmp_path: Path, key, day):
+    days = {"start": "2026-02-01", "end": "'2026-02-28'"} | {key: day}
+    text = f"periods:\n  - identifier: a\n    start: {days['start']}\n    end: {days['end']}\n"
+    with pytest.raises(CatalogError) as error:
+        load_definitions(write(tmp_path, f=text))
+    assert error.value.code == "MS-CATALOG-VALUE"
+    assert error.value.cause.startswith(f"periods[1].{key}: ")
+    assert error.value.cause.endswith(" is not a day; write it as YYYY-MM-DD, such as 2026-01-31.")
+    assert error.value.place is not None
+    assert error.value.place.line == (3 if key == "start" else 4)
+
+
+def test_the_days_of_a_period_may_be_texts(tmp_path: Path):
+    text = "periods:\n  - {identifier: a, start: '2026-02-01', end: 2026-02-28}\n"
+    (period,) = load_definitions(write(tmp_path, f=text)).periods
+    assert (period.start, period.end) == (date(2026, 2, 1), date(2026, 2, 28))
+
+
 def test_a_definition_that_is_written_twice_names_both_places(tmp_path: Path):
     write(tmp_path, a=ONE, b=ONE.replace("name: a", "name: A"))
     with pytest.raises(CatalogError) as error:

@@ -59,6 +59,30 @@ def test_another_url_is_rejected_without_its_password(url, words):
     assert SECRET not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"me:a@{SECRET}@nohost.invalid/shop",
+        f"me:a@{SECRET}/b@nohost.invalid/shop",
+        f"me:a@{SECRET}?b@nohost.invalid/shop",
+        f"{SECRET}@b@nohost.invalid/shop",
+        f"me/{SECRET}@nohost.invalid/shop",
+    ],
+)
+def test_a_password_that_is_not_encoded_is_rejected_before_the_driver_shows_it(url):
+    with pytest.raises(CatalogError) as error:
+        open_catalog(f"postgresql://{url}")
+    assert error.value.code == "MS-CATALOG-URL"
+    assert "%40" in error.value.fix
+    assert SECRET not in str(error.value)
+
+
+def test_an_encoded_password_is_decoded():
+    location = location_of("postgresql://me:a%40b%2Fc@db/shop")
+    assert (location.url.password, location.url.host) == ("a@b/c", "db")
+    assert location.shown == "postgresql://***@db/shop"
+
+
 def test_a_catalog_that_does_not_exist_is_not_created_by_reading(tmp_path):
     with pytest.raises(CatalogError, match=r"there is no catalog at .*none\.db") as error:
         open_catalog(tmp_path / "none.db")

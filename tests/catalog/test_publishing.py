@@ -147,10 +147,116 @@ def test_a_missing_column_suggests_the_nearest_name(tmp_path: Path):
     assert _rejected(_csv(tmp_path, "currency,rat\nEUR,1\n")).fix == "Did you mean rat?"
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "accepted"),
+    [
+        ("decimal(18,6)", " 1.08 ", False),
+        ("decimal(18,6)", "\t1.08", False),
+        ("decimal(18,6)", "+1.5e2", True),
+        ("int", " 1", False),
+        ("int", "0x1F", False),
+        ("int", "-1", True),
+        ("int", "", True),
+        ("boolean", "true ", False),
+        ("boolean", "True", True),
+        ("double", " 1.5 ", True),
+        ("double", "-.5", True),
+        ("double", "inf", False),
+        ("double", "nan", False),
+        ("double", "-Inf", True),
+        ("double", "-Infinity", True),
+        ("double", "NaN", True),
+        ("string", " 1.08 ", True),
+        ("date", " 2026-01-01 ", True),
+    ],
+)
+def test_values_of_csv_that_spark_does_not_read_are_rejected(tmp_path, kind, value, accepted):
+    """`test_values_of_csv_that_can_be_published_are_read` reads those that are accepted."""
+    dataset = replace(FX, table=Table("t", (Column("a", "string"), Column("b", kind))))
+    path = _csv(tmp_path, f"a,b\nx,\ny,{value}\n")
+    if accepted:
+        assert prepare(dataset, str(path))[0].row_count == 2
+    else:
+        error = _rejected(path, dataset)
+        assert error.code == "MS-CATALOG-ROWS"
+        assert f"{value!r} is not a" in error.cause
+
+
+def test_a_value_that_spark_does_not_read_is_shown_with_its_record(tmp_path: Path):
+    error = _rejected(_csv(tmp_path, CSV + "CHF, 1.1\n"))
+    assert "fx.csv, record 3: column rate: ' 1.1' is not a DECIMAL(18,6)" in error.cause
+    assert "without spaces" in error.fix
+
+
+@pytest.mark.parametrize(
+    ("given", "recorded"),
+    [("latin-1", "iso-8859-1"), ("UTF8", "utf-8"), ("ascii", "us-ascii"), ("L1", "iso-8859-1")],
+)
+def test_encodings_are_recorded_by_the_names_of_spark(tmp_path: Path, given, recorded):
+    content, _ = prepare(FX, str(_csv(tmp_path)), options={"encoding": given})
+    assert content.options["encoding"] == recorded
+
+
 def test_json_that_does_not_fit_is_rejected_with_its_line(tmp_path: Path):
     error = _rejected(_csv(tmp_path, JSON + "{not json\n", "fx.json"))
     assert error.code == "MS-CATALOG-ROWS"
     assert "line 3" in error.cause
+
+
+@pytest.mark.parametrize(
+    ("record", "cause", "fix"),
+    [
+        ('{"currency":"CHF","rte":1}', "line 3: the key rte is not a column", "mean rate?"),
+        ('{"CURRENCY":"CHF","rate":1}', "line 3: the key CURRENCY is not a col", "mean currency?"),
+        ('{"RATE":1}', "line 3: the key RATE is not a column of fx.", "mean rate?"),
+    ],
+)
+def test_an_unknown_key_of_json_is_rejected_as_spark_would_ignore_it(tmp_path, record, cause, fix):
+    error = _rejected(_csv(tmp_path, f"{JSON}{record}\n", "fx.json"))
+    assert error.code == "MS-CATALOG-COLUMNS"
+    assert f"fx.json, {cause}" in error.cause
+    assert error.fix.endswith(fix)
+
+
+def test_an_unknown_key_inside_of_a_value_is_rejected(tmp_path: Path):
+    kinds = {"legs": "array<struct<rate:int>>", "tags": "map<string,struct<n:int>>"}
+    table = Table("t", tuple(Column(name, kind) for name, kind in kinds.items()))
+    good = '{"legs":[{"rate":1},null],"tags":{"any":{"n":1}}}\n'
+    dataset = replace(FX, table=table)
+    assert prepare(dataset, str(_csv(tmp_path, good, "a.json")))[0].row_count == 1
+    for name, words in (("rate", "legs.rat is not"), ("n", "tags.any.N is not")):
+        wrong = good.replace(f'"{name}"', '"rat"' if name == "rate" else '"N"')
+        error = _rejected(_csv(tmp_path, good * 2 + wrong, "b.json"), dataset)
+        assert f"line 3: the key {words} a column" in error.cause
+        assert error.fix == f"Did you mean {name}?"
+
+
+def test_a_column_that_no_json_record_has_is_rejected(tmp_path: Path):
+    _csv(tmp_path, '{"currency":"EUR"}\n', "v/a.json")
+    error = _rejected(tmp_path / "v")
+    assert error.code == "MS-CATALOG-COLUMNS"
+    assert "/v has the key rate, which fx declares." in error.cause
+    assert "with null if there is no value" in error.fix
+    _csv(tmp_path, '\ufeff{"currency":"GBP","rate":null}\n', "v/b.json")
+    assert prepare(FX, str(tmp_path / "v"))[0].row_count == 2
+
+
+def test_a_decimal_of_json_with_spaces_is_rejected_as_spark_does(tmp_path: Path):
+    error = _rejected(_csv(tmp_path, JSON.replace('"1.08"', '" 1.08"'), "fx.json"))
+    assert error.code == "MS-CATALOG-ROWS"
+    assert "line 1: column rate: ' 1.08' is not a DECIMAL(18,6)" in error.cause
+
+
+def test_a_folder_may_give_the_value_of_a_column_of_json(tmp_path: Path):
+    _csv(tmp_path, '{"rate":1.5}\n', "v/currency=EUR/a.json")
+    assert prepare(FX, str(tmp_path / "v"))[0].row_count == 1
+
+
+def test_the_line_of_an_unknown_key_is_right_in_a_large_file(tmp_path: Path):
+    many = JSON.splitlines()[0] + "\n"
+    lines = (5 << 20) // len(many)  # more than one block
+    error = _rejected(_csv(tmp_path, many * lines + '{"rte":1}\n', "fx.json"))
+    assert f"line {lines + 1}: the key rte" in error.cause
 
 
 @pytest.mark.parametrize(
@@ -221,7 +327,10 @@ def test_a_location_without_files_of_one_format_is_rejected(tmp_path, make, code
         ({"delimter": ";"}, "the format csv has no option delimter."),
         ({"delimiter": ";;"}, "the option delimiter is ';;'."),
         ({"header": "yes"}, "the option header is 'yes'."),
-        ({"encoding": "utf-99"}, "the encoding 'utf-99' is not known."),
+        ({"encoding": "utf-99"}, "Spark does not read files in the encoding 'utf-99'."),
+        ({"encoding": "utf-16"}, "Spark does not read files in the encoding 'utf-16'."),
+        ({"encoding": "cp1252"}, "Spark does not read files in the encoding 'cp1252'."),
+        ({"encoding": "base64"}, "Spark does not read files in the encoding 'base64'."),
         ({"delimiter": '"'}, "the delimiter is also the quote"),
     ],
 )

@@ -19,6 +19,7 @@ from tests.services.postgres import USER, Postgres
 from millstream.catalog.execution.loaders import load
 from millstream.catalog.model import (
     DataFormat,
+    Dataset,
     DatasetSnapshot,
     ProjectOverride,
     ResolverRef,
@@ -27,6 +28,7 @@ from millstream.catalog.model import (
     UpdateOperation,
 )
 from millstream.catalog.publishing.formats import complete_options
+from millstream.catalog.publishing.prepare import prepare
 from millstream.errors import ProjectError, ProjectRunError
 
 CSV = "from_currency;to_currency;rate;_period\nEUR;USD;1.5;2026-01\nGBP;USD;2;2026-02\n"
@@ -104,6 +106,31 @@ def test_a_value_that_does_not_fit_its_column_is_an_error_not_null(
     given = fx(DataFormat.CSV, str(path), delimiter=";")
     with pytest.raises(Exception, match="MALFORMED_RECORD_IN_PARSING"):
         load(spark, given, JANUARY).collect()
+
+
+@pytest.mark.parametrize("form", [DataFormat.CSV, DataFormat.JSON])
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf8"])
+def test_every_encoding_that_can_be_published_is_read(
+    spark: SparkSession, tmp_path: Path, form: DataFormat, encoding: str
+) -> None:
+    path = tmp_path / "fx"
+    name = "euro" if encoding == "ascii" else "\u00e9uro"
+    text = (CSV if form is DataFormat.CSV else JSON).replace("EUR", name)
+    path.write_bytes(text.replace("\n", "\r\n").encode(encoding))
+    more = {"delimiter": ";"} if form is DataFormat.CSV else {}
+    given = fx(form, str(path), encoding=encoding, **more)
+    assert load(spark, given, JANUARY).collect() == [(name, "USD", 1.5, "2026-01")]
+
+
+def test_values_of_csv_that_can_be_published_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    values = ("1.5", " 1.5 ", "-.5", "+1e2", "NaN", "Inf", "-Inf", "Infinity", "-Infinity")
+    path = tmp_path / "fx.csv"
+    lines = [f"EUR,USD,{value},2026-01" for value in values]
+    path.write_text("\n".join(["from_currency,to_currency,rate,_period", *lines]))
+    content, _ = prepare(Dataset(uuid4(), "fx", TABLES["fx"]), str(path))
+    assert content.row_count == len(values)
+    found = load(spark, fx(DataFormat.CSV, str(path)), JANUARY).collect()
+    assert [str(row.rate) for row in found] == [str(float(value)) for value in values]
 
 
 def test_csv_columns_in_another_order_are_an_error(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
+import re
+from contextlib import suppress
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -29,6 +31,7 @@ from millstream.catalog.model import (
 from millstream.catalog.types import canonical_type
 from millstream.secret_names import contains_secret, is_secret_name
 
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _RESERVED = {column.name for column in (PERIOD, PERIOD_FROM, PERIOD_TO)}
 
 
@@ -37,6 +40,17 @@ def _text(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float | date) else value
+
+
+def _day(value: object) -> date:
+    """Pydantic would read numbers as Unix times."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if isinstance(value, str) and _ISO_DAY.fullmatch(value):
+        with suppress(ValueError):
+            return date.fromisoformat(value)
+    shown = value if isinstance(value, bool | int | float | datetime) else repr(value)
+    raise ValueError(f"{shown} is not a day; write it as YYYY-MM-DD, such as 2026-01-31")
 
 
 def _name(value: str) -> str:
@@ -69,6 +83,7 @@ Identifier = Annotated[
     BeforeValidator(_text),
     StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"),
 ]
+Day = Annotated[date, BeforeValidator(_day)]
 Setting = Annotated[str, BeforeValidator(_text), AfterValidator(_without_secret)]
 
 
@@ -127,8 +142,8 @@ class DatasetSpec(Spec):
 
 class PeriodSpec(Spec):
     identifier: Identifier
-    start: date
-    end: date
+    start: Day
+    end: Day
     level: Identifier = "period"
     parent: Identifier | None = None
 

@@ -66,6 +66,8 @@ def load_location(spark: SparkSession, location: Location, columns: Sequence[Col
             return reader.schema(ddl(columns)).csv(location.location)
         case DataFormat.JSON:
             reader = spark.read.options(**_STRICT).options(**location.options)
+            if location.options["encoding"] != "utf-8":
+                reader = reader.option("lineSep", "\n")  # Spark finds it for UTF-8 only
             return reader.schema(ddl(columns)).json(location.location)
 
 

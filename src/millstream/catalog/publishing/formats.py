@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from millstream.catalog.model import DataFormat, VersionFile
 from millstream.errors import CatalogError
@@ -34,6 +36,8 @@ _DEFAULTS: Mapping[DataFormat, Mapping[str, str]] = {
     DataFormat.JDBC: {"table": ""},
     DataFormat.TABLE: {},
 }
+# By Python's names: the encodings in which Spark reads files line by line, by Spark's names.
+_ENCODINGS = {"utf-8": "utf-8", "iso8859-1": "iso-8859-1", "ascii": "us-ascii"}
 _FLAGS = ("header", "multiline")
 _CHARACTERS = ("delimiter", "quote", "escape")
 
@@ -76,19 +80,20 @@ def complete_options(form: DataFormat, given: Mapping[str, str]) -> dict[str, st
             raise _wrong(
                 f"the option {name} is {value!r}.", "It is one ASCII character, such as ; or |."
             )
-        if name == "encoding":
-            _check_encoding(value)
     options = {**known, **given}
+    if "encoding" in options:
+        options["encoding"] = _encoding(options["encoding"])
     if form is DataFormat.CSV and options["delimiter"] in (options["quote"], options["escape"]):
         raise _wrong("the delimiter is also the quote or escape character.", "Change one of them.")
     return options
 
 
-def _check_encoding(value: str) -> None:
-    try:
-        "".encode(value)
-    except LookupError:
-        raise _wrong(f"the encoding {value!r} is not known.", "Use utf-8 or iso-8859-1.") from None
+def _encoding(value: str) -> str:
+    with suppress(LookupError):
+        if found := _ENCODINGS.get(codecs.lookup(value).name):
+            return found
+    fix = "Use utf-8, iso-8859-1 or us-ascii; convert files in other encodings."
+    raise _wrong(f"Spark does not read files in the encoding {value!r}.", fix)
 
 
 def _wrong(cause: str, fix: str) -> CatalogError:

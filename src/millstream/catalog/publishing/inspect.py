@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.catalog.model import Column, DataFormat, Dataset, VersionFile
+from millstream.catalog.publishing.csv_values import check_values
 from millstream.catalog.publishing.files import file_path
+from millstream.catalog.publishing.json_records import check_records
 from millstream.catalog.types import arrow_type, spark_type
 from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.file.csv_files import CsvFiles
@@ -48,6 +50,7 @@ def inspect(
         return _csv(dataset, location, options, paths)
     schema = dataset.table.all_columns
     json = JsonFiles(location, _file_columns(schema), options["encoding"])
+    check_records(dataset, json, paths)
     return Inspection(schema, _count(json, paths))
 
 
@@ -95,11 +98,10 @@ def _csv(
         reader = CsvFiles(location, (), header, form, encoding=options["encoding"])
         schema = _the_same({path: _header(reader, path, dataset) for path in paths})
         _check_columns(dataset, schema, paths[0])
-    columns = _file_columns(schema)
-    return Inspection(
-        schema,
-        _count(CsvFiles(location, columns, header, form, encoding=options["encoding"]), paths),
-    )
+    files = CsvFiles(location, _file_columns(schema), header, form, encoding=options["encoding"])
+    rows = _count(files, paths)
+    check_values(files, paths)
+    return Inspection(schema, rows)
 
 
 def _header(reader: CsvFiles, path: str, dataset: Dataset) -> tuple[Column, ...]:

@@ -49,6 +49,13 @@ def location_of(given: str | os.PathLike[str] | None = None) -> Location:
         url = sa.make_url(f"postgresql+psycopg://{rest}")
     except (ArgumentError, ValueError):
         raise _wrong(text, "it cannot be read as a URL") from None
+    if rest.count("@") > 1 or "@" in f"{url.host}{url.database}":
+        # The driver would take a part of the password for the host, and show it in its errors.
+        raise CatalogError(
+            "MS-CATALOG-URL",
+            "the URL of the catalog contains @ in a user, password or database.",
+            fix="Write %40 for @ and %2F for /, or set the password as PGPASSWORD.",
+        )
     return Location(url, masked("catalog", f"postgresql://{rest}"))
 
 
