@@ -171,7 +171,7 @@ def test_queries_with_and_without_state_write_to_one_sink(spark, tmp_path):
     # Late rows depend on micro-batches, which separate queries choose for themselves.
     assert found == other.rows("out/one") + other.rows("out/two") + other.rows("out/three")
     filtered = {each.name: each["filtered"] for each in ledger.inputs if each["filtered"]}
-    assert list(filtered) == ["a"]
+    assert list(filtered) == ["a without operator"]
     assert ledger.rows_out == found.total()
 
 
