@@ -139,6 +139,9 @@ def test_a_stream_s_time_is_checked_as_in_sql(spark, given, code) -> None:
 
 def test_the_public_names_are_these() -> None:
     assert ms.__all__ == [
+        "Catalog",
+        "CatalogProject",
+        "InvalidProjectError",
         "MillstreamError",
         "OnLimit",
         "Outputs",
