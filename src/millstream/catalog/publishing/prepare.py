@@ -71,10 +71,10 @@ def _table(
 def _database(location: str, base: Path) -> str:
     """Returns the URL of a database that can be read; the path of a SQLite file is absolute."""
     try:
-        connector, options = connector_of(location)
+        _, options = connector_of(location)
     except PropertyError as error:
         raise CatalogError("MS-CATALOG-LOCATION", error.cause, fix=error.fix) from None
-    if connector != "sqlite":
+    if "path" not in options:
         return location
     path = (base / options["path"]).resolve()
     if not path.is_file():

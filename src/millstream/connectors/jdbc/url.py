@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from millstream.errors import PropertyError
@@ -18,14 +19,9 @@ def connector_of(url: str) -> tuple[str, dict[str, str]]:
     `jdbc:` may be left out. A URL with a password is rejected: it would be stored and shown.
     """
     written = url.removeprefix("jdbc:")
-    connector = next((CONNECTORS[each] for each in CONNECTORS if written.startswith(each)), None)
-    if connector == "postgresql":
-        _check(written)
-        return connector, {"url": written}
-    if connector == "sqlite":
-        path = written.removeprefix("sqlite:")
-        # sqlite:///shop.db is relative and sqlite:////data/shop.db absolute, as in SQLAlchemy.
-        return connector, {"path": path.removeprefix("///")}
+    for prefix, connector in CONNECTORS.items():
+        if written.startswith(prefix):
+            return connector, _OPTIONS[connector](written)
     raise PropertyError(
         "MS-PROP-VALUE",
         "the URL is not that of a supported database.",
@@ -33,7 +29,12 @@ def connector_of(url: str) -> tuple[str, dict[str, str]]:
     )
 
 
-def _check(url: str) -> None:
+def _file(url: str) -> dict[str, str]:
+    # sqlite:///shop.db is relative and sqlite:////data/shop.db absolute, as in SQLAlchemy.
+    return {"path": url.removeprefix("sqlite:").removeprefix("///")}
+
+
+def _server(url: str) -> dict[str, str]:
     """Rejects a URL that cannot be read, or contains a password."""
     try:
         password = urlsplit(url).password
@@ -49,3 +50,7 @@ def _check(url: str) -> None:
             "the URL of a database contains a password.",
             fix="Remove it and set PGPASSWORD or PGPASSFILE in the environment.",
         )
+    return {"url": url}
+
+
+_OPTIONS: Mapping[str, Callable[[str], dict[str, str]]] = {"postgresql": _server, "sqlite": _file}
