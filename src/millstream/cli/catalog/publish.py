@@ -38,7 +38,7 @@ def publish(
             "table of a database. May be given several times.",
         ),
     ] = None,
-    note: Annotated[str, typer.Option(help="A text that is kept with the version.")] = "",
+    note: Annotated[str, typer.Option(help="A text that is stored with the version.")] = "",
     catalog: CatalogUrl = None,
     as_json: AsJson = False,
 ) -> None:
