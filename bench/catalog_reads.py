@@ -32,8 +32,8 @@ from millstream.catalog.model import (
     VersionContent,
 )
 from millstream.catalog.store import rows, tables
+from millstream.catalog.store.catalog_url import parse_catalog_url
 from millstream.catalog.store.database import connect
-from millstream.catalog.store.location import location_of
 from millstream.catalog.store.migrate import migrate
 from millstream.catalog.store.open import OpenCatalog, open_catalog
 
@@ -61,7 +61,7 @@ def measure_catalog(
     """
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as folder:
         place = url or str(Path(folder) / "catalog.db")
-        database = connect(location_of(place))
+        database = connect(parse_catalog_url(place))
         migrate(database)
         database.close()
         catalog = open_catalog(place)
@@ -133,7 +133,7 @@ def _p99(times: list[float]) -> float:
 def _fill(catalog: OpenCatalog, datasets: int, versions: int) -> list[str]:
     """Writes rows directly: publishing 200,000 versions one by one takes minutes."""
     made = [Dataset(uuid4(), f"dataset_{number:06}", _TABLE) for number in range(datasets)]
-    with catalog.database.writing() as connection:
+    with catalog.database.write_transaction() as connection:
         connection.execute(sa.insert(tables.datasets), [rows.dataset_row(each) for each in made])
         for begin in range(0, len(made), 500):
             part = made[begin : begin + 500]
@@ -147,7 +147,7 @@ def _fill(catalog: OpenCatalog, datasets: int, versions: int) -> list[str]:
                 [_file(each.id, number) for each in part for number in numbers],
             )
     if not catalog.database.location.is_sqlite:
-        with catalog.database.writing() as connection:
+        with catalog.database.write_transaction() as connection:
             connection.exec_driver_sql("ANALYZE")
     return [each.name for each in made]
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from millstream.kernels.base import Clock
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import Clock
+from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME
 from millstream.values import JoinType
 

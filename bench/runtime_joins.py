@@ -40,7 +40,7 @@ from millstream.catalog.model import (
 )
 from millstream.catalog.publishing.prepare import prepare
 from millstream.catalog.store.open import OpenCatalog, open_catalog
-from millstream.spark.runtime.session import local_session
+from millstream.engine.runtime.session import local_session
 
 Say = Callable[[str], None]
 LIMIT_RATIO = 1.1

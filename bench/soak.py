@@ -23,13 +23,13 @@ from statistics import median
 import psutil
 
 from bench.soak_report import plot, show
+from millstream.engine.runtime.jvm import heap_in_use
+from millstream.engine.runtime.session import session, warm
 from millstream.kernels.state.cache_sizes import CacheSizes
-from millstream.plan.build import build_job
-from millstream.run.drive import Drive
+from millstream.plan.build.job import build_job
 from millstream.run.progress import progress_of
+from millstream.run.runner import Drive
 from millstream.run.settings import settings_of
-from millstream.spark.runtime.jvm import heap_in_use
-from millstream.spark.runtime.session import session, warm
 
 OUT = Path(__file__).parent / "soak"
 EVERY = 10.0  # seconds between samples

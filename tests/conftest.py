@@ -69,7 +69,7 @@ def pytest_make_collect_report(
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one session of all Spark tests; starting one takes seconds."""
-    from millstream.spark.runtime.session import local_session
+    from millstream.engine.runtime.session import local_session
 
     session = local_session()
     yield session

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HOME = ROOT / "src/millstream/spark/runtime"
+HOME = ROOT / "src/millstream/engine/runtime"
 PRIVATE = {
     "Java objects behind Python ones": (
         r"(?<!self)\._j[a-z]|\b_j(?:c|conf|df|dfs|map|rdd|sc|seq|sparkSession|sq|vm)\b|\b_gateway\b"

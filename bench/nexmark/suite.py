@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.nexmark.write import Data
-from millstream.plan.build import build_job
-from millstream.plan.facts.check import check_job
+from millstream.plan.build.job import build_job
+from millstream.plan.facts.pipeline import check_job
 from millstream.plan.nodes import Engine, Job
 
 HERE = Path(__file__).resolve().parent

@@ -27,7 +27,7 @@ from millstream.connectors.memory import MemorySink
 from millstream.connectors.registry import open_sink
 from millstream.connectors.sink import Sink
 from millstream.errors import MillstreamError
-from millstream.observe.account import Account
+from millstream.observe.ledger import Account
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Job, SinkDef
 from millstream.run.job import JobRun

@@ -23,9 +23,9 @@ from bench.worker import (
     size,
     spark_state_rows,
 )
-from millstream.plan.walk import operators_of
+from millstream.engine.runtime.session import local_session, warm
+from millstream.plan.nodes.traversal import operators_of
 from millstream.run.job import JobRun
-from millstream.spark.runtime.session import local_session, warm
 
 _ONCE: dict[str, Any] = {"availableNow": True}
 

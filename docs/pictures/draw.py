@@ -10,6 +10,7 @@ from pathlib import Path
 from docs.pictures import (
     chains,
     joins,
+    packages,
     regular_joins,
     salt,
     session_joins,
@@ -42,6 +43,7 @@ PICTURES = {
     "salt.svg": salt.salt,
     "lookup-join.svg": tables.lookup_join,
     "broadcast-join.svg": tables.broadcast_join,
+    "packages.svg": packages.packages,
 }
 
 

@@ -144,6 +144,7 @@ CODES = {
     "MS-CATALOG-FILE": "A file or folder of definitions cannot be read or written.",
     "MS-CATALOG-FORMAT": "The format of files, or an option of the format, is not known.",
     "MS-CATALOG-KEY": "There is no such key in a definition.",
+    "MS-CATALOG-KEY-DUPLICATE": "Rows of files have the same key, or intervals of a key overlap.",
     "MS-CATALOG-LEASE": "The lease of a run has expired, or another process owns the run.",
     "MS-CATALOG-LOCATION": "A location has no files that can be read.",
     "MS-CATALOG-MIGRATION": "The catalog has the tables of another version of Millstream.",

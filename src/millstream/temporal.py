@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from millstream.errors import PropertyError
-from millstream.roles import Micros, OutputOnly
+from millstream.field_roles import Micros, OutputOnly
 
 MICROS = {
     "us": 1,

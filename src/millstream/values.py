@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Literal, TypeVar
 
-from millstream.roles import Micros, Neither, OutputOnly
+from millstream.field_roles import Micros, Neither, OutputOnly
 from millstream.temporal import MICROS
 
 

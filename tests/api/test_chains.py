@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.api.test_windows import rows
-from tests.spark.joins import moment
+from tests.engine.joins import moment
 
 import millstream as ms
 from millstream.connectors.memory import MemoryStream

@@ -8,7 +8,7 @@ import pytest
 
 import millstream as ms
 from millstream.connectors.memory import MemoryStream
-from millstream.observe.account import Account, InputAccount, OperatorAccount
+from millstream.observe.ledger import Account, InputAccount, OperatorAccount
 
 
 @pytest.fixture(scope="module")

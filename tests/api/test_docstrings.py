@@ -16,7 +16,7 @@ import pytest
 
 import millstream as ms
 from millstream import api
-from millstream.api.windowed import Windowed
+from millstream.api.windows import Windowed
 from millstream.catalog import catalog
 from millstream.connectors.memory import MemoryStream
 

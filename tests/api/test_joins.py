@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.api.test_windows import rows
-from tests.spark.joins import moment
+from tests.engine.joins import moment
 
 import millstream as ms
 from millstream.connectors.memory import MemoryStream

@@ -21,8 +21,8 @@ import millstream as ms
 from millstream.api.frames import pipeline_of
 from millstream.api.sources import SourceFrame
 from millstream.api.tables import table_node
-from millstream.plan.build import build_job
-from millstream.plan.facts.check import check_pipeline
+from millstream.plan.build.job import build_job
+from millstream.plan.facts.pipeline import check_pipeline
 from millstream.plan.nodes import (
     Aggregate,
     CrossJoin,
@@ -39,7 +39,7 @@ from millstream.plan.nodes import (
     TopN,
     WindowJoin,
 )
-from millstream.plan.walk import nodes_of
+from millstream.plan.nodes.traversal import nodes_of
 
 TIMES = TimestampType()
 ORDERS = {"id": StringType(), "customer": StringType(), "amount": DoubleType(), "t": TIMES}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark.joins import moment
+from tests.engine.joins import moment
 
 import millstream as ms
 from millstream.connectors.memory import MemoryStream

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.spark.joins import moment, writer
+from tests.engine.joins import moment, writer
 
 import millstream as ms
 from millstream.connectors.memory import MemorySink, MemoryStream

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
-from tests.spark.joins import moment, writer
+from tests.engine.joins import moment, writer
 
 import millstream as ms
 from millstream.connectors.memory import MemorySink, MemoryStream

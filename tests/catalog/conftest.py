@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.services.postgres import USER, postgres
 
+from millstream.catalog.store.catalog_url import parse_catalog_url
 from millstream.catalog.store.database import connect
-from millstream.catalog.store.location import location_of
 from millstream.catalog.store.migrate import migrate
 from millstream.catalog.store.open import OpenCatalog, open_catalog
 
@@ -32,7 +32,7 @@ def catalog_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
             f"postgresql://{USER}:{server.password}@127.0.0.1:{server.port}/postgres"
             f"?options=-csearch_path%3D{schema}"
         )
-    database = connect(location_of(url))
+    database = connect(parse_catalog_url(url))
     migrate(database)
     database.close()
     return url

@@ -48,6 +48,13 @@ def test_datasets_are_loaded(tmp_path: Path):
     assert fx.resolver == ResolverRef("path", {"template": "data/{name}/v{version}.parquet"})
 
 
+@pytest.mark.parametrize("written", ["x", "[X]", "['x']"])
+def test_a_key_is_a_column_or_a_list_of_columns(tmp_path: Path, written: str):
+    text = ONE.replace("}}", "}, key: " + written + "}")
+    (dataset,) = load_definitions(write(tmp_path, f=text)).datasets
+    assert dataset.table.key == ("x",)
+
+
 def test_periods_are_loaded_whatever_yaml_makes_of_their_identifiers(tmp_path: Path):
     year, quarter, january, _ = load_definitions(write(tmp_path)).periods
     assert year == Period("2026", date(2026, 1, 1), date(2026, 12, 31), "year")
@@ -122,6 +129,24 @@ JOIN = (
             ONE.replace("x: INT", "_period: STRING"),
             *("MS-CATALOG-VALUE", 3, 18),
             "_period is added by the temporal mode",
+        ),
+        (
+            ONE.replace("}}", "}, key: [y]}"),
+            *("MS-CATALOG-VALUE", 3, 37),
+            "datasets[1].main_table.key: y is not a column. Known: x.",
+        ),
+        (ONE.replace("}}", "}, key: [x, X]}"), "MS-CATALOG-VALUE", 3, 37, "key: x is named twice"),
+        (
+            ONE.replace("}}", "}, key: [_period]}"),
+            *("MS-CATALOG-VALUE", 3, 37),
+            "key: _period is added to the key by the temporal mode",
+        ),
+        (
+            ONE.replace("INT}}", "ARRAY<INT>}, key: x}").replace(
+                "x: ARRAY<INT>", "x: 'ARRAY<INT>'"
+            ),
+            *("MS-CATALOG-VALUE", 3, 46),
+            "key: x is array<int>, which cannot be part of a key",
         ),
         (ONE.replace("name: a", "name: a-b"), "MS-CATALOG-VALUE", 2, 5, "'a-b' is not a name"),
         (ONE + "    id: 12\n", "MS-CATALOG-VALUE", 4, 5, "datasets[1].id"),

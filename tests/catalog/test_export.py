@@ -49,11 +49,21 @@ settings = st.dictionaries(
     st.sampled_from(["template", "table"]), words | st.text(characters, max_size=20), max_size=2
 )
 resolvers = st.builds(ResolverRef, texts, settings)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    found = draw(columns)
+    simple = [column.name for column in found if not column.type.startswith("array")]
+    key = draw(st.lists(st.sampled_from(simple), unique=True)) if simple else []
+    return Table(draw(names), found, draw(st.sampled_from(TemporalMode)), tuple(key))
+
+
 datasets = st.builds(
     Dataset,
     st.uuids(),
     names,
-    st.builds(Table, names, columns, st.sampled_from(TemporalMode)),
+    tables(),
     st.sampled_from(Status),
     st.none() | resolvers,
     st.text(characters, max_size=30),

@@ -18,8 +18,8 @@ from tests.services.postgres import Postgres
 
 from millstream.catalog.store import database as database_module
 from millstream.catalog.store import migrate as migrate_module
+from millstream.catalog.store.catalog_url import parse_catalog_url
 from millstream.catalog.store.database import connect
-from millstream.catalog.store.location import location_of
 from millstream.catalog.store.migrate import migrate
 from millstream.catalog.store.open import open_catalog
 from millstream.catalog.store.tables import REVISION, VERSION_TABLE, metadata
@@ -78,7 +78,7 @@ def test_a_password_that_is_not_encoded_is_rejected_before_the_driver_shows_it(u
 
 
 def test_an_encoded_password_is_decoded():
-    location = location_of("postgresql://me:a%40b%2Fc@db/shop")
+    location = parse_catalog_url("postgresql://me:a%40b%2Fc@db/shop")
     assert (location.url.password, location.url.host) == ("a@b/c", "db")
     assert location.shown == "postgresql://***@db/shop"
 
@@ -184,8 +184,8 @@ def test_a_catalog_that_is_locked_for_too_long_is_reported(tmp_path, monkeypatch
 
 
 def test_migrations_create_the_tables_that_the_code_uses(catalog_url: str):
-    database = connect(location_of(catalog_url))
-    with database.reading() as connection:
+    database = connect(parse_catalog_url(catalog_url))
+    with database.read_transaction() as connection:
         context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
         differences = compare_metadata(context, metadata)
     assert differences == []
@@ -211,8 +211,8 @@ def test_a_migration_of_a_current_catalog_changes_nothing(catalog_url: str):
     [("0000", "Run millstream catalog migrate."), ("9999", "Install a newer Millstream.")],
 )
 def test_the_tables_of_another_version_are_reported(catalog_url: str, stored: str, fix: str):
-    database = connect(location_of(catalog_url))
-    with database.writing() as connection:
+    database = connect(parse_catalog_url(catalog_url))
+    with database.write_transaction() as connection:
         connection.execute(sa.text(f"UPDATE {VERSION_TABLE} SET version_num = '{stored}'"))
     with pytest.raises(CatalogError, match=f"are at version {stored}") as error:
         open_catalog(catalog_url)

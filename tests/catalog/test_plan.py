@@ -78,6 +78,15 @@ def test_changes_of_a_dataset_are_listed(tmp_path: Path):
     assert plan.definitions.datasets[0].id == current.datasets[0].id
 
 
+def test_the_key_of_a_dataset_is_listed(tmp_path: Path):
+    one = "datasets: [{name: a, main_table: {columns: {x: INT, y: INT}, key: [x, y]}}]\n"
+    created = _plan(tmp_path, datasets=one)
+    assert created.changes[0].details == ("2 columns, temporal mode none, key x, y",)
+    without = one.replace(", key: [x, y]", "")
+    changed = _plan(tmp_path, _applied(created), datasets=without)
+    assert changed.changes[0].details == ("main_table.key: x, y -> none",)
+
+
 def test_a_changed_project_is_a_draft_of_the_next_revision(tmp_path: Path):
     current = _applied(_plan(tmp_path))
     active = replace(current.projects[0], status=ProjectStatus.ACTIVE)

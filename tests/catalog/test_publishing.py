@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -12,6 +13,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.services.postgres import USER, Postgres
 
 from millstream.catalog.model import Column, DataFormat, Dataset, Table, TemporalMode
 from millstream.catalog.publishing.prepare import prepare
@@ -353,10 +355,75 @@ def test_a_file_that_changes_while_it_is_read_is_rejected(tmp_path: Path, monkey
     assert "changed while it was read" in error.cause
 
 
-def test_a_table_of_a_database_is_not_reproducible():
-    content, files = prepare(FX, "jdbc:postgresql://db/shop", options={"table": "fx"})
+def _database(tmp_path: Path, *statements: str) -> str:
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        for each in statements:
+            connection.execute(each)
+    connection.close()
+    return f"jdbc:sqlite:{tmp_path / 'shop.db'}"
+
+
+def test_a_table_of_a_database_is_not_reproducible(tmp_path: Path):
+    url = _database(tmp_path, "CREATE TABLE fx (CURRENCY TEXT, rate NUMERIC, note)")
+    content, files = prepare(FX, url, options={"table": "fx"})
     assert (content.format, content.schema, files) == (DataFormat.JDBC, RATES, ())
     assert not content.reproducible
+    assert content.database_columns == (
+        Column("CURRENCY", "TEXT"),
+        Column("rate", "NUMERIC"),
+        Column("note", "any"),
+    )
+
+
+def test_all_differences_of_a_table_are_listed(tmp_path: Path):
+    url = _database(tmp_path, "CREATE TABLE fx (currency INTEGER, rates REAL)")
+    error = _rejected(url, options={"table": "fx"})
+    assert error.code == "MS-CATALOG-COLUMNS"
+    assert error.cause == (
+        "the table fx does not have the columns of fx:"
+        "\n  ~ column currency string: it is INTEGER in the database"
+        "\n  - column rate decimal(18,6): the table has no such column"
+    )
+    assert error.fix
+
+
+def test_a_table_that_does_not_exist_is_rejected(tmp_path: Path):
+    url = _database(tmp_path, "CREATE TABLE fy (currency TEXT, rate REAL)")
+    error = _rejected(url, options={"table": "fx"})
+    assert error.code == "MS-CATALOG-LOCATION"
+    assert "the database has no table fx" in error.cause
+    assert error.fix == "Known: fy."
+
+
+def test_the_key_of_a_table_is_checked(tmp_path: Path):
+    dataset = replace(FX, table=Table("rates", RATES, TemporalMode.BITEMPORAL, ("currency",)))
+    columns = "currency TEXT, rate REAL, _period_from TEXT, _period_to TEXT"
+    one = "INSERT INTO fx VALUES ('EUR', 1.5, '2026-01-01', NULL)"
+    url = _database(tmp_path, f"CREATE TABLE fx ({columns})", one)
+    assert prepare(dataset, url, options={"table": "fx"})[0].key == ("currency",)
+    _database(tmp_path, one.replace("2026-01-01", "2026-02-01"))
+    error = _rejected(url, dataset, options={"table": "fx"})
+    assert error.code == "MS-CATALOG-KEY-DUPLICATE"
+    assert error.cause.endswith("\n  currency = 'EUR': [2026-01-01, open) and [2026-02-01, open)")
+
+
+@pytest.mark.service
+def test_a_table_of_postgresql_is_checked(postgres: Postgres, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PGUSER", USER)
+    monkeypatch.setenv("PGPASSWORD", postgres.password)
+    postgres.run("CREATE TABLE fx_checked (currency varchar(3), rate numeric(18,6), more json)")
+    url = f"jdbc:{postgres.url}"
+    content, _ = prepare(FX, url, options={"table": "fx_checked"})
+    assert content.database_columns == (
+        Column("currency", "character varying(3)"),
+        Column("rate", "numeric(18,6)"),
+        Column("more", "json"),
+    )
+    postgres.run("CREATE TABLE fx_other (rate text)")
+    assert _rejected(url, options={"table": "fx_other"}).cause.splitlines()[1:] == [
+        "  - column currency string: the table has no such column",
+        "  ~ column rate decimal(18,6): it is text in the database",
+    ]
 
 
 def test_a_folder_may_have_the_name_of_a_column_with_token(tmp_path: Path):
@@ -388,7 +455,7 @@ def test_a_location_with_a_password_is_rejected_without_showing_it(url: str):
 
 
 def test_the_path_of_a_sqlite_database_is_absolute(tmp_path: Path):
-    (tmp_path / "shop.db").touch()
+    _database(tmp_path, "CREATE TABLE fx (currency TEXT, rate REAL)")
     content, _ = prepare(FX, "jdbc:sqlite:shop.db", options={"table": "fx"}, base=tmp_path)
     assert content.location == f"jdbc:sqlite:{tmp_path / 'shop.db'}"
 

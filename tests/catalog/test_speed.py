@@ -29,7 +29,7 @@ def test_reads_of_one_page_or_dataset_do_not_scan_all_versions(tmp_path):
     catalog.reader.files(fx.id, 1)
     queries = [each for each in statements if each[0].startswith("SELECT")]
     assert len(queries) == 5
-    with catalog.database.reading() as connection:
+    with catalog.database.read_transaction() as connection:
         for query, parameters in queries:
             plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", parameters)
             steps = [str(row[3]) for row in plan]

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from uuid import uuid4
 
 import pytest
+import sqlalchemy as sa
 from tests.catalog.samples import FILES, add_dataset, content, dataset
 
 from millstream.catalog.catalog import Catalog
@@ -43,6 +44,25 @@ def test_positions_are_stored_with_a_definition(catalog: OpenCatalog):
     found = catalog.reader.find_dataset("fx")
     assert found is not None
     assert found.positions == at
+
+
+def test_the_key_is_stored_and_missing_in_catalogs_of_earlier_versions(catalog: OpenCatalog):
+    fx = replace(dataset("fx"), table=Table("fx", (Column("id", "bigint"),), key=("id",)))
+    catalog.writer.apply(Definitions(0, (fx,)))
+    catalog.writer.publish(fx.id, replace(content("sha256:1"), key=("id",)), FILES)
+    assert catalog.reader.find_dataset("fx") == fx
+    version = catalog.reader.find_version(fx.id, 1)
+    assert version is not None
+    assert version.key == ("id",)
+    with catalog.database.write_transaction() as connection:
+        for table, column in (("datasets", "definition"), ("versions", "content")):
+            name = f"millstream_{table}"
+            written = f"UPDATE {name} SET {column} = replace({column}, ',\"key\"', ',\"unknown\"')"
+            connection.execute(sa.text(written))
+    found, version = catalog.reader.find_dataset("fx"), catalog.reader.find_version(fx.id, 1)
+    assert found is not None
+    assert version is not None
+    assert (found.table.key, version.key) == ((), ())
 
 
 def test_versions_are_numbered_from_one(catalog: OpenCatalog):

@@ -129,6 +129,35 @@ def test_publish_with_options(applied: Path):
     assert wrong.stderr.startswith("MS-CLI-VALUE\n")
 
 
+def test_a_duplicate_key_is_rejected_and_changes_nothing(folder: Path):
+    table = "main_table: {columns: {id: INT}, key: id, temporal_mode: bitemporal}"
+    (folder / "key.yaml").write_text(f"datasets:\n  - name: k\n    {table}\n")
+    applied = catalog("apply", "key.yaml", "--yes")
+    assert "1 column, temporal mode bitemporal, key id" in applied.stdout
+    before = content(folder)
+    (folder / "k.csv").write_text(
+        "id,_period_from,_period_to\n1,2026-01-01,\n1,2026-02-01,2026-03-01\n"
+    )
+    done = catalog("publish", "k", "k.csv")
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[:3] == [
+        "MS-CATALOG-KEY-DUPLICATE",
+        "k: intervals [_period_from, _period_to) of the same key (id) overlap:",
+        f"  id = 1: [2026-01-01, open) in row 1 and [2026-02-01, 2026-03-01) in row 2 of "
+        f"{folder / 'k.csv'}",
+    ]
+    assert content(folder) == before
+    (folder / "k.csv").write_text("id,_period_from,_period_to\n1,2026-01-01,\n")
+    assert catalog("publish", "k", "k.csv").exit_code == 0
+    assert "table k, temporal mode bitemporal, key id" in catalog("show", "k").stdout
+    assert re.search(r"^key +id *$", catalog("show", "k", "--version", "1").stdout, re.MULTILINE)
+    (folder / "key.yaml").write_text((folder / "key.yaml").read_text().replace("key: id, ", ""))
+    assert "main_table.key: id -> none" in catalog("apply", "key.yaml", "--yes").stdout
+    (folder / "k2.csv").write_text("id,_period_from,_period_to\n2,2026-01-01,\n")
+    catalog("publish", "k", "k2.csv")
+    assert "  key: id -> none" in catalog("diff", "k", "1", "2").stdout.splitlines()
+
+
 def test_list_shows_datasets_in_pages(applied: Path):
     catalog("publish", "transactions", "t.csv")
     done = catalog("list")

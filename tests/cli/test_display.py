@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from rich.console import Console
 
 from millstream.cli.display import Lines, line, table
-from millstream.cli.words import behind, size
+from millstream.cli.formats import behind, size
 from millstream.run.progress import Progress
 from millstream.temporal import END_OF_TIME, StateLimit
 

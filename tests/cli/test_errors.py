@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.cli.jobs import JOIN, SOURCES, UNBOUNDED, command, project
 
-from millstream.cli.fail import bug, text
+from millstream.cli.errors import bug, text
 from millstream.errors import Place, PlanError
 
 
@@ -127,7 +127,9 @@ def test_classes_that_could_not_be_prepared_are_reported_with_the_reason(tmp_pat
     (tmp_path / "python").write_text("#!/bin/sh\necho it is full >&2\nexit 1\n")
     (tmp_path / "python").chmod(0o700)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    monkeypatch.setattr("millstream.spark.runtime.archive.archive", lambda: tmp_path / "new.jsa")
+    monkeypatch.setattr(
+        "millstream.engine.runtime.class_archive.archive", lambda: tmp_path / "new.jsa"
+    )
     done = command("prepare")
     assert done.exit_code == 1
     assert done.stderr == (

@@ -6,8 +6,8 @@ import json
 
 from tests.cli.jobs import JOIN, SOURCES, command, project
 
-from millstream.plan.build import build_job
-from millstream.plan.explain.text import explain, explain_json
+from millstream.plan.build.job import build_job
+from millstream.plan.explain.render import explain, explain_json
 
 
 def test_explain_prints_what_the_plan_says(tmp_path):

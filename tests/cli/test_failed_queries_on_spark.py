@@ -110,8 +110,8 @@ def test_a_bad_setting_is_rejected_at_planning(tmp_path):
 
 
 def test_a_master_that_cannot_be_reached_ends_the_run_before_spark_starts(tmp_path, monkeypatch):
-    monkeypatch.setattr("millstream.cli.execute.active_session", lambda: None)
-    monkeypatch.setattr("millstream.spark.runtime.session.active_session", lambda: None)
+    monkeypatch.setattr("millstream.cli.run_job.active_session", lambda: None)
+    monkeypatch.setattr("millstream.engine.runtime.session.active_session", lambda: None)
     job = project(tmp_path, f"{SOURCES}{GOOD}SET 'spark.master' = 'spark://127.0.0.1:1';\n")
     done = command("run", job, "--once", "--quiet")
     assert done.exit_code == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cli.jobs import command
 
 import millstream as ms
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.testing.load import load
 
 

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 
 from millstream.connectors.file.sink import FileSink
 from millstream.connectors.sink import BatchId
+from millstream.engine.processor.routing import MAIN_OUTPUT, MESSAGES, BatchReport, Routing, router
 from millstream.run.batch_writer import Openers, write_batch
-from millstream.spark.routing import MAIN_OUTPUT, MESSAGES, BatchReport, Routing, router
 
 
 def write_frame(sink: FileSink, rows: DataFrame, batch: int) -> None:

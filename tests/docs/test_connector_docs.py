@@ -28,8 +28,8 @@ def test_the_guide_to_a_new_connector_names_files_and_names_that_exist() -> None
     assert [path for path in paths if not (ROOT / path).exists()] == []
     for name, module in (
         ("ConnectorSpec", "plan/connectors.py"),
-        ("WorkStream", "connectors/work.py"),
-        ("Store", "connectors/lookup/stores.py"),
+        ("WorkStream", "connectors/work_items.py"),
+        ("Store", "connectors/lookup/store.py"),
         ("BUILT_IN", "plan/installed_connectors.py"),
     ):
         assert f"`{name}`" in guide

@@ -12,11 +12,11 @@ import pytest
 from docs.pictures.draw import PICTURES
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.sql.parse import parse
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Statement
 from millstream.testing.load import load_file
-from millstream.testing.sources import given_sources
+from millstream.testing.sources import case_job
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
@@ -95,7 +95,7 @@ def test_yaml_is_a_case_that_can_be_planned(block, tmp_path):
     for case in load_file(path):
         refused = pytest.raises(MillstreamError, match=f"^{case.error} at ")
         with refused if case.error else nullcontext():
-            build_job(case.sql, variables=case.variables, sources=given_sources(case))
+            case_job(case)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.docs.test_docs import Block, chosen
 
 from millstream.connectors.memory import MemorySink, MemoryStream
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Job, SinkDef, Source
-from millstream.plan.walk import references_of
+from millstream.plan.nodes.traversal import references_of
 from millstream.run.job import JobRun
 from millstream.testing.case import ENGINES, Case, Input
 from millstream.testing.load import load_file

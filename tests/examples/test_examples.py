@@ -11,11 +11,10 @@ import pytest
 import sqlglot
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
 from millstream.testing.case import Case
 from millstream.testing.diff import Table, compare
 from millstream.testing.load import load
-from millstream.testing.sources import given_sources
+from millstream.testing.sources import case_job
 from millstream.testing.values import fill
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -52,7 +51,7 @@ def is_refused(case: Case) -> bool:
 
 @pytest.mark.parametrize("case", [case for case in CASES if not is_refused(case)], ids=name)
 def test_a_plan_can_be_made(case):
-    job = build_job(case.sql, variables=case.variables, sources=given_sources(case))
+    job = case_job(case)
     sinks = {pipeline.sink.name for pipeline in job.pipelines}
     assert sinks & case.expect.keys() if case.expect else sinks
 
@@ -60,7 +59,7 @@ def test_a_plan_can_be_made(case):
 @pytest.mark.parametrize("case", [case for case in CASES if is_refused(case)], ids=name)
 def test_a_refused_job_is_refused_when_planning(case):
     with pytest.raises(MillstreamError) as caught:
-        build_job(case.sql, variables=case.variables, sources=given_sources(case))
+        case_job(case)
     assert caught.value.code == case.error, str(caught.value)
 
 

@@ -8,13 +8,12 @@ import pytest
 from tests.examples.test_examples import CASES, is_refused, name
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
-from millstream.plan.facts.check import check_job
+from millstream.plan.facts.pipeline import check_job
 from millstream.plan.nodes import Engine
 from millstream.testing import case as cases
 from millstream.testing.case import ENGINES, Case
 from millstream.testing.runner import judge
-from millstream.testing.sources import given_sources
+from millstream.testing.sources import case_job
 from millstream.testing.spark_runner import SparkRunner
 
 
@@ -26,7 +25,7 @@ def engines_of(case: Case) -> list[cases.Engine]:
 
 def _takes(engine: cases.Engine, case: Case) -> bool:
     try:
-        job = build_job(case.sql, variables=case.variables, sources=given_sources(case))
+        job = case_job(case)
         check_job(
             replace(job, pipelines=tuple(replace(p, engine=Engine(engine)) for p in job.pipelines))
         )

@@ -18,8 +18,8 @@ from tests.fuzz.oracle import Bag, by_duckdb, difference, left_over
 from tests.fuzz.streams import Data, Row, random_data
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
-from millstream.plan.facts.check import check_job
+from millstream.plan.build.job import build_job
+from millstream.plan.facts.pipeline import check_job
 from millstream.plan.nodes import Job
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class PipelineFuzzer:
 
     def _spark(self) -> SparkSession:
         if self.spark is None:
-            from millstream.spark.runtime.session import local_session
+            from millstream.engine.runtime.session import local_session
 
             self.spark = local_session()
         return self.spark

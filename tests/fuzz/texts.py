@@ -24,18 +24,17 @@ from tests.fuzz.campaign import Tried, finding_of
 from tests.fuzz.generate import random_pipeline
 from tests.fuzz.mutations import HOSTILE, broken_bytes, mutated
 
-from millstream.cli import fail
-from millstream.cli.load import load_job
+from millstream.cli import errors as fail
+from millstream.cli.load_job import load_job
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
-from millstream.plan.explain.text import explain, explain_json
-from millstream.plan.facts.check import check_job
+from millstream.plan.explain.render import explain, explain_json
+from millstream.plan.facts.pipeline import check_job
 from millstream.plan.nodes import Job, Reference, Source
-from millstream.plan.walk import references_of, sources_of
+from millstream.plan.nodes.traversal import references_of, sources_of
 from millstream.run.settings import settings_of
 from millstream.testing.case import Case
 from millstream.testing.load import load
-from millstream.testing.sources import given_input, given_sources, rows_of
+from millstream.testing.sources import case_job, given_input, rows_of
 
 SECONDS = 20
 SHOWN = 600
@@ -111,7 +110,7 @@ def _explain(job: Job, file: Path) -> None:
 
 def _plan(case: Case) -> None:
     """What a runner does with a case before Spark has to start."""
-    job = build_job(case.sql, variables=case.variables, sources=given_sources(case))
+    job = case_job(case)
     check_job(job)
     _explain(job, case.path)
     for pipeline in job.pipelines:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock
-from millstream.kernels.specs import AggregateSpec, CallSpec
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.temporal import Emit, LateAction, WindowKind
 
 Key = tuple[object, ...]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from millstream.kernels.base import HASH, Clock, Kernel
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import HASH, Clock, Kernel
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME
 
 ROUNDS = 30

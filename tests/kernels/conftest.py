@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from millstream.kernels.state import cache
+from millstream.kernels.state import segment_cache as cache
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import polars as pl
 from tests.kernels.join_host import Hash, JoinHost
 from tests.kernels.oracle import Bag, Row
 
-from millstream.kernels.base import StepResult
-from millstream.kernels.joins.interval import IntervalJoinSpec
+from millstream.kernels.core.kernel import StepResult
+from millstream.kernels.interval_join.kernel import IntervalJoinSpec
 
 LEFT_COLUMNS, RIGHT_COLUMNS = ("l_id",), ("r_id",)
 KEYS = (("l_k1", "l_k2"), ("r_k1", "r_k2"))

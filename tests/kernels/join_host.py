@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import polars as pl
 
-from millstream.kernels.base import Clock, StepResult
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import Clock, StepResult
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 Hash = Callable[[Any], int]  # of a row

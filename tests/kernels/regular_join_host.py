@@ -10,8 +10,8 @@ import polars as pl
 from tests.kernels.join_host import Hash, JoinHost, check_account
 from tests.kernels.regular_join_oracle import Change, Join, Row, Weights
 
-from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, StepResult
-from millstream.kernels.joins.regular.kernel import RegularJoin, RegularJoinSpec
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, StepResult
+from millstream.kernels.regular_join.kernel import RegularJoin, RegularJoinSpec
 from millstream.values import JoinType, Predicate
 
 BOTH = (True, True)

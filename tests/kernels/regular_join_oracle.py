@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from millstream.kernels.base import Clock
+from millstream.kernels.core.kernel import Clock
 from millstream.values import JoinType
 
 Key = tuple[str | None, int | None]

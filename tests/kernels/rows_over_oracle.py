@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tests.kernels.single import Key, Row
 
-from millstream.kernels.base import Clock
+from millstream.kernels.core.kernel import Clock
 
 Function = Callable[[Sequence[Row]], object]
 

@@ -11,8 +11,8 @@ import pytest
 from tests.kernels.join_host import Hash, JoinHost
 from tests.kernels.session_join_oracle import Bag, Join, Row
 
-from millstream.kernels.base import StepResult
-from millstream.kernels.joins.session.kernel import SessionJoin, SessionJoinSpec
+from millstream.kernels.core.kernel import StepResult
+from millstream.kernels.session_join.kernel import SessionJoin, SessionJoinSpec
 from millstream.temporal import (
     Emit,
 )

@@ -11,9 +11,9 @@ import polars as pl
 from hypothesis import strategies as st
 from tests.kernels import strategies
 
-from millstream.kernels.base import Clock, Kernel, StepResult
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import Clock, Kernel, StepResult
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 Key = tuple[str | None, int | None]

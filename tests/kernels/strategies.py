@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from tests.kernels.oracle import Row
 
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.state.compaction import LogSettings
 from millstream.values import Compare, JoinType, Logic, Predicate
 
 Batches = list[tuple[list[Row], list[Row]]]

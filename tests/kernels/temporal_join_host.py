@@ -10,8 +10,8 @@ import polars as pl
 from tests.kernels.join_host import Hash, JoinHost
 from tests.kernels.temporal_oracle import Bag, Join, Row
 
-from millstream.kernels.base import StepResult
-from millstream.kernels.joins.temporal.kernel import TemporalJoin, TemporalJoinSpec
+from millstream.kernels.core.kernel import StepResult
+from millstream.kernels.temporal_join.kernel import TemporalJoin, TemporalJoinSpec
 from millstream.values import Direction, JoinType
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from millstream.kernels.base import Clock
+from millstream.kernels.core.kernel import Clock
 from millstream.values import Direction, JoinType
 
 Key = tuple[str | None, int | None]

@@ -14,7 +14,7 @@ from tests.kernels.test_aggregate_host import frame_of, types_of
 
 from millstream.errors import PlanError, RunError
 from millstream.kernels.accumulators.columns import Accumulators
-from millstream.kernels.specs import AggregateSpec, CallSpec
+from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.plan.nodes import FUNCTIONS
 
 GREATEST = 2**63 - 1

@@ -9,9 +9,9 @@ from tests.kernels.test_aggregate_host import AggregateHost, frame_of, types_of
 
 from millstream.errors import StateError
 from millstream.kernels.aggregate.windowed import Aggregate, SessionAggregate, folded, kernel_of
-from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock
-from millstream.kernels.specs import AggregateSpec, CallSpec
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.specs import AggregateSpec, CallSpec
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
     Emit,
     LateAction,

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.kernels.aggregate.windowed import folded, kernel_of
-from millstream.kernels.base import INSERT, Clock
-from millstream.kernels.specs import AggregateSpec, CallSpec
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import INSERT, Clock
+from millstream.kernels.core.specs import AggregateSpec, CallSpec
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, Window, WindowKind
 
 Rows = list[tuple[str, int]]

@@ -15,10 +15,10 @@ from tests.kernels.aggregate_oracle import Out, Row
 
 from millstream.kernels.aggregate.kernel import AggregateKernel
 from millstream.kernels.aggregate.windowed import folded
-from millstream.kernels.base import INSERT, OP, Clock, StepResult
-from millstream.kernels.specs import AggregateSpec, CallSpec
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import INSERT, OP, Clock, StepResult
+from millstream.kernels.core.specs import AggregateSpec, CallSpec
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 KEYS = ("k1", "k2")

@@ -28,9 +28,9 @@ from tests.kernels.test_aggregate_host import (
 )
 
 from millstream.kernels.aggregate.windowed import kernel_of
-from millstream.kernels.base import AFTER, BEFORE, DELETE
-from millstream.kernels.specs import AggregateSpec, CallSpec
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE
+from millstream.kernels.core.specs import AggregateSpec, CallSpec
+from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import Emit, LateAction, LatePolicy, Window, WindowKind
 
 TROUBLE = st.one_of(st.none(), st.randoms(use_true_random=False))

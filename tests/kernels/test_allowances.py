@@ -8,14 +8,8 @@ import polars as pl
 import pytest
 
 from millstream.kernels.aggregate.windowed import kernel_of
-from millstream.kernels.base import Clock
-from millstream.kernels.deduplicate import Deduplicate
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.joins.regular.kernel import RegularJoin
-from millstream.kernels.joins.session.kernel import SessionJoin
-from millstream.kernels.joins.temporal.kernel import TemporalJoin
-from millstream.kernels.rows_over.kernel import RowsOver
-from millstream.kernels.specs import (
+from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.specs import (
     AggregateSpec,
     CallSpec,
     DeduplicateSpec,
@@ -26,7 +20,13 @@ from millstream.kernels.specs import (
     TemporalJoinSpec,
     TopNSpec,
 )
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.deduplicate import Deduplicate
+from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.regular_join.kernel import RegularJoin
+from millstream.kernels.session_join.kernel import SessionJoin
+from millstream.kernels.state.memory_state import MemoryState
+from millstream.kernels.temporal_join.kernel import TemporalJoin
 from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, OnLimit, StateLimit, Window, WindowKind
 from millstream.values import JoinType

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from tests.kernels.test_segments import Steps
 
-from millstream.kernels.state import cache
-from millstream.kernels.state.cache import UNUSED_SECONDS, SegmentCache
+from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.cache_sizes import CacheSizes
 from millstream.kernels.state.manifest import Manifest, index_uid
+from millstream.kernels.state.segment_cache import UNUSED_SECONDS, SegmentCache
 
 
 def manifest(steps: Steps) -> Manifest:

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 from tests.kernels.chain import ROUNDS, Operator
 
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.joins.spec import Panes
-from millstream.kernels.rows_over.kernel import RowsOver
-from millstream.kernels.specs import RowsOverSpec
-from millstream.plan.build import build_job
+from millstream.kernels.core.specs import RowsOverSpec
+from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.interval_join.spec import Panes
+from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.plan.build.job import build_job
 from millstream.plan.nodes import RowsOver as RowsOverNode
 from millstream.plan.nodes import WindowJoin as JoinNode
-from millstream.plan.walk import operators_in_order
+from millstream.plan.nodes.traversal import operators_in_order
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Window
 from millstream.values import JoinType
 

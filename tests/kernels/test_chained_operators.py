@@ -12,10 +12,10 @@ import pytest
 from tests.kernels.chain import ROUNDS, Operator, cut
 
 from millstream.kernels.aggregate.windowed import folded, kernel_of
-from millstream.kernels.base import BEFORE, DELETE, HASH, OP
-from millstream.kernels.specs import AggregateSpec, CallSpec, OrderSpec, TopNSpec
-from millstream.kernels.top_n.fold import fold
+from millstream.kernels.core.kernel import BEFORE, DELETE, HASH, OP
+from millstream.kernels.core.specs import AggregateSpec, CallSpec, OrderSpec, TopNSpec
 from millstream.kernels.top_n.kernel import TopN
+from millstream.kernels.top_n.prefilter import fold
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, Window, WindowKind
 
 # --- the first rows of the first rows of each partition

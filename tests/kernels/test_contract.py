@@ -6,9 +6,9 @@ import pickle
 
 import polars as pl
 
-from millstream.kernels.base import Clock, Kernel
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import Clock, Kernel
+from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 from millstream.values import Compare, JoinType
 

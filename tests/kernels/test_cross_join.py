@@ -13,7 +13,7 @@ from tests.kernels import host, strategies
 from tests.kernels.host import Host
 from tests.kernels.oracle import Bag, Row
 
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
 from millstream.values import JoinType
 
 SIDES = st.tuples(strategies.rows(), strategies.rows())

@@ -7,9 +7,9 @@ import pytest
 from tests.kernels.single import Host, Row
 
 from millstream.errors import StateError
-from millstream.kernels.base import Clock
+from millstream.kernels.core.kernel import Clock
 from millstream.kernels.deduplicate import Deduplicate, DeduplicateSpec
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
     BEGIN_OF_TIME,
     END_OF_TIME,

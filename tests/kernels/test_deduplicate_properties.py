@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.kernels import single, strategies
 from tests.kernels.single import Batches, Host, Key, Row
 
-from millstream.kernels.base import Clock
+from millstream.kernels.core.kernel import Clock
 from millstream.kernels.deduplicate import Deduplicate, DeduplicateSpec
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import LateAction, LatePolicy
 
 WITHIN = st.sampled_from([None, 0, 3, 15])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels.hashing import can_hash, hashes, plain_zero
+from millstream.kernels.core.hashing import can_hash, hashes, plain_zero
 
 TEXTS = st.lists(st.text(max_size=6), min_size=1, max_size=12)
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels import heavy
-from millstream.kernels.heavy import Heavy, HeavyKeys
-from millstream.kernels.index import Ints
+from millstream.kernels.core import heavy_hitters as heavy
+from millstream.kernels.core.heavy_hitters import Heavy, HeavyKeys
+from millstream.kernels.core.key_index import Ints
 
 SIZES = st.integers(1, 6)
 KEYS = st.one_of(st.integers(-3, 4), st.integers(-(2**63), 2**63 - 1))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels import index
-from millstream.kernels.index import Enough, KeyIndex, time_order
+from millstream.kernels.core import key_index as index
+from millstream.kernels.core.key_index import Enough, KeyIndex, time_order
 
 Rows = list[tuple[int, int]]  # hash, time
 

@@ -10,9 +10,9 @@ from tests.kernels.host import Host
 from tests.kernels.oracle import Join, Row
 from tests.kernels.test_interval_join_properties import spec_of
 
-from millstream.kernels.base import Clock, frames
-from millstream.kernels.joins.interval import COUNTS, IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import Clock, frames
+from millstream.kernels.interval_join.kernel import COUNTS, IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
     BEGIN_OF_TIME,
     END_OF_TIME,

@@ -14,8 +14,8 @@ from tests.kernels.join_host import Hash, colliding_hash, integer_key, own_hash
 from tests.kernels.oracle import Bag, Join, Row, Stepwise, final_rows
 from tests.kernels.strategies import Arrival
 
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
 from millstream.values import JoinType, Predicate
 

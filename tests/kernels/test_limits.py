@@ -6,7 +6,7 @@ from tests.kernels.oracle import Join, Row
 from tests.kernels.test_interval_join_properties import spec_of
 
 from millstream.errors import StateError
-from millstream.kernels.joins.interval import IntervalJoin
+from millstream.kernels.interval_join.kernel import IntervalJoin
 from millstream.kernels.state.limits import Pressure, pressure
 from millstream.temporal import OnLimit, StateLimit
 from millstream.values import JoinType

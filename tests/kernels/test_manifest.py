@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels import strategies
 
-from millstream.kernels.state import cache
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.keyed_table import Keyed, Tables
 from millstream.kernels.state.manifest import Manifest, Ref, Segment
-from millstream.kernels.state.memory import MemoryState
-from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.table import Keyed, Tables
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import END_OF_TIME, OnLimit, StateLimit
 
 MOST_TABLES = 6

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.kernels import strategies
 from tests.kernels.oracle import Row
 
-from millstream.kernels.joins.predicate import columns_of, evaluate
+from millstream.kernels.core.predicate import columns_of, evaluate
 from millstream.values import Compare, Logic, Predicate
 
 ROWS = st.builds(Row, st.integers(0, 3), st.just(0), st.just(()), strategies.numbers)

@@ -14,11 +14,11 @@ from tests.kernels.regular_join_host import BOTH, B, Host, host_of, minus, plus,
 from tests.kernels.regular_join_oracle import Join
 
 from millstream.errors import StateError
-from millstream.kernels import index
-from millstream.kernels.base import DELETE, INSERT, Clock
-from millstream.kernels.joins.regular.kernel import COUNTS, RegularJoin, RegularJoinSpec
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core import key_index as index
+from millstream.kernels.core.kernel import DELETE, INSERT, Clock
+from millstream.kernels.regular_join.kernel import COUNTS, RegularJoin, RegularJoinSpec
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, LateAction, LatePolicy, OnLimit, StateLimit
 from millstream.values import Compare, JoinType
 

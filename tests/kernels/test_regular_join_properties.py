@@ -22,10 +22,10 @@ from tests.kernels.regular_join_oracle import (
     table,
 )
 
-from millstream.kernels.joins.predicate import columns_of
-from millstream.kernels.joins.regular import back as regular_join_back
-from millstream.kernels.joins.regular.kernel import RegularJoin
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.core.predicate import columns_of
+from millstream.kernels.regular_join import retractions as regular_join_back
+from millstream.kernels.regular_join.kernel import RegularJoin
+from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
 from millstream.values import Predicate
 

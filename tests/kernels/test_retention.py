@@ -5,13 +5,13 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from millstream.kernels.base import Clock
+from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.specs import DeduplicateSpec, TemporalJoinSpec
 from millstream.kernels.deduplicate import Deduplicate
-from millstream.kernels.joins.temporal.kernel import TemporalJoin
-from millstream.kernels.specs import DeduplicateSpec, TemporalJoinSpec
-from millstream.kernels.state.memory import MemoryState
-from millstream.plan.build import build_job
-from millstream.plan.facts.check import check_job
+from millstream.kernels.state.memory_state import MemoryState
+from millstream.kernels.temporal_join.kernel import TemporalJoin
+from millstream.plan.build.job import build_job
+from millstream.plan.facts.pipeline import check_job
 from millstream.temporal import BEGIN_OF_TIME
 from millstream.values import JoinType
 

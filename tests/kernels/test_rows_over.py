@@ -10,10 +10,10 @@ import pytest
 from tests.kernels.single import Host, Row
 
 from millstream.errors import RunError, StateError
-from millstream.kernels.base import Clock
-from millstream.kernels.rows_over.kernel import RowsOver
-from millstream.kernels.specs import CallSpec, RowsOverSpec
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.specs import CallSpec, RowsOverSpec
+from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy, StateLimit
 
 SUM = CallSpec("sum", "s", "x")

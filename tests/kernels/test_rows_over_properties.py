@@ -12,10 +12,10 @@ from tests.kernels import single, strategies
 from tests.kernels.rows_over_oracle import FUNCTIONS, Oracle, same
 from tests.kernels.single import Host, Row
 
-from millstream.kernels.base import Clock
-from millstream.kernels.rows_over.kernel import RowsOver
-from millstream.kernels.specs import CallSpec, RowsOverSpec
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.specs import CallSpec, RowsOverSpec
+from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy
 
 TYPES = {"sum(x)": pl.Int64, "sum(y)": pl.Float64, "avg(x)": pl.Float64}

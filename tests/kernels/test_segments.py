@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 from millstream.errors import StateError
-from millstream.kernels.base import Clock
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state import cache, codec
-from millstream.kernels.state.memory import MemoryState
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.core.kernel import Clock
+from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.state import codec
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 from millstream.values import JoinType
 

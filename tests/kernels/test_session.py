@@ -12,9 +12,9 @@ from tests.kernels.test_aggregate_host import AggregateHost, frame_of, types_of
 
 from millstream.kernels.aggregate.session import fold
 from millstream.kernels.aggregate.windowed import kernel_of
-from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT
-from millstream.kernels.specs import AggregateSpec, CallSpec
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT
+from millstream.kernels.core.specs import AggregateSpec, CallSpec
+from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import Emit, LateAction, LatePolicy, Window, WindowKind
 
 GAP = Window(WindowKind.SESSION, 5)
@@ -149,7 +149,7 @@ def test_many_fragments_among_many_sessions_take_each_in_once(
     emit: Emit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few pairs are made at a time, and with sessions between that none of them touches."""
-    monkeypatch.setattr("millstream.kernels.index.MAX_PAIRS", 7)
+    monkeypatch.setattr("millstream.kernels.core.key_index.MAX_PAIRS", 7)
     run = host(replace(FINAL, emit=emit), delay=10**6)
     out = run.feed([row(20 * n) for n in range(40)])
     out += run.feed([row(20 * n + shift) for n in range(1, 30, 3) for shift in (-4, 4)])

@@ -12,10 +12,10 @@ from tests.kernels.session_join_host import EITHER, NO_KEY, A, B, Host, at, fram
 from tests.kernels.session_join_oracle import Row
 
 from millstream.errors import StateError
-from millstream.kernels.base import Clock
-from millstream.kernels.joins.session.kernel import COUNTS, SessionJoin
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import Clock
+from millstream.kernels.session_join.kernel import COUNTS, SessionJoin
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
     BEGIN_OF_TIME,
     END_OF_TIME,

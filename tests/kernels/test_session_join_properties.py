@@ -14,8 +14,8 @@ from tests.kernels.join_host import Hash, colliding_hash, integer_key, own_hash
 from tests.kernels.session_join_host import Host, frame_of, spec_of
 from tests.kernels.session_join_oracle import Bag, Join, Row, Stepwise, final_rows
 
-from millstream.kernels.joins.session.kernel import SessionJoin
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.session_join.kernel import SessionJoin
+from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import Emit, LateAction, LatePolicy, OnLimit, StateLimit
 from millstream.values import JoinType
 

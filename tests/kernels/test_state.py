@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.kernels.base import ListState, MapState, ReducingState, State, ValueState
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import ListState, MapState, ReducingState, State, ValueState
+from millstream.kernels.state.memory_state import MemoryState
 
 
 def test_a_value_is_what_was_put_last() -> None:

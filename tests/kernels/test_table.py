@@ -16,14 +16,20 @@ from hypothesis import strategies as st
 from tests.kernels import strategies
 
 from millstream.errors import StateError
-from millstream.kernels.base import Clock, Kernel
+from millstream.kernels.core.kernel import Clock, Kernel
+from millstream.kernels.core.specs import (
+    CallSpec,
+    DeduplicateSpec,
+    OrderSpec,
+    RowsOverSpec,
+    TopNSpec,
+)
 from millstream.kernels.deduplicate import Deduplicate
-from millstream.kernels.rows_over.kernel import RowsOver
-from millstream.kernels.specs import CallSpec, DeduplicateSpec, OrderSpec, RowsOverSpec, TopNSpec
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
-from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.table import Keyed, Table, Tables, hashed
+from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, OnLimit, StateLimit
 

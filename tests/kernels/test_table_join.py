@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels.joins.table import HeldTable, fulfilled
+from millstream.kernels.table_join import HeldTable, fulfilled
 from millstream.values import Condition
 
 

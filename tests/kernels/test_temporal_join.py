@@ -12,11 +12,11 @@ from tests.kernels.temporal_join_host import A, B, Host, frame_of, host_of, spec
 from tests.kernels.temporal_oracle import Join, Row
 
 from millstream.errors import StateError
-from millstream.kernels.base import HASH, TIME, Clock
-from millstream.kernels.joins.temporal.kernel import COUNTS, TemporalJoin, TemporalJoinSpec
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
-from millstream.kernels.state.segments import NULL_HASH
+from millstream.kernels.core.kernel import HASH, TIME, Clock
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
+from millstream.kernels.state.segment_log import NULL_HASH
+from millstream.kernels.temporal_join.kernel import COUNTS, TemporalJoin, TemporalJoinSpec
 from millstream.temporal import (
     BEGIN_OF_TIME,
     END_OF_TIME,

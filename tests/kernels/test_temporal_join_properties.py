@@ -14,8 +14,8 @@ from tests.kernels.join_host import Hash, colliding_hash, integer_key, own_hash
 from tests.kernels.temporal_join_host import Host, frame_of, spec_of
 from tests.kernels.temporal_oracle import Bag, Join, Row, Stepwise, final_rows
 
-from millstream.kernels.joins.temporal.kernel import TemporalJoin
-from millstream.kernels.state.merging import LogSettings
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.temporal_join.kernel import TemporalJoin
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
 from millstream.values import Direction, JoinType
 

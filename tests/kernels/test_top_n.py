@@ -9,9 +9,9 @@ import pytest
 from tests.kernels.single import Host, Row
 
 from millstream.errors import StateError
-from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock
-from millstream.kernels.specs import OrderSpec, TopNSpec
-from millstream.kernels.state.memory import MemoryState
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.specs import OrderSpec, TopNSpec
+from millstream.kernels.state.memory_state import MemoryState
 from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction, LatePolicy, OnLimit, StateLimit
 

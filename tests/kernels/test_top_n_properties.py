@@ -13,11 +13,11 @@ from tests.kernels import single, strategies
 from tests.kernels.single import Batches, Host, Row
 from tests.kernels.top_n_oracle import Oracle, Out
 
-from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock
-from millstream.kernels.specs import OrderSpec, TopNSpec
-from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.top_n.fold import fold
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.specs import OrderSpec, TopNSpec
+from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.top_n.kernel import TopN
+from millstream.kernels.top_n.prefilter import fold
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, LateAction, LatePolicy
 
 TERM = st.builds(OrderSpec, st.sampled_from(["x", "y"]), st.booleans(), st.booleans())

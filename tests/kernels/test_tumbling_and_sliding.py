@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
-from millstream.kernels.base import Clock
-from millstream.kernels.joins.interval import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.joins.spec import Panes
-from millstream.kernels.state import cache
-from millstream.kernels.state.memory import MemoryState
-from millstream.plan.window_pairs import pair_of
+from millstream.kernels.core.kernel import Clock
+from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
+from millstream.kernels.interval_join.spec import Panes
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.memory_state import MemoryState
+from millstream.plan.kinds.window_pairs import pair_of
 from millstream.temporal import BEGIN_OF_TIME, Window, WindowKind
 from millstream.values import JoinType
 

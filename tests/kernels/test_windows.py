@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.aggregate_oracle import Row, windows_of
 
-from millstream.kernels.specs import AggregateSpec
-from millstream.kernels.windows import last_window_time, of_panes, pane_time, some_window_ends
+from millstream.kernels.core.specs import AggregateSpec
+from millstream.kernels.core.windows import last_window_time, of_panes, pane_time, some_window_ends
 from millstream.temporal import Window, WindowKind
 
 

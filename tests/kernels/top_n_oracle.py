@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from tests.kernels.single import Row
 
-from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, Clock
-from millstream.kernels.specs import TopNSpec
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.specs import TopNSpec
 from millstream.temporal import Emit
 
 Values = tuple[object, ...]

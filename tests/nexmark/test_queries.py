@@ -10,7 +10,7 @@ from bench.nexmark.raw_spark import FORMS, NOT_POSSIBLE
 from bench.nexmark.suite import HERE, QUERIES, job_of, variables
 from bench.nexmark.write import Data
 
-from millstream.plan.walk import sources_of
+from millstream.plan.nodes.traversal import sources_of
 
 DATA = Data(Path("data"), Options(1_000), 1, "parquet")
 

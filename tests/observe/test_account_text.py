@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.observe.account import Account, InputAccount, OperatorAccount, SparkAccount
-from millstream.observe.account_text import account_text
+from millstream.observe.ledger import Account, InputAccount, OperatorAccount, SparkAccount
+from millstream.observe.ledger_text import account_text
 
 
 def join() -> Account:

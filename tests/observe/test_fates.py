@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from millstream.fates import ACCEPTED, REJECTED, Fate
 from millstream.kernels import deduplicate
 from millstream.kernels.aggregate import step as aggregate
-from millstream.kernels.joins import interval
-from millstream.kernels.joins.regular import kernel as regular
-from millstream.kernels.rows_over import kernel as rows_over
+from millstream.kernels.interval_join import kernel as interval
+from millstream.kernels.over_aggregate import kernel as rows_over
+from millstream.kernels.regular_join import kernel as regular
 from millstream.kernels.top_n import kernel as top_n
-from millstream.observe.account import InputAccount
+from millstream.observe.ledger import InputAccount
+from millstream.row_outcomes import ACCEPTED, REJECTED, Fate
 
 _NOT_FATES = {"ignored"}  # retractions of rows that are no longer in state
 _CHAPTER = Path(__file__).parents[2] / "docs" / "07-running-jobs.md"

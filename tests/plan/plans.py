@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job, build_query
-from millstream.plan.document.words import call_text, late_text, limit_text, order_text
+from millstream.plan.build.job import build_job, build_query
+from millstream.plan.document.formats import call_text, late_text, limit_text, order_text
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.tables import condition_text
+from millstream.plan.facts.table_join import condition_text
 from millstream.plan.nodes import (
     Aggregate,
     BoundedJoin,
@@ -29,7 +29,7 @@ from millstream.plan.nodes import (
     TopN,
     WindowJoin,
 )
-from millstream.plan.walk import references_of
+from millstream.plan.nodes.traversal import references_of
 from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
 from millstream.values import Compare, PredicateOf
 

@@ -8,9 +8,9 @@ import pytest
 from tests.plan.plans import SOURCES, TABLES, error_of, plan
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Aggregate, SessionJoin, TableJoin, TopN
-from millstream.plan.walk import operators_of, table_joins_of
+from millstream.plan.nodes.traversal import operators_of, table_joins_of
 from millstream.values import JoinType
 
 JOIN = "orders o JOIN shipments s ON o.order_id = s.order_id"

@@ -6,11 +6,11 @@ import pytest
 from tests.plan.plans import SOURCES, job
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job, build_query
+from millstream.plan.build.job import build_job, build_query
 from millstream.plan.connectors import ConnectorSpec
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Column, Engine, IntervalJoin, Select, Source
-from millstream.plan.walk import operators_of
+from millstream.plan.nodes.traversal import operators_of
 from millstream.temporal import (
     Emit,
     LateAction,

@@ -8,11 +8,11 @@ import pytest
 from tests.plan.plans import SOURCES, join_of, plan
 
 from millstream.errors import PlanError
-from millstream.plan.build import build_query
-from millstream.plan.facts.check import check_pipeline, choose_engine
-from millstream.plan.facts.holds import hold_of
+from millstream.plan.build.job import build_query
+from millstream.plan.facts.pipeline import check_pipeline, choose_engine
+from millstream.plan.facts.watermark_delay import hold_of
+from millstream.plan.kinds.distribution import Strategy
 from millstream.plan.kinds.interval_join import Sides, sides_of
-from millstream.plan.kinds.strategy import Strategy
 from millstream.plan.nodes import Engine, IntervalJoin, Source
 from millstream.temporal import Watermark, parse_span
 

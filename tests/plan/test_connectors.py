@@ -9,7 +9,7 @@ import pytest
 from tests.plan.plans import SOURCES
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.connectors import (
     ConnectorRegistry,
     ConnectorSpec,
@@ -20,7 +20,7 @@ from millstream.plan.connectors import (
     Role,
     spec_json,
 )
-from millstream.plan.explain.text import explain, explain_json
+from millstream.plan.explain.render import explain, explain_json
 from millstream.plan.installed_connectors import BUILT_IN, installed_connectors
 from millstream.plan.nodes import Job
 from millstream.sql.properties import COUNT, PROPERTIES, TEXT, Where
@@ -176,7 +176,7 @@ def test_planning_a_job_imports_no_implementation() -> None:
         "CREATE SINK b WITH ('connector' = 'console') AS SELECT a.k FROM a JOIN t ON a.k = t.k"
     )
     code = (
-        f"import sys; from millstream.plan.build import build_job; build_job({sql!r}); "
+        f"import sys; from millstream.plan.build.job import build_job; build_job({sql!r}); "
         "print([name for name in ('pyspark', 'polars', 'pyarrow', 'sqlite3') "
         "if name in sys.modules])"
     )

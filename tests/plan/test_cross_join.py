@@ -6,11 +6,11 @@ import pytest
 from tests.plan.plans import error_of, job, plan
 
 from millstream.errors import PlanError
-from millstream.plan.explain.text import explain, explain_json
-from millstream.plan.facts.check import check_pipeline, choose_engine
-from millstream.plan.facts.holds import lag_of
+from millstream.plan.explain.render import explain, explain_json
+from millstream.plan.facts.pipeline import check_pipeline, choose_engine
+from millstream.plan.facts.watermark_delay import lag_of
 from millstream.plan.nodes import CrossJoin, WindowJoin
-from millstream.plan.walk import operators_of
+from millstream.plan.nodes.traversal import operators_of
 
 HOURLY = "WINDOW TUMBLING(INTERVAL '1' HOUR)"
 CROSS = "SELECT o.order_id, s.carrier FROM orders o CROSS JOIN shipments s"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import CatalogError, MillstreamError, PlanError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
+from millstream.plan.build.tables.datasets import DatasetTable
 from millstream.plan.nodes import Broadcast, Job, TableJoin, TemporalJoin
-from millstream.plan.tables.datasets import DatasetTable
-from millstream.plan.walk import nodes_of
+from millstream.plan.nodes.traversal import nodes_of
 
 ORDERS = """
 CREATE SOURCE orders (id STRING, currency STRING, at TIMESTAMP, WATERMARK FOR at AS at)
@@ -17,7 +17,7 @@ CREATE SOURCE orders (id STRING, currency STRING, at TIMESTAMP, WATERMARK FOR at
 SINK = "CREATE SINK out WITH ('connector' = 'console') AS\n"
 
 
-def datasets(name: str, version: int | None) -> DatasetTable:
+def datasets(name: str, version: int | None, table: str) -> DatasetTable:
     if name.lower() != "fx":
         raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no dataset {name}.")
     return DatasetTable(

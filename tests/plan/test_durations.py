@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import millstream as ms
 from millstream.api.values import span_of
 from millstream.errors import MillstreamError, Place, PropertyError
-from millstream.plan.build import build_job
-from millstream.plan.explain.text import explain
+from millstream.plan.build.job import build_job
+from millstream.plan.explain.render import explain
 from millstream.sql.properties import PROPERTIES, Where, check
 from millstream.sql.statements import Property
 from millstream.temporal import MAX_SPAN, DurationRangeError, format_span, parse_span

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.plan.build import build_job
-from millstream.plan.facts.exchange import SharedExchange, shared_exchange
-from millstream.plan.walk import operators_of
+from millstream.plan.build.job import build_job
+from millstream.plan.facts.colocation import SharedExchange, shared_exchange
+from millstream.plan.nodes.traversal import operators_of
 
 _SOURCES = "".join(
     f"CREATE SOURCE {name} (k STRING, n INT, m BIGINT, f DOUBLE, t TIMESTAMP, u TIMESTAMP, "

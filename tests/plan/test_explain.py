@@ -12,12 +12,12 @@ import pytest
 from tests.golden.cases import HERE
 from tests.plan.plans import job
 
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.document import Section
-from millstream.plan.explain.secrets import masked
-from millstream.plan.explain.text import explain, explain_json
-from millstream.plan.explain.walk import document_of
+from millstream.plan.explain.document import document_of
+from millstream.plan.explain.render import explain, explain_json
 from millstream.plan.installed_connectors import installed_connectors
+from millstream.plan.secrets import masked
 
 FILES = sorted((HERE / "explain").glob("*.sql"))
 

@@ -14,8 +14,8 @@ from tests.golden.cases import HERE
 from tests.plan.plans import plan
 
 import millstream
-from millstream.plan.build import build_job
-from millstream.plan.explain.text import explain_json
+from millstream.plan.build.job import build_job
+from millstream.plan.explain.render import explain_json
 from millstream.plan.expressions import (
     ColumnReference,
     Expression,
@@ -26,7 +26,7 @@ from millstream.plan.expressions import (
 )
 from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.expressions.shapes import exploded
-from millstream.plan.facts.check import check_pipeline
+from millstream.plan.facts.pipeline import check_pipeline
 from millstream.plan.identity import query_identity
 from millstream.plan.nodes import Query
 

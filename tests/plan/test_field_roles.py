@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millstream.errors import Place
+from millstream.field_roles import Role
 from millstream.plan import nodes
 from millstream.plan.expressions import Expression, column, template
 from millstream.plan.identity import ANNOTATION_NAMES, declarations, describe
 from millstream.plan.nodes import Column, Input, Node, Operator, Select, SinkDef, Source, TableJoin
-from millstream.roles import Role
 from millstream.sql.text import SourceText
 from millstream.state_format import changes
 from millstream.values import Compare, Logic, Operand

@@ -6,7 +6,7 @@ import pytest
 
 from millstream.connectors.file.dialect import csv_dialect
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.values import CsvDialect
 
 SOURCE = "CREATE SOURCE a (k STRING);\n"

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.plans import plan
 
-from millstream.plan.facts.holds import hold_of, lag_of
-from millstream.plan.joins.gaps import Times
+from millstream.plan.build.joins.event_times import Times
+from millstream.plan.facts.watermark_delay import hold_of, lag_of
+from millstream.plan.kinds.open_bounds import OpenBounds
 from millstream.plan.nodes import IntervalJoin, Select
-from millstream.plan.open_bounds import OpenBounds
 
 HOUR = 3_600_000_000
 MINUTE = HOUR // 60

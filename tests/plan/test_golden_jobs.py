@@ -19,14 +19,14 @@ from bench.nexmark.suite import QUERIES, job_of
 from bench.nexmark.write import Data
 
 from millstream.errors import MillstreamError
-from millstream.plan.build import build_job
-from millstream.plan.explain.text import explain_json
+from millstream.plan.build.job import build_job
+from millstream.plan.build.query_groups import queries_of
+from millstream.plan.explain.render import explain_json
 from millstream.plan.identity import query_identity
 from millstream.plan.nodes import Job
-from millstream.plan.queries import queries_of
 from millstream.testing.case import Case
 from millstream.testing.load import load_file
-from millstream.testing.sources import given_sources
+from millstream.testing.sources import case_job
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "jobs"
@@ -44,7 +44,7 @@ def _jobs(folder: Path) -> Iterator[tuple[str, Callable[[], Job]]]:
 
 
 def _case_job(case: Case) -> Job:
-    return build_job(case.sql, variables=case.variables, sources=given_sources(case))
+    return case_job(case)
 
 
 def _identity(job: Job) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import pytest
 from tests.plan.plans import job
 
 from millstream.errors import MillstreamError
-from millstream.plan.explain.text import explain, explain_json
+from millstream.plan.explain.render import explain, explain_json
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.holds import lag_of
+from millstream.plan.facts.watermark_delay import lag_of
 from millstream.plan.identity import query_identity
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -29,7 +29,7 @@ from millstream.plan.nodes import (
     Source,
     TableJoin,
 )
-from millstream.plan.walk import inputs_of, nodes_of
+from millstream.plan.nodes.traversal import inputs_of, nodes_of
 
 TYPES = ("", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
 SIDES = {

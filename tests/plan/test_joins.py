@@ -8,8 +8,8 @@ import pytest
 from tests.golden.cases import HERE
 from tests.plan.plans import SOURCES, job, plan
 
-from millstream.plan.build import build_job
-from millstream.plan.explain.text import explain_json
+from millstream.plan.build.job import build_job
+from millstream.plan.explain.render import explain_json
 from millstream.plan.expressions import column
 from millstream.plan.identity import query_identity
 from millstream.plan.nodes import (
@@ -25,7 +25,7 @@ from millstream.plan.nodes import (
     SinkDef,
     TemporalJoin,
 )
-from millstream.plan.walk import inputs_of, operators_in_order, sources_of, with_sources
+from millstream.plan.nodes.traversal import inputs_of, operators_in_order, sources_of, with_sources
 from millstream.state_format import changes
 from millstream.temporal import LateAction
 from millstream.values import Direction, JoinType

@@ -16,7 +16,11 @@ from millstream.plan.nodes import Join, Operator, SingleInput
 SOURCE = Path(__file__).parents[2] / "src" / "millstream"
 CLASSES = {node.__name__ for node in get_args(Operator)} | {"BoundedJoin"}
 # where compilers of kinds are registered by the class of a node
-COMPILERS = ("spark/joins/kernels.py", "spark/operations.py", "spark/native.py")
+COMPILERS = (
+    "engine/compile/join_kernels.py",
+    "engine/compile/single_input.py",
+    "engine/compile/native.py",
+)
 
 
 def classes_asked_for(tree: ast.AST) -> Iterator[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.plan.build import build_job
-from millstream.plan.facts.mentioned import mentioned
-from millstream.plan.walk import sources_of
+from millstream.plan.build.job import build_job
+from millstream.plan.facts.used_columns import mentioned
+from millstream.plan.nodes.traversal import sources_of
 
 SOURCES = """
 CREATE SOURCE s (a INT, B INT, `c d` INT, e STRING, at TIMESTAMP, WATERMARK FOR at AS at)

@@ -21,9 +21,9 @@ ESSENTIAL = (
     "plan/nodes/joins.py",
     "plan/nodes/__init__.py",
     "plan/kinds/",
-    "plan/joins/",
-    "plan/joins/clauses.py",
-    "spark/joins/kernels.py",
+    "plan/build/joins/",
+    "plan/build/joins/from_clause.py",
+    "engine/compile/join_kernels.py",
 )
 
 
@@ -42,9 +42,9 @@ def identifiers(path: Path) -> frozenset[str]:
 
 
 def builders(node: type) -> set[str]:
-    """The functions of modules in plan/joins that make a node of the class."""
+    """The functions of modules in plan/build/joins that make a node of the class."""
     found = set()
-    for path in (SOURCE / "plan" / "joins").glob("*.py"):
+    for path in (SOURCE / "plan" / "build" / "joins").glob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         calls = (each.func for each in ast.walk(tree) if isinstance(each, ast.Call))
         if node.__name__ in {call.id for call in calls if isinstance(call, ast.Name)}:

@@ -10,12 +10,12 @@ import pytest
 from tests.plan.plans import SOURCES, TABLES, job, plan
 
 from millstream.errors import PlanError
-from millstream.plan.build import build_query
-from millstream.plan.explain.text import explain, explain_json
-from millstream.plan.facts.check import check_pipeline, choose_engine
-from millstream.plan.facts.holds import hold_of, lag_of
+from millstream.plan.build.job import build_query
+from millstream.plan.explain.render import explain, explain_json
+from millstream.plan.facts.pipeline import check_pipeline, choose_engine
+from millstream.plan.facts.watermark_delay import hold_of, lag_of
 from millstream.plan.identity import query_identity
-from millstream.plan.kinds.strategy import Strategy
+from millstream.plan.kinds.distribution import Strategy
 from millstream.plan.nodes import (
     Aggregate,
     Engine,
@@ -28,7 +28,7 @@ from millstream.plan.nodes import (
     SessionJoin,
     TableJoin,
 )
-from millstream.plan.walk import (
+from millstream.plan.nodes.traversal import (
     bottom_of,
     inputs_of,
     operators_of,

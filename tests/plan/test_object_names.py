@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import PlanError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Column, Source
 
 SOURCE = "CREATE SOURCE a (k STRING);\n"

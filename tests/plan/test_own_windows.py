@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Select, WindowJoin
 
 JOB = """

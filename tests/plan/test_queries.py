@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import PlanError
-from millstream.plan.branches import branches_of, operator_order, query_operators
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
+from millstream.plan.build.query_groups import engine_of, queries_of
+from millstream.plan.facts.branches import branches_of, operator_order, query_operators
 from millstream.plan.identity import operator_identities, query_identity
 from millstream.plan.nodes import Aggregate, Engine, IntervalJoin, Query, Source, WindowJoin
-from millstream.plan.queries import engine_of, queries_of
 from millstream.state_format import changes
 
 SOURCES = """

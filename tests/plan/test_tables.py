@@ -7,7 +7,7 @@ from tests.plan.plans import job
 
 from millstream.errors import MillstreamError
 from millstream.plan.nodes import Broadcast, Reference
-from millstream.plan.walk import references_of, sources_of
+from millstream.plan.nodes.traversal import references_of, sources_of
 from millstream.values import Lookup, OnError
 
 QUERY = "CREATE SINK x AS SELECT o.total FROM orders o JOIN t ON t.k = o.order_id"

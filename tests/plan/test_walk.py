@@ -8,7 +8,7 @@ import pytest
 from tests.plan.plans import job, plan
 
 from millstream.plan.nodes import Aggregate, Deduplicate, TopN
-from millstream.plan.walk import (
+from millstream.plan.nodes.traversal import (
     nodes_of,
     operators_in_order,
     operators_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.plan.window_pairs import WindowPair, pair_of
+from millstream.plan.kinds.window_pairs import WindowPair, pair_of
 from millstream.temporal import Window, WindowKind
 from millstream.values import JoinType
 

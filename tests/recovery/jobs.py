@@ -101,7 +101,7 @@ def daemons_and_workers(
 ) -> tuple[list[psutil.Process], list[psutil.Process]]:
     """Those of the job: a worker is a child of a daemon."""
     jvm = jvm_of(process)
-    daemons = [each for each in jvm.children() if "millstream.spark.worker" in _command(each)]
+    daemons = [each for each in jvm.children() if "millstream.engine.worker" in _command(each)]
     return daemons, [worker for daemon in daemons for worker in _children(daemon)]
 
 

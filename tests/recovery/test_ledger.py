@@ -22,11 +22,11 @@ from typing import Any
 
 import pytest
 
-from millstream.observe.account import OWN_LATE_SINK, Account, dead_letters_of, late_rows_in
-from millstream.plan.build import build_job
-from millstream.plan.queries import queries_of
+from millstream.observe.ledger import OWN_LATE_SINK, Account, dead_letters_of, late_rows_in
+from millstream.plan.build.job import build_job
+from millstream.plan.build.query_groups import queries_of
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.tally import Tally
+from millstream.run.ledger_store import Tally
 
 FILES = 6  # of each source
 ROWS = 40  # of each file

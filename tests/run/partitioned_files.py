@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from millstream.connectors.file import source as file_source
 from millstream.connectors.file.spec import SPEC as FILE
-from millstream.connectors.work import ITEM, PARTITION, WorkStream
+from millstream.connectors.work_items import ITEM, PARTITION, WorkStream
 from millstream.plan.nodes import Source
 
 SPEC = replace(

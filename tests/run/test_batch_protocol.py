@@ -25,17 +25,16 @@ from tests.run.fake_sinks import (
 from millstream.connectors.dead_letters import Rejection, dead_letters
 from millstream.connectors.file.sink import FileSink
 from millstream.connectors.sink import BatchId, Sink
-from millstream.observe.account import Account, dead_letters_of, late_rows_in
-from millstream.plan.build import build_job
-from millstream.plan.queries import queries_of
+from millstream.engine.processor.late_rows import LateColumn, LateTable
+from millstream.engine.processor.routing import MAIN_OUTPUT, BatchReport, Routing, route_task
+from millstream.engine.shuffle.column_names import BLOB, FROM, LATE, MAIN, PORT, REJECTED
+from millstream.engine.shuffle.packer import encode
+from millstream.observe.ledger import Account, dead_letters_of, late_rows_in
+from millstream.plan.build.job import build_job
+from millstream.plan.build.query_groups import queries_of
 from millstream.run.batch_writer import Openers, write_batch
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.tally import Tally
-from millstream.spark.column_names import BLOB, FROM, PORT
-from millstream.spark.host import LATE, MAIN, REJECTED
-from millstream.spark.late_rows import LateColumn, LateTable
-from millstream.spark.packets import encode
-from millstream.spark.routing import MAIN_OUTPUT, BatchReport, Routing, route_task
+from millstream.run.ledger_store import Tally
 
 JOB = """
 CREATE SOURCE s (n BIGINT) WITH ('connector' = 'file', 'path' = 'in');

@@ -11,9 +11,9 @@ import pytest
 from tests.cli.jobs import JOIN, SOURCES, command, project
 
 from millstream.errors import StateError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
+from millstream.plan.build.query_groups import queries_of
 from millstream.plan.nodes import Query
-from millstream.plan.queries import queries_of
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.state_format import STATE_FORMAT
 

@@ -9,7 +9,7 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from millstream.errors import MillstreamError, Place, RunError, StateError, encode
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.run import failures
 from millstream.run.failures import (
     RESTART,
@@ -21,7 +21,7 @@ from millstream.run.failures import (
 
 WORKER = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
-  File "millstream/spark/packets.py", line 163, in _drop_missing_time
+  File "millstream/engine/shuffle/packer.py", line 163, in _drop_missing_time
     raise RunError(
 {error}
 """

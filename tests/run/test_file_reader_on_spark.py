@@ -19,11 +19,11 @@ from tests.run.trial import Trial, at
 
 from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.source import open_source
+from millstream.engine.compile.columnar import Columnar
 from millstream.errors import PropertyError, RunError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Source
-from millstream.plan.walk import sources_of
-from millstream.spark.columnar import Columnar
+from millstream.plan.nodes.traversal import sources_of
 
 TIME = pa.timestamp("us", "UTC")
 ORDERS = """

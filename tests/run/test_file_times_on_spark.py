@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from tests.run.trial import Trial
 
 import millstream as ms
-from millstream.spark.control import ControlStream, control_packets, tick
+from millstream.engine.shuffle.control_stream import ControlStream, control_packets, tick
 
 DAY = 86_400
 SELECT = """

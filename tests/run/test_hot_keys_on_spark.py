@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.run.trial import Trial
 
-from millstream.observe.account_text import account_text
+from millstream.observe.ledger_text import account_text
 
 SQL = """
 CREATE SOURCE orders (id BIGINT, shop STRING, at TIMESTAMP, WATERMARK FOR at AS at)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from tests.run.test_file_log import listed, offsets
 
-from millstream.connectors.work import ItemCheck, ReportedItems
+from millstream.connectors.work_items import ItemCheck, ReportedItems
 from millstream.errors import RunError
 from millstream.plan.nodes import Source
 from millstream.run.file_log import FileLog

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from millstream.spark.runtime import archive
+from millstream.engine.runtime import class_archive as archive
 
 pytestmark = pytest.mark.slow
 
 _COUNT = """
-from millstream.spark.runtime.jvm import end
-from millstream.spark.runtime.session import local_session
+from millstream.engine.runtime.jvm import end
+from millstream.engine.runtime.session import local_session
 spark = local_session(1)
 print("counted", spark.range(5).count())
 end(spark)

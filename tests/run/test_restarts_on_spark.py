@@ -8,8 +8,8 @@ import pytest
 from tests.run.trial import Trial, at
 
 from millstream.errors import StateError
-from millstream.plan.build import build_job
-from millstream.plan.queries import queries_of
+from millstream.plan.build.job import build_job
+from millstream.plan.build.query_groups import queries_of
 from millstream.run.checkpoint import Checkpoint
 
 SQL = """

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.jobs import JOIN, SOURCES
 
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Job
 from millstream.run.settings import settings_of
 

@@ -12,7 +12,7 @@ import pytest
 from tests.run.trial import Trial
 
 from millstream.errors import PlanError, StateError
-from millstream.observe.account import Account
+from millstream.observe.ledger import Account
 
 SOURCES = """
 CREATE SOURCE a (k BIGINT, v INT, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 2 SECONDS)

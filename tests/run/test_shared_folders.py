@@ -8,8 +8,8 @@ import pytest
 
 from millstream.connectors.file.output import batch_files
 from millstream.errors import PlanError
-from millstream.plan.build import build_job
-from millstream.run.destinations import forget
+from millstream.plan.build.job import build_job
+from millstream.run.outputs import forget
 from millstream.run.settings import settings_of
 
 _JOB = """

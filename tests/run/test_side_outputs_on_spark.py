@@ -18,12 +18,12 @@ from tests.run.trial import Trial, at
 
 from millstream.connectors.memory import MemorySink
 from millstream.connectors.sink import BatchId
+from millstream.engine.compile.stable_tasks import in_stable_tasks
+from millstream.engine.processor.routing import BatchReport
 from millstream.errors import PlanError, RunError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.plan.nodes import SinkDef
 from millstream.run.job import JobRun
-from millstream.spark.routing import BatchReport
-from millstream.spark.stable_tasks import in_stable_tasks
 
 LATE_ROWS = 2_000_000
 MANY_LATE = """

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from tests.run.partitioned_files import SPEC
 from tests.run.trial import Trial, account, at
 
+from millstream.engine.shuffle.control_stream import end_of_input
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.run.job import JobRun
-from millstream.spark.control import end_of_input
 
 SOURCE = """
 CREATE SOURCE events (k STRING, t TIMESTAMP, WATERMARK FOR t AS t)

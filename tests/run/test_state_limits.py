@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.spark.processor import Processor
+from tests.engine.processor import Processor
 
+from millstream.engine.processor.watermarks import InputSpec
+from millstream.engine.shuffle.packer import ALLOWANCE, NO_LIMIT, NO_TIME, Packing
 from millstream.errors import StateError
+from millstream.kernels.core.specs import DeduplicateSpec
 from millstream.kernels.deduplicate import Deduplicate
-from millstream.kernels.specs import DeduplicateSpec
-from millstream.plan.build import build_job
-from millstream.plan.queries import queries_of
+from millstream.plan.build.job import build_job
+from millstream.plan.build.query_groups import queries_of
 from millstream.run.state_limits import StateLimits, shares
-from millstream.spark.packets import ALLOWANCE, NO_LIMIT, NO_TIME, Packing
-from millstream.spark.watermarks import InputSpec
 from millstream.temporal import OnLimit, StateLimit
 
 GROUPS = 8

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from tests.run.trial import Trial, account, at
 
+from millstream.engine.shuffle.spark_hashes import xxhash64
 from millstream.errors import StateError
-from millstream.spark.hashes import xxhash64
 
 SQL = """
 SET 'key_groups' = '8';

@@ -10,7 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JNetworkError
 
 from millstream.errors import RunError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.run.job import JobRun, Status
 
 SQL = """

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from millstream.errors import PlanError
-from millstream.plan.build import build_job
-from millstream.plan.walk import references_of
+from millstream.plan.build.job import build_job
+from millstream.plan.nodes.traversal import references_of
 from millstream.run.tables import JobTables
 
 JOB = """

@@ -6,11 +6,11 @@ from typing import Any
 
 from tests.cli.jobs import JOIN, SOURCES
 
-from millstream.observe.account import Account, SparkAccount
-from millstream.plan.build import build_job
+from millstream.observe.ledger import Account, SparkAccount
+from millstream.plan.build.job import build_job
+from millstream.plan.build.query_groups import queries_of
 from millstream.plan.nodes import Query
-from millstream.plan.queries import queries_of
-from millstream.run.tally import Tally
+from millstream.run.ledger_store import Tally
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 SELECT = "CREATE SINK out WITH ('connector' = 'console') AS SELECT id FROM orders;"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from millstream.plan.expressions import column
 from millstream.plan.nodes import Column, Output, Pipeline, Query, Select, SinkDef, Source
 from millstream.run.processing_clock import ProcessingClock
-from millstream.run.ticks import Ticks
+from millstream.run.processing_time import Ticks
 from millstream.temporal import Watermark
 
 SECOND = 1_000_000

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from millstream.observe.account import Account
-from millstream.plan.build import build_job
+from millstream.observe.ledger import Account
+from millstream.plan.build.job import build_job
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.run.job import JobRun

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from millstream.errors import MillstreamError
-from millstream.plan.names.texts import flat_text
+from millstream.plan.resolve.source_text import flat_text
 from millstream.sql.intervals import interval_micros
 from millstream.sql.parse import parse, properties_of
 from millstream.sql.spans import span_of

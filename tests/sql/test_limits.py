@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import MillstreamError, PlanError, PropertyError, SqlError
-from millstream.plan.build import build_job
-from millstream.plan.explain.text import explain
+from millstream.plan.build.job import build_job
+from millstream.plan.explain.render import explain
 from millstream.sql import limits
 from millstream.sql.parse import parse
 

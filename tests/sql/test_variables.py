@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import MillstreamError, SqlError
-from millstream.plan.build import build_job
+from millstream.plan.build.job import build_job
 from millstream.sql.parse import parse
 from millstream.sql.statements import SetProperty
 from millstream.sql.text import fill

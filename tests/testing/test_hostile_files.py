@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from millstream.errors import HarnessError
-from millstream.testing import load, rowfile, yaml_text
+from millstream.testing import load, yaml_text
+from millstream.testing import row_files as rowfile
 from millstream.testing.arrow_rows import arrow_rows
 from millstream.testing.values import fill
 

@@ -1,11 +1,11 @@
 """The Python API: streams with an event time, whose joins and operators chain into one query."""
 
-from millstream.api.accounts import account, end_of_input
 from millstream.api.frames import Outputs
-from millstream.api.runs import Sink, StreamRun, sink
+from millstream.api.ledger import account, end_of_input
+from millstream.api.queries import Sink, StreamRun, sink
+from millstream.api.sql_text import sql
 from millstream.api.stream import Stream, stream
 from millstream.api.tables import Table, database, table
-from millstream.api.text import sql
 from millstream.api.values import drop, reassign, session, side_output, sliding, tumbling
 
 __all__ = [

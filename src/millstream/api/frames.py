@@ -9,18 +9,22 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from millstream.api.clauses import STREAM
+from millstream.api.plan_steps import Names, Step
 from millstream.api.sources import SourceFrame
-from millstream.api.steps import Names, Step
-from millstream.api.tables import FrameTables
+from millstream.api.sql_clauses import STREAM
+from millstream.api.tables import DATAFRAME, FrameTables
 from millstream.api.values import mode_of
+from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.registry import open_source
+from millstream.engine.compile.outputs import Reading
+from millstream.engine.compile.query import CompiledQuery, compile_query
+from millstream.engine.compile.scan_rows import rows_of
 from millstream.errors import PlanError
-from millstream.plan.build import build_pipeline
-from millstream.plan.facts.check import check_pipeline, choose_engine
-from millstream.plan.nodes import Engine, Pipeline, Query, SinkDef
-from millstream.plan.walk import operators_of, references_of, sources_of
-from millstream.spark.compile import CompiledQuery, compile_query
-from millstream.spark.ports import Reading
+from millstream.plan.build.job import build_pipeline
+from millstream.plan.facts.pipeline import check_pipeline, choose_engine
+from millstream.plan.installed_connectors import installed_connectors
+from millstream.plan.nodes import Engine, Pipeline, Query, SinkDef, Source
+from millstream.plan.nodes.traversal import operators_of, references_of, sources_of
 from millstream.temporal import LateAction
 from millstream.values import Lookup, OnError
 
@@ -43,7 +47,26 @@ def pipeline_of(
         if engine != "auto":
             pipeline = replace(pipeline, engine=engine_of(engine))
         check_pipeline(pipeline)
+    _reject_second_name(pipeline, names)
     return pipeline
+
+
+def declared_sources(pipeline: Pipeline) -> list[Source]:
+    """Returns the sources that the text of a query declares: the versioned tables of datasets."""
+    return [source for source in sources_of(pipeline.root) if source.connector != DATAFRAME]
+
+
+def _reject_second_name(pipeline: Pipeline, names: Names) -> None:
+    taken = {name.lower() for name in names.leaves}
+    for source in declared_sources(pipeline):
+        if source.name.lower() in taken:
+            raise PlanError(
+                "MS-PLAN-DUPLICATE-NAME",
+                f"two inputs of the query have the name {source.name}.",
+                fix="Give each a name of its own.",
+                place=source.place,
+            )
+        taken.add(source.name.lower())
 
 
 def engine_of(name: str) -> Engine:
@@ -67,14 +90,22 @@ def compiled(
     if control is not None:
         Path(control).mkdir(parents=True, exist_ok=True)
     tables = {name: table.frame for name, table in names.tables.items() if table.frame is not None}
+    spark = session_of(names)
+    sources: dict[str, DataFrame | Rows] = {
+        name: source.frame for name, source in names.sources.items()
+    }
+    for source in declared_sources(pipeline):
+        columns = [column.name for column in source.columns]
+        opened = open_source(installed_connectors(), spark, source, Path.cwd(), columns)
+        sources[source.name] = rows_of(opened, columns)
     return compile_query(
-        session_of(names),
+        spark,
         Query((pipeline,)),
-        {name: source.frame for name, source in names.sources.items()},
+        sources,
         engine=choose_engine(pipeline)[0],
         groups=key_groups,
         control=None if control is None else str(control),
-        tables=FrameTables(tables),
+        tables=FrameTables(spark, tables),
     )
 
 

@@ -6,8 +6,8 @@ from typing import Self
 
 from pyspark.sql import DataFrame
 
-from millstream.api.base import StreamBase
-from millstream.api.clauses import (
+from millstream.api.join_sql import LEFT, RIGHT, On, join_text, join_type
+from millstream.api.sql_clauses import (
     Late,
     interval,
     operator_properties,
@@ -15,12 +15,12 @@ from millstream.api.clauses import (
     window_clause,
     with_clause,
 )
-from millstream.api.join_text import LEFT, RIGHT, On, join_text, join_type
+from millstream.api.stream_base import StreamBase
 from millstream.api.tables import Table, table_node
 from millstream.api.tables import table as table_of
 from millstream.api.values import Duration, emit_of, span_of, span_text
 from millstream.errors import PlanError
-from millstream.plan.names.names import quote
+from millstream.plan.resolve.names import quote
 from millstream.temporal import Bounds, StateLimit, Window
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from millstream.api.base import StreamBase
-from millstream.api.clauses import (
+from millstream.api.sql_clauses import (
     STREAM,
     Late,
     aggregate_text,
@@ -20,10 +19,11 @@ from millstream.api.clauses import (
     top_n_text,
     with_clause,
 )
+from millstream.api.stream_base import StreamBase
 from millstream.api.values import UNSET, Duration, Unset, emit_of
-from millstream.api.windowed import Windowed
+from millstream.api.windows import Windowed
 from millstream.errors import PlanError
-from millstream.plan.names.names import quote
+from millstream.plan.resolve.names import quote
 from millstream.temporal import StateLimit, Window
 
 

@@ -9,8 +9,8 @@ from pyspark.sql.types import TimestampNTZType, TimestampType
 
 from millstream.api.values import Duration, span_of
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.names.objects import check_object_name
 from millstream.plan.nodes import Column, Source
+from millstream.plan.resolve.object_names import check_object_name
 from millstream.suggestions import nearest
 from millstream.temporal import MissingTime, Watermark
 

@@ -25,10 +25,10 @@ from millstream.api.frames import (
 )
 from millstream.api.joins import JoinMethods
 from millstream.api.operators import OperatorMethods
-from millstream.api.runs import Sink, StreamRun, start_run
+from millstream.api.queries import Sink, StreamRun, start_run
 from millstream.api.sources import SourceFrame, source_frame
 from millstream.api.values import Duration
-from millstream.plan.explain.text import explain, explain_json
+from millstream.plan.explain.render import explain, explain_json
 from millstream.plan.nodes import Job
 
 

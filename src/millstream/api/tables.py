@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from millstream.connectors.reference_rows import refuse_large, refuse_second_rows
+from millstream.connectors.registry import open_table
+from millstream.engine.compile.table_join import SINCE, UNTIL
 from millstream.errors import PlanError
-from millstream.plan.explain.secrets import options_text
+from millstream.plan.build.tables.reference import reference_of
 from millstream.plan.installed_connectors import installed_connectors
-from millstream.plan.names.names import literal, quote
-from millstream.plan.names.objects import check_object_name
 from millstream.plan.nodes import Broadcast, Column, Reference
-from millstream.plan.tables.references import reference_of
-from millstream.spark.tables.join import SINCE, UNTIL
+from millstream.plan.resolve.names import literal, quote
+from millstream.plan.resolve.object_names import check_object_name
+from millstream.plan.secrets import options_text
 from millstream.sql.parse import parse
 from millstream.sql.statements import CreateTable
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
@@ -123,6 +127,11 @@ def database(
     return Table(columns, _listed(key), tuple(given.items()), name=_checked(name))
 
 
+def read_rows(spark: SparkSession, table: Reference) -> pa.Table:
+    """Returns the rows of a table that its connector reads whole."""
+    return open_table(installed_connectors(), spark, table, Path.cwd()).read()
+
+
 def _listed(key: str | Sequence[str]) -> tuple[str, ...]:
     return (key,) if isinstance(key, str) else tuple(key)
 
@@ -135,13 +144,20 @@ def _checked(name: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FrameTables:
-    """The DataFrames that are tables of a query (spark.tables.join.Tables)."""
+    """The tables of a query as DataFrames (spark.tables.join.Tables): those that are given, and
+    datasets, which are read once."""
 
+    spark: SparkSession
     frames: Mapping[str, DataFrame]
 
     def once(self, table: Reference, keys: tuple[str, ...]) -> DataFrame | None:  # noqa: ARG002
         always = F.lit(BEGIN_OF_TIME).alias(SINCE), F.lit(END_OF_TIME).alias(UNTIL)
-        return self.frames[table.name].select("*", *always)
+        if table.connector == DATAFRAME:
+            return self.frames[table.name].select("*", *always)
+        rows = read_rows(self.spark, table)
+        refuse_large(table, rows)
+        refuse_second_rows(table, rows)
+        return self.spark.createDataFrame(rows).select("*", *always)
 
     def folder(self, table: Reference) -> str:
         raise AssertionError(f"{table.name} is a DataFrame")

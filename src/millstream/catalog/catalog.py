@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from millstream.catalog.definitions.plan import Plan
-    from millstream.catalog.execution.resolvers import Resolvers
+    from millstream.catalog.execution.built_in_resolvers import ResolverFactory
     from millstream.catalog.project import CatalogProject
+    from millstream.catalog.store.catalog_url import CatalogUrl
     from millstream.catalog.store.open import OpenCatalog
     from millstream.catalog.version_difference import VersionDifference
 
@@ -86,6 +87,10 @@ class Catalog:
 
     def __repr__(self) -> str:
         return f"Catalog({self._opened.shown})"
+
+    @property
+    def _url(self) -> CatalogUrl:
+        return self._opened.database.location
 
     @property
     def reader(self) -> CatalogReader:
@@ -207,7 +212,7 @@ class Catalog:
         *,
         spark: SparkSession | None = None,
         base: str | os.PathLike[str] | None = None,
-        resolvers: Resolvers | None = None,
+        resolvers: Mapping[str, ResolverFactory] | None = None,
     ) -> CatalogProject:
         """Returns a project, to activate, run and replay it.
 
@@ -216,7 +221,9 @@ class Catalog:
             spark: The session of its runs; by default the active one, or a new local one.
             base: Where relative paths of outputs and resolvers begin; by default the working
                 directory.
-            resolvers: Resolvers that projects may name, if there are more than the built-in ones.
+            resolvers: Further resolvers by name, which projects and datasets can use like the
+                built-in ones. Each is a function of `config` and `base` that returns a
+                `millstream.catalog.Resolver`.
 
         Returns:
             The project. A name that is not known is an error when the project is used.

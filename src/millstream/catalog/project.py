@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from millstream.suggestions import same
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from millstream.catalog.execution.resolvers import Resolvers
+    from millstream.catalog.execution.built_in_resolvers import ResolverFactory
     from millstream.catalog.execution.runner import ProjectRunner
 
 
@@ -27,7 +28,8 @@ class CatalogProject:
     """A project of a catalog, as `Catalog.project` returns it.
 
     Without `spark`, the active session is used, or one is started. Relative paths of outputs and
-    resolvers begin at `base`, by default the working directory.
+    resolvers begin at `base`, by default the working directory. `resolvers` are those given in
+    Python, by name.
 
     Example:
         >>> catalog.project("month-end").name
@@ -39,7 +41,7 @@ class CatalogProject:
     writer: CatalogWriter
     spark: SparkSession | None = None
     base: Path = field(default_factory=Path.cwd)
-    resolvers: Resolvers | None = None
+    resolvers: Mapping[str, ResolverFactory] | None = None
 
     def activate(self) -> Project:
         """Validates the project and makes it active.
@@ -112,10 +114,10 @@ class CatalogProject:
     def _runner(self) -> ProjectRunner:
         from millstream.catalog.execution.resolvers import Resolvers
         from millstream.catalog.execution.runner import ProjectRunner
-        from millstream.spark.runtime.session import session
+        from millstream.engine.runtime.session import session
 
         spark = self.spark or session(SPARK)
-        resolvers = self.resolvers or Resolvers(self.base)
+        resolvers = Resolvers(self.base).with_factories(self.resolvers or {})
         return ProjectRunner(spark, self.reader, self.writer, resolvers, self.base)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -9,7 +10,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millstream.catalog.execution.resolvers import Location, Resolvers
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.execution.built_in_resolvers import DataLocation
+from millstream.catalog.execution.resolvers import Resolvers
 from millstream.catalog.lookup import require_dataset, require_version
 from millstream.catalog.model import (
     CatalogReader,
@@ -20,10 +23,14 @@ from millstream.catalog.model import (
     Status,
 )
 from millstream.errors import CatalogError, ProjectError
-from millstream.plan.tables.datasets import DatasetTable
+from millstream.plan.build.tables.datasets import DatasetTable
 
 if TYPE_CHECKING:
+    from millstream.catalog.store.catalog_url import CatalogUrl
     from millstream.catalog.store.open import OpenCatalog
+
+# A path, a URL, an opened catalog, or None: MILLSTREAM_CATALOG or millstream-catalog.db.
+CatalogArgument = str | os.PathLike[str] | Catalog | None
 
 # A job has no period: a location that differs between these two cannot be read.
 _PERIODS = (
@@ -48,7 +55,12 @@ class StreamTables:
     chosen: dict[str, int] = field(default_factory=dict)
     pinned: dict[str, list[int]] = field(default_factory=dict)
 
-    def __call__(self, name: str, version: int | None) -> DatasetTable:
+    def __call__(
+        self,
+        name: str,
+        version: int | None,
+        table: str = "",  # noqa: ARG002 -- of DatasetResolver
+    ) -> DatasetTable:
         from millstream.catalog.execution.inputs import verify_files
 
         key = name.lower()
@@ -57,7 +69,7 @@ class StreamTables:
             found = self._version(catalog.reader, dataset, version)
             files = catalog.reader.files(found.dataset_id, found.number)
         location = self._location(dataset, found)
-        if location == Location(found.format, found.location, found.options):
+        if location == DataLocation(found.format, found.location, found.options):
             verify_files(f"{name} v{found.number}", found.location, files)
         if version is None:
             self.chosen[key] = found.number
@@ -80,7 +92,7 @@ class StreamTables:
         # A dataset that the job names twice has one version, also if one is published meanwhile.
         return require_version(reader, dataset, version or recorded or self.chosen.get(key))
 
-    def _location(self, dataset: Dataset, version: DatasetVersion) -> Location:
+    def _location(self, dataset: Dataset, version: DatasetVersion) -> DataLocation:
         reference = dataset.resolver or self.resolvers.default
         resolver = self.resolvers.open(reference)
         one, other = (resolver.resolve(dataset, version, period) for period in _PERIODS)
@@ -95,7 +107,33 @@ class StreamTables:
         return one
 
 
-def _properties(location: Location) -> dict[str, str]:
+def stream_tables(
+    catalog: CatalogArgument = None, recorded: Mapping[str, int] | None = None
+) -> StreamTables:
+    """Returns the datasets of a catalog as tables of a job, by default in the recorded versions.
+
+    The catalog is opened when a dataset is resolved. One that is given opened is opened once more,
+    so that it may be closed in the meantime.
+    """
+
+    def opened() -> OpenCatalog:
+        from millstream.catalog.store.open import open_catalog
+
+        return open_catalog(catalog_url_of(catalog))
+
+    return StreamTables(opened, recorded or {})
+
+
+def catalog_url_of(catalog: CatalogArgument) -> CatalogUrl:
+    """Returns where a catalog is."""
+    if isinstance(catalog, Catalog):
+        return catalog._url  # noqa: SLF001 -- of the same package, and not for users
+    from millstream.catalog.store.catalog_url import parse_catalog_url
+
+    return parse_catalog_url(catalog)
+
+
+def _properties(location: DataLocation) -> dict[str, str]:
     options = dict(location.options)
     if location.format is DataFormat.JDBC:
         table = options["table"]

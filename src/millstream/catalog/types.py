@@ -46,12 +46,12 @@ def canonical_type(text: str) -> str:
 
     Raises ValueError with the reason if it is not a type that a column can have.
     """
-    return _name(_parsed(text))
+    return _name(_parse_type(text))
 
 
 def arrow_type(text: str) -> pa.DataType:
     """Returns the Arrow type of a type's name."""
-    return _arrow(_parsed(text))
+    return _arrow(_parse_type(text))
 
 
 def spark_type(found: pa.DataType) -> str | None:
@@ -71,11 +71,11 @@ def spark_type(found: pa.DataType) -> str | None:
         fits = 0 <= found.scale <= found.precision <= _MAX_PRECISION
         return f"decimal({found.precision},{found.scale})" if fits else None
     if pa.types.is_nested(found):
-        return _nested(found)
+        return _nested_type(found)
     return next((name for name, kind in _ARROW.items() if kind == found), None)
 
 
-def _nested(found: pa.DataType) -> str | None:
+def _nested_type(found: pa.DataType) -> str | None:
     if pa.types.is_struct(found):
         fields = [(each.name, spark_type(each.type)) for each in found]
         text = ",".join(f"{name}:{kind}" for name, kind in fields)
@@ -89,11 +89,11 @@ def _nested(found: pa.DataType) -> str | None:
     return None
 
 
-def _parsed(text: str) -> exp.DataType:
+def _parse_type(text: str) -> exp.DataType:
     try:
         return exp.DataType.build(text, dialect="spark")
     except (SqlglotError, ValueError, RecursionError):
-        raise ValueError(f"{text!r} is not a type; known: {_list()}") from None
+        raise ValueError(f"{text!r} is not a type; known: {_known_types()}") from None
 
 
 def _name(kind: exp.DataType) -> str:
@@ -108,10 +108,10 @@ def _name(kind: exp.DataType) -> str:
         return f"map<{_name(inner[0])},{_name(inner[1])}>"
     if kind.this is _Type.STRUCT and inner and all(_is_field(each) for each in inner):
         return "struct<" + ",".join(f"{each.name}:{_name(each.kind)}" for each in inner) + ">"
-    raise ValueError(f"a column cannot have the type {kind.sql('spark')}; known: {_list()}")
+    raise ValueError(f"a column cannot have the type {kind.sql('spark')}; known: {_known_types()}")
 
 
-def _list() -> str:
+def _known_types() -> str:
     return ", ".join(_KNOWN)
 
 

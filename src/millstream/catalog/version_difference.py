@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from millstream.catalog.definitions.differences import column_differences
+from millstream.catalog.definitions.differences import column_differences, key_difference
 from millstream.catalog.model import DatasetVersion, VersionFile
 
 
@@ -13,7 +13,7 @@ from millstream.catalog.model import DatasetVersion, VersionFile
 class VersionDifference:
     """How the version `new` differs from the version `old` of a dataset.
 
-    `properties` are lines on format, options and location. Files are compared by their hashes;
+    `properties` are lines on format, options, location and key. Files are compared by their hashes;
     their paths are relative to the location of their version.
     """
 
@@ -80,5 +80,8 @@ def _properties(old: DatasetVersion, new: DatasetVersion) -> Iterator[str]:
         before, after = old.options.get(name), new.options.get(name)
         if before != after:
             yield f"option {name}: {before!r} -> {after!r}"
+    yield from key_difference("key", old.key, new.key)
+    for line in column_differences(old.database_columns, new.database_columns):
+        yield f"database: {line}"
     if old.reproducible != new.reproducible:
         yield f"reproducible: {old.reproducible} -> {new.reproducible}"

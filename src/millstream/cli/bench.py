@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from millstream.cli.checkout import load, names_in, say
-from millstream.cli.fail import print_json, reported
+from millstream.cli.errors import print_json, reported
 from millstream.cli.options import AsJson
 
 EPILOG = """

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from millstream.cli.fail import CommandError
+from millstream.cli.errors import CommandError
 
 
 def load(name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millstream.cli.fail import CommandError, print_json, reported
+from millstream.cli.errors import CommandError, print_json, reported
 from millstream.cli.options import AsJson
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.table import Table
 
-from millstream.cli.words import LAST_MOMENT, behind, moment, size, span
+from millstream.cli.formats import LAST_MOMENT, behind, moment, size, span
 from millstream.run.progress import Progress
 
 EVERY = 5.0  # seconds between plain lines of a pipeline

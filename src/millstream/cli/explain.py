@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.cli.fail import print_json, reported
-from millstream.cli.load import load_job, placed_in, stream_tables
+from millstream.cli.errors import print_json, reported
+from millstream.cli.load_job import load_job, placed_in
 from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
 
 EPILOG = """
@@ -30,8 +30,9 @@ def explain(
     wrong, is refused here as `run` would refuse it; sources and sinks may still lack a connector.
     """
     with reported(as_json):
-        from millstream.plan.explain.text import explain as as_text
-        from millstream.plan.explain.text import explain_json
+        from millstream.catalog.stream_tables import stream_tables
+        from millstream.plan.explain.render import explain as as_text
+        from millstream.plan.explain.render import explain_json
         from millstream.run.settings import settings_of
 
         loaded = load_job(job, variables, engine, stream_tables(catalog))

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli.fail import CommandError, reported
+from millstream.cli.errors import CommandError, reported
 
 EPILOG = """
 Examples:

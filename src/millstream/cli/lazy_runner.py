@@ -42,7 +42,7 @@ class LazyRunner:
     def close(self) -> None:
         """End Spark first: it writes to the folder until then, and has temporary files itself."""
         if self._spark is not None and self._own:
-            from millstream.spark.runtime.jvm import end_jvm
+            from millstream.engine.runtime.jvm import end_jvm
 
             end_jvm()
             self._spark = None
@@ -50,11 +50,10 @@ class LazyRunner:
 
     def run(self, case: Case, engine: Engine) -> Outcome:
         from millstream.errors import MillstreamError
-        from millstream.plan.build import build_job
-        from millstream.testing.sources import given_sources
+        from millstream.testing.sources import case_job
 
         try:
-            build_job(case.sql, variables=case.variables, sources=given_sources(case))
+            case_job(case)
         except MillstreamError as error:
             return Outcome(error=error)
         from millstream.testing.spark_runner import SparkRunner
@@ -62,8 +61,8 @@ class LazyRunner:
         return SparkRunner(self._session(), self.folder).run(case, engine)
 
     def _session(self) -> SparkSession:
-        from millstream.spark.runtime.jvm import active_session
-        from millstream.spark.runtime.session import local_session
+        from millstream.engine.runtime.jvm import active_session
+        from millstream.engine.runtime.session import local_session
 
         if self._spark is None:
             self._spark = active_session()

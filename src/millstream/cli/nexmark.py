@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from millstream.cli.checkout import load, names_in, say
-from millstream.cli.fail import CommandError, print_json, reported
+from millstream.cli.errors import CommandError, print_json, reported
 from millstream.cli.options import AsJson
 from millstream.temporal import format_span, parse_span
 
@@ -108,7 +108,7 @@ def verify(
         names, engines = names_in(queries, _QUERIES), names_in(engine, _ENGINES)
         wanted = names_in(shapes, _SHAPES)
         module = load("bench.nexmark.verify")
-        from millstream.spark.runtime.session import local_session
+        from millstream.engine.runtime.session import local_session
 
         spark = local_session()
         verdicts = []

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli.fail import CommandError
+from millstream.cli.errors import CommandError
 
 
 class EngineChoice(StrEnum):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli.fail import CommandError, print_json, reported
+from millstream.cli.errors import CommandError, print_json, reported
 from millstream.cli.options import AsJson
 
 EPILOG = """
@@ -32,7 +32,7 @@ def prepare(
     later.
     """
     with reported(as_json):
-        from millstream.spark.runtime.archive import archive
+        from millstream.engine.runtime.class_archive import archive
 
         path = archive()
         if path is None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millstream.cli import fail
+from millstream.cli import errors as fail
 from millstream.cli.catalog.opened import data_of, moment, opened, print_table
-from millstream.cli.fail import print_json, reported
+from millstream.cli.errors import print_json, reported
 from millstream.cli.options import AsJson, CatalogUrl
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ def runs(
 def _opened(name: str, url: str | None, cores: int | None) -> Iterator[CatalogProject]:
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.project import SPARK
-    from millstream.spark.runtime.jvm import active_session
-    from millstream.spark.runtime.session import session
+    from millstream.engine.runtime.jvm import active_session
+    from millstream.engine.runtime.session import session
 
     with Catalog.open(url, create=False) as catalog:
         before = active_session()

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli.fail import CommandError, print_json, reported
-from millstream.cli.load import load_job
+from millstream.cli.errors import CommandError, print_json, reported
+from millstream.cli.load_job import load_job
 from millstream.cli.options import AsJson, JobFile, Variables
 from millstream.plan.nodes import Job
-from millstream.plan.walk import references_of
+from millstream.plan.nodes.traversal import references_of
 from millstream.values import Lookup
 
 EPILOG = """

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from millstream.cli import fail
+from millstream.cli import errors as fail
+from millstream.cli.formats import shown
 from millstream.cli.preview import preview
-from millstream.cli.words import shown
 from millstream.connectors.registry import open_output
 from millstream.errors import MillstreamError
-from millstream.observe.account_text import account_text
-from millstream.plan.explain.secrets import masked
+from millstream.observe.ledger_text import account_text
 from millstream.plan.nodes import SinkDef
-from millstream.run.destinations import Destination, outputs_of, side_outputs_of
+from millstream.plan.secrets import masked
 from millstream.run.job import JobRun, Status
-from millstream.run.running import Running
+from millstream.run.outputs import Destination, outputs_of, side_outputs_of
+from millstream.run.query import Running
 from millstream.temporal import OutputMode
 
 if TYPE_CHECKING:
-    from millstream.cli.execute import Request
+    from millstream.cli.run_job import Request
 
 
 def show(request: Request, running: Sequence[Running]) -> None:

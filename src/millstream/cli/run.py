@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from millstream.cli.fail import CommandError, reported
-from millstream.cli.load import load_checkpoint, load_job, placed_in, stream_tables
+from millstream.cli.errors import CommandError, reported
+from millstream.cli.load_job import load_checkpoint, load_job, placed_in
 from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
 
 EPILOG = """
@@ -73,6 +73,7 @@ def run(
             raise CommandError(
                 "MS-CLI-TRIGGER", "--once and --every exclude each other.", fix="Leave one out."
             )
+        from millstream.catalog.stream_tables import stream_tables
         from millstream.run.dataset_versions import DatasetVersions, recorded_versions
         from millstream.run.settings import settings_of
 
@@ -81,7 +82,7 @@ def run(
         recorded = {} if fresh else recorded_versions(folder).chosen
         datasets = stream_tables(catalog, recorded)
         loaded = load_job(job, variables, engine, datasets)
-        from millstream.cli.execute import Request, execute
+        from millstream.cli.run_job import Request, execute
 
         with placed_in(job):
             settings = settings_of(

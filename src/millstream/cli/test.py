@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from millstream.cli.fail import CommandError, reported
+from millstream.cli.errors import CommandError, reported
 from millstream.cli.options import AsJson
 
 if TYPE_CHECKING:

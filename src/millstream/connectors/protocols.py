@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from millstream.connectors.rows import Rows
+    from millstream.connectors.deferred_frame import Rows
     from millstream.connectors.sink import Sink
-    from millstream.connectors.work import WorkStream
+    from millstream.connectors.work_items import WorkStream
 
 
 class OpenSource(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from millstream.errors import RunError
-from millstream.kernels.joins.table import HeldTable
+from millstream.kernels.table_join import HeldTable
 from millstream.plan.nodes import Broadcast, Reference
 
 

@@ -26,9 +26,9 @@ from millstream.plan.nodes import Reference, SinkDef, Source
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from millstream.connectors.rows import Rows
+    from millstream.connectors.deferred_frame import Rows
     from millstream.connectors.sink import Sink
-    from millstream.connectors.work import WorkStream
+    from millstream.connectors.work_items import WorkStream
 
 
 def open_source(

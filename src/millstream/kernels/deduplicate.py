@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from millstream.fates import ACCEPTED, Fate
-from millstream.kernels.base import HASH, TIME, Clock, State, StepResult
-from millstream.kernels.index import Bools, Ints, KeyIndex, time_order
-from millstream.kernels.specs import DeduplicateSpec
-from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.rows import take
-from millstream.kernels.state.table import Keyed, Table, Tables, hashed, index_by_key, judge
+from millstream.kernels.core.kernel import HASH, TIME, Clock, State, StepResult
+from millstream.kernels.core.key_index import Bools, Ints, KeyIndex, time_order
+from millstream.kernels.core.specs import DeduplicateSpec
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed, index_by_key, judge
+from millstream.kernels.state.sorted_rows import take
+from millstream.row_outcomes import ACCEPTED, Fate
 from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "Deduplicate", "DeduplicateSpec"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from millstream.plan.branches import query_operators
+from millstream.plan.facts.branches import query_operators
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Input, Query, Select, Source
-from millstream.plan.walk import bottom_of, inputs_of, operators_of
+from millstream.plan.nodes.traversal import bottom_of, inputs_of, operators_of
 
 
 class OperatorNames(NamedTuple):

@@ -1,6 +1,6 @@
 """What a checkpoint depends on, derived from the fields of plan nodes.
 
-Each field declares its role in its annotation (`millstream.roles`). The identity has two parts:
+Each field declares its role in its annotation (`millstream.field_roles`). The identity has:
 `state`, which must be the same for a checkpoint to be resumed, and `output`, which is recorded
 beside it. A field is encoded by its own value only: durations in microseconds, enums by value,
 expressions by their canonical text. No wording of explain and no text of a library is part of it,
@@ -18,14 +18,14 @@ from enum import Enum
 from functools import cache
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
+from millstream.field_roles import Form, Only, Role
 from millstream.plan import nodes
-from millstream.plan.branches import query_operators, query_sources
-from millstream.plan.explain.secrets import masked
+from millstream.plan.build.query_groups import engine_of
 from millstream.plan.expressions import Expression
+from millstream.plan.facts.branches import query_operators, query_sources
 from millstream.plan.nodes import Operator, Pipeline, Query, Source
-from millstream.plan.queries import engine_of
-from millstream.plan.walk import bottom_of, retracts
-from millstream.roles import Form, Only, Role
+from millstream.plan.nodes.traversal import bottom_of, retracts
+from millstream.plan.secrets import masked
 from millstream.sql.normal_type import normal_type
 from millstream.state_format import STATE_FORMAT
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from millstream.connectors.sink import BatchId, Sink, WriterOpener
-from millstream.spark.routing import BatchReport
+from millstream.engine.processor.routing import BatchReport
 
 Openers = Mapping[str, WriterOpener]
 

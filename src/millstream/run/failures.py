@@ -17,8 +17,8 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from millstream.engine.runtime.jvm import jvm_end
 from millstream.errors import ExpressionError, MillstreamError, RunError, StateError, decode
-from millstream.spark.runtime.jvm import jvm_end
 from millstream.sql.text import SourceText
 from millstream.state_format import FORMAT_FIX
 

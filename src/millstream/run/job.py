@@ -13,15 +13,25 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.connectors.deferred_frame import Rows
 from millstream.connectors.file.checkpoint_sink import checkpoint_sink
 from millstream.connectors.registry import open_sink, open_source
-from millstream.connectors.rows import Rows
 from millstream.connectors.sink import Sink
+from millstream.engine.compile.query import compile_query
+from millstream.engine.compile.scan_rows import rows_of
+from millstream.engine.runtime.session import for_native, partitions
+from millstream.engine.shuffle.control_stream import (
+    announce_partitions,
+    end_of_input,
+    last_tick,
+    tick,
+)
 from millstream.errors import MillstreamError
-from millstream.observe.account import OWN_LATE_SINK
-from millstream.plan.branches import query_operators, query_sources
+from millstream.observe.ledger import OWN_LATE_SINK
+from millstream.plan.build.query_groups import engine_of, queries_of
 from millstream.plan.connectors import ConnectorRegistry
-from millstream.plan.facts.mentioned import mentioned
+from millstream.plan.facts.branches import query_operators, query_sources
+from millstream.plan.facts.used_columns import mentioned
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import (
@@ -33,21 +43,16 @@ from millstream.plan.nodes import (
     SinkDef,
     Source,
 )
-from millstream.plan.queries import engine_of, queries_of
-from millstream.plan.walk import references_of, retracts, table_joins_of
+from millstream.plan.nodes.traversal import references_of, retracts, table_joins_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure, located, user_error
 from millstream.run.file_log import FileLog
-from millstream.run.running import Running
+from millstream.run.ledger_store import Tally
+from millstream.run.query import Running
+from millstream.run.query_writer import Writer, sink_columns
 from millstream.run.state_limits import StateLimits
 from millstream.run.tables import FOLDER as TABLES
 from millstream.run.tables import JobTables
-from millstream.run.tally import Tally
-from millstream.run.writer import Writer, sink_columns
-from millstream.spark.compile import compile_query
-from millstream.spark.control import announce_partitions, end_of_input, last_tick, tick
-from millstream.spark.runtime.session import for_native, partitions
-from millstream.spark.work_rows import rows_of
 from millstream.temporal import DEFAULT_MAX_AHEAD
 
 GROUPS_PER_PARTITION = 1
@@ -84,7 +89,7 @@ class JobRun:
     job: Job
     checkpoint: Path
     base: Path
-    sources: Callable[[SparkSession, Source], DataFrame] | None = None
+    sources: Callable[[SparkSession, Source], DataFrame | None] | None = None
     sinks: Callable[[SinkDef], Sink] | None = None
     groups: int | None = None
     log: Path | None = None
@@ -196,8 +201,9 @@ class JobRun:
     def _rows(
         self, spark: SparkSession, source: Source, columns: Collection[str]
     ) -> DataFrame | Rows:
-        if self.sources:
-            return self.sources(spark, source)
+        given = self.sources(spark, source) if self.sources else None
+        if given is not None:
+            return given
         return rows_of(open_source(self.connectors, spark, source, self.base, columns), columns)
 
     def open_sink(self, sink: SinkDef) -> Sink:

@@ -19,11 +19,11 @@ from pyspark.sql import SparkSession
 
 from millstream.connectors.dead_letters import UNREADABLE_FILE, Rejection, dead_letters
 from millstream.connectors.paths import filesystem, local
-from millstream.connectors.work import ItemCheck
+from millstream.connectors.work_items import ItemCheck
+from millstream.engine.runtime.source_folders import source_folders
 from millstream.errors import RunError
 from millstream.plan.nodes import Source
 from millstream.run.file_log import FileLog
-from millstream.spark.runtime.source_folders import source_folders
 from millstream.temporal import Malformed
 
 _DELETED = "the file was deleted before it was read."

@@ -7,13 +7,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from millstream.engine.runtime.class_archive import making
+from millstream.engine.runtime.jvm import end
+from millstream.engine.runtime.session import java_options, local_session, warm
 from millstream.errors import RunError
-from millstream.plan.build import build_job
-from millstream.plan.facts.check import check_job
+from millstream.plan.build.job import build_job
+from millstream.plan.facts.pipeline import check_job
 from millstream.run.job import JobRun
-from millstream.spark.runtime.archive import making
-from millstream.spark.runtime.jvm import end
-from millstream.spark.runtime.session import java_options, local_session, warm
 
 _JOB = """
 CREATE SOURCE a (k BIGINT, name STRING, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 SECONDS)

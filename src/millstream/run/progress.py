@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from millstream.observe.account import SparkAccount
-from millstream.plan.branches import query_operators
-from millstream.run.running import Running
+from millstream.observe.ledger import SparkAccount
+from millstream.plan.facts.branches import query_operators
+from millstream.run.query import Running
 from millstream.temporal import StateLimit
 
 SPARK_WATERMARK = "all inputs"

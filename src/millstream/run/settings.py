@@ -9,12 +9,12 @@ from pathlib import Path
 
 from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.branches import query_operators, query_references, query_sources
+from millstream.plan.build.query_groups import queries_of
 from millstream.plan.connectors import ConnectorRegistry, Role
+from millstream.plan.facts.branches import query_operators, query_references, query_sources
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Job, Query, SinkDef, Source
-from millstream.plan.queries import queries_of
-from millstream.plan.walk import sources_of
+from millstream.plan.nodes.traversal import sources_of
 from millstream.temporal import DurationRangeError, LateAction, parse_span
 
 FOLDER = ".millstream"

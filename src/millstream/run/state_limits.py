@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from millstream.engine.shuffle.control_stream import Allowance, allow
 from millstream.errors import Place, StateError
 from millstream.observe.operator_names import names_of
-from millstream.plan.branches import query_operators
+from millstream.plan.facts.branches import query_operators
 from millstream.plan.nodes import Query
-from millstream.spark.control import Allowance, allow
 from millstream.temporal import OnLimit, StateLimit
 
 _WHAT = {"state_rows": "state.max_rows", "state_bytes": "state.max_bytes"}

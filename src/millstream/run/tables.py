@@ -18,13 +18,13 @@ from millstream.connectors.protocols import TableReader
 from millstream.connectors.reference_rows import refuse_large, refuse_second_rows
 from millstream.connectors.registry import open_table, options_of
 from millstream.connectors.versions import NOTICE, Version, Versions
+from millstream.engine.compile.table_join import SINCE, UNTIL
 from millstream.errors import MillstreamError, StateError
-from millstream.kernels.joins.table import HeldTable
+from millstream.kernels.table_join import HeldTable
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Broadcast, Reference
 from millstream.run.processing_clock import monotonic_clock, wall_clock
-from millstream.spark.tables.join import SINCE, UNTIL
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 FOLDER = "reference-tables"  # no query is called so

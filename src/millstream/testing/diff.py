@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from millstream.errors import HarnessError
-from millstream.testing import pair
+from millstream.testing import both_engines as pair
 from millstream.testing.case import Expected, Row
 from millstream.testing.compare import Mark, expected_mark, kind, mark
 

@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails
 from millstream.errors import HarnessError
 from millstream.sql.limits import MAX_TEXT, MAX_YAML_CHARACTERS
 from millstream.temporal import Watermark, parse_span
-from millstream.testing import rowfile, yaml_text
+from millstream.testing import row_files as rowfile
+from millstream.testing import yaml_text
 from millstream.testing.case import (
     Case,
     CaseFile,

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from millstream.errors import HarnessError
-from millstream.plan.nodes import Column, Reference, Source
+from millstream.plan.build.job import build_job
+from millstream.plan.nodes import Column, Job, Reference, Source
 from millstream.testing.case import Case, Input, Row
+from millstream.testing.datasets import GivenDatasets, check_dataset, find_input, is_dataset
 from millstream.testing.values import fill
 
 
 def given_sources(case: Case) -> dict[str, Source]:
-    """A source for every input with a schema. The others must be declared in the SQL."""
+    """A source for every input with a schema that is no dataset. Others are declared in the SQL."""
     sources = {}
     for name, given in case.inputs.items():
-        if given.types is not None:
+        if is_dataset(name):
+            check_dataset(name, given, case)
+        elif given.types is not None:
             _refuse_no_time(name, given, case)
             columns = tuple(Column(column, type_) for column, type_ in given.types.items())
             sources[name] = Source(
@@ -28,6 +32,16 @@ def given_sources(case: Case) -> dict[str, Source]:
                 fix="Give both, or declare the source and its watermark in the SQL.",
             )
     return sources
+
+
+def case_job(case: Case) -> Job:
+    """Plans the job of a case over its inputs."""
+    return build_job(
+        case.sql,
+        variables=case.variables,
+        sources=given_sources(case),
+        datasets=GivenDatasets(case),
+    )
 
 
 def _refuse_no_time(name: str, given: Input, case: Case) -> None:
@@ -45,7 +59,7 @@ def _refuse_no_time(name: str, given: Input, case: Case) -> None:
 
 
 def given_input(case: Case, source: Source | Reference) -> Input:
-    given = case.inputs.get(source.name)
+    given = find_input(case, source.name)
     if given is None:
         raise HarnessError(
             "MS-TEST-INPUT",

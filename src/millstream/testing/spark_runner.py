@@ -14,17 +14,16 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from millstream.connectors.memory import MemorySink, MemoryStream
 from millstream.connectors.sink import Sink
 from millstream.errors import HarnessError, MillstreamError, PlanError
-from millstream.plan.build import build_job
-from millstream.plan.facts.check import check_job
+from millstream.plan.facts.pipeline import check_job
 from millstream.plan.nodes import Engine, Job, SinkDef, Source
-from millstream.plan.walk import sources_of
+from millstream.plan.nodes.traversal import sources_of
 from millstream.run.job import JobRun
 from millstream.testing import case as cases
 from millstream.testing.arrow_rows import arrow_rows
 from millstream.testing.case import Case
 from millstream.testing.diff import Table
 from millstream.testing.runner import Outcome
-from millstream.testing.sources import given_input, given_sources, rows_of, types_of
+from millstream.testing.sources import case_job, given_input, rows_of, types_of
 from millstream.testing.tables import GivenTables
 
 
@@ -37,8 +36,7 @@ class SparkRunner:
 
     def run(self, case: Case, engine: cases.Engine) -> Outcome:
         try:
-            job = build_job(case.sql, variables=case.variables, sources=given_sources(case))
-            job = _with_engine(job, engine)
+            job = _with_engine(case_job(case), engine)
         except MillstreamError as error:
             return Outcome(error=error)
         try:

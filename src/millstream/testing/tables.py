@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from millstream.plan.nodes import Broadcast, Job, Reference
-from millstream.plan.walk import references_of, with_references
+from millstream.plan.nodes.traversal import references_of, with_references
 from millstream.run.job import JobRun
 from millstream.testing.arrow_rows import arrow_rows
 from millstream.testing.case import Case

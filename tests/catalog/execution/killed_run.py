@@ -14,7 +14,7 @@ from millstream.catalog.execution import runner as module
 from millstream.catalog.execution.resolvers import Resolvers
 from millstream.catalog.execution.runner import ProjectRunner
 from millstream.catalog.store.open import open_catalog
-from millstream.spark.runtime.session import local_session
+from millstream.engine.runtime.session import local_session
 
 if __name__ == "__main__":
     url, folder, lease, ready = sys.argv[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.catalog.execution.snapshots import dataset, joined, snapshot
 
-from millstream.catalog.execution.frames import result_frame
+from millstream.catalog.execution.result_frame import result_frame
 from millstream.catalog.execution.validation import InvalidProjectError
 from millstream.catalog.model import (
     Assignment,
@@ -187,6 +188,19 @@ def test_a_join_that_multiplies_rows_against_its_cardinality_shows_the_keys(
     )
     many = with_cardinality(spark, transactions, fx, Cardinality.ONE_TO_MANY)
     assert len(many) == 3 + 2 + 1 + 1
+
+
+def test_rows_are_not_counted_if_the_condition_compares_the_checked_key(
+    spark: SparkSession, transactions: DatasetSnapshot, tmp_path: Path
+) -> None:
+    """The key says that rows are unique. They are not, so whether they are counted is visible."""
+    rows = [("EUR", 2.0), ("EUR", 2.1)]
+    fx = dataset(spark, tmp_path, "fx", "currency STRING, rate DOUBLE", rows)
+    checked = replace(fx, key=("currency",))
+    assert len(with_cardinality(spark, transactions, checked, Cardinality.MANY_TO_ONE)) == 5
+    for key in ((), ("currency", "rate"), ("other",)):
+        with pytest.raises(ProjectRunError, match=r"currency = EUR \(2 rows\)"):
+            with_cardinality(spark, transactions, replace(fx, key=key), Cardinality.MANY_TO_ONE)
 
 
 def test_repeated_keys_that_match_no_row_are_no_error(

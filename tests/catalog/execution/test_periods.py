@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from tests.catalog.execution.snapshots import dataset, joined, snapshot
 
-from millstream.catalog.execution.frames import result_frame
 from millstream.catalog.execution.loaders import period_filter
+from millstream.catalog.execution.result_frame import result_frame
 from millstream.catalog.model import (
     Assignment,
     Cardinality,

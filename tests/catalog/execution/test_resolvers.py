@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from millstream.catalog.execution.resolvers import Location, Resolvers
+from millstream import catalog
+from millstream.catalog.execution.built_in_resolvers import DataLocation, PathResolver
+from millstream.catalog.execution.resolvers import GROUP, Resolvers, installed_resolvers
 from millstream.catalog.model import (
     Column,
     DataFormat,
@@ -39,7 +45,7 @@ JANUARY = Period("2026-01", date(2026, 1, 1), date(2026, 1, 31))
 RESOLVERS = Resolvers(Path("/base"))
 
 
-def resolve(name: str, **config: str) -> Location:
+def resolve(name: str, **config: str) -> DataLocation:
     return RESOLVERS.open(ResolverRef(name, config)).resolve(FX, VERSION, JANUARY)
 
 
@@ -48,12 +54,12 @@ def project(*overrides: ProjectOverride) -> Project:
 
 
 def test_the_catalog_resolver_returns_the_published_location() -> None:
-    assert resolve("catalog") == Location(DataFormat.CSV, "/data/fx.csv", {"delimiter": ";"})
+    assert resolve("catalog") == DataLocation(DataFormat.CSV, "/data/fx.csv", {"delimiter": ";"})
 
 
 def test_the_table_resolver_returns_a_table_of_the_catalog_of_spark() -> None:
     found = resolve("table", table="finance.{name}_v{version}")
-    assert found == Location(DataFormat.TABLE, "finance.fx_v3")
+    assert found == DataLocation(DataFormat.TABLE, "finance.fx_v3")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +71,7 @@ def test_the_table_resolver_returns_a_table_of_the_catalog_of_spark() -> None:
     ],
 )
 def test_a_path_template_is_filled_in(template: str, expected: str) -> None:
-    assert resolve("path", template=template) == Location(DataFormat.PARQUET, expected)
+    assert resolve("path", template=template) == DataLocation(DataFormat.PARQUET, expected)
 
 
 def test_the_format_of_a_path_is_that_of_its_suffix_or_the_version_or_as_configured() -> None:
@@ -78,7 +84,7 @@ def test_the_format_of_a_path_is_that_of_its_suffix_or_the_version_or_as_configu
 
 def test_a_jdbc_resolver_names_a_table() -> None:
     found = resolve("jdbc", url="jdbc:sqlite:/data/fx.db", table="fx_v{version}")
-    assert found == Location(DataFormat.JDBC, "jdbc:sqlite:/data/fx.db", {"table": "fx_v3"})
+    assert found == DataLocation(DataFormat.JDBC, "jdbc:sqlite:/data/fx.db", {"table": "fx_v3"})
 
 
 @pytest.mark.parametrize(
@@ -129,11 +135,74 @@ def test_a_project_override_precedes_the_resolver_of_the_dataset_and_the_default
 
 def test_the_system_default_can_be_another_resolver_and_a_resolver_can_be_added() -> None:
     class Fixed:
-        def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
+        def resolve(
+            self, dataset: Dataset, version: DatasetVersion, period: Period
+        ) -> DataLocation:
             path = f"/lake/{dataset.name}/{version.number}/{period.identifier}"
-            return Location(DataFormat.PARQUET, path)
+            return DataLocation(DataFormat.PARQUET, path)
 
     lake = Resolvers(Path("/"), ResolverRef("lake"), {"lake": lambda _config, _base: Fixed()})
     reference, source = lake.choose(project(), FX)
     assert source is ResolverSource.SYSTEM_DEFAULT
     assert lake.open(reference).resolve(FX, VERSION, JANUARY).location == "/lake/fx/3/2026-01"
+
+
+class Archive:
+    """A resolver of another package."""
+
+    def __init__(self, config: Mapping[str, str], base: Path) -> None:
+        self.folder = base / config["folder"]
+
+    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> DataLocation:
+        path = f"{self.folder}/{dataset.name}-{version.number}-{period.identifier}.json"
+        return DataLocation(DataFormat.JSON, path)
+
+
+def test_a_resolver_is_added_by_name_and_its_options_are_completed() -> None:
+    resolvers = RESOLVERS.with_factories({"archive": Archive})
+    reference = ResolverRef("archive", {"folder": "old"})
+    found = resolvers.resolve(reference, FX, VERSION, JANUARY)
+    path = "/base/old/fx-3-2026-01.json"
+    assert found == DataLocation(DataFormat.JSON, path, {"encoding": "utf-8"})
+
+
+def test_a_built_in_resolver_cannot_be_replaced() -> None:
+    with pytest.raises(ProjectError, match="the resolver path is built in") as caught:
+        RESOLVERS.with_factories({"path": Archive})
+    assert caught.value.code == "MS-PROJECT-RESOLVER"
+
+
+def test_what_is_not_a_location_is_an_error() -> None:
+    class Wrong:
+        def resolve(self, *_: object) -> str:
+            return "/data/fx.csv"
+
+    wrong: Any = lambda _config, _base: Wrong()  # noqa: E731
+    resolvers = RESOLVERS.with_factories({"wrong": wrong})
+    with pytest.raises(ProjectError, match="wrong returned str for fx, not a DataLocation"):
+        resolvers.resolve(ResolverRef("wrong"), FX, VERSION, JANUARY)
+
+
+def test_resolvers_of_other_packages_are_found_and_loaded_when_used(monkeypatch) -> None:
+    points = [
+        EntryPoint("archive", f"{__name__}:Archive", GROUP),
+        EntryPoint("broken", "no_such_package:create", GROUP),
+        EntryPoint("path", "no_such_package:create", GROUP),
+        EntryPoint("twice", "one:create", GROUP),
+        EntryPoint("twice", "two:create", GROUP),
+    ]
+    monkeypatch.setattr("millstream.catalog.execution.resolvers.entry_points", lambda **_: points)
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[Archive.__module__])
+    resolvers = Resolvers(Path("/base"), factories=installed_resolvers.__wrapped__())
+    assert isinstance(resolvers.open(ResolverRef("archive", {"folder": "a"})), Archive)
+    assert isinstance(resolvers.open(ResolverRef("path", {"template": "a.csv"})), PathResolver)
+    with pytest.raises(ProjectError, match=r"broken \(no_such_package:create\) cannot be imported"):
+        resolvers.open(ResolverRef("broken"))
+    with pytest.raises(ProjectError, match="several packages declare the resolver twice"):
+        resolvers.open(ResolverRef("twice"))
+
+
+def test_public_names_are_importable() -> None:
+    assert {name: getattr(catalog, name) for name in catalog.__all__}.keys() == set(catalog.__all__)
+    with pytest.raises(AttributeError):
+        catalog.unknown  # noqa: B018

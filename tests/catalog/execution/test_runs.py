@@ -24,8 +24,8 @@ from tests.catalog.execution.month_end import (
 )
 
 from millstream.catalog.execution import runner as module
-from millstream.catalog.execution.frames import result_frame
 from millstream.catalog.execution.output import write_rows
+from millstream.catalog.execution.result_frame import result_frame
 from millstream.catalog.execution.validation import InvalidProjectError
 from millstream.catalog.model import (
     Assignment,

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from tests.catalog.execution.month_end import NEW_RATES, MonthEnd
 from tests.cli.jobs import command
 
+from millstream.catalog.catalog import Catalog
 from millstream.catalog.execution.resolvers import Resolvers
 from millstream.catalog.model import Definitions, ResolverRef, Status
 from millstream.catalog.store.open import open_catalog
@@ -179,3 +180,31 @@ def test_versions_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "catalog.json").write_text("[1]")
     with pytest.raises(StateError, match="MS-STATE-CATALOG"):
         recorded_versions(tmp_path)
+
+
+def test_a_version_of_one_file_can_be_a_table_with_versions(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    definitions = tmp_path / "rates.yaml"
+    definitions.write_text(
+        "datasets: [{name: rates, main_table: {columns: {k: STRING, rate: DOUBLE, t: TIMESTAMP}}}]"
+    )
+    rates = tmp_path / "rates.csv"
+    rates.write_text("k,rate,t\nEUR,1.5,2026-01-01T00:00:00Z\nEUR,2.5,2026-02-01T00:00:00Z\n")
+    with Catalog.open(tmp_path / "catalog.db") as catalog:
+        catalog.apply(definitions)
+        catalog.publish("rates", rates)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/orders.csv").write_text("id,k,t\nA,EUR,2026-01-15T00:00:00Z\n")
+    (tmp_path / "job.sql").write_text("""
+    CREATE SOURCE orders (id STRING, k STRING, t TIMESTAMP, WATERMARK FOR t AS t)
+      WITH ('connector' = 'file', 'path' = 'in', 'format' = 'csv');
+    CREATE TABLE rates (k STRING, rate DOUBLE, t TIMESTAMP, PRIMARY KEY (k), WATERMARK FOR t AS t)
+      WITH ('catalog.dataset' = 'rates');
+    CREATE SINK out WITH ('connector' = 'file', 'path' = 'result', 'format' = 'csv') AS
+    SELECT o.id, r.rate FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.t r ON o.k = r.k;
+    """)
+    options = ("--once", "--flush", "--quiet", "--catalog", tmp_path / "catalog.db")
+    done = command("run", tmp_path / "job.sql", *options)
+    assert done.exit_code == 0, done.output
+    assert result(tmp_path) == {"A": 1.5}

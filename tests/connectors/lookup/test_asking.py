@@ -16,7 +16,7 @@ from tests.connectors.lookup.tables import (
     spec_of,
 )
 
-from millstream.connectors.lookup import asking
+from millstream.connectors.lookup import batching as asking
 from millstream.connectors.lookup.failures import UnreachableError
 from millstream.connectors.lookup.lookups import Lookups
 from millstream.errors import RunError

@@ -13,7 +13,7 @@ from tests.connectors.lookup.tables import answers, keys_of
 
 from millstream.connectors.lookup.entries import NUMBER
 from millstream.connectors.lookup.lookups import lookups_of
-from millstream.connectors.lookup.stores import check
+from millstream.connectors.lookup.store import check
 from millstream.connectors.postgresql.store import PostgresStore
 from millstream.errors import RunError
 from millstream.values import Condition

@@ -11,9 +11,9 @@ import pytest
 from tests.connectors.lookup.servers import lookups_on, spec_on
 from tests.connectors.lookup.tables import OnError, answers, keys_of
 
-from millstream.connectors.lookup import asking
+from millstream.connectors.lookup import batching as asking
 from millstream.connectors.lookup.lookups import Lookups
-from millstream.connectors.lookup.stores import check
+from millstream.connectors.lookup.store import check
 from millstream.errors import RunError
 from millstream.temporal import MICROS
 from millstream.values import Condition

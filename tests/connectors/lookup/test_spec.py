@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.connectors.lookup.tables import spec_of
 
-from millstream.connectors.lookup.stores import check
+from millstream.connectors.lookup.store import check
 from millstream.errors import RunError
 from millstream.values import Condition
 

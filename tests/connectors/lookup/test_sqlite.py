@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from tests.connectors.lookup.tables import OnError, answers, keys_of, spec_of
 
-from millstream.connectors.lookup import asking
+from millstream.connectors.lookup import batching as asking
 from millstream.connectors.lookup.entries import NUMBER
 from millstream.connectors.lookup.lookups import Lookups
-from millstream.connectors.lookup.stores import check
+from millstream.connectors.lookup.store import check
 from millstream.connectors.sqlite.store import SqliteStore
 from millstream.errors import RunError
 from millstream.temporal import MICROS

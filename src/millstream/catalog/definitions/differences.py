@@ -10,7 +10,9 @@ from millstream.catalog.model import Column, Dataset, Period, Project
 def dataset_differences(old: Dataset | None, new: Dataset) -> Iterator[str]:
     if old is None:
         table = new.table
-        yield f"{_count(len(table.columns), 'column')}, temporal mode {table.temporal_mode.value}"
+        key = f", key {', '.join(table.key)}" if table.key else ""
+        columns = _count(len(table.columns), "column")
+        yield f"{columns}, temporal mode {table.temporal_mode.value}{key}"
         return
     if old.name != new.name:
         yield f"name: {old.name} -> {new.name}"
@@ -22,6 +24,7 @@ def dataset_differences(old: Dataset | None, new: Dataset) -> Iterator[str]:
         modes = old.table.temporal_mode.value, new.table.temporal_mode.value
         yield f"main_table.temporal_mode: {modes[0]} -> {modes[1]}"
     yield from column_differences(old.table.columns, new.table.columns)
+    yield from key_difference("main_table.key", old.table.key, new.table.key)
     if old.resolver != new.resolver:
         names = [each.name if each else "none" for each in (old.resolver, new.resolver)]
         changed = "config" if names[0] == names[1] else f"{names[0]} -> {names[1]}"
@@ -43,6 +46,12 @@ def column_differences(old: Sequence[Column], new: Sequence[Column]) -> Iterator
             yield f"~ column {name}: {before[name]} -> {kind}"
     if before == after and list(before) != list(after):
         yield "order of columns"
+
+
+def key_difference(name: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """A line if two keys differ."""
+    if tuple(old) != tuple(new):
+        yield f"{name}: {', '.join(old) or 'none'} -> {', '.join(new) or 'none'}"
 
 
 def period_differences(old: Period | None, new: Period) -> Iterator[str]:

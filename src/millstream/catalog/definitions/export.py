@@ -56,33 +56,34 @@ def _yaml(key: str, values: Iterable[dict[str, Any]]) -> str:
     return write_yaml({key: list(values)})
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _without_empty(**values: Any) -> dict[str, Any]:
     """The values that are not empty."""
     return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 
 
 def _dataset(dataset: Dataset) -> dict[str, Any]:
     table = dataset.table
-    return _given(
+    return _without_empty(
         name=dataset.name,
         id=str(dataset.id),
         description=dataset.description,
         status=None if dataset.status is Status.ACTIVE else dataset.status.value,
-        main_table={
-            "name": table.name,
-            "temporal_mode": table.temporal_mode.value,
-            "columns": {column.name: column.type for column in table.columns},
-        },
+        main_table=_without_empty(
+            name=table.name,
+            temporal_mode=table.temporal_mode.value,
+            columns={column.name: column.type for column in table.columns},
+            key=list(table.key),
+        ),
         resolver=_resolver(dataset.resolver),
     )
 
 
 def _resolver(resolver: ResolverRef | None) -> dict[str, Any] | None:
-    return _given(name=resolver.name, config=dict(resolver.config)) if resolver else None
+    return _without_empty(name=resolver.name, config=dict(resolver.config)) if resolver else None
 
 
 def _period(period: Period) -> dict[str, Any]:
-    return _given(
+    return _without_empty(
         identifier=period.identifier,
         level=period.level,
         start=period.start,
@@ -94,7 +95,7 @@ def _period(period: Period) -> dict[str, Any]:
 def _project(project: Project) -> dict[str, Any]:
     output = project.output
     form = None if output.format is DataFormat.PARQUET else output.format.value
-    return _given(
+    return _without_empty(
         name=project.name,
         description=project.description,
         input=_reference(project.input.dataset, project.input.dataset_version),
@@ -102,17 +103,17 @@ def _project(project: Project) -> dict[str, Any]:
         resolver_overrides={
             str(each.dataset): _resolver(each.resolver) for each in project.resolver_overrides
         },
-        output=_given(location=output.location, format=form),
+        output=_without_empty(location=output.location, format=form),
     )
 
 
 def _reference(key: DatasetKey, version: int | None) -> dict[str, Any]:
     name = "dataset_id" if isinstance(key, UUID) else "dataset"
-    return {name: str(key)} | _given(dataset_version=version)
+    return {name: str(key)} | _without_empty(dataset_version=version)
 
 
 def _operation(operation: UpdateOperation) -> dict[str, Any]:
-    arguments = _given(
+    arguments = _without_empty(
         joins=[_join(join) for join in operation.joins],
         assignments=[
             {"column": each.column, "expression": each.expression} for each in operation.assignments
@@ -127,7 +128,7 @@ def _join(join: RuntimeJoin) -> dict[str, Any]:
         "alias": join.alias,
         **_reference(join.dataset, join.dataset_version),
         "on": join.on,
-        **_given(
+        **_without_empty(
             join_type=None if join.join_type is JoinType.LEFT else join.join_type.value,
             expected_cardinality=cardinality.value if cardinality else None,
         ),

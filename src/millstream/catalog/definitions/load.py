@@ -102,7 +102,7 @@ def _dataset(spec: DatasetSpec, document: Document, path: _Path) -> DatasetDefin
     columns = tuple(Column(name, kind) for name, kind in table.columns.items())
     return DatasetDefinition(
         spec.name,
-        Table(table.name or spec.name, columns, table.temporal_mode),
+        Table(table.name or spec.name, columns, table.temporal_mode, table.key),
         spec.id,
         spec.status,
         _resolver(spec.resolver),

@@ -57,7 +57,7 @@ def _check_parent(period: Period, known: Mapping[str, Period], written: Collecti
     if period.start < parent.start or period.end > parent.end:
         raise CatalogError(
             "MS-CATALOG-PERIOD",
-            f"the period {_shown(period)} is not inside of its parent {_shown(parent)}.",
+            f"the period {_days(period)} is not inside of its parent {_days(parent)}.",
             fix="Correct its days, or its parent.",
             place=_place((period, parent), written) or place,
         )
@@ -81,7 +81,7 @@ def _reject_cycle(period: Period, known: Mapping[str, Period], written: Collecti
 def _overlap(one: Period, other: Period, written: Collection[str]) -> CatalogError:
     return CatalogError(
         "MS-CATALOG-PERIOD-OVERLAP",
-        f"the periods {_shown(one)} and {_shown(other)} of the level {one.level} overlap.",
+        f"the periods {_days(one)} and {_days(other)} of the level {one.level} overlap.",
         fix="Correct their days, or give them different levels.",
         place=_place((other, one), written),
     )
@@ -91,5 +91,5 @@ def _place(periods: Iterable[Period], written: Collection[str]) -> Place | None:
     return next((each.positions.start for each in periods if each.identifier in written), None)
 
 
-def _shown(period: Period) -> str:
+def _days(period: Period) -> str:
     return f"{period.identifier} ({period.start} to {period.end})"

@@ -88,12 +88,12 @@ class _Planner:
         self._projects: list[Project] = []
 
     def add_dataset(self, written: DatasetDefinition) -> None:
-        old = self._existing(written)
+        old = self._find_existing(written)
         new = written.as_dataset(old.id if old else uuid4(), old.status if old else Status.ACTIVE)
         if self._differs("dataset", new.name, old, new, dataset_differences(old, new)):
             self._datasets.append(new)
 
-    def _existing(self, written: DatasetDefinition) -> Dataset | None:
+    def _find_existing(self, written: DatasetDefinition) -> Dataset | None:
         named = self._by_name.get(written.name.lower())
         if written.id is None:
             # The dataset of this name may be renamed by its own definition.

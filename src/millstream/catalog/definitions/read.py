@@ -80,10 +80,10 @@ def _file_spec(document: Document) -> FileSpec:
         found = error.errors()
         # A misspelt key is unknown, and the right one is missing.
         unknown = [each for each in found if each["type"] == "extra_forbidden"]
-        raise _readable((unknown or found)[0], document) from None
+        raise _readable_error((unknown or found)[0], document) from None
 
 
-def _readable(detail: ErrorDetails, document: Document) -> CatalogError:
+def _readable_error(detail: ErrorDetails, document: Document) -> CatalogError:
     path = detail["loc"]
     place = document.place(path)
     if detail["type"] == "extra_forbidden":
@@ -94,16 +94,16 @@ def _readable(detail: ErrorDetails, document: Document) -> CatalogError:
             fix=nearest(str(path[-1]), known),
             place=place,
         )
-    where = _shown(path)
+    where = _path_text(path)
     if detail["type"] == "missing":
-        cause = f"{_shown(path[:-1]) or 'the file'} has no key {path[-1]!r}."
+        cause = f"{_path_text(path[:-1]) or 'the file'} has no key {path[-1]!r}."
         return CatalogError("MS-CATALOG-VALUE", cause, fix="Add it.", place=place)
     reason = detail["msg"].removeprefix("Value error, ").rstrip(".")
     cause = f"{where}: {reason[:1].lower()}{reason[1:]}."
     return CatalogError("MS-CATALOG-VALUE", cause, place=place)
 
 
-def _shown(path: Sequence[str | int]) -> str:
+def _path_text(path: Sequence[str | int]) -> str:
     """A path such as projects[1].input.dataset."""
     text = ""
     for step in path:

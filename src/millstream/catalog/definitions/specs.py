@@ -15,10 +15,12 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
+from millstream.catalog.definitions.key_columns import check_key
 from millstream.catalog.model import (
     PERIOD,
     PERIOD_FROM,
@@ -68,6 +70,11 @@ def _without_secret(value: str) -> str:
     return value
 
 
+def _list(value: object) -> object:
+    """Allows a single name in place of a list with one name."""
+    return [value] if isinstance(value, str) else value
+
+
 def _mapping(key: str) -> BeforeValidator:
     """Allows a single value in place of a mapping with one key."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
@@ -110,6 +117,7 @@ class TableSpec(Spec):
     name: Name | None = None
     columns: dict[Text, str] = Field(min_length=1)
     temporal_mode: TemporalMode = TemporalMode.NONE
+    key: Annotated[tuple[Text, ...], BeforeValidator(_list)] = ()
 
     @field_validator("columns")
     @classmethod
@@ -122,6 +130,12 @@ class TableSpec(Spec):
                 raise ValueError(f"the column {name} is added by the temporal mode; leave it out")
             seen.add(name.lower())
         return {name: _column_type(name, kind) for name, kind in columns.items()}
+
+    @field_validator("key")
+    @classmethod
+    def _known_columns(cls, key: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        columns: dict[str, str] | None = info.data.get("columns")
+        return key if columns is None else check_key(key, columns, _RESERVED)
 
 
 def _column_type(name: str, kind: str) -> str:

@@ -22,8 +22,8 @@ from millstream.catalog.execution.compile import (
 from millstream.catalog.execution.loaders import ddl
 from millstream.catalog.execution.operations import apply_assignments, store_columns
 from millstream.catalog.model import Column
+from millstream.engine.compile.expressions import spark_column
 from millstream.errors import MillstreamError, Place
-from millstream.spark.texts import spark_column
 
 _CLASS = re.compile(r"^\[[A-Z0-9_.]+\] ")
 _END = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$", re.DOTALL)
@@ -44,11 +44,11 @@ def check_types(
             if join.condition is not None:
                 place = join.join.positions.of("on")
                 _check(frame, join.condition, CONDITION, place, problems)
-        checked = [_checked(frame, each, problems) for each in operation.assignments]
+        checked = [_check_assignment(frame, each, problems) for each in operation.assignments]
         frame = apply_assignments(frame, replace(operation, assignments=tuple(checked)))
 
 
-def _checked(
+def _check_assignment(
     frame: DataFrame, assignment: CompiledAssignment, problems: list[MillstreamError]
 ) -> CompiledAssignment:
     """Returns the assignment, without its expression if Spark rejects it."""

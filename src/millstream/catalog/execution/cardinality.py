@@ -6,26 +6,45 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, DateType, IntegralType, StringType
 from sqlglot import exp
 
 from millstream.catalog.execution.compile import CompiledJoin
+from millstream.engine.compile.expressions import spark_column
 from millstream.errors import ProjectRunError
 from millstream.plan.expressions import Expression, to_spark_sql
 from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.expressions.quoting import quote
-from millstream.spark.texts import spark_column
 
+_EXACT = (BooleanType, DateType, IntegralType, StringType)
 _SHOWN = 5  # keys in an error
 _ROW, _COUNT = "_millstream_row", "_millstream_count"
 
 
-def check_cardinality(working: DataFrame, stored: DataFrame, join: CompiledJoin) -> None:
-    """Raises MS-PROJECT-CARDINALITY if a row matches more rows than the join expects."""
+def check_cardinality(
+    working: DataFrame, stored: DataFrame, join: CompiledJoin, key: Sequence[str] = ()
+) -> None:
+    """Raises MS-PROJECT-CARDINALITY if a row matches more rows than the join expects.
+
+    `key` identifies the rows of the joined dataset, as was checked when its version was published.
+    If the join condition compares all of it, the rows are not read.
+    """
     expected = join.join.expected_cardinality
-    if expected is not None and expected.unique_right:
+    if expected is not None and expected.unique_right and not _has_key(working, stored, join, key):
         _check(working, stored, join, f"rows of '{join.join.alias}'")
     if expected is not None and expected.unique_left:
         _check(stored, working, join, "rows of the working dataset")
+
+
+def _has_key(working: DataFrame, stored: DataFrame, join: CompiledJoin, key: Sequence[str]) -> bool:
+    """Whether a working row matches at most one row by the key. Only types count whose values are
+    equal for Spark if and only if they are equal in the files."""
+    names = {join.stored.get(name, "") for name in key}
+    if not names or join.condition is None or not names.issubset(stored.columns):
+        return False
+    compared = _key_columns(join.condition.resolved, working, stored)
+    exact = all(isinstance(stored.schema[name].dataType, _EXACT) for name in names)
+    return exact and names.issubset(compared)
 
 
 def _check(one: DataFrame, many: DataFrame, join: CompiledJoin, matched: str) -> None:

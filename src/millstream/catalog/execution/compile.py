@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from millstream.catalog.execution.expressions import (
     ParsedExpression,
     Scope,
-    nondeterministic,
+    find_nondeterministic,
     parse_text,
-    resolved,
+    reference_text,
+    resolve_names,
     stored_name,
-    written,
 )
 from millstream.catalog.model import Assignment, RuntimeJoin, UpdateOperation
 from millstream.errors import MillstreamError, Place, ProjectError
@@ -190,12 +190,12 @@ class _Compiler:
         except MillstreamError as error:
             self.problems.append(compile_problem(what, error.cause, error.place, error.fix))
             return None
-        if (part := nondeterministic(parsed)) is not None:
+        if (part := find_nondeterministic(parsed)) is not None:
             self.problems.append(nondeterministic_problem(part, what, place))
             return None
         if not self._check_columns(parsed, what):
             return None
-        found = resolved(parsed, self.scope)
+        found = resolve_names(parsed, self.scope)
         self.read |= {
             source for each in found.columns if (source := self.scope.source(each)) is not None
         }
@@ -209,7 +209,7 @@ class _Compiler:
                 continue
             complete = False
             if self._is_certain(reference):
-                name = written(reference)
+                name = reference_text(reference)
                 self._add(
                     _COLUMN_CODES[what],
                     f"Unknown column '{name}' in {what}",

@@ -30,7 +30,7 @@ class ParsedExpression:
 
     def at(self, offset: int) -> Place | None:
         """Returns the place in YAML of an offset in the text."""
-        return _shifted(self.place, self.text, offset)
+        return _shift_place(self.place, self.text, offset)
 
 
 def parse_text(text: str, place: Place | None) -> ParsedExpression:
@@ -54,7 +54,7 @@ def parse_text(text: str, place: Place | None) -> ParsedExpression:
     return ParsedExpression(expression, tuple(zip(references, offsets, strict=True)), text, place)
 
 
-def nondeterministic(parsed: ParsedExpression) -> str | None:
+def find_nondeterministic(parsed: ParsedExpression) -> str | None:
     """Returns the part of an expression that can have another value in a replay; None if none."""
     tree = parsed.expression.tree
     part = next(nondeterministic_parts(tree), None)
@@ -117,7 +117,7 @@ class Scope:
         return [*self.columns, *joined]
 
 
-def resolved(parsed: ParsedExpression, scope: Scope) -> Expression:
+def resolve_names(parsed: ParsedExpression, scope: Scope) -> Expression:
     """Returns an expression over the columns of the joined DataFrame. All names must be known."""
     parts = []
     for part in parsed.expression.parts:
@@ -132,7 +132,7 @@ def stored_name(column: str, alias: str) -> str:
     return f"{column}_{alias}"
 
 
-def written(reference: ColumnReference) -> str:
+def reference_text(reference: ColumnReference) -> str:
     """Returns a reference as the user writes it."""
     return reference.name if reference.alias is None else f"{reference.alias}.{reference.name}"
 
@@ -160,11 +160,11 @@ def _in_yaml(error: SqlError, text: str, place: Place | None) -> MillstreamError
         return error.at(place)
     lines = (_BEFORE + text).split("\n")
     offset = sum(len(line) + 1 for line in lines[: inner.line - 1]) + inner.column - 1
-    at = _shifted(place, text, max(offset - len(_BEFORE), 0))
+    at = _shift_place(place, text, max(offset - len(_BEFORE), 0))
     return SqlError(error.code, error.cause, fix=error.fix, place=at)
 
 
-def _shifted(place: Place | None, text: str, offset: int) -> Place | None:
+def _shift_place(place: Place | None, text: str, offset: int) -> Place | None:
     if place is None:
         return None
     before = text[:offset]

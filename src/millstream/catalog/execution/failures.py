@@ -22,10 +22,10 @@ def run_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise _meaning(error) from error
+        raise _error_of(error) from error
 
 
-def _meaning(error: PySparkException | Py4JError) -> MillstreamError:
+def _error_of(error: PySparkException | Py4JError) -> MillstreamError:
     text = str(error)
     if (ours := decode(text)) is not None:
         return ours

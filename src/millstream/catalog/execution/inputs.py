@@ -57,7 +57,7 @@ def verify_files(
     _compare_paths(name, location, recorded, found, "is not recorded")
     for path, file in recorded.items():
         if (how := _difference(file, found[path], content=content)) is not None:
-            raise _changed(name, file_path(location, file), how)
+            raise _changed_error(name, file_path(location, file), how)
     return VerifiedFiles(name, location, found)
 
 
@@ -74,7 +74,7 @@ def require_unchanged(verified: Iterable[VerifiedFiles]) -> None:
             now = found[path]
             if (now.size, now.modified_ns) != (before.size, before.modified_ns):
                 how = "it was modified while the run was reading it"
-                raise _changed(each.name, file_path(each.location, before), how)
+                raise _changed_error(each.name, file_path(each.location, before), how)
 
 
 def _read_files(name: str, location: str, *, content: bool) -> dict[str, VersionFile]:
@@ -100,7 +100,7 @@ def _compare_paths(
             raise ProjectRunError("MS-PROJECT-FILE-MISSING", cause, fix=_FIX)
     for path in found:
         if path not in recorded:
-            raise _changed(name, location, f"its file {path} {added}")
+            raise _changed_error(name, location, f"its file {path} {added}")
 
 
 def _difference(recorded: VersionFile, found: VersionFile, *, content: bool) -> str | None:
@@ -113,7 +113,7 @@ def _difference(recorded: VersionFile, found: VersionFile, *, content: bool) -> 
     return None
 
 
-def _changed(name: str, path: str, how: str) -> ProjectRunError:
+def _changed_error(name: str, path: str, how: str) -> ProjectRunError:
     return ProjectRunError(
         "MS-PROJECT-FILE-CHANGED",
         f"{path} of {name} has changed since it was recorded: {how}.",

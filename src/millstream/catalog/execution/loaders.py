@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from millstream.catalog.execution.resolvers import Location
+from millstream.catalog.execution.built_in_resolvers import DataLocation
 from millstream.catalog.model import (
     PERIOD,
     PERIOD_FROM,
@@ -41,7 +41,7 @@ def load(
     chosen = [each for each in dataset.schema if columns is None or each.name in columns]
     temporal = {each.name for each in dataset.temporal_mode.columns}
     read = [each for each in dataset.schema if each in chosen or each.name in temporal]
-    location = Location(dataset.format, dataset.location, dataset.options)
+    location = DataLocation(dataset.format, dataset.location, dataset.options)
     if dataset.format is DataFormat.CSV:
         read = list(dataset.schema)  # its columns are found by position
     rows = load_location(spark, location, read)
@@ -51,7 +51,9 @@ def load(
     return rows.select(*(quote(each.name) for each in chosen))
 
 
-def load_location(spark: SparkSession, location: Location, columns: Sequence[Column]) -> DataFrame:
+def load_location(
+    spark: SparkSession, location: DataLocation, columns: Sequence[Column]
+) -> DataFrame:
     """Returns the rows of a location, with columns of the types that are recorded."""
     match location.format:
         case DataFormat.JDBC:

@@ -11,8 +11,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from millstream.catalog.execution.compile import CompiledJoin, CompiledOperation
+from millstream.engine.compile.expressions import spark_column
 from millstream.plan.expressions.quoting import quote
-from millstream.spark.texts import spark_column
 from millstream.suggestions import same
 
 

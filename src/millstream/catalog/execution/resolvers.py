@@ -1,25 +1,30 @@
-"""Resolvers: where the rows of a dataset's version are for a period.
+"""Finds resolvers by name: the built-in ones, those of other packages, and those given in Python.
 
-| name      | location                                                              |
-|-----------|-----------------------------------------------------------------------|
-| `catalog` | the one recorded with the version; the system default                 |
-| `path`    | a template, such as `data/{name}/v{version}/{period}.parquet`         |
-| `jdbc`    | a table of a database, such as `fx_v{version}`; it is never copied    |
-| `table`   | a table or view of Spark's catalog, such as `finance.fx_v{version}`   |
+Another package declares its resolvers as entry points of the group `millstream.resolvers`. Each is
+a `ResolverFactory`:
+
+    [project.entry-points."millstream.resolvers"]
+    lake = "lake_tools.resolver:create"
 
 A project's override precedes the dataset's own resolver, which precedes the system default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Protocol
+from typing import Self
 
-from millstream.catalog.execution.templates import placeholders
+from millstream.catalog.execution.built_in_resolvers import (
+    BUILT_IN,
+    DataLocation,
+    Resolver,
+    ResolverFactory,
+)
 from millstream.catalog.model import (
-    DataFormat,
     Dataset,
     DatasetKey,
     DatasetVersion,
@@ -28,174 +33,51 @@ from millstream.catalog.model import (
     ResolverRef,
     ResolverSource,
 )
-from millstream.catalog.publishing.formats import complete_options, format_of_name
-from millstream.connectors.jdbc.url import connector_of
-from millstream.connectors.paths import resolve as absolute
-from millstream.errors import CatalogError, MillstreamError, ProjectError
+from millstream.catalog.publishing.formats import complete_options
+from millstream.errors import ProjectError
 from millstream.suggestions import nearest, same
 
+GROUP = "millstream.resolvers"
 SYSTEM_DEFAULT = ResolverRef("catalog")
 
-_OPTIONS = ("header", "delimiter", "quote", "escape", "encoding", "multiline")
-_PLACEHOLDERS = ("name", "id", "table", "version", "period", "start", "end")
+
+@cache
+def installed_resolvers() -> Mapping[str, ResolverFactory]:
+    """Returns the built-in resolvers and those of installed packages, by name.
+
+    A resolver that cannot be imported is an error where it is used: others still work.
+    """
+    found = dict(BUILT_IN)
+    for point in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+        if point.name in found:
+            found[point.name] = found[point.name] if point.name in BUILT_IN else _ambiguous(point)
+        else:
+            found[point.name] = _loaded_when_used(point)
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where rows are: an absolute path, the URL of a database with the option `table`, or the name
-    of a table of Spark's catalog."""
-
-    format: DataFormat
-    location: str
-    options: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-
-class Resolver(Protocol):
-    """Returns where the rows of a version are for a period."""
-
-    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location: ...
-
-
-ResolverFactory = Callable[[Mapping[str, str], Path], Resolver]
-"""Makes a resolver of its configuration; relative paths start at the folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedLocation:
-    """The location that was recorded when the version was published."""
-
-    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:  # noqa: ARG002
-        return Location(version.format, version.location, version.options)
-
-
-@dataclass(frozen=True, slots=True)
-class PathTemplate:
-    """A path with placeholders for the dataset, version and period. Its format is the configured
-    one, or that of the suffix, or that of the version."""
-
-    template: str
-    base: Path
-    format: DataFormat | None = None
-    options: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
-        path = fill(self.template, dataset, version, period)
-        found = self.format or format_of_name(path) or version.format
-        options = {**(version.options if found is version.format else {}), **self.options}
-        return Location(found, absolute(path, self.base), complete_options(found, options))
-
-
-@dataclass(frozen=True, slots=True)
-class JdbcTable:
-    """A table of a database."""
-
-    url: str
-    table: str
-
-    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
-        table = fill(self.table, dataset, version, period)
-        return Location(DataFormat.JDBC, self.url, {"table": table})
-
-
-@dataclass(frozen=True, slots=True)
-class SparkTable:
-    """A table or view of Spark's catalog. Its rows can change, so a run is not reproducible."""
-
-    table: str
-
-    def resolve(self, dataset: Dataset, version: DatasetVersion, period: Period) -> Location:
-        return Location(DataFormat.TABLE, fill(self.table, dataset, version, period))
-
-
-def fill(template: str, dataset: Dataset, version: DatasetVersion, period: Period) -> str:
-    """Returns a template with its placeholders filled in."""
-    values = {
-        "name": dataset.name,
-        "id": str(dataset.id),
-        "table": dataset.table.name,
-        "version": str(version.number),
-        "period": period.identifier,
-        "start": period.start.isoformat(),
-        "end": period.end.isoformat(),
-    }
-    for name in placeholders(template, _PLACEHOLDERS):
-        # A name such as ../other would leave the folder of the template.
-        if any(mark in values[name] for mark in ("/", "\\", "..", "\0")):
-            raise ProjectError(
-                "MS-PROJECT-RESOLVER",
-                f"{{{name}}} of the template {template} is {values[name]!r}, which is not a safe "
-                "part of a path.",
-                fix="Use names and periods without '/', '\\' and '..', or {id}.",
-            )
-    return template.format_map(values)
-
-
-def _check_template(template: str) -> str:
-    try:
-        placeholders(template, _PLACEHOLDERS)
-    except ValueError as error:
-        known = ", ".join(f"{{{each}}}" for each in _PLACEHOLDERS)
-        raise _wrong(f"the template {template} {error}.", f"Known: {known}.") from None
-    return template
-
-
-def _config(kind: str, config: Mapping[str, str], needed: str, *allowed: str) -> str:
-    for name in config:
-        if name not in (needed, *allowed):
-            raise _wrong(
-                f"the resolver {kind} has no setting {name}.", nearest(name, (needed, *allowed))
-            )
-    if not config.get(needed):
-        raise _wrong(f"the resolver {kind} needs the setting {needed}.")
-    return config[needed]
-
-
-def _wrong(cause: str, fix: str = "") -> ProjectError:
-    return ProjectError("MS-PROJECT-RESOLVER", cause, fix=fix)
-
-
-def _catalog(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
-    if config:
-        raise _wrong("the resolver catalog has no settings.", "Remove its config.")
-    return PublishedLocation()
-
-
-def _path(config: Mapping[str, str], base: Path) -> Resolver:
-    template = _config("path", config, "template", "format", *_OPTIONS)
-    options = {name: config[name] for name in _OPTIONS if name in config}
-    known = [each.value for each in DataFormat if each.is_files]
-    written = config.get("format")
-    if written is not None and written not in known:
-        raise _wrong(f"the resolver path has the format {written}.", nearest(written, known))
-    found = DataFormat(written) if written else format_of_name(template)
-    if found is not None:
+def _loaded_when_used(point: EntryPoint) -> ResolverFactory:
+    def create(config: Mapping[str, str], base: Path) -> Resolver:
         try:
-            complete_options(found, options)
-        except CatalogError as error:
-            raise _wrong(f"the resolver path: {error.cause}", error.fix) from None
-    return PathTemplate(_check_template(template), base, found, options)
+            factory: ResolverFactory = point.load()
+        except Exception as error:  # noqa: BLE001 -- a foreign package may raise anything
+            raise _wrong(
+                f"the resolver {point.name} ({point.value}) cannot be imported: {error}.",
+                "Correct the package that declares it.",
+            ) from None
+        return factory(config, base)
+
+    return create
 
 
-def _jdbc(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
-    url = _config("jdbc", config, "url", "table")
-    table = _config("jdbc", config, "table", "url")
-    try:
-        connector_of(url)
-    except MillstreamError as error:
-        raise _wrong(f"the resolver jdbc: {error.cause}", error.fix) from None
-    return JdbcTable(url, _check_template(table))
+def _ambiguous(point: EntryPoint) -> ResolverFactory:
+    def create(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
+        raise _wrong(
+            f"several packages declare the resolver {point.name}, one of them as {point.value}.",
+            "Uninstall all but one.",
+        )
 
-
-def _table(config: Mapping[str, str], base: Path) -> Resolver:  # noqa: ARG001
-    return SparkTable(_check_template(_config("table", config, "table")))
-
-
-BUILT_IN: Mapping[str, ResolverFactory] = {
-    "catalog": _catalog,
-    "path": _path,
-    "jdbc": _jdbc,
-    "table": _table,
-}
+    return create
 
 
 def is_key_of(key: DatasetKey, dataset: Dataset) -> bool:
@@ -205,11 +87,19 @@ def is_key_of(key: DatasetKey, dataset: Dataset) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Resolvers:
-    """The resolvers that projects can name, and the system default."""
+    """The resolvers that projects can name, and the system default. Relative paths of resolvers
+    start at `base`."""
 
     base: Path
     default: ResolverRef = SYSTEM_DEFAULT
-    factories: Mapping[str, ResolverFactory] = field(default_factory=lambda: BUILT_IN)
+    factories: Mapping[str, ResolverFactory] = field(default_factory=installed_resolvers)
+
+    def with_factories(self, added: Mapping[str, ResolverFactory]) -> Self:
+        """Returns the same resolvers and further ones. Built-in names cannot be given."""
+        for name in added:
+            if name in BUILT_IN:
+                raise _wrong(f"the resolver {name} is built in.", "Choose another name.")
+        return replace(self, factories={**self.factories, **added})
 
     def open(self, reference: ResolverRef) -> Resolver:
         """Returns a resolver by name. Raises MS-PROJECT-RESOLVER."""
@@ -220,6 +110,19 @@ class Resolvers:
             )
         return factory(reference.config, self.base)
 
+    def resolve(
+        self, reference: ResolverRef, dataset: Dataset, version: DatasetVersion, period: Period
+    ) -> DataLocation:
+        """Returns the location that a resolver gives, with all options of its format."""
+        found = self.open(reference).resolve(dataset, version, period)
+        if not isinstance(found, DataLocation):
+            raise _wrong(
+                f"the resolver {reference.name} returned {type(found).__name__} for "
+                f"{dataset.name}, not a DataLocation.",
+                "Return millstream.catalog.DataLocation(format, location, options).",
+            )
+        return replace(found, options=complete_options(found.format, found.options))
+
     def choose(self, project: Project, dataset: Dataset) -> tuple[ResolverRef, ResolverSource]:
         """Returns the resolver of a dataset in a project, by precedence."""
         for override in project.resolver_overrides:
@@ -228,3 +131,7 @@ class Resolvers:
         if dataset.resolver is not None:
             return dataset.resolver, ResolverSource.DATASET_RESOLVER
         return self.default, ResolverSource.SYSTEM_DEFAULT
+
+
+def _wrong(cause: str, fix: str) -> ProjectError:
+    return ProjectError("MS-PROJECT-RESOLVER", cause, fix=fix)

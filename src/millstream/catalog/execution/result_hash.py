@@ -90,38 +90,38 @@ def _parts(number: int, column: StructField) -> tuple[SparkColumn, ...]:
         return (F.coalesce(value, F.lit(_NULL[type(kind)](number))),)
     if isinstance(kind, StructType | ArrayType | MapType):
         # In a struct or array, the place of a NULL would not count.
-        ordered = _ordered(column.name, value, kind)
+        ordered = _sort_maps(column.name, value, kind)
         return (F.to_json(F.struct(ordered), {"ignoreNullFields": "false"}), F.lit(number))
     if isinstance(kind, VariantType | UserDefinedType):
-        raise _not_comparable(column.name, kind)
+        raise _type_error(column.name, kind)
     return (value, value.isNull())
 
 
-def _ordered(name: str, value: SparkColumn, kind: DataType) -> SparkColumn:
+def _sort_maps(name: str, value: SparkColumn, kind: DataType) -> SparkColumn:
     """Returns a value with the entries of each map in the order of its keys."""
     match kind:
         case MapType():
             entries = F.transform(
                 F.map_entries(value),
                 lambda entry: F.struct(
-                    entry["key"], _ordered(name, entry["value"], kind.valueType)
+                    entry["key"], _sort_maps(name, entry["value"], kind.valueType)
                 ),
             )
             return F.array_sort(entries)
         case ArrayType():
-            return F.transform(value, lambda each: _ordered(name, each, kind.elementType))
+            return F.transform(value, lambda each: _sort_maps(name, each, kind.elementType))
         case StructType():
             fields = [
-                _ordered(name, value[each.name], each.dataType).alias(each.name)
+                _sort_maps(name, value[each.name], each.dataType).alias(each.name)
                 for each in kind.fields
             ]
             return F.when(value.isNotNull(), F.struct(*fields))
         case VariantType() | UserDefinedType():
-            raise _not_comparable(name, kind)
+            raise _type_error(name, kind)
     return value
 
 
-def _not_comparable(name: str, kind: DataType) -> ProjectError:
+def _type_error(name: str, kind: DataType) -> ProjectError:
     return ProjectError(
         "MS-PROJECT-RESULT-TYPE",
         f"column {name} of the result has values of type {kind.simpleString()}, which cannot be "

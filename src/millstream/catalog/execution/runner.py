@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from millstream.catalog.execution.environment import environment_of, session_with
 from millstream.catalog.execution.failures import run_errors
-from millstream.catalog.execution.frames import result_frame
 from millstream.catalog.execution.inputs import datasets_of, require_unchanged, verify
 from millstream.catalog.execution.lease import LEASE_SECONDS, LOST, LeaseKeeper, new_owner
 from millstream.catalog.execution.output import (
@@ -23,6 +22,7 @@ from millstream.catalog.execution.output import (
     write_rows,
 )
 from millstream.catalog.execution.resolvers import Resolvers
+from millstream.catalog.execution.result_frame import result_frame
 from millstream.catalog.execution.result_hash import ObservedRows
 from millstream.catalog.execution.snapshot import SnapshotBuilder, choose_versions
 from millstream.catalog.execution.validation import validate
@@ -97,7 +97,7 @@ class ProjectRunner:
 
     def replay(self, run_id: UUID, *, verify_content: bool = False) -> Run:
         """Executes a run again from its snapshot and compares the results. Writes no output."""
-        original = self._replayable(run_id)
+        original = self._require_replayable(run_id)
         snapshot, expected = original.snapshot, original.result
         assert snapshot is not None
         assert expected is not None
@@ -165,7 +165,7 @@ class ProjectRunner:
             if error.code != LOST:  # else the run counts as failed already
                 cause.add_note(f"The failure of the run {run.id} was not recorded: {error}")
 
-    def _replayable(self, run_id: UUID) -> Run:
+    def _require_replayable(self, run_id: UUID) -> Run:
         run = self.reader.find_run(run_id)
         if run is None:
             raise ProjectError("MS-PROJECT-RUN-UNKNOWN", f"there is no run {run_id}.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from millstream.catalog.execution.resolvers import Location, Resolvers, is_key_of
+from millstream.catalog.execution.built_in_resolvers import DataLocation
+from millstream.catalog.execution.resolvers import Resolvers, is_key_of
 from millstream.catalog.model import (
     CatalogReader,
     Dataset,
@@ -116,10 +117,12 @@ class SnapshotBuilder:
     def _resolve(self, chosen: ChosenVersion) -> DatasetSnapshot:
         dataset, version, files = chosen.dataset, chosen.version, chosen.files
         reference, source = self.resolvers.choose(self.project, dataset)
-        found = self.resolvers.open(reference).resolve(dataset, version, self.period)
+        found = self.resolvers.resolve(reference, dataset, version, self.period)
         recorded_hash = version.content_hash
-        if found != Location(version.format, version.location, version.options):
+        key = version.key if version.reproducible else ()
+        if found != DataLocation(version.format, version.location, version.options):
             recorded_hash, files = _fingerprint(found, version)
+            key = ()
         return DatasetSnapshot(
             dataset_id=dataset.id,
             dataset_name=dataset.name,
@@ -134,11 +137,12 @@ class SnapshotBuilder:
             content_hash=recorded_hash,
             options=found.options,
             files=files,
+            key=key,
         )
 
 
 def _fingerprint(
-    found: Location, version: DatasetVersion
+    found: DataLocation, version: DatasetVersion
 ) -> tuple[str | None, tuple[VersionFile, ...]]:
     """Returns hash and files of a location that is not the one that was published. The rows of a
     table can change at any time."""

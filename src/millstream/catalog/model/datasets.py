@@ -73,11 +73,16 @@ _TEMPORAL_COLUMNS: Mapping[TemporalMode, tuple[Column, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The main table of a dataset. `columns` does not contain the columns of the temporal mode."""
+    """The main table of a dataset. `columns` does not contain the columns of the temporal mode.
+
+    `key` names the columns that identify a row, within a period or at any day if the table has a
+    temporal mode. It is empty if rows need not be unique.
+    """
 
     name: str
     columns: tuple[Column, ...]
     temporal_mode: TemporalMode = TemporalMode.NONE
+    key: tuple[str, ...] = ()
 
     @property
     def temporal_columns(self) -> tuple[Column, ...]:
@@ -130,6 +135,8 @@ class VersionContent:
     `options` are those of the format: `delimiter` or `header` of CSV, `table` of JDBC.
     `content_hash` is `sha256:<hex>` over format, options, schema and files. It is None where the
     rows may change after publishing; such a version is not reproducible.
+    `key` is the key of the dataset's table by which the rows were unique when it was published.
+    `database_columns` are all columns of a database table, with the types of the database.
     """
 
     format: DataFormat
@@ -139,6 +146,8 @@ class VersionContent:
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     row_count: int | None = None
     note: str = ""
+    key: tuple[str, ...] = ()
+    database_columns: tuple[Column, ...] = ()
 
     @property
     def reproducible(self) -> bool:

@@ -37,7 +37,11 @@ class ResolverSource(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetSnapshot:
-    """The version of a dataset that a run reads, and where it was resolved to."""
+    """The version of a dataset that a run reads, and where it was resolved to.
+
+    `key` identifies the rows of a period. It is empty if the files are not those that were
+    published, or their key was not checked.
+    """
 
     dataset_id: UUID
     dataset_name: str
@@ -52,6 +56,7 @@ class DatasetSnapshot:
     content_hash: str | None
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     files: tuple[VersionFile, ...] = ()
+    key: tuple[str, ...] = ()
 
     @property
     def reproducible(self) -> bool:

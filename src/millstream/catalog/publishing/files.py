@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from millstream.catalog.model import Column, DataFormat, VersionFile
 from millstream.connectors.paths import filesystem
 from millstream.errors import CatalogError
-from millstream.plan.explain.secrets import masked
+from millstream.plan.secrets import masked
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -24,13 +24,13 @@ def describe_files(location: str) -> tuple[VersionFile, ...]:
 
     Raises MS-CATALOG-LOCATION if there is no file, or a file changes while it is read.
     """
-    return tuple(_described(location, info, path) for info, path in _listed(location))
+    return tuple(_describe_file(location, info, path) for info, path in _find_files(location))
 
 
 def list_files(location: str) -> tuple[VersionFile, ...]:
     """Returns the files of a file or folder, by path, without reading them: `sha256` is empty."""
     return tuple(
-        VersionFile(path, info.size, info.mtime_ns, "") for info, path in _listed(location)
+        VersionFile(path, info.size, info.mtime_ns, "") for info, path in _find_files(location)
     )
 
 
@@ -56,7 +56,7 @@ def file_path(location: str, file: VersionFile) -> str:
     return f"{location.rstrip('/')}/{file.path}" if file.path else location
 
 
-def _listed(location: str) -> list[tuple[fs.FileInfo, str]]:
+def _find_files(location: str) -> list[tuple[fs.FileInfo, str]]:
     from pyarrow import fs
 
     try:
@@ -81,7 +81,7 @@ def _is_hidden(path: str) -> bool:
     return any(part.startswith(_HIDDEN) and "=" not in part for part in path.split("/"))
 
 
-def _described(location: str, info: fs.FileInfo, path: str) -> VersionFile:
+def _describe_file(location: str, info: fs.FileInfo, path: str) -> VersionFile:
     digest = hashlib.sha256()
     system, _ = filesystem(location)
     try:

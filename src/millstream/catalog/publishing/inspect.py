@@ -12,6 +12,8 @@ from millstream.catalog.model import Column, DataFormat, Dataset, VersionFile
 from millstream.catalog.publishing.csv_values import check_values
 from millstream.catalog.publishing.files import file_path
 from millstream.catalog.publishing.json_records import check_records
+from millstream.catalog.publishing.key_check import KeyCheck
+from millstream.catalog.publishing.parquet_columns import read_columns
 from millstream.catalog.types import arrow_type, spark_type
 from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.file.csv_files import CsvFiles
@@ -42,19 +44,34 @@ def inspect(
     files: Sequence[VersionFile],
 ) -> Inspection:
     """Returns the columns and rows of files. Raises MS-CATALOG-COLUMNS if they do not fit the
-    dataset, and MS-CATALOG-ROWS if a record does not."""
+    dataset, MS-CATALOG-ROWS if a record does not, and MS-CATALOG-KEY-DUPLICATE if the key of the
+    table does not identify its rows."""
     paths = [file_path(location, file) for file in files]
-    if form is DataFormat.PARQUET:
-        return _parquet(dataset, paths)
-    if form is DataFormat.CSV:
-        return _csv(dataset, location, options, paths)
+    with KeyCheck(dataset.table) as check:
+        if form is DataFormat.PARQUET:
+            found = _parquet(dataset, paths, check)
+        elif form is DataFormat.CSV:
+            found = _csv(dataset, location, options, paths, check)
+        else:
+            found = _json(dataset, location, options, paths, check)
+        check.require_unique(dataset)
+    return found
+
+
+def _json(
+    dataset: Dataset,
+    location: str,
+    options: Mapping[str, str],
+    paths: Sequence[str],
+    check: KeyCheck,
+) -> Inspection:
     schema = dataset.table.all_columns
     json = JsonFiles(location, _file_columns(schema), options["encoding"])
     check_records(dataset, json, paths)
-    return Inspection(schema, _count(json, paths))
+    return Inspection(schema, _count(json, paths, check))
 
 
-def _parquet(dataset: Dataset, paths: Sequence[str]) -> Inspection:
+def _parquet(dataset: Dataset, paths: Sequence[str], check: KeyCheck) -> Inspection:
     schemas: dict[str, tuple[Column, ...]] = {}
     rows = 0
     for path in paths:
@@ -69,8 +86,12 @@ def _parquet(dataset: Dataset, paths: Sequence[str]) -> Inspection:
             raise CatalogError(
                 "MS-CATALOG-ROWS", f"{path} is not a whole Parquet file: {why}.", fix=_FIX
             ) from None
-    first = _the_same(schemas)
+    first = _common_schema(schemas)
     _check_columns(dataset, first, paths[0])
+    for path in paths if check.columns else ():
+        check.start_file(path)
+        for batch in read_columns(path, dataset.table, check.columns):
+            check.add(batch)
     return Inspection(first, rows)
 
 
@@ -88,7 +109,11 @@ def _columns_of(schema: pa.Schema, path: str, dataset: Dataset) -> tuple[Column,
 
 
 def _csv(
-    dataset: Dataset, location: str, options: Mapping[str, str], paths: Sequence[str]
+    dataset: Dataset,
+    location: str,
+    options: Mapping[str, str],
+    paths: Sequence[str],
+    check: KeyCheck,
 ) -> Inspection:
     escape = "" if options["escape"] == options["quote"] else options["escape"]
     multiline, header = options["multiline"] == "true", options["header"] == "true"
@@ -96,10 +121,10 @@ def _csv(
     schema = dataset.table.all_columns
     if header:
         reader = CsvFiles(location, (), header, form, encoding=options["encoding"])
-        schema = _the_same({path: _header(reader, path, dataset) for path in paths})
+        schema = _common_schema({path: _header(reader, path, dataset) for path in paths})
         _check_columns(dataset, schema, paths[0])
     files = CsvFiles(location, _file_columns(schema), header, form, encoding=options["encoding"])
-    rows = _count(files, paths)
+    rows = _count(files, paths, check)
     check_values(files, paths)
     return Inspection(schema, rows)
 
@@ -108,7 +133,7 @@ def _header(reader: CsvFiles, path: str, dataset: Dataset) -> tuple[Column, ...]
     try:
         names = reader.header_names(path)
     except UnreadableFileError as why:
-        raise _rejected(f"{path} cannot be read: {why}") from None
+        raise _rows_error(f"{path} cannot be read: {why}") from None
     if names is None:
         raise CatalogError(
             "MS-CATALOG-COLUMNS",
@@ -119,15 +144,15 @@ def _header(reader: CsvFiles, path: str, dataset: Dataset) -> tuple[Column, ...]
     return tuple(declared.get(name.lower(), Column(name, "string")) for name in names)
 
 
-def _the_same(schemas: Mapping[str, tuple[Column, ...]]) -> tuple[Column, ...]:
+def _common_schema(schemas: Mapping[str, tuple[Column, ...]]) -> tuple[Column, ...]:
     """Spark takes the columns of all files of a version from one of them."""
     (first_path, first), *others = schemas.items()
     for path, schema in others:
         if schema != first:
             raise CatalogError(
                 "MS-CATALOG-COLUMNS",
-                f"the columns of {path} are {_shown(schema)}; those of {first_path} are "
-                f"{_shown(first)}.",
+                f"the columns of {path} are {_column_list(schema)}; those of {first_path} are "
+                f"{_column_list(first)}.",
                 fix="Write all files of a version with the same columns in the same order.",
             )
     return first
@@ -144,7 +169,7 @@ def _check_columns(dataset: Dataset, found: Sequence[Column], path: str) -> None
             raise CatalogError(
                 "MS-CATALOG-COLUMNS",
                 f"{path} has no column {column.name}, which {dataset.name} declares. Its columns "
-                f"are {_shown(found)}.",
+                f"are {_column_list(found)}.",
                 fix=nearest(column.name, names) if names else _FIX,
             )
         if own.type != column.type:
@@ -160,15 +185,17 @@ def _file_columns(schema: Sequence[Column]) -> tuple[FileColumn, ...]:
     return tuple(FileColumn(each.name, arrow_type(each.type), each.type.upper()) for each in schema)
 
 
-def _count(files: CsvFiles | JsonFiles, paths: Sequence[str]) -> int:
+def _count(files: CsvFiles | JsonFiles, paths: Sequence[str], check: KeyCheck) -> int:
     wanted = {column.name: column.type for column in files.columns}
     rows = 0
     for path in paths:
+        check.start_file(path)
         try:
             for batch in files.read(path, wanted):
                 if len(bad := batch.column(BAD).drop_null()):
-                    raise _rejected(str(Rejection.decoded(bad[0].as_py())))
+                    raise _rows_error(str(Rejection.decoded(bad[0].as_py())))
                 rows += batch.num_rows
+                check.add(batch)
         except MillstreamError as error:
             if isinstance(error, CatalogError):
                 raise
@@ -176,9 +203,9 @@ def _count(files: CsvFiles | JsonFiles, paths: Sequence[str]) -> int:
     return rows
 
 
-def _rejected(why: str) -> CatalogError:
+def _rows_error(why: str) -> CatalogError:
     return CatalogError("MS-CATALOG-ROWS", why if why.endswith(".") else f"{why}.", fix=_FIX)
 
 
-def _shown(columns: Sequence[Column]) -> str:
+def _column_list(columns: Sequence[Column]) -> str:
     return ", ".join(f"{column.name} ({column.type})" for column in columns)

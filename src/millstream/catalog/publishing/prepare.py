@@ -1,4 +1,4 @@
-"""Prepares what is published: reads files, or names a table of a database."""
+"""Prepares what is published: reads files, or checks a table of a database."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from millstream.catalog.model import DataFormat, Dataset, VersionContent, VersionFile
+from millstream.catalog.publishing.database_table import check_table
 from millstream.catalog.publishing.files import content_hash, describe_files
 from millstream.catalog.publishing.formats import complete_options, format_of
 from millstream.catalog.publishing.inspect import inspect
@@ -45,6 +46,7 @@ def prepare(
         options=complete,
         row_count=inspected.row_count,
         note=note,
+        key=dataset.table.key,
     )
     return content, files
 
@@ -59,12 +61,16 @@ def _table(
             "the location is a database, and no table is named.",
             fix="Add --option table=NAME.",
         )
+    url = _database(location, base)
+    columns = check_table(dataset, url, complete["table"])
     return VersionContent(
         format=DataFormat.JDBC,
-        location=_database(location, base),
+        location=url,
         schema=dataset.table.all_columns,
         options=complete,
         note=note,
+        key=dataset.table.key,
+        database_columns=columns,
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from millstream.catalog.store.failures import translated
-from millstream.catalog.store.location import Location
+from millstream.catalog.store.catalog_url import CatalogUrl
+from millstream.catalog.store.failures import catalog_errors
 from millstream.catalog.store.tables import REVISION, VERSION_TABLE
 from millstream.errors import CatalogError
 
@@ -25,12 +25,12 @@ class Database:
     """A database with the tables of a catalog."""
 
     engine: sa.Engine
-    location: Location
+    location: CatalogUrl
 
     @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
+    def read_transaction(self) -> Iterator[sa.Connection]:
         """A transaction that sees one state of the catalog and changes nothing."""
-        with translated(self.location.shown), self.engine.connect() as connection:
+        with catalog_errors(self.location.shown), self.engine.connect() as connection:
             if not self.location.is_sqlite:
                 connection.execution_options(
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -38,12 +38,12 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
+    def write_transaction(self) -> Iterator[sa.Connection]:
         """A transaction that is committed at the end, or rolled back if an error is raised.
 
         Only one at a time writes to a SQLite file; others wait.
         """
-        with translated(self.location.shown), self.engine.connect() as connection:
+        with catalog_errors(self.location.shown), self.engine.connect() as connection:
             connection.execution_options(**{_WRITE: True})
             with connection.begin():
                 yield connection
@@ -52,7 +52,7 @@ class Database:
         self.engine.dispose()
 
 
-def connect(location: Location) -> Database:
+def connect(location: CatalogUrl) -> Database:
     """Returns the database at a location, whether or not it has the tables of a catalog."""
     try:
         if location.is_sqlite:
@@ -74,7 +74,7 @@ def connect(location: Location) -> Database:
     return Database(engine, location)
 
 
-def _sqlite(location: Location) -> sa.Engine:
+def _sqlite(location: CatalogUrl) -> sa.Engine:
     engine = sa.create_engine(
         location.url,
         connect_args={"timeout": LOCK_SECONDS, "isolation_level": None},
@@ -114,7 +114,7 @@ def is_new_file(database: Database) -> bool:
     file = database.location.file
     if file is None or not file.exists():
         return file is not None
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         return not sa.inspect(connection).get_table_names()
 
 
@@ -123,7 +123,7 @@ def require_current(database: Database) -> None:
     file = database.location.file
     if file is not None and not file.exists():
         raise no_catalog(database.location)
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         found = stored_revision(connection)
     if found is None:
         raise no_catalog(database.location)
@@ -137,7 +137,7 @@ def require_current(database: Database) -> None:
         )
 
 
-def no_catalog(location: Location) -> CatalogError:
+def no_catalog(location: CatalogUrl) -> CatalogError:
     fix = "Run millstream catalog migrate once."
     if location.is_sqlite:
         fix = "Run millstream catalog apply DIR, or name another catalog with --catalog."

@@ -11,19 +11,19 @@ from millstream.errors import CatalogError
 
 
 @contextmanager
-def translated(shown: str) -> Iterator[None]:
+def catalog_errors(shown: str) -> Iterator[None]:
     """Raises a `CatalogError` for an error of the database. `shown` is its URL, masked."""
     try:
         yield
     except exc.DBAPIError as error:
-        raise _meaning(error, shown) from None
+        raise _error_of(error, shown) from None
     except exc.StatementError as error:  # its own text contains the SQL and its parameters
         raise _database(_one_line(error.orig), shown) from None
     except exc.SQLAlchemyError as error:
         raise _database(_one_line(error), shown) from None
 
 
-def _meaning(error: exc.DBAPIError, shown: str) -> CatalogError:
+def _error_of(error: exc.DBAPIError, shown: str) -> CatalogError:
     reason = _one_line(error.orig)
     if "database is locked" in reason or "lock timeout" in reason:
         return CatalogError(

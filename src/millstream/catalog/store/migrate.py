@@ -25,7 +25,7 @@ def migrate(database: Database) -> tuple[str | None, str]:
             f"the folder {file.parent} of the catalog does not exist.",
             fix="Create it, or name another catalog with --catalog.",
         )
-    with database.writing() as connection:
+    with database.write_transaction() as connection:
         if not database.location.is_sqlite:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
         before = stored_revision(connection)

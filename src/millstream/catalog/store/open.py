@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from millstream.catalog.store.catalog_url import CatalogUrl, parse_catalog_url
 from millstream.catalog.store.database import Database, connect, is_new_file, require_current
-from millstream.catalog.store.location import location_of
 from millstream.catalog.store.migrate import migrate
 from millstream.catalog.store.reader import DatabaseReader
 from millstream.catalog.store.writer import DatabaseWriter, utc_now
@@ -32,17 +32,17 @@ class OpenCatalog:
 
 
 def open_catalog(
-    url: str | os.PathLike[str] | None = None,
+    url: str | os.PathLike[str] | CatalogUrl | None = None,
     *,
     create: bool = False,
     clock: Callable[[], datetime] = utc_now,
 ) -> OpenCatalog:
-    """Opens the catalog at a URL or path, or the default one (see `location_of`).
+    """Opens the catalog at a URL or path, or the default one (see `parse_catalog_url`).
 
     With `create`, a SQLite file that does not exist or is empty gets its tables. The tables of a
     PostgreSQL database are created by `migrate`.
     """
-    database = connect(location_of(url))
+    database = connect(parse_catalog_url(url))
     if create and is_new_file(database):
         migrate(database)
     require_current(database)

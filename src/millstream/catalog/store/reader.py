@@ -39,7 +39,7 @@ class DatabaseReader:
 
     @contextmanager
     def at_one_time(self) -> Iterator[DatabaseReader]:
-        with self._reading() as connection:
+        with self._transaction() as connection:
             yield replace(self, connection=connection)
 
     def find_dataset(self, key: DatasetKey) -> Dataset | None:
@@ -132,7 +132,7 @@ class DatabaseReader:
         return [rows.run_of(row) for row in self._all(query)]
 
     def definitions(self) -> Definitions:
-        with self._reading() as connection:
+        with self._transaction() as connection:
             revision = connection.execute(sa.select(tables.catalog.c.revision)).scalar_one()
             datasets, periods, projects = (
                 connection.execute(sa.select(table.c.definition).order_by(key)).scalars().all()
@@ -150,19 +150,19 @@ class DatabaseReader:
         )
 
     @contextmanager
-    def _reading(self) -> Iterator[sa.Connection]:
+    def _transaction(self) -> Iterator[sa.Connection]:
         if self.connection is not None:
             yield self.connection
         else:
-            with self.database.reading() as connection:
+            with self.database.read_transaction() as connection:
                 yield connection
 
     def _one(self, query: sa.Select[Any]) -> sa.Row[Any] | None:
-        with self._reading() as connection:
+        with self._transaction() as connection:
             return connection.execute(query).first()
 
     def _all(self, query: sa.Select[Any]) -> list[sa.Row[Any]]:
-        with self._reading() as connection:
+        with self._transaction() as connection:
             return list(connection.execute(query))
 
 

@@ -85,6 +85,8 @@ def new_version(content: VersionContent, **published: Any) -> DatasetVersion:
         options=content.options,
         row_count=content.row_count,
         note=content.note,
+        key=content.key,
+        database_columns=content.database_columns,
         **published,
     )
 

@@ -48,7 +48,7 @@ class RunWriter:
         replay_of: UUID | None = None,
     ) -> Run:
         now, run_id = self.clock(), uuid4()
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             _expire(connection, now)
             _lock_output(connection, output)
             _reject_second_writer(connection, output)
@@ -69,7 +69,7 @@ class RunWriter:
             return _run(connection, run_id)
 
     def record_snapshot(self, run_id: UUID, owner: str, snapshot: ResolverSnapshot) -> Run:
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             run = _own_run(connection, run_id, owner)
             if run.snapshot is not None:
                 raise CatalogError(
@@ -81,17 +81,17 @@ class RunWriter:
 
     def renew_lease(self, run_id: UUID, owner: str, lease_seconds: float) -> Run:
         expires_at = self.clock() + timedelta(seconds=lease_seconds)
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             _own_run(connection, run_id, owner)
             return _update(connection, run_id, lease_expires_at=expires_at)
 
     def record_result(self, run_id: UUID, owner: str, result: RunResult) -> Run:
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             _own_run(connection, run_id, owner)
             return _update(connection, run_id, result=rows.to_json(rows.RESULT, result))
 
     def finish_run(self, run_id: UUID, owner: str, result: RunResult) -> Run:
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             _own_run(connection, run_id, owner)
             return _update(
                 connection,
@@ -102,12 +102,12 @@ class RunWriter:
             )
 
     def fail_run(self, run_id: UUID, owner: str, failure: RunFailure) -> Run:
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             run = _own_run(connection, run_id, owner)
             return _end(connection, run, self.clock(), failure)
 
     def expire_runs(self, now: datetime | None = None) -> list[Run]:
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             return _expire(connection, now or self.clock())
 
 

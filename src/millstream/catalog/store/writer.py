@@ -40,7 +40,7 @@ class DatabaseWriter(RunWriter):
     clock: Callable[[], datetime] = utc_now
 
     def apply(self, changes: Definitions) -> None:
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             if _next_revision(connection) != changes.revision + 1:
                 raise CatalogError(
                     "MS-CATALOG-CONFLICT",
@@ -63,7 +63,7 @@ class DatabaseWriter(RunWriter):
     ) -> DatasetVersion:
         reject_secret("the location", content.location)
         versions = tables.versions
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             dataset = _locked_dataset(connection, dataset_id)
             if table is not None and table != dataset.table:
                 raise CatalogError(
@@ -76,7 +76,7 @@ class DatabaseWriter(RunWriter):
             equal = versions.c.content_hash == content.content_hash
             same = connection.execute(sa.select(versions).where(own, equal)).first()
             if same is not None and content.reproducible:
-                raise _published(dataset, rows.version_of(same))
+                raise _published_error(dataset, rows.version_of(same))
             last = connection.execute(sa.select(sa.func.max(versions.c.number)).where(own)).scalar()
             version = rows.new_version(
                 content,
@@ -95,7 +95,7 @@ class DatabaseWriter(RunWriter):
         return version
 
     def set_dataset_status(self, dataset_id: UUID, status: Status) -> Dataset:
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             _next_revision(connection)
             dataset = replace(_locked_dataset(connection, dataset_id), status=status)
             _store(connection, tables.datasets, "id", [rows.dataset_row(dataset)])
@@ -104,7 +104,7 @@ class DatabaseWriter(RunWriter):
     def set_version_status(self, dataset_id: UUID, number: int, status: Status) -> DatasetVersion:
         versions = tables.versions
         one = (versions.c.dataset_id == dataset_id) & (versions.c.number == number)
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             dataset = _locked_dataset(connection, dataset_id)
             connection.execute(sa.update(versions).where(one).values(status=status.value))
             row = connection.execute(sa.select(versions).where(one)).first()
@@ -117,7 +117,7 @@ class DatabaseWriter(RunWriter):
     def activate_project(self, name: str, revision: int) -> Project:
         projects = tables.projects
         one = projects.c.name_key == name.lower()
-        with self.database.writing() as connection:
+        with self.database.write_transaction() as connection:
             _next_revision(connection)
             row = connection.execute(
                 sa.select(projects.c.definition).where(one).with_for_update()
@@ -214,7 +214,7 @@ def _file_row(version: DatasetVersion, file: VersionFile) -> dict[str, Any]:
     }
 
 
-def _published(dataset: Dataset, version: DatasetVersion) -> CatalogError:
+def _published_error(dataset: Dataset, version: DatasetVersion) -> CatalogError:
     return CatalogError(
         "MS-CATALOG-PUBLISHED",
         f"this content is already published as version {version.number} of {dataset.name}, since "

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from millstream.cli.catalog.opened import data_of, opened
-from millstream.cli.fail import CommandError, print_json, reported
+from millstream.cli.errors import CommandError, print_json, reported
+from millstream.cli.formats import count, shown
 from millstream.cli.options import AsJson, CatalogUrl
-from millstream.cli.words import count, shown
 from millstream.errors import CatalogError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from millstream.cli.catalog.opened import data_of, moment, opened, print_table
-from millstream.cli.fail import print_json
+from millstream.cli.errors import print_json
 from millstream.cli.options import AsJson, CatalogUrl
 
 if TYPE_CHECKING:

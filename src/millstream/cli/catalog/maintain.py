@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from millstream.cli.catalog.opened import DatasetName, dataset_key, opened
-from millstream.cli.fail import print_json, reported
+from millstream.cli.errors import print_json, reported
 from millstream.cli.options import AsJson, CatalogUrl
 
 Version = Annotated[
@@ -54,11 +54,11 @@ def _set_status(
 def migrate(catalog: CatalogUrl = None, as_json: AsJson = False) -> None:
     """Create the tables of a catalog in a database, or upgrade them to this version."""
     with reported(as_json):
+        from millstream.catalog.store.catalog_url import parse_catalog_url
         from millstream.catalog.store.database import connect
-        from millstream.catalog.store.location import location_of
         from millstream.catalog.store.migrate import migrate as upgrade
 
-        database = connect(location_of(catalog))
+        database = connect(parse_catalog_url(catalog))
         try:
             before, after = upgrade(database)
         finally:

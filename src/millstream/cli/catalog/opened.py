@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from millstream.cli.fail import reported
+from millstream.cli.errors import reported
 
 if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog

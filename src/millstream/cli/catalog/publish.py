@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from millstream.cli.catalog.opened import DatasetName, data_of, dataset_key, opened
-from millstream.cli.fail import CommandError, print_json
+from millstream.cli.errors import CommandError, print_json
+from millstream.cli.formats import count, size
 from millstream.cli.options import AsJson, CatalogUrl
-from millstream.cli.words import count, size
 
 if TYPE_CHECKING:
     from millstream.catalog.model import DatasetVersion

@@ -14,9 +14,9 @@ from millstream.cli.catalog.opened import (
     opened,
     print_table,
 )
-from millstream.cli.fail import print_json
+from millstream.cli.errors import print_json
+from millstream.cli.formats import size
 from millstream.cli.options import AsJson, CatalogUrl
-from millstream.cli.words import size
 
 if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog
@@ -68,7 +68,8 @@ def _print_dataset(dataset: Dataset) -> None:
     if dataset.description:
         print(dataset.description)
     table = dataset.table
-    print(f"table {table.name}, temporal mode {table.temporal_mode.value}")
+    key = f", key {', '.join(table.key)}" if table.key else ""
+    print(f"table {table.name}, temporal mode {table.temporal_mode.value}{key}")
     if dataset.resolver is not None:
         settings = ", ".join(f"{key} = {value}" for key, value in dataset.resolver.config.items())
         print(f"resolver {dataset.resolver.name}{f': {settings}' if settings else ''}")
@@ -102,6 +103,7 @@ def _show_version(catalog: Catalog, name: str, number: int, as_json: bool) -> No
         "location": version.location,
         "options": ", ".join(f"{key}={value}" for key, value in version.options.items()),
         "rows": "" if version.row_count is None else f"{version.row_count:,}",
+        "key": ", ".join(version.key),
         "content": version.content_hash or "not reproducible: the rows may change",
         "note": version.note,
     }

@@ -25,7 +25,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from millstream.connectors.work import ITEM
+from millstream.connectors.work_items import ITEM
 
 _FILE = StructType(
     [
@@ -47,7 +47,14 @@ def file_names(spark: SparkSession, path: str, options: Mapping[str, str]) -> Da
     given = {name.lower() for name in options}
     every = {name: value for name, value in EVERY_FILE.items() if name.lower() not in given}
     reader = spark.readStream.format("binaryFile").schema(_FILE).options(**every, **options)
-    return reader.load(path).select(ITEM)
+    return reader.load(_pattern(path)).select(ITEM)
+
+
+def _pattern(path: str) -> str:
+    """Returns a pattern for a single file: Spark streams folders and patterns only."""
+    is_file = "://" not in path and Path(path.removeprefix("file:")).is_file()
+    plain = path[-1:].isalnum() and not any(each in path for each in "*?[]{}\\")
+    return f"{path[:-1]}[{path[-1]}]" if is_file and plain else path
 
 
 def first_file(base: Path) -> str | None:

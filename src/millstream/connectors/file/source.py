@@ -1,4 +1,4 @@
-"""File source: Spark streams the names of files, executors read them (`connectors/work.py`)."""
+"""File source: Spark streams file names, executors read the files (`connectors/work_items.py`)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from millstream.connectors.declared import schema_of
+from millstream.connectors.declared_columns import schema_of
+from millstream.connectors.deferred_frame import Rows
 from millstream.connectors.file.names import EVERY_FILE, file_names, first_file
 from millstream.connectors.file.options import FORMATS, files_of
 from millstream.connectors.paths import resolve
-from millstream.connectors.rows import Rows
-from millstream.connectors.work import ItemCheck, ReportedItems, WorkStream
+from millstream.connectors.work_items import ItemCheck, ReportedItems, WorkStream
 from millstream.errors import PlanError
 from millstream.plan.nodes import Source
 

@@ -12,7 +12,7 @@ from pyarrow import fs
 from pyspark.sql import SparkSession
 
 from millstream.connectors.dead_letters import BAD, Rejection
-from millstream.connectors.declared import schema_of
+from millstream.connectors.declared_columns import schema_of
 from millstream.connectors.file.options import FORMATS, files_of
 from millstream.connectors.paths import filesystem, resolve
 from millstream.errors import PlanError, RunError

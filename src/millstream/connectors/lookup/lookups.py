@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from millstream.connectors.lookup.asking import Answers, Asker
+from millstream.connectors.lookup.batching import Answers, Asker
 from millstream.connectors.lookup.cache import Cache
 from millstream.connectors.lookup.entries import NUMBER, REASON
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.stores import Store, open_store
+from millstream.connectors.lookup.store import Store, open_store
 from millstream.connectors.lookup.values import empty_frame
 
 Numbers = npt.NDArray[np.uint32]

@@ -47,11 +47,15 @@ _YEAR_2000 = {"date": 10_957, "timestamp": 946_684_800_000_000}
 
 def must_fit(spec: LookupSpec, name: str, column: Column) -> None:
     """Can every value of the column's type be of the declared one, or be told by its value?"""
-    declared = family(spec.schema.field(name).type)
-    fits = column.type in _READS[declared] if declared in _READS else column.type not in SPARK
-    if not fits:
+    if not fits(column.type, spec.schema.field(name).type):
         found = f"it is {column.text} in the database"
         raise wrong_type(spec, name, found, SPARK.get(column.type, "STRING"))
+
+
+def fits(database_type: str, declared: pa.DataType) -> bool:
+    """Whether a type of the database, by its name in the catalog, is read as a declared one."""
+    kind = family(declared)
+    return database_type in _READS[kind] if kind in _READS else database_type not in SPARK
 
 
 def expression(spec: LookupSpec, name: str, column: Column) -> sql.Composable:

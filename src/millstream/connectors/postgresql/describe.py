@@ -55,6 +55,14 @@ class Table:
 
 
 def describe(spec: LookupSpec, connection: Connection) -> Table:
+    schema, table, known = find_table(spec, connection)
+    wanted = [*spec.read, *(condition.column for condition in spec.conditions)]
+    columns = {each: known[find_name(spec, "column", each, known)] for each in wanted}
+    return Table(schema, table, columns)
+
+
+def find_table(spec: LookupSpec, connection: Connection) -> tuple[str, str, dict[str, Column]]:
+    """Returns the schema, the name and all columns of a table."""
     schema, name = _parts(spec.name)
     found = connection.execute(_TABLES, {"schema": schema}).fetchall()
     # The last one counts: a schema that is spelt just so.
@@ -63,10 +71,7 @@ def describe(spec: LookupSpec, connection: Connection) -> Table:
         raise not_found(spec, "table", spec.name, by_name)
     table = find_name(spec, "table", name, by_name)
     rows = connection.execute(_COLUMNS, (by_name[table], table)).fetchall()
-    known = {str(row[0]): Column(*row) for row in rows}
-    wanted = [*spec.read, *(condition.column for condition in spec.conditions)]
-    columns = {each: known[find_name(spec, "column", each, known)] for each in wanted}
-    return Table(by_name[table], table, columns)
+    return by_name[table], table, {str(row[0]): Column(*row) for row in rows}
 
 
 def quoted(*names: str) -> sql.Identifier:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.connectors.lookup.failures import not_installed
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.stores import Store
+from millstream.connectors.lookup.store import Store
 
 
 def open_store(spec: LookupSpec) -> Store:

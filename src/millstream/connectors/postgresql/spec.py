@@ -27,7 +27,7 @@ SPEC = ConnectorSpec(
         Property("user", TEXT, "The user, if 'url' does not name one.", _TABLE),
         Property("password", TEXT, "The password of the user.", _TABLE, secret=True),
     ),
-    table="millstream.connectors.lookup.whole:open_table",
+    table="millstream.connectors.lookup.full_scan:open_table",
     lookup="millstream.connectors.postgresql.lookup:open_store",
     check=_with_table,
 )

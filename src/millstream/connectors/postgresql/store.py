@@ -19,7 +19,7 @@ from millstream.connectors.postgresql.connect import (
     connect,
 )
 from millstream.connectors.postgresql.describe import describe
-from millstream.connectors.postgresql.question import Question, question_of
+from millstream.connectors.postgresql.lookup_query import Question, question_of
 
 
 class PostgresStore:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.stores import Store
+from millstream.connectors.lookup.store import Store
 from millstream.connectors.sqlite.store import SqliteStore
 
 

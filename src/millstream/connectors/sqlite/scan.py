@@ -13,7 +13,7 @@ from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.types import Family, family
 from millstream.connectors.lookup.values import frame_of
 from millstream.connectors.sqlite.columns import reader
-from millstream.connectors.sqlite.question import describe, quoted
+from millstream.connectors.sqlite.lookup_query import describe, quoted
 from millstream.connectors.sqlite.store import bounded, connect
 
 _ROWS = 10_000  # of a record batch

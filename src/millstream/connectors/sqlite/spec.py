@@ -38,7 +38,7 @@ SPEC = ConnectorSpec(
         Property("url", TEXT, "The file as a URL, such as sqlite:shop.db.", _TABLE),
         Property("table", TEXT, "The table, if it has another name there.", _TABLE),
     ),
-    table="millstream.connectors.lookup.whole:open_table",
+    table="millstream.connectors.lookup.full_scan:open_table",
     lookup="millstream.connectors.sqlite.lookup:open_store",
     check=_with_path,
 )

@@ -21,7 +21,7 @@ from millstream.connectors.lookup.failures import (
 )
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.values import empty_frame, frame_of
-from millstream.connectors.sqlite.question import Question, question_of
+from millstream.connectors.sqlite.lookup_query import Question, question_of
 from millstream.temporal import format_span
 
 _SAMPLE = 100

@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 
 from millstream.errors import PlanError
-from millstream.kernels.accumulators.numbers import (
+from millstream.kernels.accumulators.accumulator import ROWS, WEIGHT, Accumulator
+from millstream.kernels.accumulators.exact_sums import (
     decimal_quotient,
     rough_sum,
     summed,
     to_sum,
     within_type,
 )
-from millstream.kernels.accumulators.part import ROWS, WEIGHT, Accumulator
 
 
 class Count(Accumulator):

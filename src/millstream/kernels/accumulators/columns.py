@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from millstream.errors import PlanError, RunError
+from millstream.kernels.accumulators.accumulator import ROWS, WEIGHT, Accumulator
 from millstream.kernels.accumulators.basic import (
     Average,
     BooleanCounts,
@@ -25,13 +26,12 @@ from millstream.kernels.accumulators.basic import (
     Sum,
     Variance,
 )
-from millstream.kernels.accumulators.lists import Bag, Distinct, Listed
-from millstream.kernels.accumulators.part import ROWS, WEIGHT, Accumulator
-from millstream.kernels.accumulators.pick import Pick
-from millstream.kernels.accumulators.sketch import DistinctSketch, QuantileSketch
-from millstream.kernels.accumulators.tallied import Argument, DistinctCount
-from millstream.kernels.base import BEFORE, DELETE, OP
-from millstream.kernels.specs import CallSpec
+from millstream.kernels.accumulators.collected_values import Bag, Distinct, Listed
+from millstream.kernels.accumulators.distinct_count import Argument, DistinctCount
+from millstream.kernels.accumulators.first_last import Pick
+from millstream.kernels.accumulators.sketches import DistinctSketch, QuantileSketch
+from millstream.kernels.core.kernel import BEFORE, DELETE, OP
+from millstream.kernels.core.specs import CallSpec
 
 __all__ = ["ROWS", "WEIGHT", "Accumulators"]
 

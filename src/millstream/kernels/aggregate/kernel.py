@@ -7,15 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.aggregate.arrivals import Arrived
-from millstream.kernels.aggregate.fold import accumulators, group_columns, tallied
-from millstream.kernels.aggregate.seen import VALUES, Seen
+from millstream.kernels.aggregate.classify import Arrived
+from millstream.kernels.aggregate.distinct_values import VALUES, Seen
+from millstream.kernels.aggregate.partial_results import accumulators, group_columns, tallied
 from millstream.kernels.aggregate.step import COUNTS, Step, Times
-from millstream.kernels.base import Clock, State, StepResult
-from millstream.kernels.specs import AggregateSpec
-from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.table import Keyed, Tables
-from millstream.kernels.windows import reach_of, some_window_ends
+from millstream.kernels.core.kernel import Clock, State, StepResult
+from millstream.kernels.core.specs import AggregateSpec
+from millstream.kernels.core.windows import reach_of, some_window_ends
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.keyed_table import Keyed, Tables
 from millstream.temporal import BEGIN_OF_TIME, Emit
 
 

@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.columns import Accumulators
-from millstream.kernels.base import AFTER, BEFORE, DELETE, INSERT, OP, TIME
-from millstream.kernels.index import Bools
-from millstream.kernels.specs import (
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, OP, TIME
+from millstream.kernels.core.key_index import Bools
+from millstream.kernels.core.specs import (
     GIVEN_START,
     WINDOW_END,
     WINDOW_START,
     WINDOW_TIME,
     AggregateSpec,
 )
-from millstream.kernels.state.rows import take
+from millstream.kernels.state.sorted_rows import take
 from millstream.temporal import WindowKind
 
 

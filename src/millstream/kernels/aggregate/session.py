@@ -15,15 +15,20 @@ from __future__ import annotations
 import polars as pl
 
 from millstream.kernels.accumulators.columns import ROWS
-from millstream.kernels.aggregate.arrivals import Arrived, set_late_apart
-from millstream.kernels.aggregate.fold import accumulators, is_folded, plain_keys, with_hash
+from millstream.kernels.aggregate.classify import Arrived, set_late_apart
 from millstream.kernels.aggregate.kernel import AggregateKernel
+from millstream.kernels.aggregate.partial_results import (
+    accumulators,
+    is_folded,
+    plain_keys,
+    with_hash,
+)
 from millstream.kernels.aggregate.session_step import SessionStep
 from millstream.kernels.aggregate.step import Step
-from millstream.kernels.base import HASH, TIME
-from millstream.kernels.chains import CHAIN, Components, chain_rows
-from millstream.kernels.specs import GIVEN_START, AggregateSpec
-from millstream.kernels.state.table import Tables
+from millstream.kernels.core.kernel import HASH, TIME
+from millstream.kernels.core.specs import GIVEN_START, AggregateSpec
+from millstream.kernels.session_chains import CHAIN, Components, chain_rows
+from millstream.kernels.state.keyed_table import Tables
 
 __all__ = ["SessionAggregate", "fold"]
 

@@ -7,11 +7,11 @@ import polars as pl
 
 from millstream.kernels.aggregate.results import only
 from millstream.kernels.aggregate.step import Step, ended
-from millstream.kernels.base import HASH, TIME
-from millstream.kernels.chains import CHAIN, Components
-from millstream.kernels.index import Bools, Ints
-from millstream.kernels.specs import GIVEN_START
-from millstream.kernels.state.rows import take
+from millstream.kernels.core.kernel import HASH, TIME
+from millstream.kernels.core.key_index import Bools, Ints
+from millstream.kernels.core.specs import GIVEN_START
+from millstream.kernels.session_chains import CHAIN, Components
+from millstream.kernels.state.sorted_rows import take
 from millstream.temporal import Emit
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from millstream.kernels.aggregate.fold import group_columns
+from millstream.kernels.aggregate.partial_results import group_columns
 from millstream.kernels.aggregate.results import only
 from millstream.kernels.aggregate.step import Step
-from millstream.kernels.base import HASH, TIME
-from millstream.kernels.chains import by_key
-from millstream.kernels.state.rows import stack
-from millstream.kernels.state.table import Found
-from millstream.kernels.windows import of_panes, reach_of
+from millstream.kernels.core.kernel import HASH, TIME
+from millstream.kernels.core.windows import of_panes, reach_of
+from millstream.kernels.session_chains import by_key
+from millstream.kernels.state.keyed_table import Found
+from millstream.kernels.state.sorted_rows import stack
 from millstream.temporal import END_OF_TIME, Emit, Window
 
 _KEY, _END, _NEW, _PANE, _PLACE = "_key", "_end", "_new", "_pane", "_place"

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from millstream.fates import ACCEPTED, Fate
 from millstream.kernels.accumulators.columns import ROWS, Accumulators
-from millstream.kernels.aggregate.arrivals import Arrived
-from millstream.kernels.aggregate.fold import group_columns
+from millstream.kernels.aggregate.classify import Arrived
+from millstream.kernels.aggregate.distinct_values import GROUP, Seen
+from millstream.kernels.aggregate.partial_results import group_columns
 from millstream.kernels.aggregate.results import Results, only
-from millstream.kernels.aggregate.seen import GROUP, Seen
-from millstream.kernels.base import HASH, TIME, StepResult
-from millstream.kernels.index import Bools
-from millstream.kernels.specs import AggregateSpec
-from millstream.kernels.state.rows import take
-from millstream.kernels.state.table import Found, Table, Tables
+from millstream.kernels.core.kernel import HASH, TIME, StepResult
+from millstream.kernels.core.key_index import Bools
+from millstream.kernels.core.specs import AggregateSpec
+from millstream.kernels.state.keyed_table import Found, Table, Tables
+from millstream.kernels.state.sorted_rows import take
+from millstream.row_outcomes import ACCEPTED, Fate
 from millstream.temporal import Emit, StateLimit
 
 _FATES = (Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, *ACCEPTED)

@@ -17,15 +17,15 @@ from typing import Any
 import polars as pl
 
 from millstream.kernels.aggregate import session
-from millstream.kernels.aggregate.arrivals import Arrived, sort_out
-from millstream.kernels.aggregate.fold import fold
+from millstream.kernels.aggregate.classify import Arrived, sort_out
 from millstream.kernels.aggregate.kernel import AggregateKernel
+from millstream.kernels.aggregate.partial_results import fold
 from millstream.kernels.aggregate.session import SessionAggregate
 from millstream.kernels.aggregate.sliding import SlidingStep
 from millstream.kernels.aggregate.step import COUNTS, Step
-from millstream.kernels.specs import AggregateSpec
-from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.table import Tables
+from millstream.kernels.core.specs import AggregateSpec
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.keyed_table import Tables
 from millstream.temporal import WindowKind
 
 __all__ = ["COUNTS", "Aggregate", "SessionAggregate", "fold", "folded", "kernel_of"]

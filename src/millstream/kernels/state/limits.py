@@ -12,10 +12,10 @@ from enum import StrEnum
 import numpy as np
 
 from millstream.errors import StateError
-from millstream.kernels.index import Ints
+from millstream.kernels.core.key_index import Ints
 from millstream.kernels.state.manifest import Segment
-from millstream.kernels.state.rows import Rows
-from millstream.kernels.state.segments import SegmentLog
+from millstream.kernels.state.segment_log import SegmentLog
+from millstream.kernels.state.sorted_rows import Rows
 from millstream.temporal import OnLimit, StateLimit
 
 WARNING, CRITICAL = 0.80, 0.95  # of a limit

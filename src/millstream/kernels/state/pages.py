@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millstream.errors import StateError
-from millstream.kernels.base import MapState
+from millstream.kernels.core.kernel import MapState
 from millstream.kernels.state.manifest import Ref
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from millstream.kernels.base import AFTER, BEFORE, DELETE, HASH, INSERT, OP, TIME
-from millstream.kernels.index import Bools, Ints
-from millstream.kernels.state.rows import take
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, HASH, INSERT, OP, TIME
+from millstream.kernels.core.key_index import Bools, Ints
+from millstream.kernels.state.sorted_rows import take
 
 _WEIGHT, _CODE, _COPIES = "_w", "_c", "_n"
 

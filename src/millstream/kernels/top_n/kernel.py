@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from millstream.fates import ACCEPTED, Fate
-from millstream.kernels.accumulators.part import ROWS
-from millstream.kernels.base import (
+from millstream.kernels.accumulators.accumulator import ROWS
+from millstream.kernels.core.kernel import (
     HASH,
     LATENESS,
     OP,
@@ -28,13 +27,14 @@ from millstream.kernels.base import (
     StepResult,
     count_processed,
 )
-from millstream.kernels.index import Bools, Ints
-from millstream.kernels.specs import TopNSpec
-from millstream.kernels.state.merging import LogSettings
-from millstream.kernels.state.rows import take
-from millstream.kernels.state.table import Found, Keyed, Table, Tables, group, hashed
+from millstream.kernels.core.key_index import Bools, Ints
+from millstream.kernels.core.specs import TopNSpec
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.keyed_table import Found, Keyed, Table, Tables, group, hashed
+from millstream.kernels.state.ranking import in_order, places
+from millstream.kernels.state.sorted_rows import take
 from millstream.kernels.top_n import changes
-from millstream.kernels.top_n.ranking import in_order, places
+from millstream.row_outcomes import ACCEPTED, Fate
 from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction, StateLimit
 
 __all__ = ["COUNTS", "TopN", "TopNSpec"]

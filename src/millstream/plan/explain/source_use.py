@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from millstream.plan.connectors import ConnectorRegistry
-from millstream.plan.facts.check import PipelineFacts
+from millstream.plan.facts.pipeline import PipelineFacts
 from millstream.plan.nodes import Engine, Input, Query, Source
 from millstream.temporal import DEFAULT_MAX_AHEAD
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millstream.plan.document import Fact, Section, data, fact, text
-from millstream.plan.explain.secrets import masked_options, options_text
 from millstream.plan.explain.source_use import SourceUse
 from millstream.plan.nodes import Column, Source
+from millstream.plan.secrets import masked_options, options_text
 from millstream.temporal import MissingTime, Watermark, format_span
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec
 from millstream.plan.document import Fact, Section, data, fact, text
-from millstream.plan.document.words import keys_data, used_text
-from millstream.plan.explain.secrets import masked_options, options_text
+from millstream.plan.document.formats import keys_data, used_text
 from millstream.plan.explain.sources import columns_fact
 from millstream.plan.expressions.spark_sql import text_or_none
-from millstream.plan.facts.tables import TableFacts
+from millstream.plan.facts.table_join import TableFacts
+from millstream.plan.kinds.stream_names import stream_name, with_alias
 from millstream.plan.nodes import Reference
-from millstream.plan.stream_names import stream_name, with_alias
+from millstream.plan.secrets import masked_options, options_text
 from millstream.values import Lookup
 
 

@@ -15,12 +15,12 @@ from millstream.plan.kinds import (
     deduplicate,
     interval_join,
     regular_join,
-    rows_over,
     session_join,
     temporal_join,
     top_n,
     window_join,
 )
+from millstream.plan.kinds import over_aggregate as rows_over
 from millstream.plan.kinds.base import OperatorKind, SingleInputKind, StreamJoinKind
 from millstream.plan.nodes import (
     Aggregate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from millstream.plan.document import Description, data, fact
-from millstream.plan.document.words import calls, lateness, output_data, window_data
+from millstream.plan.document.formats import calls, lateness, output_data, window_data
 from millstream.plan.expressions import Expression
 from millstream.plan.expressions.shapes import unqualified
 from millstream.plan.expressions.spark_sql import to_spark_sql
@@ -16,8 +16,8 @@ from millstream.plan.kinds.base import (
     against_late_and_limit,
 )
 from millstream.plan.kinds.single_input import described, emit, named, without_window
+from millstream.plan.kinds.stream_names import behind_sources, input_name
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, Aggregate
-from millstream.plan.stream_names import behind_sources, input_name
 from millstream.temporal import Emit, Window, WindowKind, format_span
 
 _SKETCHES = ("approx_count_distinct", "approx_percentile")

@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar
 from millstream.plan.document import Description
 from millstream.plan.expressions import Expression, column
 from millstream.plan.join_kinds import JoinKind
-from millstream.plan.kinds.strategy import Strategy, StrategyKind
+from millstream.plan.kinds.distribution import Strategy, StrategyKind
+from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.kinds.operator_properties import OperatorProperties
 from millstream.plan.nodes import WINDOW_TIME, Call, Join, Operator
-from millstream.plan.open_bounds import OpenBounds
-from millstream.plan.operator_properties import OperatorProperties
 from millstream.temporal import Emit, LateAction, Window
 from millstream.values import PredicateOf
 

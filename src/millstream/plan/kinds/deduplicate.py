@@ -12,8 +12,8 @@ from millstream.plan.kinds.single_input import (
     of_windows,
     passing_window_time,
 )
+from millstream.plan.kinds.stream_names import input_name
 from millstream.plan.nodes import Deduplicate
-from millstream.plan.stream_names import input_name
 from millstream.temporal import format_span
 
 

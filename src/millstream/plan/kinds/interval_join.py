@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millstream.plan.document import Description, Fact, data, fact, text
-from millstream.plan.document.words import late, limit, moved, used_text
+from millstream.plan.document.formats import late, limit, moved, used_text
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds import stream_joins
 from millstream.plan.kinds.base import (
@@ -20,10 +20,10 @@ from millstream.plan.kinds.base import (
     StreamJoinKind,
     against_late_and_limit,
 )
+from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.kinds.operator_properties import JOIN
+from millstream.plan.kinds.stream_names import input_name, lag_of_results, with_alias
 from millstream.plan.nodes import BoundedJoin, Input, IntervalJoin
-from millstream.plan.open_bounds import OpenBounds
-from millstream.plan.operator_properties import JOIN
-from millstream.plan.stream_names import input_name, lag_of_results, with_alias
 from millstream.temporal import format_span
 from millstream.values import JoinType
 

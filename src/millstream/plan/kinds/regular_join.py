@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.plan.document import Description, data, fact
-from millstream.plan.document.words import moved
+from millstream.plan.document.formats import moved
 from millstream.plan.expressions import Expression
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.base import (
@@ -13,6 +13,7 @@ from millstream.plan.kinds.base import (
     TimeFix,
     Timeless,
 )
+from millstream.plan.kinds.operator_properties import FOREVER_JOIN, REGULAR_JOIN
 from millstream.plan.kinds.stream_joins import (
     against_columnar,
     described,
@@ -20,9 +21,8 @@ from millstream.plan.kinds.stream_joins import (
     names_of,
     predicates_of,
 )
+from millstream.plan.kinds.stream_names import lag_of_results, stream_name
 from millstream.plan.nodes import Input, RegularJoin
-from millstream.plan.operator_properties import FOREVER_JOIN, REGULAR_JOIN
-from millstream.plan.stream_names import lag_of_results, stream_name
 from millstream.temporal import format_span
 from millstream.values import JoinType
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.plan.document import Description, data, fact, text
-from millstream.plan.document.words import lateness
+from millstream.plan.document.formats import lateness
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.base import (
     OperatorFacts,
@@ -12,10 +12,10 @@ from millstream.plan.kinds.base import (
     TimeFix,
     Timeless,
 )
+from millstream.plan.kinds.operator_properties import WINDOW_JOIN
 from millstream.plan.kinds.stream_joins import described, names_of
+from millstream.plan.kinds.stream_names import stream_name
 from millstream.plan.nodes import SessionJoin
-from millstream.plan.operator_properties import WINDOW_JOIN
-from millstream.plan.stream_names import stream_name
 from millstream.temporal import Emit, Window, WindowKind, format_span
 from millstream.values import JoinType
 

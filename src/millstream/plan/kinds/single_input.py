@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from millstream.plan.document import Description, Fact, data, fact, text
-from millstream.plan.document.words import clock_text, late, limit, used_text
+from millstream.plan.document.formats import clock_text, late, limit, used_text
 from millstream.plan.expressions import Expression, column
 from millstream.plan.expressions.spark_sql import texts
 from millstream.plan.kinds.base import OperatorFacts
+from millstream.plan.kinds.stream_names import input_name, with_alias
 from millstream.plan.nodes import (
     WINDOW_TIME,
     Aggregate,
@@ -20,7 +21,6 @@ from millstream.plan.nodes import (
     SingleInput,
     TopN,
 )
-from millstream.plan.stream_names import input_name, with_alias
 from millstream.temporal import LateAction, format_span
 
 Buffering = TypeVar("Buffering", Deduplicate, TopN, RowsOver)

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millstream.plan.document import Description, Fact, data, fact, text
-from millstream.plan.document.words import (
-    clock_text,
-    join_key,
-    keys_data,
-    late,
-    limit,
-    used_text,
-)
+from millstream.plan.document.formats import clock_text, join_key, keys_data, late, limit, used_text
 from millstream.plan.kinds.base import Matching, OperatorFacts
+from millstream.plan.kinds.stream_names import input_name, stream_name, with_alias
 from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, TemporalJoin
-from millstream.plan.stream_names import input_name, stream_name, with_alias
 from millstream.values import JoinType
 
 

@@ -12,14 +12,14 @@ while W <= v. Looking both ways, a row within `tolerance` of v waits for as long
 from __future__ import annotations
 
 from millstream.plan.document import Description, data, fact
-from millstream.plan.document.words import moved
+from millstream.plan.document.formats import moved
 from millstream.plan.expressions.spark_sql import text_or_none
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.base import Matching, OperatorFacts, StateFacts, StreamJoinKind
+from millstream.plan.kinds.operator_properties import TEMPORAL_JOIN
 from millstream.plan.kinds.stream_joins import described, names_of, salted
+from millstream.plan.kinds.stream_names import lag_of_results, stream_name
 from millstream.plan.nodes import Input, TemporalJoin
-from millstream.plan.operator_properties import TEMPORAL_JOIN
-from millstream.plan.stream_names import lag_of_results, stream_name
 from millstream.temporal import format_span
 from millstream.values import Direction, JoinType
 

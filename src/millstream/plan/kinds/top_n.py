@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.plan.document import Description, data, fact
-from millstream.plan.document.words import order_data, order_text
+from millstream.plan.document.formats import order_data, order_text
 from millstream.plan.expressions import Expression
 from millstream.plan.expressions.spark_sql import text_or_none, to_spark_sql
 from millstream.plan.kinds.base import OperatorFacts, SingleInputKind, StateFacts
@@ -17,8 +17,8 @@ from millstream.plan.kinds.single_input import (
     passing_window_time,
     without_window,
 )
+from millstream.plan.kinds.stream_names import input_name
 from millstream.plan.nodes import TopN
-from millstream.plan.stream_names import input_name
 from millstream.temporal import Emit
 
 _ANEW = "a row of it that comes later begins anew, at the first place"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from millstream.plan.document import Description, Fact, fact
-from millstream.plan.document.words import lateness, window_data
+from millstream.plan.document.formats import lateness, window_data
 from millstream.plan.expressions import Expression, column
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds import interval_join, stream_joins
@@ -17,11 +17,11 @@ from millstream.plan.kinds.base import (
     WindowTimes,
 )
 from millstream.plan.kinds.interval_join import SideFacts, Sides
+from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.kinds.operator_properties import WINDOW_JOIN
+from millstream.plan.kinds.stream_names import lag_of_results, stream_name
+from millstream.plan.kinds.window_pairs import WindowPair, chief_of, of_either, pair_of
 from millstream.plan.nodes import WINDOW_TIME, CrossJoin, WindowJoin
-from millstream.plan.open_bounds import OpenBounds
-from millstream.plan.operator_properties import WINDOW_JOIN
-from millstream.plan.stream_names import lag_of_results, stream_name
-from millstream.plan.window_pairs import WindowPair, chief_of, of_either, pair_of
 
 Windowed = WindowJoin | CrossJoin
 OneWindowed = TypeVar("OneWindowed", bound=Windowed)

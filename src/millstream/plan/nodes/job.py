@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from millstream.errors import Place
+from millstream.field_roles import Neither, Only, OutputOnly, Role, State
 from millstream.plan.nodes.streams import Select
 from millstream.plan.nodes.values import Engine
-from millstream.roles import Neither, Only, OutputOnly, Role, State
 from millstream.sql.text import SourceText
 from millstream.temporal import Emit, OutputMode
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from millstream.errors import Place
+from millstream.field_roles import Micros, Neither, OutputOnly, State
 from millstream.plan.nodes.streams import Input
 from millstream.plan.nodes.tables import Reference
 from millstream.plan.nodes.values import Key, TableKey
-from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Bounds, Emit, LatePolicy, StateLimit, Window
 from millstream.values import Condition, Direction, JoinType, PredicateOf
 

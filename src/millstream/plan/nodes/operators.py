@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from millstream.errors import Place
+from millstream.field_roles import Micros, Neither, OutputOnly, State
 from millstream.plan.nodes.streams import Input
 from millstream.plan.nodes.values import (
     WINDOW_END,
@@ -16,7 +17,6 @@ from millstream.plan.nodes.values import (
     Order,
     Output,
 )
-from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Emit, LatePolicy, StateLimit, Window
 
 if TYPE_CHECKING:

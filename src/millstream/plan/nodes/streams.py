@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from millstream.errors import Place
+from millstream.field_roles import Micros, Neither, OutputOnly, State
 from millstream.plan.nodes.values import Column, Output
-from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.temporal import Malformed, MissingTime, Watermark
 
 if TYPE_CHECKING:

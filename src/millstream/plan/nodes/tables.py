@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from millstream.errors import Place
+from millstream.field_roles import Micros, Neither, OutputOnly, State
 from millstream.plan.nodes.values import Column
-from millstream.roles import Micros, Neither, OutputOnly, State
 from millstream.values import Lookup
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from millstream.roles import Neither, SqlType, State
+from millstream.field_roles import Neither, SqlType, State
 from millstream.values import Pane
 
 if TYPE_CHECKING:  # executors that know nodes need no parser

@@ -10,10 +10,10 @@ from typing import ClassVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from millstream.connectors.declared import schema_of
+from millstream.connectors.declared_columns import schema_of
 from millstream.connectors.file.names import file_names
 from millstream.connectors.paths import local, resolve
-from millstream.connectors.work import WorkStream
+from millstream.connectors.work_items import WorkStream
 from millstream.plan.nodes import Source
 
 

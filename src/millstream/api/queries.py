@@ -1,0 +1,356 @@
+"""Runs a stream with the exactly-once sinks, the checkpoint and the ledger of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.api.datasets import versions_of
+from millstream.api.display import Text
+from millstream.api.frames import pipeline_of, session_of
+from millstream.api.plan_steps import Names, Step, datasets_of, names_of, with_versions
+from millstream.api.sources import SourceFrame
+from millstream.api.tables import DATAFRAME, properties_text, read_rows
+from millstream.api.values import Duration, span_text
+from millstream.engine.shuffle.control_stream import has_ended
+from millstream.errors import PlanError, StateError
+from millstream.observe.ledger import Account, SparkAccount
+from millstream.observe.ledger_text import account_text
+from millstream.plan.build.job import build_sink
+from millstream.plan.nodes import Job, Pipeline, Query, Reference, SinkDef, Source
+from millstream.plan.nodes.traversal import operators_of, with_sources
+from millstream.run.checkpoint import Checkpoint, locked
+from millstream.run.dataset_versions import record_versions, recorded_versions
+from millstream.run.outputs import refuse_foreign_files
+from millstream.run.progress import Progress, progress_of
+from millstream.run.runner import Drive
+from millstream.run.settings import RunSettings, settings_of
+from millstream.suggestions import nearest
+from millstream.temporal import LateAction
+
+_PATIENCE = 30.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sink:
+    """A sink for `Stream.write`, made by `sink`.
+
+    Example:
+        >>> ms.sink("console")
+        Sink(connector = console)
+    """
+
+    properties: tuple[tuple[str, str], ...]
+
+    def __repr__(self) -> str:
+        return f"Sink({properties_text(self.properties)})"
+
+
+def sink(
+    connector: str, *, properties: Mapping[str, str] | None = None, **options: str | Path
+) -> Sink:
+    """Describes a sink as CREATE SINK does.
+
+    Args:
+        connector: "file", "console", …
+        properties: Properties whose names are not words of Python, such as "partition.by".
+        **options: Other properties, such as `path` and `format`.
+
+    Returns:
+        A sink for `Stream.write`. Its repr has no passwords.
+
+    Example:
+        >>> ms.sink("file", path="out", format="parquet", properties={"partition.by": "country"})
+        Sink(connector = file, path = out, format = parquet, partition.by = country)
+    """
+    given = {"connector": connector, **options, **(properties or {})}
+    return Sink(tuple((name, str(value)) for name, value in given.items()))
+
+
+class StreamRun:
+    """A run that `Stream.write` started. Used in a `with` statement, it is stopped at the end.
+
+    Example:
+        >>> with orders.write(ms.sink("noop"), checkpoint=folder / "run", once=True) as run:
+        ...     ended = run.wait()
+        >>> run.active
+        False
+    """
+
+    __slots__ = ("_at_start", "_drive", "_pipeline")
+
+    def __init__(self, drive: Drive, pipeline: Pipeline, warnings: Sequence[str] = ()) -> None:
+        self._drive = drive
+        self._pipeline = pipeline
+        self._at_start = warnings
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits until the run has ended.
+
+        Args:
+            seconds: How long to wait at most; by default until the end.
+
+        Returns:
+            Whether it has ended.
+
+        Raises:
+            MillstreamError: The run has failed.
+
+        Example:
+            >>> run = orders.write(ms.sink("noop"), checkpoint=folder / "wait", once=True)
+            >>> run.wait()
+            True
+        """
+        if seconds is not None:
+            ended = self._drive.done(seconds)
+        else:
+            while not (ended := self._drive.done(1.0)):
+                pass  # so that Ctrl-C is noticed
+        if ended and self._drive.error is not None:
+            raise self._drive.error
+        return ended
+
+    def stop(self) -> None:
+        """Stops the run. A batch in progress is given up; the next run processes it again.
+
+        Example:
+            >>> run = orders.write(ms.sink("noop"), checkpoint=folder / "stop")
+            >>> run.stop()
+            >>> run.active
+            False
+        """
+        if self.active:
+            self._drive.stop()
+            self._drive.done(_PATIENCE)  # it may still be starting
+
+    @property
+    def active(self) -> bool:
+        """Whether the run has not ended yet.
+
+        Example:
+            >>> with orders.write(ms.sink("noop"), checkpoint=folder / "active") as run:
+            ...     run.active
+            True
+        """
+        return not self._drive.done(0)
+
+    @property
+    def phase(self) -> str:
+        """What the run is doing: "starting queries", "running", …
+
+        Example:
+            >>> run = orders.write(ms.sink("noop"), checkpoint=folder / "phase", once=True)
+            >>> isinstance(run.phase, str) and run.wait()
+            True
+        """
+        return self._drive.phase
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings so far, oldest first.
+
+        Example:
+            >>> run = orders.write(ms.sink("noop"), checkpoint=folder / "warnings", once=True)
+            >>> run.wait() and run.warnings
+            []
+        """
+        return [*self._at_start, *(self._drive.run.warnings if self._drive.run else ())]
+
+    @property
+    def query(self) -> StreamingQuery | None:
+        """Spark's query; None before it has started.
+
+        Example:
+            >>> run = orders.write(ms.sink("noop"), checkpoint=folder / "query", once=True)
+            >>> run.wait() and run.query.isActive
+            False
+        """
+        running = self._drive.run.running if self._drive.run else []
+        return running[0].query if running else None
+
+    @property
+    def ledger(self) -> Account | SparkAccount | None:
+        """How many rows each operator read, and what happened to them; None before the start.
+
+        Example:
+            >>> run = orders.write(ms.sink("noop"), checkpoint=folder / "ledger", once=True)
+            >>> run.wait() and run.ledger.total_in
+            2
+        """
+        running = self._drive.run.running if self._drive.run else []
+        if not running:
+            return None
+        with suppress(Py4JError, PySparkException, OSError):
+            running[0].hear()
+        return running[0].tally.account
+
+    @property
+    def progress(self) -> Progress | None:
+        """The last batch, watermarks and size of state; None before the start.
+
+        Example:
+            >>> run = orders.write(ms.sink("noop"), checkpoint=folder / "progress", once=True)
+            >>> run.wait() and run.progress.rows_in
+            2
+        """
+        running = self._drive.run.running if self._drive.run else []
+        with suppress(Py4JError, PySparkException, OSError):
+            return progress_of(running[0]) if running else None
+        return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        head = f"StreamRun {self._pipeline.name}: {self.phase if self.active else 'ended'}"
+        ledger = self.ledger
+        return head if ledger is None else f"{head}\n{account_text(self._pipeline.name, ledger)}"
+
+    def _repr_html_(self) -> str:
+        return Text(repr(self))._repr_html_()
+
+
+def start_run(
+    root: Step | SourceFrame,
+    names: Names,
+    to: str | Path | Sink,
+    checkpoint: Path,
+    *,
+    name: str,
+    mode: str | None,
+    late: Mapping[str, str | Path | Sink],
+    dead_letters: Mapping[str, str | Path | Sink],
+    every: Duration | None,
+    once: bool,
+    flush: bool,
+    engine: str,
+    key_groups: int | None,
+) -> StreamRun:
+    """Starts a job of one pipeline in a thread of its own."""
+    if every is not None and (once or flush):
+        raise PlanError(
+            "MS-PROP-TRIGGER", "`every` and `once` exclude each other.", fix="Leave one out."
+        )
+    if datasets := datasets_of([root]):
+        assert isinstance(root, Step)
+        # A run keeps the versions of datasets that its checkpoint began with.
+        recorded = recorded_versions(checkpoint.absolute()).chosen
+        root = with_versions(root, {**versions_of(datasets).chosen, **recorded})
+        names = names_of(root)
+    pipeline = pipeline_of(root, names, engine=engine, mode=mode, sink=_sink(name, to))
+    versions = versions_of(datasets_of([root]))
+    job = _job(pipeline, names, late, dead_letters, key_groups)
+    settings = settings_of(
+        job,
+        Path.cwd() / "python",
+        checkpoint=checkpoint.absolute(),
+        once=once or flush,
+        flush=flush,
+        every=None if every is None else span_text(every),
+    )
+    with ExitStack() as held:
+        held.enter_context(locked(settings.checkpoint))
+        _check(job, settings)
+        changed = record_versions(settings.checkpoint, versions)
+        spark = session_of(names)
+        drive = Drive(
+            job,
+            settings,
+            lambda: spark,
+            sources=lambda _, source: _frame_of(source, names),
+            read_table=lambda table: _rows_of(spark, table, names),
+            at_end=held.pop_all().close,
+        )
+    drive.start()
+    return StreamRun(drive, job.pipelines[0], changed)
+
+
+def _sink(name: str, given: str | Path | Sink) -> SinkDef:
+    made = given if isinstance(given, Sink) else sink("file", path=given, format="json")
+    return build_sink(name, dict(made.properties))
+
+
+def _job(
+    pipeline: Pipeline,
+    names: Names,
+    late: Mapping[str, str | Path | Sink],
+    dead_letters: Mapping[str, str | Path | Sink],
+    key_groups: int | None,
+) -> Job:
+    side_outputs = [
+        operator.late.sink or "late"
+        for operator in operators_of(pipeline.root)
+        if operator.late.action is LateAction.SIDE_OUTPUT
+    ]
+    _reject_unknown(late, side_outputs, "side output")
+    _reject_unknown(dead_letters, list(names.sources), "source")
+    sinks = [pipeline.sink, *(_sink(key, to) for key, to in late.items())]
+    rejected = {key: f"{key}-dead-letters" for key in dead_letters}
+    sinks += [_sink(rejected[key], to) for key, to in dead_letters.items()]
+    settings = () if key_groups is None else (("key_groups", str(key_groups)),)
+    if len({each.name.lower() for each in sinks}) < len(sinks):
+        raise PlanError(
+            "MS-PLAN-SHARED-SINK",
+            f"the sink {pipeline.name} and a side output have the same name.",
+            fix="Give write() another `name`.",
+        )
+    job = Job((pipeline,), tuple(sinks), settings)
+    return with_sources(job, lambda source: replace(source, dead_letter=rejected.get(source.name)))
+
+
+def _reject_unknown(given: Mapping[str, object], known: list[str], what: str) -> None:
+    for name in given:
+        if name not in known:
+            raise PlanError(
+                "MS-PLAN-UNKNOWN-SINK",
+                f"{name} is not a {what} of the query.",
+                fix=nearest(name, known) or f"The query has no {what}.",
+            )
+
+
+def _check(job: Job, settings: RunSettings) -> None:
+    """Rejects what can be rejected before the query starts."""
+    [pipeline] = job.pipelines
+    folder = Checkpoint(settings.checkpoint / pipeline.name)
+    folder.check(Query((pipeline,)))
+    flushed = folder.ended or (has_ended(folder.control) and not settings.flush)
+    if operators_of(pipeline.root) and flushed:
+        raise StateError(
+            "MS-STATE-ENDED",
+            f"an earlier run with flush=True ended the input of {folder.folder}: every row that "
+            "arrives now would be late.",
+            fix="Use another checkpoint. Leave flush out of runs that are to be resumed.",
+        )
+    refuse_foreign_files(job, settings)
+
+
+def _frame_of(source: Source, names: Names) -> DataFrame | None:
+    """Returns the DataFrame of a source; None for the versioned table of a dataset."""
+    return names.sources[source.name].frame if source.connector == DATAFRAME else None
+
+
+def _rows_of(spark: SparkSession, table: Reference, names: Names) -> pa.Table:
+    """Returns the rows of a table that workers have whole."""
+    if table.connector != DATAFRAME:
+        return read_rows(spark, table)
+    frame = names.tables[table.name].frame
+    assert frame is not None
+    return frame.toArrow()

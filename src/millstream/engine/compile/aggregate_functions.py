@@ -1,0 +1,79 @@
+"""Aggregate functions as Spark writes them, for the types of their results and for Spark's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DoubleType,
+    IntegralType,
+    LongType,
+    TimestampType,
+)
+
+from millstream.connectors.deferred_frame import Rows
+from millstream.engine.compile.expressions import spark_column
+from millstream.plan.expressions import Expression, template
+from millstream.plan.nodes import Call
+
+COLLECTING = ("collect_list", "collect_set")  # their result holds the argument's values in a list
+_ORDERED = (IntegralType, DoubleType, DateType, TimestampType)
+_COUNTS = ("count", "count_distinct", "approx_count_distinct")
+SKETCHED = ("approx_count_distinct", "approx_percentile")
+
+
+def call_expression(call: Call) -> Expression:
+    """The call as Spark evaluates it, over the same names as the call's own expressions."""
+    argument = () if call.argument is None else (call.argument,)
+    one = "*" if call.argument is None else "{}"
+    match call.function:
+        case "count_distinct":
+            made = template(f"count(DISTINCT {one})", *argument)
+        case "first" | "last":
+            ignored = str(call.ignore_nulls).lower()
+            made = template(f"{call.function}({one}, {ignored})", *argument)
+        case "max_by" | "min_by":
+            assert call.by is not None
+            made = template(f"{call.function}({one}, {{}})", *argument, call.by)
+        case "approx_percentile":
+            fractions = ", ".join(f"{fraction!r}D" for fraction in call.parameters)
+            several = fractions if len(call.parameters) == 1 else f"array({fractions})"
+            made = template(f"approx_percentile({one}, {several})", *argument)
+        case name:
+            made = template(f"{name}({one})", *argument)
+    return made if call.filter is None else template("{} FILTER (WHERE {})", made, call.filter)
+
+
+def result_types(
+    rows: Rows, alias: str, calls: tuple[Call, ...], known: Mapping[Expression, DataType]
+) -> list[DataType]:
+    """The types that Spark gives the calls over this stream, `known` being those of arguments."""
+    types = [_plain_type(call, known) for call in calls]
+    asked = [
+        spark_column(call_expression(call)).alias(call.name)
+        for call, kind in zip(calls, types, strict=True)
+        if kind is None
+    ]
+    told = iter(rows.frame.alias(alias).agg(*asked).schema if asked else ())
+    return [next(told).dataType if kind is None else kind for kind in types]
+
+
+def _plain_type(call: Call, known: Mapping[Expression, DataType]) -> DataType | None:
+    """The type of a result where there is little to know; to ask Spark takes it a quarter of a
+    second when it has just started."""
+    kind = None if call.argument is None else known.get(call.argument)
+    match call.function:
+        case name if name in _COUNTS:
+            return LongType()
+        case "min" | "max" if isinstance(kind, _ORDERED):
+            return kind
+        case "sum" if isinstance(kind, IntegralType):
+            return LongType()
+        case "sum" | "avg" if isinstance(kind, DoubleType):
+            return DoubleType()
+        case "avg" if isinstance(kind, IntegralType):
+            return DoubleType()
+        case _:
+            return None

@@ -1,0 +1,118 @@
+"""What an operator gives in Spark: its result and what it says beside it, on one plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType, StringType
+
+from millstream.connectors.deferred_frame import Rows
+from millstream.engine.compile.expressions import spark_column
+from millstream.engine.compile.input_columns import NOTHING, Field
+from millstream.engine.compile.stateless import Flow, spark_errors
+from millstream.engine.processor.late_rows import LATENESS_MS, SOURCE, LateColumn, LateTable
+from millstream.engine.shuffle.column_names import BLOB, CHANGE, FROM, MAIN, PORT
+from millstream.engine.shuffle.types import from_wire
+from millstream.kernels.core.kernel import OP
+from millstream.plan.expressions import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class LateInput:
+    """An input whose late rows come out: what they are called, and their columns."""
+
+    source: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operated:
+    """`shown` are the result's columns over those of `raw`; `where` is what only Spark can decide
+    of them."""
+
+    number: int
+    raw: DataFrame
+    shown: tuple[Column, ...]
+    changes: bool = False
+    where: Expression | None = None
+    late: tuple[LateInput, ...] = ()
+
+    def flow(self) -> Flow:
+        """The result, with all else, as the next operator reads it."""
+        op = [F.col(OP).alias(CHANGE)] if self.changes else []
+        rows = self.raw.select(*self.shown, *op, PORT, FROM, BLOB)
+        if self.where is not None:
+            with spark_errors():
+                rows = rows.where((F.col(PORT) != MAIN) | spark_column(self.where))
+        return Flow(Rows.of(rows), upstream=self.number, sided=True, changes=self.changes)
+
+    def late_rows(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:
+        """Late rows: columns of all inputs, the source's name and how late a row came."""
+        frame = None
+        for number, each in enumerate(self.late):
+            tables = [table for source, table in found if source == number]
+            rows = self._late_of(spark, each, tables)
+            frame = rows if frame is None else frame.unionByName(rows, allowMissingColumns=True)
+        assert frame is not None
+        return frame
+
+    def _late_of(self, spark: SparkSession, each: LateInput, tables: list[pa.Table]) -> DataFrame:
+        unlike = self._names_of_two_types()
+        columns = []
+        for field in each.fields:
+            if field.name == NOTHING:
+                continue
+            # Of one name and two types, both are shown as text: a cast could change a value.
+            kind: DataType = StringType() if field.name in unlike else field.type
+            value = from_wire(field.wire, field.type) if tables else F.lit(None)
+            columns.append(value.cast(kind).alias(field.name))
+        lateness = F.expr("_lateness DIV 1000") if tables else F.lit(None)
+        rows = spark.createDataFrame(pa.concat_tables(tables)) if tables else spark.range(0)
+        return rows.select(
+            *columns,
+            F.lit(each.source).alias("_source"),
+            lateness.cast("bigint").alias("_lateness_ms"),
+        )
+
+    def _names_of_two_types(self) -> set[str]:
+        fields = [field for each in self.late for field in each.fields]
+        types = {field.name: field.type for field in fields}
+        return {field.name for field in fields if types[field.name] != field.type}
+
+
+def late_tables(operators: Iterable[Operated]) -> dict[tuple[int, int], LateTable]:
+    """The late rows of operators that write to one sink, by operator and input. A column that has
+    two types is text in both cases: a cast could change a value."""
+    found = [
+        (operator.number, place, late)
+        for operator in operators
+        for place, late in enumerate(operator.late)
+    ]
+    types: dict[str, pa.DataType] = {}
+    for _, _, late in found:
+        for field in late.fields:
+            if field.name != NOTHING:
+                kind = _arrow(field.type)
+                types[field.name] = kind if types.get(field.name, kind) == kind else pa.string()
+    schema = pa.schema([*types.items(), (SOURCE, pa.string()), (LATENESS_MS, pa.int64())])
+    return {
+        (operator, place): LateTable(late.source, _columns(late), schema)
+        for operator, place, late in found
+    }
+
+
+def _columns(late: LateInput) -> tuple[LateColumn, ...]:
+    return tuple(
+        LateColumn(field.wire, field.name, _arrow(field.type))
+        for field in late.fields
+        if field.name != NOTHING
+    )
+
+
+def _arrow(kind: DataType) -> pa.DataType:
+    return to_arrow_type(kind, timezone="UTC")

@@ -1,0 +1,124 @@
+"""Which streams are plain files that a packer can read itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType
+
+from millstream.connectors.dead_letters import Rejection
+from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.file.names import file_names, first_file, read_type
+from millstream.connectors.file.options import arrow_type
+from millstream.connectors.file.parquet_files import ParquetFiles
+from millstream.connectors.file.values import Column
+from millstream.connectors.paths import local, value_folder
+from millstream.connectors.work_items import Reader, ReportedItems
+from millstream.engine.runtime.parquet_stream import parquet_options
+from millstream.errors import RunError
+
+# Those of Spark's that say which files are read when, not how.
+_OPTIONS = {
+    "path",
+    "maxfilespertrigger",
+    "maxbytespertrigger",
+    "latestfirst",
+    "maxfileage",
+    "filenameonly",
+}
+# Settings of a session under which Spark reads files in other ways than a packer does.
+_SETTINGS = (
+    "spark.sql.caseSensitive",
+    "spark.sql.files.ignoreCorruptFiles",
+    "spark.sql.files.ignoreMissingFiles",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The names of a stream's files, as a stream; who reads them, the types of their columns, and
+    one of those that are there now."""
+
+    names: DataFrame
+    reader: Reader
+    types: Mapping[str, DataType]
+    sample: str | None
+    reported: ReportedItems | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SparkParquet:
+    """Reads files of a DataFrame as Spark does, or raises: a DataFrame has no dead-letter queue."""
+
+    source: str
+    files: ParquetFiles
+    least_part: ClassVar[int] = ParquetFiles.least_part
+
+    def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:
+        return self.files.size_of(path, wanted)
+
+    def read(
+        self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
+    ) -> Iterator[pa.RecordBatch]:
+        if folder := value_folder(local(path), self.files.base, wanted):
+            raise self._refused(f"{local(path)} is in {folder}, a folder with a column's value.")
+        read = tuple(column for column in self.files.columns if column.name in wanted)
+        for batch in replace(self.files, columns=read).read(path, wanted, part, parts):
+            *columns, bad = batch.columns
+            if bad.null_count < len(bad):
+                raise self._refused(str(Rejection.decoded(bad.drop_null()[0].as_py())))
+            yield pa.RecordBatch.from_arrays(columns, [*wanted])
+
+    def _refused(self, why: str) -> RunError:
+        return RunError(
+            "MS-RUN-PARQUET",
+            f"source {self.source}: {why}",
+            fix="Have Spark read the files: .option('reader', 'spark') on Spark's reader.",
+        )
+
+
+@dataclass(slots=True)
+class FileStreams:
+    """Streams of files' names; one that is read twice is one source of Spark's, as it was."""
+
+    spark: SparkSession
+    _known: dict[int, tuple[Rows, Files | None]] = field(default_factory=dict)
+
+    def of(self, source: str, rows: Rows) -> Files | None:
+        """The files that are all there is to a source's stream; None: only Spark can read it."""
+        if id(rows) not in self._known:
+            self._known[id(rows)] = rows, self._files(source, rows)
+        return self._known[id(rows)][1]
+
+    def _files(self, source: str, rows: Rows) -> Files | None:
+        types = rows.types
+        if (stream := rows.origin) is not None:
+            return Files(stream.items, stream.reader, types, stream.sample, stream.reported)
+        options = parquet_options(rows.frame)
+        if options is None or not {name.lower() for name in options} <= _OPTIONS:
+            return None
+        path = options.pop("path", "")
+        base = Path(local(path)) if path.startswith("file:") else Path(path).absolute()
+        if not self._is_here(base):
+            return None
+        names = file_names(self.spark, path, options)
+        columns = tuple(
+            Column(name, arrow_type(kind), kind.simpleString().upper())
+            for name, kind in types.items()
+            if read_type(kind) is not None
+        )
+        reader = SparkParquet(source, ParquetFiles(str(base), columns, any_file=True))
+        return Files(names, reader, types, first_file(base))
+
+    def _is_here(self, base: Path) -> bool:
+        """Workers see the files of this machine, no folder of which is the value of a column."""
+        if not (self.spark.sparkContext.master or "").startswith("local"):
+            return False
+        if not base.is_dir() or any("=" in each.name for each in base.iterdir() if each.is_dir()):
+            return False
+        return not any(self.spark.conf.get(name) == "true" for name in _SETTINGS)

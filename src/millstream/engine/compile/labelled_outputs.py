@@ -1,0 +1,71 @@
+"""Reads micro-batches of a query with several outputs, whose rows have labels (see `fan_out`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from millstream.connectors.sink import DRIVER
+from millstream.engine.compile.fan_out import NO_OUTPUT, count_label
+from millstream.engine.compile.outputs import Columns, SideRows
+from millstream.engine.processor.routing import BatchReport
+from millstream.engine.shuffle.column_names import OUTPUT, PORT, RELAYED
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSource:
+    """A source whose rows no operator counts. `table` is the number of the first table join below
+    the outputs, which counts them instead."""
+
+    name: str
+    table: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledReading:
+    """`counted_sources` by their number in labels."""
+
+    counted_sources: tuple[CountedSource, ...] = ()
+    is_labelled = True
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of malformed records that are no packets, by their number."""
+        return tuple(each.name for each in self.counted_sources)
+
+    @property
+    def metrics(self) -> Sequence[Column]:
+        """What is observed of a batch before it is written."""
+        return [
+            F.count_if(F.col(OUTPUT) == count_label(number)).alias(each.name)
+            for number, each in enumerate(self.counted_sources)
+            if each.table is None
+        ]
+
+    def labelled(self, frame: DataFrame, columns: Columns) -> DataFrame:
+        """The rows for `routing`, without relayed packets and counting copies. `columns` is not
+        used: `fan_out` has applied the projections of sinks."""
+        is_counted = F.coalesce(F.col(OUTPUT) < NO_OUTPUT, F.lit(False))
+        return frame.where((F.col(PORT) != RELAYED) & ~is_counted)
+
+    def read(self, report: BatchReport, observed: Mapping[str, int]) -> SideRows:
+        """Statistics of operators and table joins, and counts of rows that no operator reads."""
+        side = SideRows()
+        for text in report.stats:
+            side.hear(text)
+        for each in self.counted_sources:
+            malformed = sum(
+                found.sources.get(each.name, 0)
+                for reports in report.outputs.values()
+                for found in reports
+                if found.task != DRIVER  # files that are missing, which were never read
+            )
+            asked = sum(said["rows"] for said in side.tables if said["number"] == each.table)
+            rows = asked if each.table is not None else observed.get(each.name, 0)
+            counts: dict[str, Any] = {"in": rows, "malformed": malformed}
+            side.stats.append({"tally": {each.name: counts}, "counts": {}})
+        return side

@@ -1,0 +1,222 @@
+"""The native engine: the same plan on Spark's own operators and Spark's own watermark.
+
+Spark counts a row at its watermark as late and keeps time in milliseconds, so delays are a
+millisecond longer here: a row at the watermark is in time on both engines. The end of input is a
+row without a key at the end of time, on every source: it moves the watermark past all that is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from millstream.connectors.dead_letters import BAD, REMEDY
+from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.row_errors import raise_error
+from millstream.engine.compile.aggregate_functions import call_expression
+from millstream.engine.compile.expressions import spark_column
+from millstream.engine.compile.stateless import (
+    Flow,
+    flow,
+    refusing_malformed,
+    source_of,
+    spark_errors,
+)
+from millstream.engine.shuffle.control_stream import ControlStream, end_rows
+from millstream.plan.nodes import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Aggregate,
+    Input,
+    IntervalJoin,
+    Operator,
+    Source,
+    TableJoin,
+)
+from millstream.temporal import Malformed, MissingTime, Window, WindowKind
+from millstream.values import JoinType
+
+Sources = Mapping[str, DataFrame]
+
+_END = "TIMESTAMP '9999-01-01 00:00:00'"
+READ = "read"  # begins the names under which a query's progress counts the rows of sources
+_HOW = {
+    JoinType.INNER: "inner",
+    JoinType.LEFT: "left",
+    JoinType.RIGHT: "right",
+    JoinType.FULL: "full",
+    JoinType.SEMI: "left_semi",
+}
+
+
+def operate(
+    node: Operator,
+    sources: Sources,
+    *,
+    control: ControlStream | None,
+) -> DataFrame:
+    """The operator's result, as the SELECT above it reads it."""
+    return COMPILERS[type(node)](node, sources, control)
+
+
+def _aggregate(
+    node: Aggregate,
+    sources: Sources,
+    control: ControlStream | None,
+) -> DataFrame:
+    """Spark's own windows; a window comes out once, when its end is reached."""
+    rows = _input(node.input, sources, control).alias(node.input.alias)
+    assert node.window is not None
+    time = F.col(f"`{node.input.time}`")
+    with spark_errors():
+        window = _spark_window(time, node.window).alias(_WINDOW)
+        keys = [spark_column(key.expression).alias(key.name) for key in node.keys]
+        calls = [spark_column(call_expression(call)).alias(call.name) for call in node.calls]
+        # A GROUP BY without an aggregate is a COUNT that nobody reads.
+        grouped = rows.groupBy(window, *keys).agg(*calls, F.count(F.lit(1)).alias("_rows"))
+    start, end = F.col(f"{_WINDOW}.start"), F.col(f"{_WINDOW}.end")
+    return grouped.where(end < F.expr(_END)).select(
+        *(F.col(key.name) for key in node.keys),
+        start.alias(WINDOW_START),
+        end.alias(WINDOW_END),
+        (end - F.expr("INTERVAL '0.000001' SECOND")).alias(WINDOW_TIME),
+        *(F.col(call.name) for call in node.calls),
+    )
+
+
+_WINDOW = "_ms_window"
+
+
+def _spark_window(time: Column, window: Window) -> Column:
+    def span(micros: int) -> str:
+        return f"{micros} microseconds"
+
+    if window.kind is WindowKind.SESSION:
+        return F.session_window(time, span(window.size))
+    offset = span(window.offset) if window.offset else None
+    slide = window.size if window.kind is WindowKind.TUMBLING else window.slide
+    return F.window(time, span(window.size), span(slide), offset)
+
+
+def _join(
+    node: IntervalJoin,
+    sources: Sources,
+    control: ControlStream | None,
+) -> DataFrame:
+    """The joined rows: a struct column a side, named by its alias."""
+    sides = []
+    for side in (node.left, node.right):
+        rows = _input(side, sources, control)
+        sides.append(
+            rows.select(F.col(f"`{side.time}`").alias(_time(side.alias)), _struct(rows, side.alias))
+        )
+    left_time, right_time = _time(node.left.alias), _time(node.right.alias)
+    condition = _between(left_time, right_time, node)
+    for key in node.keys:
+        left, right = spark_column(key.left), spark_column(key.right)
+        # A full outer stream-stream join of Spark takes two NULL keys for equal.
+        condition = condition & (left == right) & left.isNotNull() & right.isNotNull()
+    for predicate in (node.left_where, node.right_where, node.across_sql):
+        if predicate is not None:
+            condition = condition & spark_column(predicate)
+    with spark_errors():
+        joined = sides[0].join(sides[1], condition, _HOW[node.how])
+        ended = F.lit(False)
+        for time in (left_time, right_time)[: 1 if node.how.left_only else 2]:
+            ended = ended | F.coalesce(F.col(time) >= F.expr(_END), F.lit(False))
+        shown = [node.left.alias] if node.how.left_only else [node.left.alias, node.right.alias]
+        return joined.where(~ended).select(*shown)
+
+
+# The kinds of operators that Spark has; `against_native` of the others says why it has not.
+COMPILERS: dict[type[Operator], Callable[[Any, Sources, ControlStream | None], DataFrame]] = {
+    IntervalJoin: _join,
+    Aggregate: _aggregate,
+}
+
+
+def _input(
+    side: Input,
+    sources: Sources,
+    control: ControlStream | None,
+) -> DataFrame:
+    source = source_of(side.node)
+    assert source is not None, "the native engine runs one operator"
+    frame = _timed(source, sources[source.name], side.delay, control)
+    return flow(side.node, {source.name: Rows.of(frame)}, _no_operator).main()
+
+
+def _no_operator(node: Operator | TableJoin) -> Flow:
+    raise TypeError(f"the native engine runs one operator, not {type(node).__name__} below it")
+
+
+def _time(alias: str) -> str:
+    return f"_time_{alias}"
+
+
+def _struct(rows: DataFrame, alias: str) -> Column:
+    return F.struct(*(F.col(f"`{name}`") for name in rows.columns)).alias(alias)
+
+
+def _between(left: str, right: str, node: IntervalJoin) -> Column:
+    lower, upper = (
+        f"`{left}` + INTERVAL '{bound / 1_000_000:.6f}' SECOND"
+        for bound in (node.bounds.lower, node.bounds.upper)
+    )
+    return F.expr(f"`{right}` >= {lower} AND `{right}` <= {upper}")
+
+
+def _timed(
+    source: Source, frame: DataFrame, delay: int, control: ControlStream | None
+) -> DataFrame:
+    """The source with Spark's watermark, without what the other engine sets aside or refuses."""
+    time = F.col(f"`{source.time}`")
+    frame = frame.observe(f"{READ} {source.name}", F.count(F.lit(1)).alias(READ))
+    if BAD in frame.columns:
+        frame = _without_malformed(source, frame)
+    if source.missing_time is MissingTime.ERROR:
+        failed = raise_error(
+            "MS-RUN-MISSING-TIME",
+            f"source {source.name} holds a row without an event time.",
+            fix="Set 'event.missing' = 'skip' to leave such rows out (counted), or 'wall_clock'.",
+        )
+        frame = frame.withColumn(source.time or "", F.when(time.isNull(), failed).otherwise(time))
+    elif source.missing_time is MissingTime.SKIP:
+        frame = frame.where(time.isNotNull())
+    if control is not None:
+        end = end_rows(control).select(
+            *(
+                (F.expr(_END) if field.name == source.time else F.lit(None))
+                .cast(field.dataType)
+                .alias(field.name)
+                for field in frame.schema
+            )
+        )
+        frame = frame.unionByName(end)
+    return _with_watermark(frame, source.time or "", delay)
+
+
+def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
+    """Spark's join has no second output to set a record aside to, so it stops at one."""
+    if source.malformed is Malformed.FAIL:
+        return refusing_malformed(source, frame, REMEDY)
+    return refusing_malformed(
+        source,
+        frame,
+        "The native engine has no dead-letter queue: set 'engine' = 'columnar', or correct the "
+        "input.",
+    )
+
+
+def _with_watermark(frame: DataFrame, time: str, delay: int) -> DataFrame:
+    """Spark's watermark, with a column above it that no filter can be moved past.
+
+    Spark moves filters below a watermark, and makes some of its own (a key that is not NULL). There
+    they would drop the row that says the input has ended, and any other row that moves time.
+    """
+    marked = frame.withWatermark(time, f"{delay // 1000 + 1} milliseconds")
+    return marked.withColumn("_any", F.rand()).where("_any >= 0").drop("_any")

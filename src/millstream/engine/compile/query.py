@@ -1,0 +1,137 @@
+"""A query of the plan as one streaming DataFrame, on the engine that was chosen for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from millstream.connectors.deferred_frame import Rows
+from millstream.engine.compile.branches import BranchCompiler
+from millstream.engine.compile.columnar import Columnar
+from millstream.engine.compile.compiled_operator import Operated
+from millstream.engine.compile.fan_out import Projection
+from millstream.engine.compile.filtered_changes import with_kinds
+from millstream.engine.compile.flows import native_flow, stateless_flow
+from millstream.engine.compile.labelled_outputs import LabelledReading
+from millstream.engine.compile.output_mode import in_mode
+from millstream.engine.compile.outputs import Reading, observed
+from millstream.engine.compile.stateless import with_wall_clock
+from millstream.engine.compile.table_join import Tables, TableSteps
+from millstream.engine.runtime.check import check_driver, check_jvm
+from millstream.engine.runtime.session import ROCKSDB
+from millstream.engine.shuffle.control_stream import ControlStream
+from millstream.engine.shuffle.max_ahead import MaxAhead
+from millstream.errors import RunError
+from millstream.observe.operator_names import names_of
+from millstream.plan.facts.branches import query_operators, query_sources
+from millstream.plan.identity import operator_identities
+from millstream.plan.nodes import Engine, Pipeline, Query, Select
+from millstream.plan.nodes.traversal import sources_of
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledQuery:
+    """`stream` is what a streaming query must run; `reading` reads a micro-batch of it;
+    `operators` read late rows; `schemas` are the columns of each output, if there are several."""
+
+    stream: DataFrame
+    reading: Reading | LabelledReading
+    operators: tuple[Operated, ...] = ()
+    limits: Mapping[str, MaxAhead] = field(default_factory=dict)  # by source
+    schemas: Mapping[int, StructType] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> DataFrame:
+        """The result of a query with one output, for those who write it themselves."""
+        assert isinstance(self.reading, Reading)
+        return self.reading.rows(observed(self.stream) if self.operators else self.stream)
+
+
+def compile_query(
+    spark: SparkSession,
+    query: Query,
+    sources: Mapping[str, DataFrame | Rows],
+    *,
+    engine: Engine,
+    groups: int,
+    control: str | None,
+    tables: Tables | None = None,
+    max_ahead: int | None = None,
+    allowances: bool = False,
+    project: Projection | None = None,
+) -> CompiledQuery:
+    """`project` gives the columns that the sinks take of several outputs."""
+    check_driver()
+    check_jvm(spark)
+    steps = TableSteps(spark, tables)
+    # A frame under two names is one stream.
+    same = {id(given): Rows.of(given) for given in sources.values() if not isinstance(given, Rows)}
+    read = {}
+    for source in query_sources(query):
+        given = sources[source.name]
+        rows = given if isinstance(given, Rows) else same[id(given)]
+        read[source.name] = with_wall_clock(source, rows)
+    messages = None if control is None else ControlStream(spark, control)
+    names = tuple(each.inputs for each in names_of(query))
+    identities = operator_identities(query)
+    columnar = Columnar(
+        spark, read, names, identities, groups, messages, steps, max_ahead, allowances
+    )
+    if query_operators(query) and engine is Engine.COLUMNAR:
+        _check_state_store(spark)
+    if len(query.outputs) > 1:
+        assert project is not None
+        branches = BranchCompiler(query, columnar, project, native=engine is Engine.NATIVE)
+        stream = branches.compile()
+        return CompiledQuery(
+            stream, branches.reading, branches.operators, columnar.limits, branches.schemas
+        )
+    (output,) = query.outputs
+    if not query_operators(query):
+        return _stateless(output.root, read, steps)
+    if engine is Engine.NATIVE:
+        return _native(output.root, read, messages)
+    return _columnar(output, columnar)
+
+
+def _check_state_store(spark: SparkSession) -> None:
+    name = "spark.sql.streaming.stateStore.providerClass"
+    provider = spark.conf.get(name)
+    if provider is None or not provider.endswith("RocksDBStateStoreProvider"):
+        raise RunError(
+            "MS-RUN-STATE-STORE",
+            f"the Spark session keeps state with {(provider or 'no known class').split('.')[-1]}, "
+            "and operators of the columnar engine need RocksDB.",
+            fix=f'Set it before the query: spark.conf.set("{name}", "{ROCKSDB}").',
+        )
+
+
+def _columnar(output: Pipeline, columnar: Columnar) -> CompiledQuery:
+    result = columnar.flow(output.root)
+    made = tuple(each for each in columnar.made if each is not None)
+    sound, shown = result.sound, result.shown
+    stream = result.frame
+    if result.changes:
+        sound, shown = in_mode(result, output.mode)
+        stream = with_kinds(stream) if result.filtered else stream
+    return CompiledQuery(stream, Reading(sound, shown, sided=True), made, columnar.limits)
+
+
+def _native(
+    root: Select, sources: Mapping[str, Rows], control: ControlStream | None
+) -> CompiledQuery:
+    rows = native_flow(root, sources, control).main()
+    return CompiledQuery(rows, Reading(None, tuple(F.col(f"`{name}`") for name in rows.columns)))
+
+
+def _stateless(root: Select, sources: Mapping[str, Rows], tables: TableSteps) -> CompiledQuery:
+    (source,) = sources_of(root)
+    rows = stateless_flow(root, source, sources, tables)
+    reading = Reading(
+        rows.sound, rows.shown, sided=rows.sided, checked=rows.checked, source=source.name
+    )
+    return CompiledQuery(rows.frame, reading)

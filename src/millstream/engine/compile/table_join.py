@@ -1,0 +1,279 @@
+"""A join of a stream with a table, as a step of the stream.
+
+    rows ─▶ with their key ─▶ worker: asks or holds the table ─▶ the two sides, and what was found
+                          └─▶ Spark's own broadcast join, if the table is read once ─▶ the same
+
+Rows that find nothing in an inner join stay in the stream, marked as filtered out, until they have
+moved the watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Protocol, cast
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import BooleanType, DataType, StructField, StructType
+
+from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.lookup.spec import LookupSpec
+from millstream.engine.compile.expressions import spark_column
+from millstream.engine.compile.input_columns import NOTHING
+from millstream.engine.compile.stateless import Flow, flow, guarded, spark_errors
+from millstream.engine.processor.table_rows import FAILED, FOUND, Asking, asked, held, stage
+from millstream.engine.shuffle.column_names import NOW, PORTS
+from millstream.engine.shuffle.packer import KEEP
+from millstream.engine.shuffle.types import common_type, comparable
+from millstream.plan.nodes import Broadcast, Operator, Reference, TableJoin
+from millstream.values import Condition, JoinType, Lookup, OnError
+
+SINCE, UNTIL = "_ms_since", "_ms_until"
+_SHOWN = "_ms_shown"
+
+
+class Tables(Protocol):
+    """Where a job's tables are."""
+
+    def once(self, table: Reference, keys: tuple[str, ...]) -> DataFrame | None:
+        """A table that is read once and has one row a key: its versions, each with SINCE and UNTIL
+        in microseconds. None: workers hold it."""
+
+    def folder(self, table: Reference) -> str:
+        """Where its versions are, for workers to read."""
+
+    def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
+        """What a database is asked with."""
+
+    def lookup(self, table: Reference) -> str:
+        """What opens a database, as "module:function"."""
+
+
+@dataclass(slots=True)
+class TableSteps:
+    """Makes the table joins of one pipeline, numbered as they come."""
+
+    spark: SparkSession
+    tables: Tables | None
+    made: int = 0
+
+    def step(self, node: TableJoin, rows: Flow) -> Flow:
+        assert self.tables is not None, f"nobody knows where {node.table.name} is"
+        number, self.made = self.made, self.made + 1
+        return table_join(self.spark, node, rows, self.tables, number)
+
+    def below(self, node: Operator | TableJoin, sources: Mapping[str, Rows]) -> Flow:
+        """What a query without state stands on."""
+        assert isinstance(node, TableJoin), f"a query without state holds no {node}"
+        return self.step(node, flow(node.left.node, sources, lambda it: self.below(it, sources)))
+
+
+def table_join(
+    spark: SparkSession, node: TableJoin, rows: Flow, tables: Tables, number: int
+) -> Flow:
+    """The stream with what the table has of each row: a struct a side, as any join gives."""
+    with spark_errors(node):
+        frame = rows.frame.alias(node.left.alias)
+        types = _types(node.table)
+        keys = _keys(spark, node, rows, frame, types)
+        once = None
+        if isinstance(node.table.access, Broadcast):
+            once = tables.once(node.table, tuple(key.right for key in node.keys))
+        if once is not None:
+            joined, said = _by_spark(node, rows, frame, once, keys), rows.sided
+        else:
+            joined, said = _by_workers(node, rows, frame, keys, tables, number), True
+        return replace(_shown(node, rows, joined, said), tables=(*rows.tables, number))
+
+
+def _types(table: Reference) -> StructType:
+    schema = ", ".join(f"`{column.name}` {column.type}" for column in table.columns)
+    return cast("StructType", StructType.fromDDL(schema))
+
+
+def _keys(
+    spark: SparkSession, node: TableJoin, rows: Flow, frame: DataFrame, types: StructType
+) -> list[Column]:
+    """The key of each row in the types of the table's columns; NULL if no value of that type is
+    equal to it, or the row is not to be looked up."""
+    asking = rows.sound
+    if node.left_where is not None:
+        where = F.coalesce(guarded(rows.sound, node.left_where), F.lit(False))
+        asking = where if asking is None else asking & where
+    made = []
+    for key in node.keys:
+        kind: DataType = types[key.right].dataType
+        given = frame.select(spark_column(key.left).alias("it")).schema["it"].dataType
+        common = common_type(spark, given, kind, "The key of a table join")
+        value = spark_column(key.left)
+        if given != kind:
+            exact = value.try_cast(kind)
+            same = comparable(exact, kind, common) == comparable(value, given, common)
+            value = F.when(same, exact)
+        made.append(value if asking is None else F.when(asking, value))
+    return made
+
+
+def _left_columns(node: TableJoin, rows: Flow) -> list[str]:
+    return [*node.left.used, *([KEEP] if rows.filtered else []), *rows.carried]
+
+
+def _by_workers(
+    node: TableJoin,
+    rows: Flow,
+    frame: DataFrame,
+    keys: list[Column],
+    tables: Tables,
+    number: int,
+) -> DataFrame:
+    table, names = node.table, [f"_ms_k{i}" for i in range(len(keys))]
+    out = _left_columns(node, rows)
+    columns = [F.col(f"`{name}`") for name in out]
+    columns += [key.alias(name) for key, name in zip(keys, names, strict=True)]
+    columns.append(F.unix_micros(F.current_timestamp()).alias(NOW))
+    aside = isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT
+    if aside:
+        shown = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
+        columns.append(F.to_json(F.struct(*shown), {"ignoreNullFields": "false"}).alias(_SHOWN))
+    asking_rows = frame.select(*columns)
+    schema = StructType([StructField(name, asking_rows.schema[name].dataType) for name in out])
+    types = _types(table)
+    for place, name in enumerate(node.used):
+        schema.add(StructField(f"_ms_r{place}", types[name].dataType))
+    schema.add(StructField(FOUND, BooleanType()))
+    if aside:
+        schema.add(StructField(FAILED, BooleanType()))
+    if not rows.sided:
+        for field in PORTS:
+            schema.add(field)
+    key_columns = tuple(key.right for key in node.keys)
+    asking = Asking(
+        number,
+        table.name,
+        tuple(names),
+        tuple(out),
+        node.used,
+        to_arrow_schema(schema, timezone="UTC"),
+        node.how.left_only and node.across_sql is None,
+        node.across_sql is not None and node.how is not JoinType.INNER,
+        _SHOWN if aside else None,
+    )
+    if isinstance(table.access, Lookup):
+        from millstream.connectors.lookup.store import check
+
+        wanted = StructType([types[name] for name in dict.fromkeys((*key_columns, *node.used))])
+        spec = LookupSpec(
+            table.name,
+            table.connector,
+            tables.options(table),
+            key_columns,
+            node.used,
+            to_arrow_schema(wanted, timezone="UTC"),
+            node.conditions,
+            table.access,
+            tables.lookup(table),
+        )
+        check(spec)
+        opened = asked(spec)
+    else:
+        opened = held(table.name, tables.folder(table), key_columns, node.conditions)
+    return asking_rows.mapInArrow(stage(asking, opened), schema)
+
+
+def _by_spark(
+    node: TableJoin, rows: Flow, frame: DataFrame, table: DataFrame, keys: list[Column]
+) -> DataFrame:
+    names = [f"_ms_k{i}" for i in range(len(keys))]
+    out = [F.col(f"`{name}`") for name in _left_columns(node, rows)]
+    left = frame.select(*out, *(key.alias(name) for key, name in zip(keys, names, strict=True)))
+    now = F.unix_micros(F.current_timestamp())
+    right = table.where((F.col(SINCE) <= now) & (now < F.col(UNTIL)))
+    for condition in node.conditions:
+        right = right.where(condition_of(condition))
+    right = right.select(
+        *(F.col(f"`{key.right}`").alias(f"_ms_t{i}") for i, key in enumerate(node.keys)),
+        *(F.col(f"`{name}`").alias(f"_ms_r{i}") for i, name in enumerate(node.used)),
+        F.lit(True).alias(FOUND),
+    )
+    if node.how.left_only and node.across_sql is None:
+        right = right.dropDuplicates([f"_ms_t{i}" for i in range(len(names))])
+    same = reduce(
+        Column.__and__, [F.col(f"_ms_k{i}") == F.col(f"_ms_t{i}") for i in range(len(names))]
+    )
+    joined = left.join(F.broadcast(right), same, "left")
+    return joined.withColumn(FOUND, F.coalesce(F.col(FOUND), F.lit(False)))
+
+
+def condition_of(condition: Condition) -> Column:
+    column = F.col(f"`{condition.column}`")
+    match condition.op:
+        case "null":
+            return column.isNull()
+        case "not null":
+            return column.isNotNull()
+        case "in":
+            return column.isin(*condition.values)
+        case _:
+            value = F.lit(condition.values[0])
+            compared = {
+                "=": column == value,
+                "<>": column != value,
+                "<": column < value,
+                "<=": column <= value,
+                ">": column > value,
+                ">=": column >= value,
+            }
+            return compared[condition.op]
+
+
+def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
+    left = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
+    right = [F.col(f"_ms_r{i}").alias(name) for i, name in enumerate(node.used)]
+    beside = replace(rows, sided=sided).carried
+    marks = [name for name in (KEEP, FOUND, FAILED) if name in joined.columns]
+    # Without the columns of users: one may have the name of the other side's alias.
+    frame = joined.select(
+        F.struct(*left).alias(node.left.alias),
+        F.struct(*(right or [F.lit(None).alias(NOTHING)])).alias(node.alias),
+        *marks,
+        *beside,
+    )
+    found: Column = F.col(FOUND)
+    if node.across_sql is not None:
+        found = found & F.coalesce(
+            F.when(F.col(FOUND), spark_column(node.across_sql)), F.lit(False)
+        )
+    frame = frame.withColumn(FOUND, found)
+    filtered = rows.filtered or node.how is not JoinType.LEFT or FAILED in joined.columns
+    shown = [F.col(f"`{node.left.alias}`")]
+    if not node.how.left_only:
+        table = F.col(f"`{node.alias}`")
+        if node.across_sql is not None and node.how is JoinType.LEFT:
+            table = F.when(F.col(FOUND), table).alias(node.alias)
+        shown.append(table)
+    if filtered:
+        shown.append(_kept(node, rows, joined).alias(KEEP))
+    return Flow(
+        Rows.of(frame.select(*shown, *(F.col(name) for name in beside))),
+        filtered=filtered,
+        checked=rows.checked,
+        partitioned=rows.partitioned,
+        upstream=rows.upstream,
+        sided=sided,
+        changes=rows.changes,
+        labels=rows.labels,
+    )
+
+
+def _kept(node: TableJoin, rows: Flow, joined: DataFrame) -> Column:
+    kept = [F.col(KEEP)] if rows.filtered else []
+    if node.how is JoinType.ANTI:
+        kept.append(~F.col(FOUND))
+    elif node.how is not JoinType.LEFT:
+        kept.append(F.col(FOUND))
+    if FAILED in joined.columns:
+        kept.append(~F.coalesce(F.col(FAILED), F.lit(False)))
+    return reduce(Column.__and__, kept)

@@ -1,0 +1,283 @@
+"""Routes the rows of a micro-batch to the writers of its outputs, on executors, in one pass.
+
+    labelled rows ──▶ main rows        ──▶ the sink's writer ──┐
+                      late packets     ──▶ the late sink's   ──┼──▶ a message an output and task
+                      rejected packets ──▶ dead letters      ──┘
+                      statistics       ────────────────────────▶ as they are
+
+The driver receives messages only: counts, names of files, statistics of key groups.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from millstream.connectors.dead_letters import AHEAD_OF_TIME, Rejection, dead_letters
+from millstream.connectors.sink import BatchId, Message, OutputWriter, TaskId, WriterOpener
+from millstream.engine.processor.late_rows import LateTable
+from millstream.engine.shuffle.column_names import (
+    BLOB,
+    FROM,
+    INPUTS,
+    LATE,
+    MAIN,
+    OUTPUT,
+    OUTPUT_ROWS,
+    PORT,
+    REJECTED,
+    STATS,
+    output_column,
+)
+from millstream.engine.shuffle.packer import decode
+from millstream.errors import RunError
+
+BAD_RECORD = 4  # a port: the payload is a `Rejection` as JSON, FROM the number of its source
+MAIN_OUTPUT = "main"
+_UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+MESSAGES = "output string, task int, message string, data binary"
+_SCHEMA = pa.schema(
+    [
+        ("output", pa.string()),
+        ("task", pa.int32()),
+        ("message", pa.string()),
+        ("data", pa.binary()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Where the rows of a query go. Outputs have names; rows without an output are not written."""
+
+    labelled: bool = False  # are there PORT, FROM and BLOB columns?
+    late: Mapping[tuple[int, int], tuple[str, LateTable]] = field(default_factory=dict)
+    # By source: its output, and the operator and input that reads it first, if one does. A source
+    # that a query names twice is read twice, and its rejected records are written once.
+    rejected: Mapping[str, tuple[str, tuple[int, int] | None]] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()  # of rejected records that are no packets, by their number
+    # In a query with several outputs, by their number: the output here. Two may have the same.
+    main_outputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What a task wrote to one output. `sources`: dead letters by source; `ahead`: the message of
+    the first row of a source that was ahead of time; `rows_by_output`: rows by the number of the
+    query's output, if the query has several."""
+
+    task: int
+    message: Message
+    rows: int
+    sources: dict[str, int] = field(default_factory=dict)
+    ahead: dict[str, str] = field(default_factory=dict)
+    rows_by_output: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class BatchReport:
+    """What the tasks of a batch report: by output, ordered by task; and texts of statistics."""
+
+    outputs: dict[str, list[TaskReport]] = field(default_factory=dict)
+    stats: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[Any]]) -> BatchReport:
+        made = cls()
+        for output, task, text, data in rows:
+            if output is None:
+                made.stats.append(text)
+            else:
+                report = TaskReport(task, **json.loads(text))
+                if data is not None:
+                    report.message["data"] = bytes(data)
+                made.outputs.setdefault(output, []).append(report)
+        for reports in made.outputs.values():
+            reports.sort(key=lambda report: report.task)
+        return made
+
+    def messages(self, output: str) -> list[Message]:
+        return [report.message for report in self.outputs.get(output, ())]
+
+    def rows(self, output: str) -> int:
+        return sum(report.rows for report in self.outputs.get(output, ()))
+
+    def rows_by_output(self) -> Counter[int]:
+        """Rows by the number of the query's output."""
+        found: Counter[int] = Counter()
+        for reports in self.outputs.values():
+            for report in reports:
+                for number, rows in report.rows_by_output.items():
+                    found[int(number)] += rows
+        return found
+
+
+Route = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def router(
+    routing: Routing, ids: Mapping[str, BatchId], openers: Mapping[str, WriterOpener]
+) -> Route:
+    """The function that `mapInArrow` runs; it yields rows of MESSAGES."""
+
+    def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
+        yield route_task(routing, ids, openers, batches, task, attempt)
+
+    return route
+
+
+def route_task(
+    routing: Routing,
+    ids: Mapping[str, BatchId],
+    openers: Mapping[str, WriterOpener],
+    batches: Iterable[pa.RecordBatch],
+    task: int,
+    attempt: int = 0,
+) -> pa.RecordBatch:
+    """Writes the rows of one task."""
+    running = _Task(routing, ids, openers, task, attempt)
+    try:
+        for batch in batches:
+            if batch.num_rows:
+                running.take(batch)
+        return running.close()
+    except BaseException as error:
+        running.abort()
+        if isinstance(error, OSError) and error.errno in _UNUSABLE:
+            raise RunError(
+                "MS-RUN-SINK",
+                f"a sink could not be written: {error}.",
+                fix="Make its folder writable and run again: the batch is then written anew.",
+            ) from error
+        raise
+
+
+@dataclass(slots=True)
+class _Output:
+    writer: OutputWriter
+    rows: int = 0
+    sources: dict[str, int] = field(default_factory=dict)
+    ahead: dict[str, str] = field(default_factory=dict)
+    rows_by_output: Counter[str] = field(default_factory=Counter)
+
+    def write(self, rows: pa.RecordBatch | pa.Table) -> None:
+        self.rows += rows.num_rows
+        for batch in rows.to_batches() if isinstance(rows, pa.Table) else (rows,):
+            self.writer.write(batch)
+
+
+@dataclass(slots=True)
+class _Task:
+    routing: Routing
+    ids: Mapping[str, BatchId]
+    openers: Mapping[str, WriterOpener]
+    task: int
+    attempt: int
+    outputs: dict[str, _Output] = field(default_factory=dict)
+    stats: list[str] = field(default_factory=list)
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        if not self.routing.labelled:
+            self._output(MAIN_OUTPUT).write(batch)
+            return
+        ports = batch.column(PORT)
+        columns = batch.select([n for n in batch.schema.names if n not in (PORT, FROM, BLOB)])
+        is_main = pc.equal(ports, MAIN)
+        count = pc.sum(is_main).as_py() or 0
+        if count:
+            self._main(columns if count == batch.num_rows else columns.filter(is_main))
+        if count == batch.num_rows:
+            return
+        beside = batch.select([PORT, FROM, BLOB]).filter(pc.invert(is_main))
+        bad = beside.filter(pc.equal(beside.column(PORT), BAD_RECORD))
+        if bad.num_rows:
+            self._bad_records(bad)
+        packets = beside.filter(pc.not_equal(beside.column(PORT), BAD_RECORD))
+        for port, origin, blob in zip(*(c.to_pylist() for c in packets.columns), strict=True):
+            self._packet(port, origin, blob)
+
+    def _main(self, rows: pa.RecordBatch) -> None:
+        if not self.routing.main_outputs:
+            self._output(MAIN_OUTPUT).write(rows)
+            return
+        labels = rows.column(OUTPUT)
+        for number in pc.unique(labels).to_pylist():
+            own = rows.filter(pc.equal(labels, number)).column(output_column(number))
+            self._part(number, pa.RecordBatch.from_struct_array(own))
+
+    def _part(self, number: int, rows: pa.RecordBatch | pa.Table) -> None:
+        """Writes rows of one of several outputs."""
+        to = self._output(self.routing.main_outputs[number])
+        to.write(rows)
+        to.rows_by_output[str(number)] += rows.num_rows
+
+    def _bad_records(self, rows: pa.RecordBatch) -> None:
+        numbers = rows.column(FROM).fill_null(0)
+        for number in pc.unique(numbers).to_pylist():
+            texts = rows.filter(pc.equal(numbers, number)).column(BLOB).cast(pa.string())
+            letters = map(Rejection.decoded, texts.to_pylist())
+            self._reject(None, dead_letters(self.routing.sources[number], letters))
+
+    def _packet(self, port: int, origin: int, blob: bytes) -> None:
+        if port == STATS:
+            self.stats.append(blob.decode())
+        elif port == OUTPUT_ROWS:
+            self._part(origin, decode(blob))
+        elif port == LATE:
+            known = self.routing.late.get(divmod(origin, INPUTS))
+            if known is not None:
+                output, table = known
+                self._output(output).write(table.rows(decode(blob)))
+        elif port == REJECTED:
+            self._reject(divmod(origin, INPUTS), decode(blob))
+
+    def _reject(self, origin: tuple[int, int] | None, rows: pa.Table) -> None:
+        source = rows["_source"][0].as_py()
+        output, first = self.routing.rejected[source]
+        if first is not None and origin != first:
+            return
+        to = self._output(output)
+        to.write(rows)
+        to.sources[source] = to.sources.get(source, 0) + rows.num_rows
+        found = rows.filter(pc.equal(rows["_reason"], AHEAD_OF_TIME))
+        if found.num_rows:
+            to.ahead.setdefault(source, found["_message"][0].as_py())
+
+    def _output(self, name: str) -> _Output:
+        if name not in self.outputs:
+            id_ = TaskId(self.ids[name], self.task, self.attempt)
+            self.outputs[name] = _Output(self.openers[name].open(id_))
+        return self.outputs[name]
+
+    def close(self) -> pa.RecordBatch:
+        rows: list[tuple[str | None, int, str, bytes | None]] = [
+            (None, self.task, text, None) for text in self.stats
+        ]
+        for name, output in self.outputs.items():
+            message = dict(output.writer.close())
+            data = message.pop("data", None)
+            report = {
+                "message": message,
+                "rows": output.rows,
+                "sources": output.sources,
+                "ahead": output.ahead,
+                "rows_by_output": output.rows_by_output,
+            }
+            rows.append((name, self.task, json.dumps(report), data))
+        columns = zip(*rows, strict=True) if rows else ((),) * len(_SCHEMA)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+    def abort(self) -> None:
+        for output in self.outputs.values():
+            output.writer.abort()

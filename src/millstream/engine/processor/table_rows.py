@@ -1,0 +1,234 @@
+"""What workers do of a table join: the rows of a chunk, each with what the table has of its key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.connectors.dead_letters import LOOKUP_FAILED, Rejection, dead_letters
+from millstream.connectors.lookup.entries import NUMBER, REASON
+from millstream.connectors.versions import Version, Versions
+from millstream.engine.shuffle.column_names import BLOB, FROM, MAIN, NOW, PORT, REJECTED, STATS
+from millstream.engine.shuffle.packer import TABLES, chunks, encode
+from millstream.errors import RunError
+from millstream.kernels.table_join import Answer, HeldTable, answer, fulfilled
+from millstream.values import Condition
+
+if TYPE_CHECKING:
+    from millstream.connectors.lookup.lookups import Lookups
+    from millstream.connectors.lookup.spec import LookupSpec
+
+FOUND = "_ms_found"
+FAILED = "_ms_failed"  # the row could not be looked up, and is set aside
+_ROW, _PLACE = "_ms_row", "_ms_place"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the rows of a chunk ask the table. `keys` are columns of the chunk, in the types of the
+    table's `columns`; they do not come out."""
+
+    number: int
+    name: str
+    keys: tuple[str, ...]
+    out: tuple[str, ...]  # columns of the chunk that come out
+    columns: tuple[str, ...]  # of the table
+    schema: pa.Schema  # of what comes out
+    first: bool  # one partner is enough
+    unique: bool  # the join relies on one row a key
+    shown: str | None = None  # the column that shows a row that could not be looked up
+
+
+class Table(Protocol):
+    """A table as a worker sees it. A row that it could not be asked of has a reason."""
+
+    def find(
+        self, keys: list[pl.Series], now: int, *, first: bool
+    ) -> tuple[Answer, dict[int, str]]: ...
+
+    def counts(self) -> dict[str, int]: ...
+
+
+@dataclass(slots=True)
+class _Held:
+    versions: Versions
+    keys: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    version: Version | None = None
+    table: HeldTable | None = None
+    asked: int = 0
+    hits: int = 0
+
+    def find(
+        self, keys: list[pl.Series], now: int, *, first: bool
+    ) -> tuple[Answer, dict[int, str]]:
+        version = self.versions.at(now)
+        if self.table is None or version != self.version:
+            self.version = version
+            self.table = HeldTable(self._rows(version), self.keys)
+        found = self.table.find(keys, first=first)
+        self.asked += pl.DataFrame(keys).drop_nulls().height
+        self.hits += len(np.unique(found.left[found.right >= 0]))
+        return found, {}
+
+    def _rows(self, version: Version) -> pa.Table:
+        rows = self.versions.rows(version)
+        for condition in self.conditions:
+            rows = rows.filter(fulfilled(condition, rows[condition.column]))
+        return rows
+
+    def counts(self) -> dict[str, int]:
+        return {"asked": self.asked, "found": self.hits}
+
+
+@dataclass(slots=True)
+class _Asked:
+    lookups: Lookups
+
+    def find(
+        self, keys: list[pl.Series], now: int, *, first: bool
+    ) -> tuple[Answer, dict[int, str]]:
+        spec = self.lookups.spec
+        asked = pl.DataFrame([key.alias(name) for key, name in zip(keys, spec.keys, strict=True)])
+        asked = asked.with_row_index(_ROW).drop_nulls()
+        distinct = asked.select(spec.keys).unique(maintain_order=True).with_row_index(NUMBER)
+        found = self.lookups.find(distinct.select(spec.keys))
+        numbered = asked.join(distinct, on=list(spec.keys), how="left", maintain_order="left")
+        rows = found.rows.with_row_index(_PLACE)
+        pairs = numbered.select(_ROW, NUMBER).join(
+            rows.select(NUMBER, _PLACE), on=NUMBER, how="inner", maintain_order="left_right"
+        )
+        made = answer(
+            len(keys[0]),
+            pairs[_ROW].to_numpy().astype(np.int64),
+            pairs[_PLACE].to_numpy().astype(np.int64),
+            found.rows.drop(NUMBER).to_arrow(),
+            first=first,
+        )
+        failed = numbered.join(found.failed, on=NUMBER, how="inner")
+        return made, dict(zip(failed[_ROW], failed[REASON], strict=True))
+
+    def counts(self) -> dict[str, int]:
+        return dict(self.lookups.counts)
+
+
+_HELD: dict[tuple[object, ...], _Held] = {}  # a worker keeps a table from batch to batch
+
+
+def held(
+    name: str, folder: str, keys: tuple[str, ...], conditions: tuple[Condition, ...]
+) -> Callable[[], Table]:
+    def opened() -> Table:
+        made = _Held(Versions(name, Path(folder)), keys, conditions)
+        return _HELD.setdefault((folder, keys, conditions), made)
+
+    return opened
+
+
+def asked(spec: LookupSpec) -> Callable[[], Table]:
+    def opened() -> Table:
+        from millstream.connectors.lookup.lookups import lookups_of  # most jobs ask no database
+
+        return _Asked(lookups_of(spec))
+
+    return opened
+
+
+def stage(
+    asking: Asking, opened: Callable[[], Table]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that `mapInArrow` runs."""
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        table = opened()
+        before = table.counts()
+        rows = copies = failed_rows = 0
+        for chunk in chunks(batches):
+            found, failed = _find(asking, table, chunk)
+            rows += _rows_among(chunk)
+            copies += found.left.size - len(chunk)
+            if asking.unique and found.left.size > len(chunk):
+                raise _not_unique(asking)
+            yield from _shown(asking, chunk, found, failed).to_batches()
+            if failed and asking.shown is not None:
+                failed_rows += len(failed)
+                yield _said(asking, REJECTED, encode(_set_aside(asking, chunk, failed)))
+        if rows:
+            after = table.counts()
+            said = {what: after[what] - before.get(what, 0) for what in after}
+            said["copies"] = copies
+            said["failed_rows"] = failed_rows
+            stats = {"table": asking.name, "number": asking.number, "rows": rows, "counts": said}
+            yield _said(asking, STATS, json.dumps(stats).encode())
+
+    return work
+
+
+def _rows_among(chunk: pa.Table) -> int:
+    """How many are rows, not what is said beside them."""
+    if PORT not in chunk.column_names:
+        return len(chunk)
+    return int(pc.sum(pc.equal(chunk[PORT], MAIN)).as_py() or 0)
+
+
+def _not_unique(asking: Asking) -> RunError:
+    return RunError(
+        "MS-RUN-TABLE-KEY",
+        f"table {asking.name} has several rows of one primary key, which ON relies on.",
+        fix="Mend the table, or its PRIMARY KEY.",
+    )
+
+
+def _find(asking: Asking, table: Table, chunk: pa.Table) -> tuple[Answer, dict[int, str]]:
+    keys = [pl.Series(name, chunk[name]) for name in asking.keys]
+    return table.find(keys, chunk[NOW][0].as_py(), first=asking.first)
+
+
+def _shown(asking: Asking, chunk: pa.Table, found: Answer, failed: dict[int, str]) -> pa.Table:
+    left = pa.array(found.left)
+    out = {name: chunk[name].take(left) for name in asking.out}
+    out |= dict(
+        zip(
+            (f"_ms_r{i}" for i in range(len(asking.columns))),
+            found.columns(asking.columns),
+            strict=True,
+        )
+    )
+    out[FOUND] = found.found
+    count = found.left.size
+    if asking.shown is not None:
+        bad = np.isin(found.left, np.fromiter(failed, np.int64, len(failed)))
+        out[FAILED] = pa.array(bad)
+    if PORT not in out:
+        out[PORT] = pa.repeat(pa.scalar(MAIN, pa.int8()), count)
+        out[FROM] = pa.nulls(count, pa.int32())
+        out[BLOB] = pa.nulls(count, pa.binary())
+    return pa.table(out).select(asking.schema.names).cast(asking.schema)
+
+
+def _set_aside(asking: Asking, chunk: pa.Table, failed: dict[int, str]) -> pa.Table:
+    rows = sorted(failed)
+    raw = chunk[cast("str", asking.shown)].take(pa.array(rows)).cast(pa.string()).to_pylist()
+    rejections = (
+        Rejection(LOOKUP_FAILED, failed[row], text) for row, text in zip(rows, raw, strict=True)
+    )
+    return dead_letters(asking.name, rejections, chunk[NOW][0].as_py())
+
+
+def _said(asking: Asking, port: int, blob: bytes) -> pa.RecordBatch:
+    """What is said beside the rows, as a row of its own."""
+    values = {
+        PORT: pa.array([port], pa.int8()),
+        FROM: pa.array([TABLES + asking.number], pa.int32()),
+        BLOB: pa.array([blob], pa.binary()),
+    }
+    arrays = [values.get(field.name, pa.nulls(1, field.type)) for field in asking.schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=asking.schema)

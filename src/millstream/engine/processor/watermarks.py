@@ -1,0 +1,209 @@
+"""The watermark of an operator: the minimum over its inputs and the partitions of their sources.
+
+Every key group receives the progress of every chunk of every input in the same micro-batch, and
+processing time only from the offset log. So all groups decide alike, and a retried batch decides as
+its first try did. An operator's processing time never decreases: it is stored in state, and a batch
+whose own time is earlier, because the system clock was set back, uses that of the batch before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from millstream.engine.processor.input_progress import IMPLICIT, InputProgress
+from millstream.errors import RunError
+from millstream.state_format import reject_changed_identity
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """One input of an operator: its name in the ledger and how its watermark follows its rows.
+
+    `hash_from` names a column of its packets that is the key's hash, if one is; `copies` are
+    columns that its packets lack, with the ones that they are the same as.
+    """
+
+    name: str
+    delay: int
+    hash_from: str | None = None
+    every: int = 1
+    idle: int | None = None
+    derived: bool = False  # results of another operator, which reports its watermark itself
+    wall_clock: bool = False  # its rows have the operator's processing time, which is its progress
+    keys: tuple[str, ...] = ()  # columns of its packets that identify its heavy hitters
+    copies: tuple[tuple[str, str], ...] = ()
+    last_window: int = 0  # of a window join: a row's time in its last window is so far from its own
+    source: str | None = None  # the source that it reads, if there is no operator between
+
+    @property
+    def has_partitions(self) -> bool:
+        """Whether progress is tracked for each partition of its source."""
+        return not self.derived and not self.wall_clock
+
+
+@dataclass(slots=True)
+class WatermarkTracker:
+    """Stored in the state of every key group, with what was counted before the shuffle."""
+
+    inputs: tuple[InputSpec, ...]
+    identity: str  # canonical: what the operator's state depends on
+    progress: list[InputProgress]
+    watermark: int = BEGIN_OF_TIME
+    now: int | None = None
+    tally: dict[str, dict[str, int]] = field(default_factory=dict)
+    heavy: dict[str, dict[str, Any]] = field(default_factory=dict)  # by input, as HeavyKeys' data
+    _ends: list[tuple[str | None, str | None]] = field(default_factory=list)  # in this micro-batch
+
+    @classmethod
+    def load(
+        cls, blob: bytes | None, inputs: tuple[InputSpec, ...], identity: str
+    ) -> WatermarkTracker:
+        if blob is None:
+            return cls(inputs, identity, [InputProgress() for _ in inputs])
+        data = json.loads(blob)
+        reject_changed_identity(data.get("identity"), identity)
+        progress = [InputProgress.of_data(each) for each in data["inputs"]]
+        known = (data["watermark"], data["now"], data["tally"], data["heavy"])
+        return cls(inputs, identity, progress, *known)
+
+    def dump(self) -> bytes:
+        data = {
+            "inputs": [each.as_data() for each in self.progress],
+            "watermark": self.watermark,
+            "now": self.now,
+            "tally": self.tally,
+            "heavy": self.heavy,
+            "identity": self.identity,
+        }
+        return json.dumps(data, separators=(",", ":")).encode()
+
+    @property
+    def tops(self) -> dict[str, int]:
+        return {each.name: known.top for each, known in self._each()}
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        return tuple(each.name for each, known in self._each() if known.idle)
+
+    @property
+    def silent(self) -> bool:
+        """Whether every input is idle or has ended, and not all have ended."""
+        return bool(self.idle) and all(known.idle or known.ended for known in self.progress)
+
+    def record_chunk(
+        self,
+        number: int,
+        top: int | None,
+        rows: int,
+        *,
+        idle: bool | None = None,
+        partitions: Mapping[str, int | None] | None = None,
+    ) -> None:
+        """Records a chunk of an input.
+
+        Args:
+            number: Of the input.
+            top: The greatest time among its rows; of results of an operator, its watermark.
+            rows: How many there are.
+            idle: Whether the operator whose results these are is idle, if the chunk says so.
+            partitions: The same as `top` for each partition of the source that it has rows of.
+        """
+        spec, known = self.inputs[number], self.progress[number]
+        if spec.derived:
+            self._record_results(spec, known, top, idle)
+            return
+        by_partition = partitions if partitions and spec.has_partitions else {IMPLICIT: top}
+        for name, its_top in by_partition.items():
+            known.record(name, its_top)
+        if top is not None:
+            known.rows += rows
+
+    def _record_results(
+        self, spec: InputSpec, known: InputProgress, top: int | None, idle: bool | None
+    ) -> None:
+        if top is not None:
+            if top < known.implicit.top:
+                raise _backwards(spec.name, known.implicit.top, top)
+            known.implicit.top = top
+        if idle is not None:
+            known.implicit.idle = idle
+
+    def set_processing_time(self, now: int | None) -> None:
+        if now is not None:
+            self.now = now if self.now is None else max(self.now, now)
+
+    def add_partition(self, source: str, partition: str) -> None:
+        """Waits for a partition of a source from now on, though it has had no rows yet."""
+        for spec, known in self._each():
+            if spec.source == source and spec.has_partitions:
+                known.add(partition)
+
+    def end(self, source: str | None = None, partition: str | None = None) -> None:
+        """Ends all sources, one source, or one of its partitions: no more rows come from it. Other
+        operators report the end of their results themselves."""
+        self._ends.append((source, partition))
+
+    def advance(self) -> int:
+        """Applies the minimum rule: an operator is as far as the slowest partition of its inputs
+        that is neither idle nor ended. The watermark never decreases."""
+        for spec, known in self._each():
+            # Only now, when the whole batch is recorded: packets come in any order.
+            if not spec.derived:
+                known.advance(spec.every)
+        self._apply_ends()
+        self._detect_idle()
+        counted = [
+            self._watermark_of(spec, known)
+            for spec, known in self._each()
+            if spec.wall_clock or not known.idle
+        ]
+        # Inputs that have ended do not end the operator while others are only idle.
+        if counted and (min(counted) < END_OF_TIME or len(counted) == len(self.inputs)):
+            self.watermark = max(self.watermark, min(counted))
+        return self.watermark
+
+    def _apply_ends(self) -> None:
+        for source, partition in self._ends:
+            for spec, known in self._each():
+                if spec.derived or source not in (None, spec.source):
+                    continue
+                if partition is None or spec.has_partitions:
+                    known.end(partition)
+
+    def _watermark_of(self, spec: InputSpec, known: InputProgress) -> int:
+        if known.ended:
+            return END_OF_TIME
+        if spec.wall_clock and self.now is not None:
+            return self.now
+        return known.top - spec.delay
+
+    def _detect_idle(self) -> None:
+        if self.now is None:
+            return
+        for spec, known in self._each():
+            if spec.wall_clock and not spec.derived:
+                known.implicit.top = max(known.implicit.top, self.now)
+            known.detect_idle(self.now, spec.idle)
+
+    def _each(self) -> Iterator[tuple[InputSpec, InputProgress]]:
+        return zip(self.inputs, self.progress, strict=True)
+
+    def count(self, number: int, told: str | None) -> None:
+        """Adds counts of an input's rows before the shuffle."""
+        if told is None:
+            return
+        counts = self.tally.setdefault(self.inputs[number].name, {})
+        for what, count in json.loads(told).items():
+            counts[what] = counts.get(what, 0) + count
+
+
+def _backwards(name: str, before: int, after: int) -> RunError:
+    return RunError(
+        "MS-RUN-WATERMARK",
+        f"the watermark of {name} went back, from {before} to {after} microseconds.",
+        fix="This is a fault of Millstream: a watermark never goes back. Please report it.",
+    )

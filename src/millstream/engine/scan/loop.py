@@ -1,0 +1,97 @@
+"""Executor-side reads: the loop over work items, such as files (`connectors/work_items.py`).
+
+Spark hands a row at a time from its readers to Arrow; Arrow reads the same file as columns, in a
+tenth of the time. So Spark streams the names of work items, with its log of what was read, and
+executors open them with the connector's reader:
+
+    work items ──▶ packer: reads, packs ──▶ shuffle     if it needs column references only (`Scan`)
+    work items ──▶ mapInArrow: reads ──▶ rows           otherwise (`engine/compile/scan_rows.py`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.connectors.work_items import ITEM, PART, Reader, ReportedItems
+from millstream.engine.scan.predicates import Condition
+from millstream.engine.scan.window_bounds import Moment
+
+KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
+
+
+def read_items(
+    batches: Iterable[pa.RecordBatch],
+    reader: Reader,
+    wanted: Mapping[str, pa.DataType],
+    parts: int,
+    reported: ReportedItems | None,
+) -> Iterator[tuple[pa.RecordBatch, dict[str, Any], pa.Schema]]:
+    """Reads work items as they come; returns rows, the other columns of the item's row, and the
+    schema of these. With `parts`, an item comes with the number of the part to read."""
+    for batch in batches:
+        for sent in batch.to_pylist():
+            item, part = sent.pop(ITEM), sent.pop(PART, 0)
+            if reported is not None:
+                reported.add(item)
+            for rows in reader.read(item, wanted, part, parts):
+                yield rows, sent, batch.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A column of the files: the name that it is sent by, its own, and its type."""
+
+    sent: str
+    name: str
+    type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """How a packer reads the files whose names it is sent. Other columns that are sent with a name
+    are the same for all its rows. `flags` are conditions over the names of the files' columns, by
+    the names of the columns that they make; so are `moments`. With `parts`, a name comes with the
+    one that is to be read."""
+
+    reader: Reader
+    columns: tuple[Scanned, ...]
+    flags: tuple[tuple[str, Condition], ...] = ()
+    moments: tuple[tuple[str, Moment], ...] = ()
+    parts: int = 1
+    reported: ReportedItems | None = None
+
+    @property
+    def asked(self) -> dict[str, pa.DataType]:
+        return {each.name: each.type for each in self.columns}
+
+    def size_of(self, path: str | None) -> int:
+        return 0 if path is None else self.reader.size_of(path, self.asked)
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for read, sent, schema in read_items(
+            batches, self.reader, self.asked, self.parts, self.reported
+        ):
+            yield _with(self._sent(read), sent, schema)
+
+    def _sent(self, read: pa.RecordBatch) -> pa.RecordBatch:
+        columns = {each.sent: read.column(each.name) for each in self.columns}
+        own = read.schema.names[len(self.asked) :]
+        columns |= {name: read.column(name) for name in own}
+        found = dict(zip(read.schema.names, read.columns, strict=True))
+        for name, condition in self.flags:
+            columns[name] = pc.fill_null(condition.decided(found), False)
+        for name, moment in self.moments:
+            columns[name] = moment.made(found[moment.column])
+        return pa.RecordBatch.from_pydict(columns)
+
+
+def _with(read: pa.RecordBatch, same: Mapping[str, Any], types: pa.Schema) -> pa.RecordBatch:
+    for name, value in same.items():
+        repeated = pa.repeat(pa.scalar(value, types.field(name).type), read.num_rows)
+        read = read.append_column(name, repeated)
+    return read

@@ -1,0 +1,59 @@
+"""Names of the columns that the engine generates.
+
+Numbered columns of packets and of operator state have one prefix per kind. No prefix ends in a
+digit and no two are equal, so names of two kinds differ. Columns of users have generated names in
+packets and state. Where generated columns are added to columns of users, their names begin with
+`_ms_`, a prefix that `plan/resolve/reserved_names` rejects in names of users.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+
+from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField
+
+
+@unique
+class Kind(StrEnum):
+    SENT = "sent"  # a column of the stream, as Spark sends it to a packer
+    FILE = "file"  # a column that a packer reads only for a predicate
+    BUFFERED = "c"  # a column of the stream in the state of an operator with one input
+    KEY = "d"  # of PARTITION BY or DISTINCT
+    ORDER = "s"  # of ORDER BY
+    RANK = "rank"  # of ROW_NUMBER()
+    ARGUMENT = "x"  # of an aggregate function
+    BY = "o"  # what max_by and min_by compare
+    FILTER = "f"  # of an aggregate function
+    GROUP_BY = "k"  # named in plan/build/group_scope
+    RESULT = "a"  # of an aggregate function, named in plan/build/aggregate_calls
+    LEFT = "l"  # the same as BUFFERED, KEY and ARGUMENT, of the sides of a join
+    RIGHT = "r"
+    LEFT_KEY = "lk"
+    RIGHT_KEY = "rk"
+    LEFT_COMPARED = "lx"
+    RIGHT_COMPARED = "rx"
+
+    def name_of(self, number: int) -> str:
+        return f"{self.value}{number}"
+
+
+NOW = "_ms_now"  # the micro-batch's processing time, in microseconds, from the offset log
+PORT, FROM, BLOB = "_ms_port", "_ms_from", "_ms_blob"  # of packets among an operator's rows
+CHANGE = "_ms_change"  # of rows of a changelog between operators: INSERT, BEFORE, AFTER or DELETE
+OUTPUT = "_ms_output"  # in a query with several outputs: the number of the one that a row is for
+
+MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3
+# Rows that pass other operators as packets, in a query with several outputs: results of an operator
+# that a later branch reads, and rows of an earlier branch's outputs. BAD_RECORD of `routing` is 4.
+RELAYED, OUTPUT_ROWS = 5, 6
+PORTS = (
+    StructField(PORT, ByteType()),
+    StructField(FROM, IntegerType()),
+    StructField(BLOB, BinaryType()),
+)
+INPUTS = 16  # FROM is the operator's number times this, and the input's number
+
+
+def output_column(number: int) -> str:
+    """The struct of an output's columns, in a query with several outputs."""
+    return f"_ms_output{number}"

@@ -1,0 +1,185 @@
+"""The control stream: small JSON files beside the checkpoint, read as one more streaming source.
+
+Because it is a source, its messages are in Spark's offset log: a retried micro-batch reads the same
+ones. A query has one control source, however many operators read it: all of them get a message in
+the same micro-batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    ByteType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from millstream.connectors.file.names import EVERY_FILE
+from millstream.engine.shuffle.packer import (
+    ALLOWANCE,
+    END_OF_INPUT,
+    NEW_PARTITION,
+    NO_LIMIT,
+    NO_TIME,
+    TICK,
+    UNSAID,
+)
+
+END_FILE = "end-of-input.json"
+_SAID = StructType(
+    [
+        StructField("say", StringType()),
+        StructField("now", LongType()),
+        StructField("operator", IntegerType()),
+        StructField("label", IntegerType()),
+        StructField("rows", LongType()),
+        StructField("bytes", LongType()),
+        StructField("source", StringType()),
+        StructField("partition", StringType()),
+    ]
+)
+_END, _TICK, _ALLOW, _PARTITION = "end-of-input", "tick", "allow", "partition"
+_TICKS_KEPT = 1000  # older ones were read long ago
+
+
+@dataclass(slots=True)
+class ControlStream:
+    """The control source of one query. All readers share one DataFrame: Spark makes one source of
+    it, where two DataFrames of the same folder would be two sources with offsets of their own."""
+
+    spark: SparkSession
+    folder: str
+    _messages: DataFrame | None = field(default=None, init=False)
+
+    @property
+    def messages(self) -> DataFrame:
+        if self._messages is None:
+            # Reads every file, whatever its modification time.
+            reader = self.spark.readStream.schema(_SAID).options(**EVERY_FILE)
+            self._messages = reader.json(self.folder)
+        return self._messages
+
+
+def control_packets(
+    control: ControlStream, labels: tuple[int, ...], *, about_time: bool
+) -> DataFrame:
+    """Returns a packet for the key group of each allowance and, if `about_time`, one for every key
+    group of each message about processing time, partitions or the end of input.
+
+    Every operator's stream reads all kinds of messages at one place, so that the number of sources
+    in Spark's offset log is the same whether there is a state limit or not.
+    """
+    said = control.messages
+    if not about_time:
+        said = said.where(F.col("say") == _ALLOW)
+    none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
+    allowance = F.col("say") == _ALLOW
+    kind = F.when(allowance, ALLOWANCE).when(F.col("say") == _END, END_OF_INPUT)
+    kind = kind.when(F.col("say") == _PARTITION, NEW_PARTITION).otherwise(TICK)
+    groups = F.when(allowance, F.array("label")).otherwise(F.array(*map(F.lit, labels)))
+    no_limit = F.coalesce("rows", F.lit(NO_LIMIT).cast(LongType()))
+    return said.select(
+        F.explode(groups).alias("label"),
+        kind.alias("kind"),
+        F.when(allowance, F.col("operator")).otherwise(0).alias("source"),
+        none.alias("place"),
+        F.when(allowance, F.coalesce("bytes", never)).otherwise(never).alias("top"),
+        F.coalesce("now", never).alias("now"),
+        F.when(allowance, no_limit).otherwise(none).alias("rows"),
+        *_nothing_else(),
+    )
+
+
+def _nothing_else() -> tuple[Column, ...]:
+    return (
+        F.lit(UNSAID).cast(ByteType()).alias("silent"),
+        F.lit(None).cast(BinaryType()).alias("blob"),
+        F.lit(None).cast(StringType()).alias("tally"),
+        F.when(F.col("source").isNotNull(), F.to_json(F.struct("source", "partition"))).alias(
+            "partitions"
+        ),
+    )
+
+
+def end_rows(control: ControlStream) -> DataFrame:
+    """One empty row when the input has ended."""
+    whole = (F.col("say") == _END) & F.col("source").isNull()
+    return control.messages.where(whole).select()
+
+
+def end_of_input(folder: Path, source: str | None = None, partition: str | None = None) -> None:
+    """Ends the input of a query, of one source, or of one partition of it: no more rows come, so
+    nothing waits for them. Write it when the last rows were read. A second call has no effect."""
+    name = END_FILE if source is None else _file_name("end", source, partition)
+    if not (folder / name).exists():
+        _say(folder, name, {"say": _END, "source": source, "partition": partition})
+
+
+def announce_partitions(folder: Path, source: str, partitions: Iterable[str]) -> None:
+    """Tells a query the partitions of a source before they have rows, so that its watermark waits
+    for them. A partition is announced once, however often the query is started."""
+    for partition in partitions:
+        name = _file_name("partition", source, partition)
+        if not (folder / name).exists():
+            _say(folder, name, {"say": _PARTITION, "source": source, "partition": partition})
+
+
+def _file_name(kind: str, source: str, partition: str | None) -> str:
+    digest = hashlib.sha256(json.dumps([source, partition]).encode()).hexdigest()
+    return f"{kind}-{digest[:32]}.json"
+
+
+def has_ended(folder: Path) -> bool:
+    return (folder / END_FILE).exists()
+
+
+def tick(folder: Path, now: int) -> None:
+    """Says what time it is, so that an operator whose inputs are silent can notice that."""
+    _say(folder, f"tick-{now}.json", {"say": _TICK, "now": now})
+    for old in sorted(folder.glob("tick-*.json"))[:-_TICKS_KEPT]:
+        old.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The rows and bytes of state that a key group of an operator may have; None: no limit."""
+
+    operator: int
+    label: int
+    rows: int | None
+    bytes: int | None
+
+
+def allow(folder: Path, batch: int, allowances: Iterable[Allowance]) -> None:
+    """Sends allowances after a batch. A retried batch sends the same message."""
+    lines = [json.dumps({"say": _ALLOW, **asdict(each)}) for each in allowances]
+    _put(folder, f"allow-{batch:09d}.json", "\n".join(lines))
+    for old in sorted(folder.glob("allow-*.json"))[:-_TICKS_KEPT]:
+        old.unlink()
+
+
+def last_tick(folder: Path) -> int:
+    """The latest time that was sent; 0 if none was."""
+    return max((int(path.stem[len("tick-") :]) for path in folder.glob("tick-*.json")), default=0)
+
+
+def _say(folder: Path, name: str, what: dict[str, object]) -> None:
+    _put(folder, name, json.dumps(what))
+
+
+def _put(folder: Path, name: str, text: str) -> None:
+    written = folder / f".{name}.{os.getpid()}"
+    written.write_text(text + "\n", encoding="utf-8")
+    written.rename(folder / name)

@@ -1,0 +1,29 @@
+"""Spark starts this module as the parent of its Python workers (`spark.python.daemon.module`).
+
+Workers are forked from it, so what is imported here once is there at once in each of them: the
+first micro-batch would otherwise pay seconds for it. Imports only: a thread started before a fork
+is lost.
+"""
+
+import gc
+import os
+
+if __name__ == "__main__":
+    gc.disable()  # until everything is there: a tenth of the time went into finding no garbage
+    # Two workers of one host share its cores; Polars would start a thread a core in each.
+    os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("MILLSTREAM_WORKER_THREADS", "1"))
+
+    import pandas as pd  # noqa: F401
+    import polars as pl  # noqa: F401
+    import pyarrow as pa  # noqa: F401
+    import pyarrow.parquet as pq  # noqa: F401
+
+    from millstream.engine.runtime import daemon
+
+    daemon.start()
+
+    from millstream.kernels.state import segment_cache as cache
+    from millstream.kernels.state.cache_sizes import CacheSizes
+
+    cache.share(CacheSizes.open(os.environ.get("MILLSTREAM_CACHE_SIZES")))
+    daemon.serve()

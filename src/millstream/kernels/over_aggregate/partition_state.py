@@ -1,0 +1,232 @@
+"""What is kept of a partition between batches, and the aggregates of rows that come after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.accumulators.columns import ROWS, Accumulators
+from millstream.kernels.core.kernel import HASH, TIME
+from millstream.kernels.core.key_index import Ints, time_order
+from millstream.kernels.core.specs import RowsOverSpec
+from millstream.kernels.over_aggregate import distinct_count as distinct
+from millstream.kernels.over_aggregate import frames
+from millstream.kernels.over_aggregate.ranges import Ranges
+from millstream.kernels.state.keyed_table import Found, Table, group
+from millstream.kernels.state.sorted_rows import take
+
+SEQUENCE = "_s"  # the number of a row in its partition
+
+
+class Extended(NamedTuple):
+    values: list[pl.Series]  # a column a call, a value a row
+    more: int  # rows that what is kept stands for
+
+
+class _Arranged(NamedTuple):
+    """Rows partition by partition in their order. A partition silent for longer than its time to
+    live is in parts, of which the last goes on."""
+
+    order: Ints
+    places: Ints  # in its part, from 0
+    part_stop: Ints
+    stop: Ints  # of its partition
+
+
+class Keeper:
+    """Made once; what is kept of each partition lies in a table."""
+
+    def __init__(self, spec: RowsOverSpec, types: Mapping[str, Any]) -> None:
+        self.spec = spec
+        self.types = types
+        read = (name for call in spec.calls for name in (call.argument, call.filter, call.by))
+        self.read = [name for name in dict.fromkeys(read) if name is not None]
+
+    def extend(self, kept: Table, rows: pl.DataFrame) -> Extended:
+        """`rows` are in the order of time; from now on they are part of what is kept."""
+        raise NotImplementedError
+
+    def rows_in(self, kept: pl.DataFrame) -> int:
+        """How many rows what is kept stands for."""
+        raise NotImplementedError
+
+    def _find(self, kept: Table, rows: pl.DataFrame, first: Ints) -> Found:
+        names = list(dict.fromkeys((*self.spec.partition, TIME, HASH)))
+        return kept.probe(take(rows[:, names], first))
+
+    def _arrange(self, codes: Ints, sequence: Ints, times: Ints) -> _Arranged:
+        packed = codes * (int(sequence.max(initial=0)) + 1) + sequence
+        order = time_order(packed)
+        if order is None:
+            order = np.arange(codes.size)
+        codes, times = codes[order], times[order]
+        changes = np.append(True, codes[1:] != codes[:-1])
+        breaks = changes.copy()
+        if self.spec.ttl is not None:
+            breaks[1:] |= times[1:] - times[:-1] > self.spec.ttl
+        starts = np.flatnonzero(breaks)
+        sizes = np.diff(np.append(starts, codes.size))
+        places = np.arange(codes.size) - np.repeat(starts, sizes)
+        stops = np.append(np.flatnonzero(changes)[1:], codes.size)
+        stop = np.repeat(stops, np.diff(np.append(0, stops)))
+        return _Arranged(order, places, np.repeat(starts + sizes, sizes), stop)
+
+    def _fold(self, functions: Accumulators, rows: pl.DataFrame, sequence: Ints) -> pl.DataFrame:
+        """A partial a row. First and last go by the row's number: it tells equal times apart."""
+        read = [rows[name] for name in self.read]
+        return frames.fold_each(functions, pl.DataFrame([*read, pl.Series(TIME, sequence)]))
+
+
+class LastRows(Keeper):
+    """Keeps the last rows of a partition, as many as a frame reaches back."""
+
+    def extend(self, kept: Table, rows: pl.DataFrame) -> Extended:
+        assert self.spec.preceding is not None
+        codes, first = group(rows, self.spec.partition)
+        found = self._find(kept, rows, first)
+        number = np.zeros(first.size, np.int64)
+        names = list(dict.fromkeys((*self.spec.partition, *self.read)))
+        if len(found):
+            held = found.rows([*names, SEQUENCE, TIME, HASH])
+            np.maximum.at(number, found.new, held[SEQUENCE].to_numpy() + 1)
+        numbers = pl.Series(SEQUENCE, number[codes] + _places(codes))
+        new = pl.DataFrame([*(rows[name] for name in names), numbers, rows[TIME], rows[HASH]])
+        every = held.vstack(new) if len(found) else new
+        codes = np.concatenate((found.new, codes))
+        sequence, times = every[SEQUENCE].to_numpy(), every[TIME].to_numpy()
+        least = np.full(first.size, np.iinfo(np.int64).max)
+        np.minimum.at(least, codes, sequence)
+        arranged = self._arrange(codes, sequence - least[codes], times)
+        order = arranged.order
+        values = self._values(take(every, order), arranged, _inverse(order)[len(found) :])
+        before = kept.held
+        self._keep(kept, found, every, codes, arranged)
+        return Extended(values, kept.held - before)
+
+    def _values(self, every: pl.DataFrame, arranged: _Arranged, wanted: Ints) -> list[pl.Series]:
+        """Of the rows `wanted`; `every` is arranged."""
+        assert self.spec.preceding is not None
+        places = np.sort(wanted)  # frames side by side: what lies between two is looked at, too
+        starts = places - np.minimum(arranged.places[places], self.spec.preceding)
+        ranges = Ranges(every, starts, places + 1)
+        values = {call.name: ranges.value(call, self.spec.ansi) for call in self.spec.calls}
+        rest = tuple(call for call in self.spec.calls if values[call.name] is None)
+        made = {}
+        if rest:
+            functions = Accumulators(rest, weighted=False, ansi=self.spec.ansi)
+            partials = self._fold(functions, every, every[SEQUENCE].to_numpy())
+            width = self.spec.preceding + 1
+            framed = take(frames.sliding(functions, partials, arranged.places, width), places)
+            made = {one.name: one for one in functions.finish(framed, self.types)}
+        back = pl.Series(np.searchsorted(places, wanted))
+        return [
+            _typed(made.get(name, value), self.types.get(name)).gather(back)
+            for name, value in values.items()
+        ]
+
+    def _keep(
+        self, kept: Table, found: Found, every: pl.DataFrame, codes: Ints, arranged: _Arranged
+    ) -> None:
+        assert self.spec.preceding is not None
+        order = arranged.order
+        left = arranged.stop - np.arange(order.size)
+        stays = np.zeros(order.size, np.bool_)
+        stays[order] = (left <= self.spec.preceding) & (arranged.part_stop == arranged.stop)
+        if self.spec.ttl is not None:  # all rows of a partition go when its last one does
+            last = np.zeros(int(codes.max()) + 1, np.int64)
+            last[codes[order]] = every[TIME].to_numpy()[order]
+            every = every.with_columns(pl.Series(TIME, last[codes]))
+            kept.remove(found)
+            fresh = np.flatnonzero(stays)
+        else:
+            kept.remove(found.only(~stays[: len(found)]))
+            fresh = np.flatnonzero(stays[len(found) :]) + len(found)
+        if fresh.size:
+            kept.append(take(every, fresh))
+
+    def rows_in(self, kept: pl.DataFrame) -> int:
+        return kept.height
+
+
+class Running(Keeper):
+    """Keeps one partial result of all rows of a partition."""
+
+    def __init__(self, spec: RowsOverSpec, types: Mapping[str, Any]) -> None:
+        super().__init__(spec, types)
+        self._sets = [call for call in spec.calls if call.function == "count_distinct"]
+        rest = [call for call in spec.calls if call.function != "count_distinct"]
+        self.functions = Accumulators(rest, weighted=False, ansi=spec.ansi)
+
+    def extend(self, kept: Table, rows: pl.DataFrame) -> Extended:
+        codes, first = group(rows, self.spec.partition)
+        found = self._find(kept, rows, first)
+        number, places = np.zeros(first.size, np.int64), _places(codes)
+        held = found.rows() if len(found) else None
+        if held is not None:
+            number[found.new] = held[ROWS].to_numpy()
+        partials = self._fold(self.functions, rows, number[codes] + places)
+        times = rows[TIME].to_numpy()
+        if held is not None:
+            partials = frames.stacked([held[:, partials.columns], partials])
+            times = np.concatenate((held[TIME].to_numpy(), times))
+        codes = np.concatenate((found.new, codes))
+        sequence = np.concatenate((np.zeros(len(found), np.int64), places + 1))
+        arranged = self._arrange(codes, sequence, times)
+        order, place = arranged.order, _inverse(arranged.order)
+        made = frames.running(self.functions, take(partials, order), arranged.places)
+        parts = np.cumsum(arranged.places == 0) - 1
+        new, old = place[len(found) :], place[: len(found)]
+        counted = [
+            distinct.count(
+                call, rows, new, None if held is None else held[distinct.column(call)], old, parts
+            )
+            for call in self._sets
+        ]
+
+        last = np.flatnonzero(arranged.stop == np.arange(order.size) + 1)
+        kept.remove(found)
+        state = take(rows[:, [*self.spec.partition, HASH]], first[codes[order[last]]])
+        sets = [one.sets.gather(pl.Series(parts[last])) for one in counted]
+        state = state.hstack([*take(made, last).get_columns(), *sets])
+        kept.append(state.with_columns(pl.Series(TIME, times[order[last]])))
+        more = self.rows_in(state) - int(number.sum())
+        return Extended(self._values(take(made, new), counted, new), more)
+
+    def _values(
+        self, made: pl.DataFrame, counted: list[distinct.Counted], rows: Ints
+    ) -> list[pl.Series]:
+        columns = {one.name: one for one in self.functions.finish(made, self.types)}
+        for one in counted:
+            counts = one.counts.gather(pl.Series(rows))
+            columns[counts.name] = _typed(counts, self.types.get(counts.name))
+        return [columns[call.name] for call in self.spec.calls]
+
+    def rows_in(self, kept: pl.DataFrame) -> int:
+        return int(kept[ROWS].sum())
+
+
+def _typed(values: pl.Series | None, kind: Any) -> pl.Series:
+    assert values is not None
+    return values if kind is None or values.dtype == kind else values.cast(kind)
+
+
+def _places(codes: Ints) -> Ints:
+    """The number of each row among those of its code, from 0."""
+    order = time_order(codes)
+    if order is None:
+        order = np.arange(codes.size)
+    ordered = codes[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    sizes = np.diff(np.append(starts, codes.size))
+    places = np.empty(codes.size, np.int64)
+    places[order] = np.arange(codes.size) - np.repeat(starts, sizes)
+    return places
+
+
+def _inverse(order: Ints) -> Ints:
+    inverse = np.empty(order.size, np.int64)
+    inverse[order] = np.arange(order.size)
+    return inverse

@@ -1,0 +1,96 @@
+"""The rows that a regular join holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from millstream.errors import StateError
+from millstream.kernels.core.kernel import State, count_processed
+from millstream.kernels.core.key_index import Ints
+from millstream.kernels.interval_join.matching import Partner
+from millstream.kernels.regular_join.classify import Back
+from millstream.kernels.regular_join.retractions import Found, find
+from millstream.kernels.regular_join.sides import Side
+from millstream.kernels.state import limits
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.manifest import Manifest, Segment
+from millstream.kernels.state.segment_log import SegmentLog
+from millstream.kernels.state.sorted_rows import Rows, stack
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, StateLimit
+
+
+class Held:
+    """Lives for one step."""
+
+    def __init__(
+        self,
+        state: State,
+        manifest: Manifest,
+        sides: tuple[Side, Side],
+        settings: LogSettings,
+    ) -> None:
+        self._meta = state.value("meta")
+        self.manifest = manifest
+        layouts = (sides[0].layout, sides[1].layout)
+        self._log = SegmentLog(state.map("segments"), manifest, layouts, settings)
+        self._sides = sides
+
+    def partners(self, side: int) -> Iterator[Partner]:
+        """All that a side holds."""
+        return self._log.reaching(side, BEGIN_OF_TIME, END_OF_TIME)
+
+    def find(self, side: Side, back: Back) -> list[Found]:
+        """The held rows that are to be taken back."""
+        return find(self._log, side, back)
+
+    def remove(self, side: int, segment: Segment, numbers: Ints) -> None:
+        self._log.mark(side, segment, numbers)
+
+    def mark(self, side: int, segment: Segment, numbers: Ints) -> Ints:
+        """Marks rows as such that have a partner and gives those that had none."""
+        return self._log.mark(side, segment, numbers)
+
+    def keep(self, side: Side, parts: list[Rows], live_from: int) -> None:
+        """Lets go of rows older than `live_from`; adds those of `parts` that are not."""
+        expired = f"{side.name}.expired"
+        self.manifest.counts[expired] += self._log.expire(side.number, live_from)
+        if not parts:
+            return
+        rows = parts[0]
+        if len(parts) > 1:
+            marks = [part.matched for part in parts if part.matched is not None]
+            frame = stack([part.frame for part in parts]).rechunk()
+            rows = Rows.of(frame, np.concatenate(marks) if marks else None)
+        old = rows.rows_before(live_from)
+        self.manifest.counts[expired] += old
+        rows = rows.only(old)
+        self._log.append(side.number, rows, live_from, tidy=side.layout.once)
+
+    def evict(self, limit: StateLimit) -> None:
+        try:
+            for number, _, numbers in limits.enforce(self._log, limit):
+                self.manifest.counts[f"{self._sides[number].name}.evicted"] += numbers.size
+        except StateError as error:
+            fix = error.fix.replace("narrow the join's time bound", "lower 'state.ttl'")
+            raise StateError(error.code, error.cause, fix=fix) from None
+
+    def close(self, watermark: int) -> None:
+        """Writes what this step changed."""
+        log, counts = self._log, self.manifest.counts
+        log.drop_empty()
+        for side in self._sides:
+            if side.layout.once:
+                log.tidy(side.number)
+            held = sum(segment.held for segment in self.manifest.tables[side.number])
+            counts[f"{side.name}.in_state"] = held
+            count_processed(counts, side.name)
+        rows = log.held_rows
+        counts["state_rows"] = rows
+        counts["state_bytes"] = log.held_bytes
+        counts["segments"] = sum(map(len, self.manifest.tables))
+        counts["peak_rows"] = max(counts["peak_rows"], rows)
+        self.manifest.watermark = watermark
+        log.flush()
+        self._meta.put(self.manifest.dump())

@@ -1,0 +1,118 @@
+"""Held rows of a regular join that are to be taken back: found by all that is held of them.
+
+Rows that share a key with few others are found by their key. Where a key has many rows, they are
+found by a hash of their whole content, for which a segment gets a second index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.core.kernel import HASH
+from millstream.kernels.core.key_index import Bools, Ints, KeyIndex
+from millstream.kernels.regular_join.classify import Back, content_hash
+from millstream.kernels.regular_join.sides import PARTNERS, Side
+from millstream.kernels.state import segment_cache as cache
+from millstream.kernels.state.manifest import Segment, index_uid
+from millstream.kernels.state.ranking import places
+from millstream.kernels.state.segment_log import SegmentLog
+from millstream.kernels.state.sorted_rows import Rows, take
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+
+FEW = 1024  # rows that share a key: to look at them all costs less than an index of their content
+
+
+class Found(NamedTuple):
+    """Rows of a segment that are to be taken back: each, and which of the rows looked for it is."""
+
+    segment: Segment
+    rows: Rows
+    numbers: Ints
+    of: Ints
+
+
+def find(log: SegmentLog, side: Side, back: Back) -> list[Found]:
+    """Of equal rows the oldest, and of those of one time the ones with the fewest partners."""
+    found = list(_equal(log, side, back.frame))
+    if not found:
+        return []
+    chosen = _chosen(found, back.copies)
+    ends = np.cumsum([part.of.size for part in found])
+    cut = np.split(chosen, ends[:-1])
+    parts = [_only(part, flags) for part, flags in zip(found, cut, strict=True)]
+    return [part for part in parts if part.of.size]
+
+
+def _equal(log: SegmentLog, side: Side, frame: pl.DataFrame) -> Iterator[Found]:
+    content = side.content(frame.columns)
+    wanted = frame[:, content]
+    by_key = KeyIndex.of(wanted[HASH].to_numpy(), np.zeros(frame.height, np.int64))
+    by_content: KeyIndex | None = None
+    for segment, rows in log.reaching(side.number, BEGIN_OF_TIME, END_OF_TIME):
+        needles, hay = by_key, rows.index
+        if _many_of_a_key(by_key, hay):
+            if by_content is None:
+                by_content = KeyIndex.of(content_hash(wanted), by_key.times)
+            needles, hay = by_content, _content_index(log, segment, rows, content)
+        for of, numbers in needles.pairs(hay, BEGIN_OF_TIME, END_OF_TIME, skip=segment.skip):
+            part = Found(segment, rows, numbers, of)
+            if segment.gone and rows.matched is not None:
+                part = _only(part, ~rows.matched[numbers])
+            if part.of.size:
+                part = _only(part, _same(wanted, rows.frame, part))
+            if part.of.size:
+                yield part
+
+
+def partners_of(rows: Rows, numbers: Ints) -> Ints:
+    """With how many partners rows were told, if that is held."""
+    if PARTNERS not in rows.frame.columns:
+        return np.zeros(numbers.size, np.int64)
+    return rows.frame[PARTNERS].to_numpy()[numbers]
+
+
+def _chosen(found: list[Found], copies: Ints) -> Bools:
+    """Which go, of those that are equal to one looked for: no more than there are copies of it."""
+    of = np.concatenate([part.of for part in found])
+    chosen = np.ones(of.size, np.bool_)
+    too_many = np.flatnonzero((np.bincount(of, minlength=copies.size) > copies)[of])
+    if not too_many.size:
+        return chosen
+    times = np.concatenate([part.rows.times[part.numbers] for part in found])[too_many]
+    partners = np.concatenate([partners_of(part.rows, part.numbers) for part in found])[too_many]
+    order = too_many[np.lexsort((partners, times, of[too_many]))]
+    place = places(of[order], np.ones(order.size, np.bool_))
+    chosen[order[place > copies[of[order]]]] = False
+    return chosen
+
+
+def _many_of_a_key(needles: KeyIndex, hay: KeyIndex) -> bool:
+    """Would a search by key meet many more rows than are looked for?"""
+    start = np.searchsorted(hay.keys, needles.keys)
+    stop = np.searchsorted(hay.keys, needles.keys, side="right")
+    return int((stop - start).sum()) > 4 * len(needles) + FEW
+
+
+def _content_index(log: SegmentLog, segment: Segment, rows: Rows, content: list[str]) -> KeyIndex:
+    found = cast("KeyIndex | None", cache.recall(index_uid(segment.uid)))
+    if found is None:
+        found = KeyIndex.of(content_hash(rows.frame[:, content]), rows.times)
+        nbytes = found.bytes_a_row * len(found)
+        cache.remember(log.manifest.owner, index_uid(segment.uid), found, nbytes)
+    return found
+
+
+def _same(wanted: pl.DataFrame, held: pl.DataFrame, part: Found) -> Bools:
+    same = np.ones(part.of.size, np.bool_)
+    mine, theirs = take(wanted, part.of), take(held[:, wanted.columns], part.numbers)
+    for name in wanted.columns:
+        same &= mine[name].eq_missing(theirs[name]).to_numpy()
+    return same
+
+
+def _only(part: Found, keep: Bools) -> Found:
+    return part._replace(numbers=part.numbers[keep], of=part.of[keep])

@@ -1,0 +1,125 @@
+"""What a batch brings to a side: late rows, rows without a key, and chains of the others.
+
+A row is late if it would make, or be part of, only what is closed: if the chain of new rows that
+it is in ended too long ago, and touches no session that is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.core.kernel import HASH, LATENESS, TIME
+from millstream.kernels.core.key_index import Bools, Ints, time_order
+from millstream.kernels.session_join.frames import whole, with_columns
+from millstream.kernels.session_join.session_rows import New
+from millstream.kernels.session_join.sessions import AT, NEW, Sessions
+from millstream.kernels.session_join.state import HELD, LOW, START
+from millstream.kernels.state.keyed_table import index_by_key
+from millstream.kernels.state.sorted_rows import take
+from millstream.temporal import LateAction, LatePolicy
+
+
+@dataclass(slots=True)
+class Arrived:
+    new: New | None = None
+    fragments: pl.DataFrame | None = None  # chains of new rows, as sessions
+    keyless: pl.DataFrame | None = None
+    late: pl.DataFrame | None = None  # with all they came with, and how late they are
+    reassigned: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Of rows of one side, in one step."""
+
+    gap: int
+    before: int  # the watermark
+    open_from: int  # sessions that ended before it are closed
+    policy: LatePolicy
+    keys: tuple[str, ...]  # to compare
+    columns: Sequence[str]  # to keep
+
+    def sort_out(self, frame: pl.DataFrame, sessions: Sessions) -> Arrived:
+        arrived = Arrived()
+        if int(frame[TIME].to_numpy().min()) + self.gap < self.open_from:
+            frame = self._without_late(frame, sessions, arrived)
+        frame = whole(frame[:, list(self.columns)])
+        if frame[HASH].null_count():
+            keyless = frame[HASH].is_null().to_numpy()
+            arrived.keyless = take(frame, np.flatnonzero(keyless))
+            frame = take(frame, np.flatnonzero(~keyless))
+        if frame.height:
+            arrived.fragments, order = self._chained(frame, sessions.keys)
+            # A row of the log is of the session that its time falls in. Closed ones end before
+            # `oldest`: what is older comes to lie behind them.
+            oldest = self.open_from - self.gap
+            if int(frame[TIME].to_numpy().min()) < oldest:
+                frame = with_columns(frame, frame[TIME].clip(lower_bound=oldest))
+            arrived.new = New(frame, order)
+        return arrived
+
+    def _chained(self, frame: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, Ints]:
+        """Chains of rows as sessions, with keys by `names`; the rows in order of key and time."""
+        times = frame[TIME].to_numpy()
+        early = time_order(times)
+        slim = pl.DataFrame(
+            [
+                *(frame[key].alias(name) for key, name in zip(self.keys, names, strict=True)),
+                frame[HASH],
+            ]
+        )
+        if early is not None:
+            slim, times = take(slim, early), times[early]
+        index = index_by_key(slim, names, times)
+        times = times[index.order]
+        breaks = np.ones(times.size, np.bool_)
+        breaks[1:] = times[1:] - times[:-1] > self.gap
+        breaks[index.run_starts] = True
+        at = np.flatnonzero(breaks)
+        stop = np.append(at[1:], times.size)
+        first, head = times[at], take(slim, index.order[at])
+        fragments = pl.DataFrame(
+            [
+                *head[:, list(names)],
+                pl.Series(START, first),
+                pl.Series(LOW, np.maximum(first, self.open_from - self.gap)),
+                pl.Series(HELD, np.zeros(at.size, np.int64)),
+                pl.Series(TIME, times[stop - 1] + self.gap),
+                head[HASH],
+                pl.Series(AT, at),
+                pl.Series(NEW, stop - at),
+            ]
+        )
+        return fragments, index.order if early is None else early[index.order]
+
+    def _without_late(
+        self, frame: pl.DataFrame, sessions: Sessions, arrived: Arrived
+    ) -> pl.DataFrame:
+        late = self._late(frame, sessions)
+        if self.policy.action is LateAction.REASSIGN and late.any():
+            times = frame[TIME].to_numpy()
+            pardoned = late & (self.before - times <= self.policy.budget)
+            arrived.reassigned = int(np.count_nonzero(pardoned))
+            times = np.where(pardoned, self.before, times)
+            frame = with_columns(frame, pl.Series(TIME, times))
+            late &= ~pardoned
+        if not late.any():
+            return frame
+        gone = take(frame, np.flatnonzero(late))
+        lateness = pl.Series(LATENESS, self.before - gone[TIME].to_numpy())
+        arrived.late = with_columns(gone, lateness)
+        return take(frame, np.flatnonzero(~late))
+
+    def _late(self, frame: pl.DataFrame, sessions: Sessions) -> Bools:
+        late = frame[TIME].to_numpy() + self.gap < self.open_from
+        keyed = np.flatnonzero(frame[HASH].is_not_null().to_numpy())
+        if keyed.size:
+            fragments, order = self._chained(take(frame, keyed), sessions.keys)
+            gone = fragments[TIME].to_numpy() < self.open_from
+            gone[sessions.touching(fragments, self.open_from)[0]] = False
+            late[keyed[order]] = np.repeat(gone, fragments[NEW].to_numpy())
+        return late

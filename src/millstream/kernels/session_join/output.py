@@ -1,0 +1,123 @@
+"""What a session join gives: rows of sessions that met beside each other, and rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from millstream.kernels.core import key_index as index
+from millstream.kernels.core.kernel import StepResult
+from millstream.kernels.core.key_index import Ints
+from millstream.kernels.core.specs import WINDOW_END, WINDOW_START, SessionJoinSpec
+from millstream.kernels.session_join.search import expand
+from millstream.kernels.session_join.session_rows import Ranges, Taken
+from millstream.kernels.state.sorted_rows import take
+
+Numbers = npt.NDArray[np.uint32]
+
+
+class Windows(NamedTuple):
+    """From the first row to the end, of each session or pair of them."""
+
+    start: Ints
+    end: Ints
+
+
+class Out:
+    """Of one step."""
+
+    def __init__(
+        self, spec: SessionJoinSpec, types: Mapping[str, Any], counts: dict[str, int]
+    ) -> None:
+        self.result = StepResult()
+        self.counts = counts
+        self._types = types
+        right = () if spec.how.left_only else spec.right_columns
+        self.columns = (spec.left_columns, right)
+
+    def pairs(self, left: Taken, right: Taken, mine: Ints, theirs: Ints, windows: Windows) -> None:
+        """Every row of a left session with every row of a right one; `mine` and `theirs` are the
+        sessions of each pair."""
+        for some in cross(left.ranges, right.ranges, mine, theirs):
+            here = np.repeat(some.row.astype(np.uint32), some.sizes)
+            both = _take(left.frame, here).hstack(_take(right.frame, some.there).get_columns())
+            self.counts["matches"] += both.height
+            start, end = windows.start[some.pair], windows.end[some.pair]
+            self._put(both, _repeated(Windows(start, end), some.sizes))
+
+    def once(self, left: Taken, windows: Windows) -> None:
+        """Rows of left sessions that met one; `windows` are those of the sessions."""
+        self.counts["matches"] += left.frame.height
+        if left.frame.height:
+            self._put(left.frame, _repeated(windows, left.ranges.sizes))
+
+    def alone(self, side: int, rows: Taken, windows: Windows) -> None:
+        """Rows of sessions that met none."""
+        self.rows_alone(side, rows.frame, _repeated(windows, rows.ranges.sizes))
+
+    def rows_alone(self, side: int, rows: pl.DataFrame, windows: Windows) -> None:
+        if not rows.height:
+            return
+        self.counts["unmatched"] += rows.height
+        mine = rows[:, list(self.columns[side])].get_columns()
+        nulls = [
+            pl.Series(name, [None], self._types.get(name, pl.Null)).new_from_index(0, rows.height)
+            for name in self.columns[1 - side]
+        ]
+        self._put(pl.DataFrame([*mine, *nulls] if side == 0 else [*nulls, *mine]), windows)
+
+    def _put(self, rows: pl.DataFrame, windows: Windows) -> None:
+        start, end = pl.Series(WINDOW_START, windows.start), pl.Series(WINDOW_END, windows.end)
+        self.result.main.append(rows.hstack([start, end]))
+
+
+def _take(frame: pl.DataFrame, numbers: Numbers) -> pl.DataFrame:
+    return take(frame, cast("Ints", numbers))  # of either kind it makes small ones
+
+
+def _repeated(windows: Windows, sizes: Ints) -> Windows:
+    return Windows(np.repeat(windows.start, sizes), np.repeat(windows.end, sizes))
+
+
+class Crossed(NamedTuple):
+    """Rows here, each with `sizes` rows there; and the pair of sessions that they are of."""
+
+    pair: Ints
+    row: Ints
+    sizes: Ints
+    there: Numbers
+
+    def all(self) -> tuple[Ints, Ints, Ints]:
+        """(pair, row here, row there), one for each."""
+        one, two = np.repeat(self.pair, self.sizes), np.repeat(self.row, self.sizes)
+        return one, two, self.there.astype(np.int64)
+
+
+def cross(left: Ranges, right: Ranges, mine: Ints, theirs: Ints) -> Iterator[Crossed]:
+    """For each pair of sessions every row with every row, not too many at a time."""
+    lefts = left.sizes[mine]
+    pair = np.repeat(np.arange(mine.size), lefts)
+    row = expand(left.starts[mine], lefts)
+    rights, begin = right.sizes[theirs][pair], right.starts[theirs][pair]
+    ends = np.cumsum(rights)
+    start = 0
+    while start < ends.size:
+        made = int(ends[start - 1]) if start else 0
+        stop = int(np.searchsorted(ends, made + index.MAX_PAIRS, side="right"))
+        some = slice(start, max(stop, start + 1))
+        start = some.stop
+        if rights[some].any():
+            there = _expand_small(begin[some], rights[some])
+            yield Crossed(pair[some], row[some], rights[some], there)
+
+
+def _expand_small(starts: Ints, sizes: Ints) -> Numbers:
+    """As `expand`, in half the space: what is below 0 on the way comes round again."""
+    ends = np.cumsum(sizes)
+    places = np.arange(int(ends[-1]), dtype=np.uint32)
+    places += np.repeat((starts - (ends - sizes)).astype(np.uint32), sizes)
+    return places

@@ -1,0 +1,189 @@
+"""The sessions of one side for one step: those held, and those that new rows made or grew.
+
+A session goes by a number: held ones by their place in the log, after them those of this step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.core.kernel import HASH, TIME
+from millstream.kernels.core.key_index import Bools, Ints, Pairs
+from millstream.kernels.session_join.frames import stacked, with_columns
+from millstream.kernels.session_join.search import NO_PAIRS, Needles
+from millstream.kernels.session_join.state import HELD, LOW, START, SessionJoinState
+from millstream.kernels.state.sorted_rows import Rows, take
+from millstream.kernels.state.time_search import Part
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+
+AT = "_at"  # of a session of this step: the place of its first new row
+NEW = "_new"  # and how many there are
+
+
+@dataclass(slots=True)
+class Merged:
+    """Held sessions that grew in this step, and the numbers of what they are part of now."""
+
+    sessions: pl.DataFrame
+    into: Ints
+
+
+class Sessions:
+    def __init__(self, state: SessionJoinState, side: int) -> None:
+        self.keys = state.keys
+        self.columns = [*state.keys, START, LOW, HELD, TIME, HASH]
+        self._table = state.sessions[side]
+        self._segments = list(self._table.segments)
+        self._bases = np.cumsum([0, *(segment.rows for segment in self._segments)])
+        self.fresh: Rows | None = None  # of this step, with AT and NEW
+        self.merged: Merged | None = None
+        self.gone = np.zeros(0, np.bool_)  # which of the fresh ones were let go
+
+    @property
+    def base(self) -> int:
+        """The number of the first fresh session."""
+        return int(self._bases[-1])
+
+    @property
+    def count(self) -> int:
+        return self.base + self.gone.size
+
+    def put(self, fresh: Rows, merged: Merged | None) -> None:
+        self.fresh, self.merged = fresh, merged
+        self.gone = np.zeros(len(fresh), np.bool_)
+
+    # --- searching
+
+    def touching(self, fragments: pl.DataFrame, open_from: int) -> Pairs:
+        """(fragment, open session) of one key that are one session."""
+        return self._search(fragments, START, open_from)
+
+    def meeting(
+        self, others: pl.DataFrame, least: int = BEGIN_OF_TIME, fresh: bool = True
+    ) -> Pairs:
+        """(row of `others`, which are sessions of the other side; session here) that meet. Sessions
+        here that end before `least` do not count, and fresh ones only if they should."""
+        return self._search(others, LOW, least, fresh)
+
+    def _search(self, others: pl.DataFrame, start: str, least: int, fresh: bool = True) -> Pairs:
+        if not others.height:
+            return NO_PAIRS
+        needles, low = Needles(others, self.keys), others[start].to_numpy()
+        found = [NO_PAIRS]
+        for base, part in self._ending_from(max(least, int(low.min())), fresh):
+            who, numbers = needles.meeting(part, self.keys, start, low, least)
+            found.append((who, numbers + base))
+        return np.concatenate([who for who, _ in found]), np.concatenate([ids for _, ids in found])
+
+    def _ending_from(self, least: int, fresh: bool) -> Iterator[tuple[int, Part]]:
+        """Sets with sessions that end at `least` or later, and the number of their first."""
+        for base, segment in zip(self._bases, self._segments, strict=False):
+            if segment.last >= least:
+                yield int(base), Part(segment, self._table.rows(segment))
+        if fresh and self.fresh is not None and self.fresh.times[-1] >= least:
+            yield self.base, Part(None, self.fresh)
+
+    def closing(self, since: int, until: int) -> Ints:
+        """Held sessions that end in [since, until), and fresh ones that end before it."""
+        found = [np.zeros(0, np.int64)]
+        for base, segment in zip(self._bases, self._segments, strict=False):
+            if segment.first < until and segment.last >= since:
+                rows = self._table.rows(segment)
+                numbers = np.arange(rows.rows_before(since), rows.rows_before(until))
+                found.append(base + numbers[~Part(segment, rows).gone(numbers)])
+        if self.fresh is not None:
+            found.append(self.base + np.arange(self.fresh.rows_before(until)))
+        return np.concatenate(found)
+
+    def every(self) -> Ints:
+        return self.closing(BEGIN_OF_TIME, END_OF_TIME)
+
+    # --- by number
+
+    def flags(self, *ids: Ints) -> Bools:
+        """By number: is the session one of these?"""
+        flags = np.zeros(self.count, np.bool_)
+        for some in ids:
+            flags[some] = True
+        return flags
+
+    def once(self, *ids: Ints) -> Ints:
+        """Each of these numbers once; they rise."""
+        return np.flatnonzero(self.flags(*ids))
+
+    def take(self, ids: Ints) -> pl.DataFrame:
+        """Sessions in this order. Without any, all columns are numbers."""
+        frames, order = [], []
+        for base, rows, places in self._by_set(ids):
+            frames.append(take(rows.frame[:, self.columns], ids[places] - base))
+            order.append(places)
+        if not frames:
+            return pl.DataFrame(schema=dict.fromkeys(self.columns, pl.Int64))
+        if len(frames) == 1:
+            return frames[0]
+        return take(stacked(frames), np.argsort(np.concatenate(order)))
+
+    def _by_set(self, ids: Ints) -> Iterator[tuple[int, Rows, Ints]]:
+        """Sets, the number of their first session, and the places in `ids` of theirs."""
+        if self.fresh is not None and ids.size and int(ids.min()) >= self.base:
+            yield self.base, self.fresh, np.arange(ids.size)
+            return
+        sets = np.searchsorted(self._bases, ids, side="right") - 1
+        for number in np.flatnonzero(np.bincount(sets)).tolist():
+            held = number < len(self._segments)
+            rows = self._table.rows(self._segments[number]) if held else self.fresh
+            assert rows is not None
+            yield int(self._bases[number]), rows, np.flatnonzero(sets == number)
+
+    def column(self, name: str, ids: Ints) -> Ints:
+        """A number of each session."""
+        numbers = np.empty(ids.size, np.int64)
+        for base, rows, places in self._by_set(ids):
+            numbers[places] = rows.frame[name].to_numpy()[ids[places] - base]
+        return numbers
+
+    def ends(self, ids: Ints) -> Ints:
+        return self.column(TIME, ids)
+
+    def new_rows(self, ids: Ints) -> Pairs:
+        """The range of new rows of each session: its first place, and how many there are."""
+        if self.fresh is None:
+            return np.zeros(ids.size, np.int64), np.zeros(ids.size, np.int64)
+        fresh = ids >= self.base
+        places = np.where(fresh, ids - self.base, 0)
+        at, new = (self.fresh.frame[name].to_numpy()[places] for name in (AT, NEW))
+        return at, np.where(fresh, new, 0)
+
+    # --- letting go
+
+    def remove(self, ids: Ints) -> None:
+        fresh = ids >= self.base
+        self.gone[ids[fresh] - self.base] = True
+        held = ids[~fresh]
+        sets = np.searchsorted(self._bases, held, side="right") - 1
+        for number in np.flatnonzero(np.bincount(sets)).tolist():
+            numbers = held[sets == number] - int(self._bases[number])
+            self._table.mark(self._segments[number], numbers)
+
+    def keep(self, with_rows: Bools, spent: Ints, live_from: int) -> None:
+        """Holds the fresh sessions that are not gone, and those held that are `spent` without their
+        rows. `with_rows`: are those of the fresh ones held?"""
+        frames = []
+        if spent.size:
+            frames.append(without_rows(self.take(spent)))
+            self.remove(spent)
+        if self.fresh is not None and not self.gone.all():
+            frame = self.fresh.frame
+            held = np.where(with_rows, frame[HELD].to_numpy() + frame[NEW].to_numpy(), 0)
+            kept = with_columns(frame, pl.Series(HELD, held))[:, self.columns]
+            frames.append(take(kept, np.flatnonzero(~self.gone)))
+        if frames:
+            self._table.append(stacked(frames), min(live_from, self._table.earliest))
+
+
+def without_rows(sessions: pl.DataFrame) -> pl.DataFrame:
+    return with_columns(sessions, pl.Series(HELD, np.zeros(sessions.height, np.int64)))

@@ -1,0 +1,74 @@
+"""The state of a session join: for each side a table of sessions and a table of their rows.
+
+sessions   key, first row, end, how many rows
+rows       found by key and time; they never move when sessions merge
+"""
+
+from __future__ import annotations
+
+from millstream.kernels.core.kernel import State, count_processed
+from millstream.kernels.core.specs import GIVEN_START, SessionJoinSpec
+from millstream.kernels.interval_join.kernel import COUNTS
+from millstream.kernels.state.compaction import LogSettings
+from millstream.kernels.state.keyed_table import Keyed, Tables
+
+START = GIVEN_START  # a session's first row: its window's start
+LOW = (
+    "_lo"  # the same, but no older than what was open when it came: no closed session is met by it
+)
+HELD = "_n"  # how many of a session's rows are in state, at most
+
+
+class SessionJoinState:
+    """The tables of a key group, for one step."""
+
+    def __init__(
+        self, spec: SessionJoinSpec, state: State, settings: LogSettings | None = None
+    ) -> None:
+        # Of sessions; none where equal hashes are equal keys.
+        self.keys = () if spec.key_is_hash else tuple(f"_k{i}" for i in range(len(spec.left_keys)))
+        sessions = Keyed(self.keys)
+        left = _rows_by_key(spec, spec.left_keys, spec.left_columns)
+        right = _rows_by_key(spec, spec.right_keys, spec.right_columns)
+        tables = Tables(state, (sessions, sessions, left, right), COUNTS, settings)
+        self.sessions = (tables[0], tables[1])
+        self.rows = (tables[2], tables[3])
+        self.counts = tables.counts
+        self._tables = tables
+
+    @property
+    def watermark(self) -> int:
+        return self._tables.watermark
+
+    @property
+    def row_count(self) -> int:
+        """Rows in state, sessions included."""
+        return self._tables.log.held_rows
+
+    @property
+    def byte_count(self) -> int:
+        return self._tables.log.held_bytes
+
+    def any_closing(self, since: int, until: int) -> bool:
+        """Whether a session may end in [since, until)."""
+        return any(
+            segment.first < until and segment.last >= since
+            for table in self.sessions
+            for segment in table.segments
+        )
+
+    def drop_empty(self) -> None:
+        self._tables.log.drop_empty()
+
+    def close(self, watermark: int) -> None:
+        """Writes what this step changed."""
+        for side, rows in zip(("left", "right"), self.rows, strict=True):
+            self.counts[f"{side}.in_state"] = rows.held
+            count_processed(self.counts, side)
+        self._tables.close(watermark)
+
+
+def _rows_by_key(spec: SessionJoinSpec, keys: tuple[str, ...], columns: tuple[str, ...]) -> Keyed:
+    if not spec.key_is_hash:
+        return Keyed(keys)
+    return Keyed(keys, hash_is_key=True) if keys[0] in columns else Keyed(())

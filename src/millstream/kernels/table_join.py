@@ -1,0 +1,133 @@
+"""Rows of a stream with the rows of a table that have their key.
+
+`Answer` says, for the rows of a chunk, which rows of the table are theirs: by number, in the order
+of the chunk. The table may be asked or held; the join is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.kernels.core.key_index import Ints, KeyIndex
+from millstream.values import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`left` are rows of the chunk, rising, each as often as it comes out; `right` its row of
+    `table`, or -1."""
+
+    left: Ints
+    right: Ints
+    table: pa.Table
+
+    @property
+    def found(self) -> pa.Array:
+        return pa.array(self.right >= 0)
+
+    def columns(self, names: tuple[str, ...]) -> list[pa.ChunkedArray]:
+        """Columns of the table, NULL where nothing was found."""
+        taken = pa.array(self.right, mask=self.right < 0)
+        return [self.table[name].take(taken) for name in names]
+
+
+def answer(count: int, left: Ints, right: Ints, table: pa.Table, *, first: bool) -> Answer:
+    """From pairs of rows, the answer for a chunk of `count` rows. If only the first partner of a
+    row is asked for, it comes out once, whatever it finds."""
+    order = np.argsort(left, kind="stable")
+    left, right = left[order], right[order]
+    if first and left.size:
+        heads = np.concatenate(([True], left[1:] != left[:-1]))
+        left, right = left[heads], right[heads]
+    times = np.bincount(left, minlength=count)
+    if bool((times == 1).all()):
+        return Answer(left, right, table)
+    each = np.maximum(times, 1)
+    starts = np.cumsum(each) - each
+    whole = np.full(int(each.sum()), -1, np.int64)
+    within = np.arange(left.size) - (np.cumsum(times) - times)[left]
+    whole[starts[left] + within] = right
+    return Answer(np.repeat(np.arange(count), each), whole, table)
+
+
+class HeldTable:
+    """A whole table, with an index by the columns that it is asked by."""
+
+    def __init__(self, rows: pa.Table, keys: tuple[str, ...]) -> None:
+        asked = [pl.Series(name, rows[name]) for name in keys]
+        whole = np.flatnonzero(_present(asked))
+        self.rows = rows
+        self._numbers = whole
+        self._keys = [column.gather(whole) for column in asked]
+        self._index = _index(self._keys)
+
+    @property
+    def unique(self) -> bool:
+        """Is there at most one row of each key?"""
+        if _is_hash(self._keys):
+            return self._index.unique
+        return bool(pl.DataFrame(self._keys).is_unique().all())
+
+    def find(self, keys: list[pl.Series], *, first: bool) -> Answer:
+        """The rows of these keys; a key that is NULL finds nothing."""
+        whole = np.flatnonzero(_present(keys))
+        asked = [column.gather(whole) for column in keys]
+        pairs = list(_index(asked).pairs(self._index, 0, 0))
+        left = np.concatenate([pair[0] for pair in pairs]) if pairs else np.empty(0, np.int64)
+        right = np.concatenate([pair[1] for pair in pairs]) if pairs else np.empty(0, np.int64)
+        if not _is_hash(asked):
+            same = np.ones(left.size, np.bool_)
+            for mine, theirs in zip(asked, self._keys, strict=True):
+                same &= (mine.gather(left) == theirs.gather(right)).to_numpy()
+            left, right = left[same], right[same]
+        count = len(keys[0])
+        return answer(count, whole[left], self._numbers[right], self.rows, first=first)
+
+
+def fulfilled(condition: Condition, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Of which values it is true; NULL where it is unknown, which a filter leaves out."""
+    match condition.op:
+        case "null":
+            return pc.is_null(column)
+        case "not null":
+            return pc.is_valid(column)
+        case "in":
+            return pc.is_in(column, pa.array(condition.values).cast(column.type))
+        case _:
+            value = pa.scalar(condition.values[0])
+            return _COMPARED[condition.op](column, value)
+
+
+_COMPARED = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+
+def _present(columns: list[pl.Series]) -> np.ndarray:
+    present = np.ones(len(columns[0]), np.bool_)
+    for column in columns:
+        if column.null_count():
+            present &= column.is_not_null().to_numpy()
+    return present
+
+
+def _is_hash(keys: list[pl.Series]) -> bool:
+    return len(keys) == 1 and keys[0].dtype.is_integer()
+
+
+def _index(keys: list[pl.Series]) -> KeyIndex:
+    if _is_hash(keys):
+        hashes = keys[0].cast(pl.Int64).to_numpy()
+    else:
+        hashes = pl.DataFrame(keys).hash_rows().to_numpy().view(np.int64)
+    return KeyIndex.of(hashes, np.zeros(len(hashes), np.int64))

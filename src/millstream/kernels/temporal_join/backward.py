@@ -1,0 +1,57 @@
+"""Rows that meet the version in force at their time: the last one at or before it.
+
+A row waits until the watermark has passed it, for a version of its own time may come until then.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from millstream.kernels.core.kernel import HASH, TIME
+from millstream.kernels.core.specs import TemporalJoinSpec
+from millstream.kernels.state.keyed_table import Keyed, Table
+from millstream.kernels.state.sorted_rows import stack
+from millstream.kernels.state.time_search import Seekers, split
+from millstream.kernels.temporal_join.output import Out
+from millstream.kernels.temporal_join.versions import Versions
+from millstream.temporal import BEGIN_OF_TIME
+
+
+class Backward:
+    def __init__(self, spec: TemporalJoinSpec) -> None:
+        self._tolerance = spec.tolerance
+        self._keys = () if spec.key_is_hash else spec.left_keys
+        self.keyed = Keyed(spec.left_keys, spec.key_is_hash, removable=False)
+
+    def live_from(self, after: int) -> int:
+        """No row that may yet come out needs a version older than this."""
+        return BEGIN_OF_TIME if self._tolerance is None else after - self._tolerance
+
+    def release(
+        self, waiting: Table, versions: Versions, new: pl.DataFrame | None, after: int, out: Out
+    ) -> None:
+        """Lets out the rows that are due, held and new; keeps the others."""
+        ready = [] if (due := waiting.due(after)) is None else [due]
+        if new is not None:
+            passed, early = split(new, new[TIME].to_numpy() < after)
+            ready.append(passed)
+            waiting.append(early, after)
+        rows = stack(ready).rechunk() if ready else None
+        if rows is not None and rows.height:
+            self._meet(rows, versions, out)
+
+    def _meet(self, rows: pl.DataFrame, versions: Versions, out: Out) -> None:
+        times = rows[TIME].to_numpy()
+        out.counts["lookups"] += rows.height
+        oldest = self.live_from(int(times.min()))
+        parts = versions.parts(oldest, int(times.max()))
+        seekers = Seekers(rows[HASH].to_numpy(), times, rows[:, list(self._keys)])
+        met = seekers.last_before(parts, versions.keys)
+        versions.forget_ended(parts, met)
+        if self._tolerance is not None:
+            met.forget(met.time < times - self._tolerance)
+        out.met(rows, parts, met)
+        out.alone(rows, ~met.found)
+
+    def let_go(self, versions: Versions, after: int) -> None:
+        versions.keep_in_force(after, self.live_from(after))

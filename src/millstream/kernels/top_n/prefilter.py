@@ -1,0 +1,47 @@
+"""Before the exchange: of the rows of a chunk, those that may be among the first n.
+
+Only where rows are never taken back and none is late: then a row with n better ones in its own
+chunk can never come out. Where partitions are let go by their last row, that one stays, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.accumulators.accumulator import ROWS
+from millstream.kernels.core.kernel import TIME
+from millstream.kernels.core.key_index import Ints
+from millstream.kernels.core.specs import TopNSpec
+from millstream.kernels.state.keyed_table import group, hashed
+from millstream.kernels.state.ranking import in_order, places
+from millstream.kernels.state.sorted_rows import take
+
+
+def can_fold(spec: TopNSpec) -> bool:
+    return spec.due is None and not spec.over_changes
+
+
+def fold(spec: TopNSpec, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that count, with `_n`: how many rows one of them stands for."""
+    codes, first = group(hashed(frame), spec.partition)
+    order = in_order(frame, codes, spec.order, spec.columns, spec.n)
+    ranks = places(codes[order], np.ones(order.size, np.bool_))
+    keep = np.zeros(frame.height, np.bool_)
+    keep[order[ranks <= spec.n]] = True
+    if spec.ttl is not None:
+        keep[_last(codes, frame[TIME].to_numpy(), first.size)] = True
+    kept = np.flatnonzero(keep)
+    stands_for = np.ones(kept.size, np.int64)
+    left_out = np.bincount(codes[~keep], minlength=first.size)
+    partitions, bearers = np.unique(codes[kept], return_index=True)
+    stands_for[bearers] += left_out[partitions]
+    return take(frame, kept).with_columns(pl.Series(ROWS, stands_for))
+
+
+def _last(codes: Ints, times: Ints, count: int) -> Ints:
+    """A row of each partition that none is later than."""
+    latest = np.full(count, np.iinfo(np.int64).min)
+    np.maximum.at(latest, codes, times)
+    rows = np.flatnonzero(times == latest[codes])
+    return rows[np.unique(codes[rows], return_index=True)[1]]

@@ -1,0 +1,299 @@
+"""The ledger of a query: the fate of every input row of every operator, across restarts.
+
+`fates` defines the counts and their sums. Results of one operator that another reads are input rows
+of the second and counted there as well. A stateless query is one operator without state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any
+
+from millstream.kernels.core.heavy_hitters import HeavyKeys
+from millstream.observe.operator_names import Names, OperatorNames
+from millstream.row_outcomes import ACCEPTED, REJECTED, Fate
+
+_SIDES = {0: (), 1: ("input",), 2: ("left", "right")}
+_STATE = ("state_rows", "state_bytes", "segments", "peak_rows", "lookups")
+
+
+@dataclass(slots=True)
+class InputAccount:
+    """The fates of the rows of one input."""
+
+    name: str
+    counts: dict[str, int] = field(default_factory=dict)
+    derived: bool = False  # results of another operator, not rows of a source
+
+    def __getitem__(self, fate: str) -> int:
+        return self.counts.get(fate, 0)
+
+    @property
+    def errors(self) -> list[str]:
+        """What is not balanced."""
+        found = []
+        rows = self[Fate.IN] + self[Fate.COPIES]
+        counted = self[Fate.ACCEPTED] + sum(self[fate] for fate in REJECTED)
+        if rows != counted:
+            found.append(f"{self.name}: {rows} rows in, {counted} accounted for")
+        counted = sum(self[fate] for fate in ACCEPTED)
+        if self[Fate.ACCEPTED] != counted:
+            found.append(
+                f"{self.name}: {self[Fate.ACCEPTED]} rows accepted, {counted} accounted for"
+            )
+        return found
+
+    def as_data(self) -> dict[str, int]:
+        shown = (fate for fate in Fate if fate is not Fate.COPIES or self[fate])
+        return {fate.value: self[fate] for fate in shown}
+
+
+@dataclass(slots=True)
+class OperatorAccount:
+    """One operator: its inputs, and of a join the rows that it emitted."""
+
+    name: str
+    inputs: list[InputAccount]
+    matches: int = 0
+    unmatched: int = 0
+    reported: bool = True  # has a key group ever reported its counts?
+    has_state: bool = True
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "inputs": [each.name for each in self.inputs],
+            "matches": self.matches,
+            "unmatched": self.unmatched,
+            "reported": self.reported,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyKey:
+    """A key of a join and about how many rows of an input have it: never less."""
+
+    input: str
+    key: str
+    rows: int
+    share: float
+
+
+@dataclass(slots=True)
+class Account:
+    """All operators of one query, from the sources to the sinks, then outputs without an operator,
+    and the rows it wrote."""
+
+    operators: list[OperatorAccount]
+    rows_out: int = 0  # of all outputs
+    state: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, dict[str, int]] = field(default_factory=dict)  # lookups
+    heavy: list[HeavyKey] = field(default_factory=list)  # the heaviest keys of joins' inputs
+    written: dict[str, int] = field(default_factory=dict)  # to sinks of late rows and dead letters
+    lost: Sequence[Sequence[int]] = ()  # first and last batch, where counts were lost in a crash
+    outputs: dict[str, int] = field(default_factory=dict)  # rows written, by sink
+
+    @property
+    def inputs(self) -> list[InputAccount]:
+        return [each for operator in self.operators for each in operator.inputs]
+
+    @property
+    def matches(self) -> int:
+        return sum(each.matches for each in self.operators)
+
+    @property
+    def unmatched(self) -> int:
+        return sum(each.unmatched for each in self.operators)
+
+    @property
+    def total_in(self) -> int:
+        return sum(each[Fate.IN] for each in self.inputs if not each.derived)
+
+    @property
+    def errors(self) -> list[str]:
+        lost = [
+            f"the counts of {_batches(*each)} were lost in a crash; no row of the sink was"
+            for each in self.lost
+        ]
+        return [*lost, *(error for each in self.inputs for error in each.errors)]
+
+    @property
+    def balanced(self) -> bool | None:
+        """Is every row accounted for? None: an operator has not reported yet."""
+        if self.errors:
+            return False
+        return None if self.unreported else True
+
+    @property
+    def unreported(self) -> list[str]:
+        return [each.name for each in self.operators if not each.reported]
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(_text(self))}</pre>"
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "inputs": {each.name: each.as_data() for each in self.inputs},
+            "operators": [each.as_data() for each in self.operators],
+            "matches": self.matches,
+            "unmatched": self.unmatched,
+            "rows_out": self.rows_out,
+            **({"outputs": self.outputs} if len(self.outputs) > 1 else {}),
+            "state": self.state,
+            **({"tables": self.tables} if self.tables else {}),
+            **({"heavy": [asdict(key) for key in self.heavy]} if self.heavy else {}),
+            "balanced": self.balanced,
+            "errors": self.errors,
+        }
+
+
+def _text(account: Account | SparkAccount) -> str:
+    """The ledger as a table, for a console or a notebook."""
+    from millstream.observe.ledger_text import account_text  # which imports this module
+
+    return account_text("ledger", account)
+
+
+OWN_LATE_SINK = "late"  # in the checkpoint, if the query names none
+
+
+def dead_letters_of(source: str) -> str:
+    """The key of a source or table in `Account.written`."""
+    return f"dead letters of {source}"
+
+
+def late_rows_in(sink: str) -> str:
+    """The key of a sink of late rows in `Account.written`."""
+    return f"late rows in {sink}"
+
+
+def _batches(first: int, last: int) -> str:
+    return f"batch {first}" if first == last else f"batches {first} to {last}"
+
+
+@dataclass(slots=True)
+class SparkAccount:
+    """What Spark reports of a query on the native engine. Whether it is balanced is unknown."""
+
+    rows_in: dict[str, int] = field(default_factory=dict)
+    late: int = 0  # of all inputs together
+    rows_out: int = 0
+    state: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, int] = field(default_factory=dict)  # rows written, by sink
+
+    @property
+    def total_in(self) -> int:
+        return sum(self.rows_in.values())
+
+    @property
+    def errors(self) -> list[str]:
+        return []
+
+    @property
+    def balanced(self) -> bool | None:
+        return None
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(_text(self))}</pre>"
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "inputs": {name: {Fate.IN.value: count} for name, count in self.rows_in.items()},
+            Fate.LATE.value: self.late,
+            "rows_out": self.rows_out,
+            **({"outputs": self.outputs} if len(self.outputs) > 1 else {}),
+            "state": self.state,
+            "balanced": self.balanced,
+            "errors": self.errors,
+        }
+
+
+def of_operators(
+    names: Names, order: Iterable[int], stats: Iterable[Mapping[str, Any]], rows_out: int
+) -> Account:
+    """From the last report of every key group, each with all counts since its state began. `order`
+    are the numbers of the operators from the sources to the sinks."""
+    stats = list(stats)
+    state = dict.fromkeys(_STATE, 0)
+    reports: dict[int, list[Mapping[str, Any]]] = {}
+    for report in stats:
+        reports.setdefault(report["operator"], []).append(report)
+        for name in _STATE:
+            state[name] += report["counts"].get(name, 0)
+    operators = [_of_operator(names[number], reports.get(number, [])) for number in order]
+    return Account(operators, rows_out, state, heavy=_heaviest(stats))
+
+
+def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> OperatorAccount:
+    inputs = {
+        name: InputAccount(name, derived=derived)
+        for name, derived in zip(names.inputs, names.derived, strict=True)
+    }
+    sides = dict(zip(_SIDES[len(names.inputs)], names.inputs, strict=True))
+    made = OperatorAccount(names.operator, list(inputs.values()), reported=bool(reports))
+    for report in reports:
+        for key, count in report["counts"].items():
+            side, _, fate = key.rpartition(".")
+            if side:
+                _add(inputs[sides[side]].counts, fate, count)
+        for name in names.inputs:
+            for fate, count in report["tally"].get(name, {}).items():
+                _add(inputs[name].counts, fate, count)
+        made.matches += report["counts"].get("matches", 0)
+        made.unmatched += report["counts"].get("unmatched", 0)
+    return made
+
+
+def _heaviest(stats: Iterable[Mapping[str, Any]]) -> list[HeavyKey]:
+    """Keys of a good part of an input's rows, from the summaries of its key groups."""
+    summaries: dict[str, HeavyKeys] = {}
+    for group in stats:
+        for name, data in group.get("heavy", {}).items():
+            held = summaries.setdefault(name, HeavyKeys(data["size"]))
+            held.merge(HeavyKeys.of_data(data))
+    return [
+        HeavyKey(name, found.name or str(found.hash), found.least, found.least / summary.rows)
+        for name, summary in summaries.items()
+        for found in summary.top(_SHOWN)
+        if summary.rows >= _ENOUGH and found.least >= _HEAVY * summary.rows
+    ]
+
+
+_SHOWN = 3
+_ENOUGH = 1_000  # rows: of fewer, any key may be heavy
+_HEAVY = 0.1
+
+
+def _add(counts: dict[str, int], name: str, count: int) -> None:
+    counts[name] = counts.get(name, 0) + count
+
+
+def of_select(
+    name: str,
+    counts: Mapping[str, int],
+    written: Sequence[int],
+    *,
+    extra_matches: int = 0,
+    lookup_failed: int = 0,
+) -> OperatorAccount:
+    """Outputs without an operator: each reads every row that is not malformed, and emits or filters
+    it. `written` is how many rows each has written; `extra_matches` how many more rows there were
+    because tables had several for one key."""
+    read, malformed = counts.get(Fate.IN, 0), counts.get(Fate.MALFORMED, 0)
+    valid = read - malformed - lookup_failed
+    given = valid * len(written)
+    filtered = max(0, min(given, given + extra_matches - sum(written)))
+    processed = given - filtered
+    fates = {Fate.IN: read, Fate.MALFORMED: malformed, Fate.FILTERED: filtered}
+    fates |= {Fate.LOOKUP_FAILED: lookup_failed, Fate.COPIES: given - valid}
+    fates |= {Fate.ACCEPTED: processed, Fate.PROCESSED: processed}
+    rows = InputAccount(name, {fate.value: count for fate, count in fates.items()})
+    return OperatorAccount(f"rows of {name}", [rows], has_state=False)

@@ -1,0 +1,122 @@
+"""CREATE SOURCE, CREATE TABLE and CREATE SINK become plan nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millstream.errors import PlanError
+from millstream.plan.build.connector_properties import Checked, check_statement
+from millstream.plan.connectors import ConnectorRegistry, Role
+from millstream.plan.nodes import Column, SinkDef, Source
+from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
+from millstream.suggestions import nearest, same
+from millstream.temporal import Malformed, MissingTime, Watermark, parse_span
+
+
+def source_of(statement: CreateSource, registry: ConnectorRegistry) -> Source:
+    return source_from(statement, check_statement(statement, Role.SOURCE, registry))
+
+
+def source_from(statement: CreateSource | CreateTable, checked: Checked) -> Source:
+    properties = checked.properties
+    columns = tuple(Column(column.name, column.type) for column in statement.columns)
+    refuse_second_column(statement)
+    dead_letter = properties.get("dead_letter.sink")
+    return Source(
+        name=statement.name,
+        columns=columns,
+        watermark=_watermark(statement, properties),
+        connector=checked.spec.name,
+        options=checked.options,
+        missing_time=MissingTime(_value(properties, "event.missing", MissingTime.ERROR)),
+        malformed=Malformed(_value(properties, "malformed", Malformed.DEAD_LETTER)),
+        dead_letter=dead_letter.value if dead_letter else None,
+        idle=_idle(properties, statement),
+        max_ahead=_max_ahead(properties, statement),
+        system_columns=checked.spec.system_columns,
+        place=statement.place,
+    )
+
+
+def _idle(properties: Mapping[str, Property], statement: CreateSource | CreateTable) -> int | None:
+    given = properties.get("idle.timeout")
+    if given is None:
+        return None
+    if statement.watermark is None:
+        raise _without_watermark(given, statement)
+    timeout = parse_span(given.value)
+    if timeout == 0:
+        raise PlanError(
+            "MS-PLAN-IDLE",
+            f"with 'idle.timeout' = '{given.value}', {statement.name} would always be idle.",
+            fix="Give the time after which a silent source may be passed over, such as 1m.",
+            place=given.value_place,
+        )
+    return timeout
+
+
+def _max_ahead(
+    properties: Mapping[str, Property], statement: CreateSource | CreateTable
+) -> int | None:
+    given = properties.get("watermark.max_ahead")
+    if given is None:
+        return None
+    if statement.watermark is None:
+        raise _without_watermark(given, statement)
+    return 0 if given.value.lower() == "off" else parse_span(given.value)
+
+
+def _without_watermark(given: Property, statement: CreateSource | CreateTable) -> PlanError:
+    return PlanError(
+        "MS-PLAN-NO-WATERMARK",
+        f"'{given.name}' is about the watermark of {statement.name}, which has none.",
+        fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or leave it out.",
+        place=given.place,
+    )
+
+
+def _watermark(
+    statement: CreateSource | CreateTable, properties: Mapping[str, Property]
+) -> Watermark | None:
+    given, every = statement.watermark, properties.get("watermark.every")
+    if given is None:
+        if every is not None:
+            raise _without_watermark(every, statement)
+        return None
+    column = next((c for c in statement.columns if same(c.name, given.column)), None)
+    if column is None:
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-COLUMN",
+            f"{statement.name} has no column {given.column}, which the watermark names.",
+            fix=nearest(given.column, [c.name for c in statement.columns]),
+            place=given.place,
+        )
+    if not column.type.upper().startswith("TIMESTAMP"):
+        raise PlanError(
+            "MS-PLAN-TIME-TYPE",
+            f"the watermark's column {column.name} is {column.type}, not TIMESTAMP.",
+            fix=f"Declare {column.name} TIMESTAMP.",
+            place=given.place,
+        )
+    return Watermark(column.name, given.delay, int(every.value) if every else 1)
+
+
+def refuse_second_column(statement: CreateSource | CreateTable) -> None:
+    seen: set[str] = set()
+    for column in statement.columns:
+        if column.name.lower() in seen:
+            raise PlanError(
+                "MS-PLAN-DUPLICATE-COLUMN",
+                f"{statement.name} has more than one column called {column.name}.",
+                place=column.place,
+            )
+        seen.add(column.name.lower())
+
+
+def sink_of(statement: CreateSink, registry: ConnectorRegistry) -> SinkDef:
+    checked = check_statement(statement, Role.SINK, registry)
+    return SinkDef(statement.name, checked.spec.name, checked.options, statement.place)
+
+
+def _value(properties: Mapping[str, Property], name: str, default: str) -> str:
+    return properties[name].value.lower() if name in properties else default

@@ -1,0 +1,243 @@
+"""From text to plan: `build_job` for a file of statements, `build_query` for one SELECT,
+`plan_select` and `plan_view` for one step of a stream in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeGuard
+
+from millstream.errors import PlanError, SqlError
+from millstream.plan.build.declarations import sink_of
+from millstream.plan.build.emit import mode_of
+from millstream.plan.build.joins.salt import refuse_more_salt
+from millstream.plan.build.namespace import Catalog
+from millstream.plan.build.query import Planned, inner_select
+from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.tables.datasets import DatasetResolver, reads_dataset
+from millstream.plan.build.top_n import refuse_unlimited
+from millstream.plan.build.window_times import share_window_times
+from millstream.plan.connectors import ConnectorRegistry
+from millstream.plan.facts.determinism import refuse_unsteady
+from millstream.plan.facts.pipeline import choose_engine
+from millstream.plan.installed_connectors import installed_connectors
+from millstream.plan.nodes import Engine, Job, Pipeline, Reference, Select, SinkDef, Source
+from millstream.plan.resolve.names import literal, quote
+from millstream.plan.resolve.object_names import check_object_name
+from millstream.plan.resolve.reserved_names import reject_reserved_names
+from millstream.sql.limits import deep_recursion
+from millstream.sql.parse import parse
+from millstream.sql.properties import Where, check
+from millstream.sql.spans import span_of
+from millstream.sql.statements import (
+    CreateSink,
+    CreateTable,
+    InsertInto,
+    Query,
+    SelectStatement,
+    SetProperty,
+    Statement,
+)
+from millstream.sql.text import unfilled
+from millstream.suggestions import same
+from millstream.temporal import OutputMode
+
+
+def build_job(
+    text: str,
+    *,
+    variables: Mapping[str, str] | None = None,
+    sources: Mapping[str, Source] | None = None,
+    tables: Mapping[str, Reference] | None = None,
+    connectors: ConnectorRegistry | None = None,
+    datasets: DatasetResolver | None = None,
+) -> Job:
+    """The job that a text describes. `sources` and `tables` are those that it need not declare;
+    `connectors` are those that it may name, by default all that are installed; `datasets` resolves
+    names of a catalog."""
+    with unfilled(variables or {}), deep_recursion(_too_deep):
+        catalog = _catalog(sources or {}, tables or {}, connectors)
+        catalog.datasets = datasets
+        return _job(parse(text, variables), catalog)
+
+
+def read_settings(text: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Returns the settings of a job without planning its queries."""
+    with unfilled(variables or {}), deep_recursion(_too_deep):
+        return dict(_settings(parse(text, variables)))
+
+
+def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
+    for statement in statements:
+        catalog.declare(statement)
+    catalog.resolve_dead_letters()
+    settings = _settings(statements)
+    pipelines = []
+    for statement in statements:
+        feed = _feed(statement)
+        if feed is None:
+            continue
+        name, query = feed
+        sink = catalog.sink(name, statement.place)
+        engine = Engine(dict(settings).get("engine", "auto").lower())
+        span = span_of(query.tree)
+        pipelines.append(_pipeline(sink, catalog.plan(query), engine, catalog.connectors, span))
+    if not pipelines:
+        raise PlanError(
+            "MS-PLAN-NO-QUERY",
+            "no query of the text writes to a sink.",
+            fix="Add CREATE SINK name WITH (…) AS SELECT …, or INSERT INTO name SELECT …",
+        )
+    refuse_more_salt(pipelines, dict(settings).get("key_groups"))
+    shared = tuple(share_window_times(pipelines))
+    job = Job(shared, tuple(catalog.sinks.values()), settings, query.text)
+    catalog.check_side_outputs(job)
+    queries_of(job)  # rejects pipelines that cannot share a sink
+    return job
+
+
+def build_query(
+    select_text: str,
+    sources: Mapping[str, Source | Select],
+    *,
+    tables: Mapping[str, Reference] | None = None,
+) -> Pipeline:
+    """One SELECT over the given sources; its rows go back to Python as a data frame."""
+    return build_pipeline(plan_select(select_text, sources, tables=tables))
+
+
+def plan_select(
+    select_text: str,
+    inputs: Mapping[str, Source | Select],
+    *,
+    tables: Mapping[str, Reference] | None = None,
+    side_outputs: Collection[str] = (),
+    datasets: DatasetResolver | None = None,
+) -> Planned:
+    """Plans one SELECT over `inputs` by name: sources, and results of other SELECTs, which it
+    reads as it would read views. `side_outputs` are the names that 'late.sink' may have. With
+    `datasets`, CREATE TABLE statements that read datasets may precede the SELECT."""
+    with deep_recursion(_too_deep):
+        statements = parse(select_text)
+        select = statements[-1] if statements else None
+        declared = [each for each in statements if _reads_dataset(each)]
+        if not isinstance(select, SelectStatement) or len(declared) != len(statements) - 1:
+            raise SqlError(
+                "MS-SQL-STATEMENT",
+                "exactly one SELECT is expected here.",
+                fix="A text with other statements is a job.",
+                place=statements[-1].place if statements else None,
+            )
+        catalog = _catalog(inputs, tables or {}, None)
+        catalog.datasets = datasets
+        catalog.sinks = {name.lower(): SinkDef(name, "dataframe") for name in side_outputs}
+        for statement in declared:
+            _reject_declared_input(statement, [*inputs, *(tables or {})])
+            catalog.declare(statement)
+        return catalog.plan(select.query)
+
+
+def _reads_dataset(statement: Statement) -> TypeGuard[CreateTable]:
+    return isinstance(statement, CreateTable) and reads_dataset(statement)
+
+
+def _reject_declared_input(statement: CreateTable, inputs: Collection[str]) -> None:
+    if any(same(statement.name, name) for name in inputs):
+        raise PlanError(
+            "MS-PLAN-DUPLICATE-NAME",
+            f"{statement.name} is a table of the text and an input of the query.",
+            fix="Give one of them another name.",
+            place=statement.place,
+        )
+
+
+def plan_view(planned: Planned) -> Select:
+    """Returns the stream that another query reads; rejects options of an outermost query."""
+    return inner_select(planned, planned.select.place)
+
+
+def build_pipeline(
+    planned: Planned, sink: SinkDef | None = None, mode: OutputMode | None = None
+) -> Pipeline:
+    """Returns the pipeline that writes a planned SELECT to a sink; by default to a DataFrame.
+    `mode` replaces the query's own 'output.mode'."""
+    sink = sink or SinkDef("result", "dataframe")
+    return _pipeline(sink, planned, Engine.AUTO, installed_connectors(), mode=mode)
+
+
+def build_sink(name: str, properties: Mapping[str, str]) -> SinkDef:
+    """Returns the sink that CREATE SINK with these properties declares."""
+    listed = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
+    check_object_name("sink", name, None)
+    (statement,) = parse(f"CREATE SINK {quote(name)} WITH ({listed})")
+    assert isinstance(statement, CreateSink)
+    return sink_of(statement, installed_connectors())
+
+
+def _too_deep() -> PlanError:
+    return PlanError(
+        "MS-PLAN-SIZE",
+        "the text is nested too deeply to be planned.",
+        fix="Split it into several streams with CREATE STREAM.",
+    )
+
+
+def _catalog(
+    sources: Mapping[str, Source | Select],
+    tables: Mapping[str, Reference],
+    connectors: ConnectorRegistry | None,
+) -> Catalog:
+    for name in sources:
+        check_object_name("source", name, None)
+    for name in tables:
+        check_object_name("table", name, None)
+    references = {name.lower(): table for name, table in tables.items()}
+    known = installed_connectors() if connectors is None else connectors
+    return Catalog(known, given=dict(sources), given_tables=references)
+
+
+def _pipeline(
+    sink: SinkDef,
+    planned: Planned,
+    engine: Engine,
+    connectors: ConnectorRegistry,
+    span: tuple[int, int] | None = None,
+    mode: OutputMode | None = None,
+) -> Pipeline:
+    refuse_unlimited(planned.select)
+    spec = connectors[sink.connector]
+    mode = mode_of(planned.mode, planned.select, sink, spec.modes, mode)
+    if spec.check_columns is not None:
+        columns = [output.name for output in planned.select.outputs]
+        spec.check_columns(sink, columns, mode is not OutputMode.APPEND)
+    refuse_unsteady(planned.select, mode)
+    pipeline = Pipeline(
+        sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode, span
+    )
+    reject_reserved_names(pipeline)
+    choose_engine(pipeline)  # refuses what no engine can run
+    return pipeline
+
+
+def _feed(statement: Statement) -> tuple[str, Query] | None:
+    """The sink and the query of a statement that makes a pipeline."""
+    if isinstance(statement, InsertInto):
+        return statement.sink, statement.query
+    if isinstance(statement, CreateSink) and statement.query:
+        return statement.name, statement.query
+    if isinstance(statement, SelectStatement):
+        raise PlanError(
+            "MS-PLAN-NO-SINK",
+            "the rows of this SELECT go nowhere.",
+            fix="Write CREATE SINK name WITH (…) AS before it, or INSERT INTO name.",
+            place=statement.place,
+        )
+    return None
+
+
+def _settings(statements: Sequence[Statement]) -> tuple[tuple[str, str], ...]:
+    """The job's settings; a later SET of a name wins."""
+    items = [s.property for s in statements if isinstance(s, SetProperty)]
+    settings: dict[str, str] = {}
+    for item in items:
+        settings |= {name: found.value for name, found in check(Where.JOB, (item,)).items()}
+    return tuple(settings.items())

@@ -1,0 +1,123 @@
+"""Where the bound of a join comes from: ON and WHERE, WITHIN, and properties; all must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.plan.build.joins.event_times import Times
+from millstream.plan.build.joins.time_bounds import Bound, no_fixed_length, time_bound
+from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.reject import place_of
+from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.resolve.scope import Scope
+from millstream.sql.intervals import interval_micros
+from millstream.sql.statements import Property
+from millstream.temporal import Bounds, DurationRangeError, format_span, parse_span
+from millstream.values import JoinType
+
+
+def refuse_within_first(query: exp.Select, scope: Scope) -> None:
+    if first := query.args["from_"].this.args.get("within"):
+        raise PlanError(
+            "MS-PLAN-WITHIN",
+            "WITHIN stands after the first table.",
+            fix="Write it after the joined table: JOIN … WITHIN INTERVAL 5 MINUTES ON …",
+            place=place_of(first, scope.text),
+        )
+
+
+def within(clause: exp.Join, scope: Scope) -> OpenBounds:
+    second = clause.this.args.get("within")
+    if second is None:
+        return OpenBounds()
+    try:
+        span = interval_micros(second.this, scope.text)
+    except DurationRangeError as error:
+        raise error.at(place_of(second, scope.text)) from None
+    if span is None:
+        raise no_fixed_length(second, Expressions(scope))
+    return OpenBounds(-span, span)
+
+
+def property_bounds(properties: Mapping[str, Property]) -> OpenBounds:
+    lower, upper = properties.get("join.lower_bound"), properties.get("join.upper_bound")
+    return OpenBounds(
+        parse_span(lower.value) if lower else None, parse_span(upper.value) if upper else None
+    )
+
+
+def refuse_bound_in_where(
+    filters: list[exp.Expr], expressions: Expressions, times: Times, right: int, how: JoinType
+) -> None:
+    """Refuse a bound in WHERE of an outer join that has none in ON."""
+    if how.left_only:
+        return
+    for term in filters:
+        expressions.check(term)
+        if time_bound(term, expressions, times, right):
+            raise PlanError(
+                "MS-PLAN-BOUND-IN-WHERE",
+                f"the time bound of a {how.upper()} JOIN stands in WHERE, "
+                "where it would drop the rows without a partner.",
+                fix="Move it to ON.",
+                place=place_of(term, expressions.scope.text),
+            )
+
+
+def chosen_time(given: Bound, times: Times, rather: int) -> int:
+    """The number of the left time that a join goes by: one that its bound names from both ends, or
+    one from which the bounds of the joins below lead there."""
+    numbers = sorted(times.in_order, key=lambda number: number != rather)
+    for number in numbers:
+        if number in given and given[number].closed:
+            return number
+    for number in numbers:
+        if times.after(number, given).closed:
+            return number
+    return next((number for number in numbers if number in given), numbers[0])
+
+
+_OR_TTL = "or WITH ('state.ttl' = '1d')"
+
+
+def closed(
+    given: OpenBounds,
+    names: tuple[str, str],
+    texts: tuple[str, str],
+    place: Place | None,
+    below: str | None = None,
+) -> Bounds:
+    """The bound, or the reason why it is none. `texts` are the times that it is between, `below` is
+    the query with its join in windows, if it has a WINDOW that is not for the join."""
+    one, other = texts
+    left, right = names
+    join = f"join of {left} and {right}"
+    if given.lower is None and given.upper is None:
+        cause = f"{join} has no time bound, so every row would be kept for ever."
+        fix = f"Add AND {other} BETWEEN {one} AND {one} + INTERVAL 24 HOURS to ON, "
+        fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, "
+        fix += f"or a WINDOW, {_OR_TTL}." if below is None else f"{_OR_TTL}."
+    elif given.upper is None:
+        cause = f"{join} has no upper time bound, so rows of {left} would be kept for ever."
+        fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON, {_OR_TTL}."
+    elif given.lower is None:
+        cause = f"{join} has no lower time bound, so rows of {right} would be kept for ever."
+        fix = f"Add AND {other} >= {one} to ON, {_OR_TTL}."
+    else:
+        bounds = Bounds(given.lower, given.upper)
+        if bounds.empty:
+            raise PlanError(
+                "MS-PLAN-EMPTY-BOUND",
+                f"{join} can match nothing: {other} - {one} would have to be at least "
+                f"{format_span(bounds.lower)} and at most {format_span(bounds.upper)}.",
+                fix="Look for a bound that is turned round, or that contradicts another.",
+                place=place,
+            )
+        return bounds
+    if below is not None:
+        cause = f"{cause[:-1]}: the WINDOW of a query that aggregates is for its aggregate."
+        fix += f" For a join in windows, give it a query in FROM: {below}." if below else ""
+    raise PlanError("MS-PLAN-UNBOUNDED", cause, fix=fix, place=place)

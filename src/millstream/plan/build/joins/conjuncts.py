@@ -1,0 +1,204 @@
+"""The conjuncts of ON and WHERE, sorted by what they mean to a join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+from millstream.plan.build.joins.event_times import Times
+from millstream.plan.build.joins.time_bounds import Bound, both, time_bound
+from millstream.plan.expressions import Expression, all_of
+from millstream.plan.expressions.compose import parenthesised
+from millstream.plan.nodes import Key
+from millstream.plan.reject import not_yet, place_of
+from millstream.plan.resolve.expressions import Expressions
+from millstream.values import Compare, Logic, PredicateOf
+
+Operator = Literal["=", "<>", "<", "<=", ">", ">="]
+_OPERATORS: dict[type[exp.Expr], tuple[Operator, Operator]] = {
+    exp.EQ: ("=", "="),
+    exp.NEQ: ("<>", "<>"),
+    exp.LT: ("<", ">"),
+    exp.LTE: ("<=", ">="),
+    exp.GT: (">", "<"),
+    exp.GTE: (">=", "<="),
+}
+
+
+_LEFT, _RIGHT = frozenset((0,)), frozenset((1,))
+
+
+@dataclass(slots=True)
+class Conjuncts:
+    """What the conjuncts of a join say, each in the one place it belongs to."""
+
+    bounds: Bound = field(default_factory=dict)
+    timed: list[tuple[exp.Expr, frozenset[int]]] = field(default_factory=list)  # what says them
+    keys: list[Key] = field(default_factory=list)
+    one_side: tuple[list[Expression], list[Expression]] = field(default_factory=lambda: ([], []))
+    across: list[PredicateOf[Expression]] = field(default_factory=list)
+    across_terms: list[Expression] = field(default_factory=list)
+    only_spark: bool = False
+    after: list[Expression] = field(default_factory=list)  # to filter the join's output with
+    reads: set[tuple[int, str]] = field(default_factory=set)  # by across_terms and after
+    key_reads: set[tuple[int, str]] = field(default_factory=set)
+    key_origins: set[int] = field(default_factory=set)  # relations that the keys are of
+
+    @property
+    def left_where(self) -> Expression | None:
+        return all_of(self.one_side[0])
+
+    @property
+    def right_where(self) -> Expression | None:
+        return all_of(self.one_side[1])
+
+    @property
+    def across_sql(self) -> Expression | None:
+        return all_of(self.across_terms)
+
+    @property
+    def predicate(self) -> PredicateOf[Expression] | None:
+        if len(self.across) > 1:
+            return Logic("and", tuple(self.across))
+        return self.across[0] if self.across else None
+
+
+def conjuncts_of(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    """The terms of a conjunction, parentheses around conjunctions opened."""
+    inner = node
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if isinstance(inner, exp.And):
+        yield from conjuncts_of(inner.this)
+        yield from conjuncts_of(inner.expression)
+    elif node is not None:
+        yield node
+
+
+def sort_conjuncts(
+    terms: list[exp.Expr], expressions: Expressions, times: Times, right: int, *, inner: bool
+) -> Conjuncts:
+    """Sort the terms. In an inner join, one that depends on chance or a clock filters pairs. Bounds
+    are between `times`, that of the join's right side and one of the others."""
+    found = Conjuncts()
+    for term in terms:
+        expressions.check(term)
+        if isinstance(term, exp.Boolean) and term.this:
+            continue
+        expression = conjunct_of(term, expressions)
+        sides = expressions.sides(term)
+        if inner and (not sides or not expressions.steady(term)):
+            found.after.append(expression)
+            found.reads |= expressions.reads(term)
+        elif bound := time_bound(term, expressions, times, right):
+            found.bounds = both(found.bounds, bound)
+            found.timed.append((term, frozenset(bound)))
+        elif len(sides) == 1 and expressions.steady(term):
+            found.one_side[next(iter(sides))].append(expression)
+        elif key := key_of(term, expressions):
+            found.keys.append(key)
+            found.key_reads |= expressions.reads(term)
+            found.key_origins |= expressions.origins(term)
+        else:
+            _sort_across(term, expression, expressions, found)
+    return found
+
+
+def go_by(found: Conjuncts, number: int, expressions: Expressions) -> None:
+    """The join goes by the time of one relation: bounds from other times are predicates of pairs,
+    too."""
+    for term, numbers in found.timed:
+        if numbers != {number}:
+            _sort_across(term, conjunct_of(term, expressions), expressions, found)
+
+
+def conjunct_of(term: exp.Expr, expressions: Expressions) -> Expression:
+    expression = expressions.read(term)
+    if expression is None:
+        raise not_yet("this predicate", place_of(term, expressions.scope.text))
+    return parenthesised(expression) if isinstance(term, exp.Or) else expression
+
+
+def filters_of(terms: Iterable[exp.Expr], expressions: Expressions) -> tuple[Expression, ...]:
+    """Filters in the order they were written."""
+    filters = []
+    for term in terms:
+        expressions.check(term)
+        filters.append(conjunct_of(term, expressions))
+    return tuple(filters)
+
+
+def _sort_across(
+    term: exp.Expr, expression: Expression, expressions: Expressions, found: Conjuncts
+) -> None:
+    inside = term
+    while isinstance(inside, exp.Paren):
+        inside = inside.this
+    if isinstance(inside, exp.NullSafeEQ):
+        raise not_yet(
+            "an equality that takes NULL for NULL (<=>) across the sides of a join",
+            place_of(term, expressions.scope.text),
+            fix="Write = if NULL keys need not match.",
+        )
+    found.across_terms.append(expression)
+    found.reads |= expressions.reads(term)
+    predicate = _predicate(term, expressions) if expressions.steady(term) else None
+    if predicate is None:
+        found.only_spark = True
+    else:
+        found.across.append(predicate)
+
+
+def key_of(term: exp.Expr, expressions: Expressions) -> Key | None:
+    """The equality of both sides that a term is, if it is one."""
+    compare = _compare(term, expressions)
+    if isinstance(compare, Compare) and compare.op == "=" and expressions.steady(term):
+        return Key(compare.left, compare.right)
+    return None
+
+
+def _predicate(node: exp.Expr, expressions: Expressions) -> PredicateOf[Expression] | None:
+    """The predicate as a tree that a kernel can decide, or None."""
+    if isinstance(node, exp.Paren):
+        return _predicate(node.this, expressions)
+    if isinstance(node, exp.Not):
+        term = _predicate(node.this, expressions)
+        return Logic("not", (term,)) if term else None
+    if isinstance(node, exp.And | exp.Or):
+        one = _predicate(node.this, expressions)
+        other = _predicate(node.expression, expressions)
+        if one is None or other is None:
+            return None
+        return Logic("and" if isinstance(node, exp.And) else "or", (one, other))
+    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        low = _sided(exp.GTE, node.this, node.args["low"], expressions)
+        high = _sided(exp.LTE, node.this, node.args["high"], expressions)
+        return Logic("and", (low, high)) if low and high else None
+    return _compare(node, expressions)
+
+
+def _compare(node: exp.Expr, expressions: Expressions) -> Compare[Expression] | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if type(node) not in _OPERATORS:
+        return None
+    return _sided(type(node), node.this, node.expression, expressions)
+
+
+def _sided(
+    operator: type[exp.Expr], one: exp.Expr, other: exp.Expr, expressions: Expressions
+) -> Compare[Expression] | None:
+    """The comparison with the left side's expression on its left."""
+    sides = expressions.sides(one), expressions.sides(other)
+    one_side, other_side = expressions.read(one), expressions.read(other)
+    if one_side is None or other_side is None:
+        return None
+    as_is, flipped = _OPERATORS[operator]
+    if sides == (_LEFT, _RIGHT):
+        return Compare(one_side, as_is, other_side)
+    if sides == (_RIGHT, _LEFT):
+        return Compare(other_side, flipped, one_side)
+    return None

@@ -1,0 +1,83 @@
+"""CROSS JOIN: every row with every row of the same window. The window bounds the state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.plan.build.joins.chain import PlannedJoin
+from millstream.plan.build.joins.join_windows import Windows
+from millstream.plan.build.joins.left_input import Left
+from millstream.plan.build.joins.options import JoinAsked
+from millstream.plan.build.joins.window import plan_in_windows
+from millstream.plan.build.joins.window_inputs import windows_of
+from millstream.plan.join_kinds import JoinKind
+from millstream.plan.nodes import CrossJoin, Key, WindowJoin
+from millstream.temporal import WindowKind
+
+
+def is_cross(clause: exp.Join) -> bool:
+    """Is the join written as CROSS JOIN? A list of streams is an inner join."""
+    return clause.args.get("kind") == "CROSS" and not clause.meta.get("comma")
+
+
+def refuse_unbounded(clause: exp.Join, kind: JoinKind, place: Place | None) -> None:
+    """Rejects a CROSS JOIN without a window, and one with a side or a condition."""
+    if not is_cross(clause):
+        return
+    side = clause.args.get("side")
+    if side or clause.args.get("on") is not None or clause.args.get("using"):
+        raise PlanError(
+            "MS-PLAN-CROSS-JOIN",
+            f"a CROSS JOIN has no {f'{side} side' if side else 'ON or USING'}.",
+            fix="Write JOIN … ON with an equality of both sides, or conditions in WHERE.",
+            place=place,
+        )
+    if kind is JoinKind.WINDOW:
+        return
+    if kind is JoinKind.INTERVAL:
+        raise PlanError(
+            "MS-PLAN-CROSS-JOIN",
+            "a CROSS JOIN of streams without a WINDOW joins every row with every row, so its state "
+            "would grow for ever.",
+            fix="Add WINDOW TUMBLING(…) or SLIDING(…), or write JOIN … ON with an equality of both "
+            "sides.",
+            place=place,
+        )
+    raise PlanError(
+        "MS-PLAN-CROSS-JOIN",
+        "a CROSS JOIN has no key by which a row of the table could be found.",
+        fix="Write JOIN … ON with an equality of both sides.",
+        place=place,
+    )
+
+
+def plan_cross(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
+    """WHERE may still give a key: then it is a window join."""
+    if left.lifted is None:  # without ON, a WINDOW after the right stream is for both
+        windows = replace(windows, left=windows.left or windows.right)
+    one, other = windows_of(left, windows, asked)
+    if WindowKind.SESSION in (one.kind, other.kind):
+        raise PlanError(
+            "MS-PLAN-CROSS-JOIN",
+            "sessions are those of a key, and a CROSS JOIN has none.",
+            fix="Write WINDOW TUMBLING(…) or SLIDING(…), or JOIN … ON with an equality of both "
+            "sides.",
+            place=asked.place,
+        )
+    if one != other:
+        raise PlanError(
+            "MS-PLAN-CROSS-JOIN",
+            f"{left.name} is in {one}, {asked.right.name} in {other}, and rows of a CROSS JOIN "
+            "meet by their window alone.",
+            fix="Give both the same window.",
+            place=asked.place,
+        )
+
+    def by_window(given: tuple[Key, ...], **fields: Any) -> WindowJoin | CrossJoin:
+        return WindowJoin(**fields) if given else CrossJoin(**fields)
+
+    return plan_in_windows(left, windows, asked, by_window)

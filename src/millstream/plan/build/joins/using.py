@@ -1,0 +1,107 @@
+"""USING (…): the keys it stands for, and the columns it makes one."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.plan.build.joins.event_times import Times
+from millstream.plan.build.joins.time_bounds import Bound
+from millstream.plan.expressions import template
+from millstream.plan.kinds.open_bounds import NONE_APART
+from millstream.plan.nodes import Key
+from millstream.plan.reject import place_of
+from millstream.plan.resolve.scope import Merged, Reference, Relation, Scope
+from millstream.suggestions import nearest, same
+from millstream.values import JoinType
+
+Pair = tuple[Reference, Reference]
+
+
+def using_pairs(clause: exp.Join, both: Scope) -> list[Pair]:
+    """The columns of both sides that USING names. The right side is the scope's last relation."""
+    return [
+        (_left(identifier, both), _right(identifier, both))
+        for identifier in clause.args.get("using") or []
+    ]
+
+
+def using_keys(pairs: list[Pair], times: Times) -> list[Key]:
+    """The keys; the event times, if USING names both, are a bound and no key."""
+    return [
+        Key(one.expression, other.expression)
+        for one, other in pairs
+        if not _are_times(one, other, times)
+    ]
+
+
+def using_bounds(pairs: list[Pair], times: Times) -> Bound:
+    """USING the event times of both sides says that they are equal."""
+    return {
+        one.origin[0]: NONE_APART
+        for one, other in pairs
+        if one.origin and _are_times(one, other, times)
+    }
+
+
+def _are_times(one: Reference, other: Reference, times: Times) -> bool:
+    return times.is_time(one.origin) and times.is_time(other.origin)
+
+
+def merged_columns(pairs: list[Pair], how: JoinType) -> dict[str, Merged]:
+    merged = {}
+    for one, other in pairs:
+        if how is JoinType.FULL:
+            sides = one.expression, other.expression
+            either = template("coalesce({}, {})", *sides, kind=one.column.type)
+            item = Merged(either, (*one.reads, *other.reads), one.column)
+        else:
+            kept = other if how is JoinType.RIGHT else one
+            item = Merged(kept.expression, kept.reads, kept.column, kept.origin)
+        merged[one.column.name.lower()] = item
+    return merged
+
+
+def _left(identifier: exp.Expr, both: Scope) -> Reference:
+    name = identifier.name
+    if shared := both.shared(name):
+        return shared
+    left = both.relations[:-1]
+    found = [
+        (number, column)
+        for number, relation in enumerate(left)
+        for column in relation.columns
+        if same(column.name, name)
+    ]
+    place = place_of(identifier, both.text)
+    if not found:
+        raise _missing(name, left, place)
+    if len(found) > 1:
+        owners = [left[number].called for number, _ in found]
+        raise PlanError(
+            "MS-PLAN-AMBIGUOUS",
+            f"{name}, which USING names, is a column of {' and of '.join(owners)}.",
+            fix=f"Join those with USING ({name}), too, or write ON.",
+            place=place,
+        )
+    return both.refer(*found[0])
+
+
+def _right(identifier: exp.Expr, both: Scope) -> Reference:
+    right, name = both.relations[-1], identifier.name
+    found = next((column for column in right.columns if same(column.name, name)), None)
+    if found is None:
+        raise _missing(name, (right,), place_of(identifier, both.text))
+    return both.refer(len(both.relations) - 1, found)
+
+
+def _missing(name: str, relations: tuple[Relation, ...], place: Place | None) -> PlanError:
+    owners = " and ".join(relation.called for relation in relations)
+    verb = "has" if len(relations) == 1 else "have"
+    known = [column.name for relation in relations for column in relation.columns]
+    return PlanError(
+        "MS-PLAN-UNKNOWN-COLUMN",
+        f"{owners} {verb} no column {name}, which USING names.",
+        fix=nearest(name, known),
+        place=place,
+    )

@@ -1,0 +1,217 @@
+"""The names of a job, and what each stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from millstream.errors import Place, PlanError
+from millstream.plan.build.declarations import sink_of, source_of
+from millstream.plan.build.query import Planned, Planner
+from millstream.plan.build.tables.datasets import DatasetResolver, declare_datasets, with_dataset
+from millstream.plan.build.tables.reference import is_reference, reference_of
+from millstream.plan.build.tables.versioned import Table, table_of
+from millstream.plan.connectors import ConnectorRegistry
+from millstream.plan.nodes import Job, Reference, Select, SinkDef, Source
+from millstream.plan.nodes.traversal import operators_of
+from millstream.plan.reject import not_yet
+from millstream.plan.resolve.object_names import check_object_name
+from millstream.plan.resolve.size_limits import reject_many_columns
+from millstream.sql.limits import MAX_NESTING
+from millstream.sql.statements import (
+    CreateSink,
+    CreateSource,
+    CreateStream,
+    CreateTable,
+    Property,
+    Query,
+    Statement,
+)
+from millstream.suggestions import among, nearest, same
+
+_KINDS: Mapping[type, str] = {
+    CreateSource: "source",
+    CreateTable: "table",
+    CreateStream: "stream",
+    CreateSink: "sink",
+}
+
+
+@dataclass(slots=True)
+class Catalog:
+    """The names of a job: sources, views, tables and sinks. Letter case does not matter."""
+
+    connectors: ConnectorRegistry
+    given: dict[str, Source | Select] = field(default_factory=dict)
+    given_tables: dict[str, Reference] = field(default_factory=dict)  # by lower name
+    sources: dict[str, Source] = field(default_factory=dict)
+    views: dict[str, CreateStream] = field(default_factory=dict)
+    tables: dict[str, CreateTable] = field(default_factory=dict)  # those that have versions
+    references: dict[str, Reference] = field(default_factory=dict)
+    sinks: dict[str, SinkDef] = field(default_factory=dict)
+    dead_letters: dict[str, Property] = field(default_factory=dict)  # by source
+    planning: list[str] = field(default_factory=list)
+    datasets: DatasetResolver | None = None
+
+    def declare(self, statement: Statement) -> None:
+        if isinstance(statement, CreateSource | CreateTable | CreateStream | CreateSink):
+            check_object_name(_KINDS[type(statement)], statement.name, statement.place)
+            self._refuse_second(statement.name, statement.place)
+        if isinstance(statement, CreateTable):
+            statement = with_dataset(statement, self.datasets)
+        if isinstance(statement, CreateSource | CreateTable):
+            reject_many_columns(len(statement.columns), statement.place)
+            self.dead_letters |= {
+                statement.name.lower(): item
+                for item in statement.properties
+                if item.name == "dead_letter.sink"
+            }
+        if isinstance(statement, CreateSource):
+            self.sources[statement.name.lower()] = source_of(statement, self.connectors)
+        elif isinstance(statement, CreateTable):
+            if is_reference(statement):
+                found = reference_of(statement, self.connectors)
+                self.references[statement.name.lower()] = found
+            else:
+                table_of(statement, self.connectors)
+                self.tables[statement.name.lower()] = statement
+        elif isinstance(statement, CreateStream):
+            self.views[statement.name.lower()] = statement
+        elif isinstance(statement, CreateSink):
+            self.sinks[statement.name.lower()] = sink_of(statement, self.connectors)
+
+    def plan(self, query: Query) -> Planned:
+        return self._planner(query).plan(query.tree)
+
+    def _declare_dataset(self, statement: CreateTable) -> None:
+        """A dataset may be joined by several queries, and is one table of the job."""
+        if statement.name.lower() not in self.references:
+            self.declare(statement)
+
+    def _planner(self, query: Query) -> Planner:
+        declare_datasets(query, self.datasets, self._declare_dataset)
+        sinks = [sink.name for sink in self.sinks.values()]
+        return Planner(query.text, self.lookup, sinks, self.table, self.connectors)
+
+    def lookup(self, name: str, place: Place | None) -> Source | Select:
+        key = name.lower()
+        if key in self.views:
+            return self._view(self.views[key], place)
+        if key in self.sources:
+            return self.sources[key]
+        if key in self.tables:
+            raise not_yet(
+                f"reading the table {name}",
+                place,
+                fix=f"For its versions, write JOIN {name} FOR SYSTEM_TIME AS OF o.event_time ON …",
+            )
+        if key in self.references:
+            raise _no_stream(self.references[key], place)
+        for given, stream in self.given.items():
+            if same(given, name):
+                return stream
+        if key in self.given_tables:
+            raise _no_stream(self.given_tables[key], place)
+        known = [
+            *(view.name for view in self.views.values()),
+            *(source.name for source in self.sources.values()),
+            *self.given,
+            *(table.name for table in self.tables.values()),
+            *(table.name for table in self.references.values()),
+            *(table.name for table in self.given_tables.values()),
+        ]
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-TABLE",
+            f"{name} is neither a stream nor a table of this job.",
+            fix=among(name, known) or "Declare it with CREATE SOURCE.",
+            place=place,
+        )
+
+    def table(self, name: str) -> Table | Reference | None:
+        """The table of that name, if it is one."""
+        key = name.lower()
+        letters = self.dead_letters.get(key)
+        sink = self.sink(letters.value, letters.value_place).name if letters else None
+        if key in self.references:
+            return replace(self.references[key], dead_letter=sink)
+        if key in self.tables:
+            table = table_of(self.tables[key], self.connectors)
+            return replace(table, source=replace(table.source, dead_letter=sink))
+        known = (*self.views, *self.sources, *map(str.lower, self.given))
+        return None if key in known else self.given_tables.get(key)
+
+    def _view(self, view: CreateStream, place: Place | None) -> Select:
+        if view.name in self.planning:
+            raise PlanError(
+                "MS-PLAN-CYCLE",
+                f"the stream {view.name} is made of itself: "
+                f"{' reads '.join([*self.planning, view.name])}.",
+                place=place,
+            )
+        if len(self.planning) >= MAX_NESTING:
+            raise PlanError(
+                "MS-PLAN-SIZE",
+                f"the stream {self.planning[0]} reads {view.name} through more than {MAX_NESTING} "
+                "others.",
+                fix="Write their results to a sink, and read them in a second job.",
+                place=place,
+            )
+        self.planning.append(view.name)
+        select = self._planner(view.query).plan_inner(view.query.tree, view.place)
+        self.planning.pop()
+        return replace(select, stream=view.name)
+
+    def sink(self, name: str, place: Place | None) -> SinkDef:
+        found = self.sinks.get(name.lower())
+        if found is None:
+            known = [sink.name for sink in self.sinks.values()]
+            raise PlanError(
+                "MS-PLAN-UNKNOWN-SINK",
+                f"{name} is not a sink of this job.",
+                fix=nearest(name, known) or f"Declare it with CREATE SINK {name} WITH (…).",
+                place=place,
+            )
+        return found
+
+    def resolve_dead_letters(self) -> None:
+        """Sinks may be declared after the sources that name them."""
+        for source, item in self.dead_letters.items():
+            sink = self.sink(item.value, item.value_place)
+            if source in self.sources:
+                self.sources[source] = replace(self.sources[source], dead_letter=sink.name)
+
+    def check_side_outputs(self, job: Job) -> None:
+        """Late rows and dead letters have columns of their own, so they share no query's sink."""
+        written = {pipeline.sink.name for pipeline in job.pipelines}
+        for item in self.dead_letters.values():
+            name = self.sink(item.value, item.place).name
+            _reject_written(written, name, "dead letters", item.place)
+        for pipeline in job.pipelines:
+            for operator in operators_of(pipeline.root):
+                _reject_written(written, operator.late.sink, "late rows", operator.place)
+
+    def _refuse_second(self, name: str, place: Place) -> None:
+        for known in (self.sources, self.views, self.tables, self.references, self.sinks):
+            if name.lower() in known:
+                raise PlanError("MS-PLAN-DUPLICATE-NAME", f"{name} is declared twice.", place=place)
+
+
+def _reject_written(written: set[str], sink: str | None, what: str, place: Place | None) -> None:
+    if sink in written:
+        raise PlanError(
+            "MS-PLAN-SHARED-SINK",
+            f"{what} and a query both write to the sink {sink}.",
+            fix=f"Give {what} a sink of their own.",
+            place=place,
+        )
+
+
+def _no_stream(table: Reference, place: Place | None) -> PlanError:
+    name = table.name
+    return PlanError(
+        "MS-PLAN-TABLE",
+        f"{name} is a table, and a query goes by the rows of a stream as they come.",
+        fix=f"Let a stream stand first: FROM orders o JOIN {name} ON …; or declare {name} as a "
+        "SOURCE, to read its rows as they come.",
+        place=place,
+    )

@@ -1,0 +1,127 @@
+"""Which pipelines of a job run as one streaming query.
+
+Pipelines that read the same CREATE STREAM, directly or through other streams, and pipelines that
+write to the same sink are in one query: they process the same micro-batches, so that a row that is
+late for a shared operator is late for all of them. A query on the native engine has one operator;
+pipelines that share a stream but no operator run as queries of their own there.
+"""
+
+from __future__ import annotations
+
+from millstream.errors import PlanError
+from millstream.plan.expressions.determinism import nondeterministic_parts
+from millstream.plan.expressions.shapes import written
+from millstream.plan.facts.branches import branches_of, computed_streams, streams_of
+from millstream.plan.facts.engine import choose_engine
+from millstream.plan.nodes import Engine, Job, Pipeline, Query, Select
+from millstream.plan.nodes.traversal import bottom_of, operators_of
+
+
+def queries_of(job: Job) -> tuple[Query, ...]:
+    """The queries of a job, in the order of their first outputs."""
+    groups: list[list[Pipeline]] = []
+    for pipeline in job.pipelines:
+        joined = [group for group in groups if any(_together(each, pipeline) for each in group)]
+        merged = [each for group in joined for each in group] + [pipeline]
+        groups = [group for group in groups if group not in joined]
+        groups.append(merged)
+    order = {id(pipeline): number for number, pipeline in enumerate(job.pipelines)}
+    for group in groups:
+        group.sort(key=lambda each: order[id(each)])
+    groups.sort(key=lambda group: order[id(group[0])])
+    queries = tuple(Query(tuple(group)) for group in groups)
+    for query in queries:
+        _check(query)
+    return queries
+
+
+def engine_of(query: Query) -> tuple[Engine, str]:
+    """The engine that runs a query, and why that one: outputs without state run on either."""
+    with_state = [each for each in query.outputs if operators_of(each.root)]
+    return choose_engine((with_state or query.outputs)[0])
+
+
+def _together(one: Pipeline, other: Pipeline) -> bool:
+    if one.sink.name == other.sink.name:
+        return True
+    if streams_of(one.root).isdisjoint(streams_of(other.root)):
+        return False
+    with_state = [each for each in (one, other) if operators_of(each.root)]
+    if all(choose_engine(each)[0] is Engine.COLUMNAR for each in with_state):
+        return True
+    # One query of Spark's own engine has one operator.
+    engines = {choose_engine(each)[0] for each in (one, other)}
+    return engines == {Engine.NATIVE} and bottom_of(one.root) == bottom_of(other.root)
+
+
+def _check(query: Query) -> None:
+    first = {output.sink.name: output for output in reversed(query.outputs)}
+    for output in query.outputs:
+        _check_columns(first[output.sink.name], output)
+    _check_determinism(query)
+    with_state = [each for each in query.outputs if operators_of(each.root)]
+    engines = {choose_engine(each)[0] for each in with_state}
+    if len(engines) > 1:
+        raise PlanError(
+            "MS-PLAN-SHARED-SINK",
+            f"the statements that write to {query.title} run as one Spark query, and one of them "
+            "runs on the native engine, another on the columnar engine.",
+            fix="Set the same 'engine' for all of them, or give each statement a sink of its own.",
+            place=with_state[-1].root.place,
+        )
+    operators = {bottom_of(each.root) for each in with_state}
+    if Engine.NATIVE in engines and (len(operators) > 1 or len(with_state) < len(query.outputs)):
+        raise PlanError(
+            "MS-PLAN-SHARED-SINK",
+            f"the statements that write to {query.title} run as one Spark query, and the native "
+            "engine runs such a query only if all of them read the same operator.",
+            fix="Give each statement a sink of its own, or use 'engine' = 'columnar'.",
+            place=with_state[0].root.place,
+        )
+
+
+def _check_determinism(query: Query) -> None:
+    """Rejects a stream whose values would differ between sinks: each branch computes it again."""
+    computed: dict[str, Select] = {}
+    for branch in branches_of(query):
+        for stream in computed_streams(branch):
+            part = _random_part(stream)
+            if part is not None and stream.stream in computed:
+                raise PlanError(
+                    "MS-PLAN-NONDETERMINISTIC",
+                    f"{part} in the stream {stream.stream} would have other values in each of the "
+                    f"sinks {query.title}, because some of them aggregate or join the stream.",
+                    fix="Compute it in the query of a sink, or write the stream to a sink and read "
+                    "that in another job.",
+                    place=stream.place,
+                )
+        computed |= {stream.stream or "": stream for stream in computed_streams(branch)}
+
+
+def _random_part(stream: Select) -> str | None:
+    read = [output.expression for output in stream.outputs]
+    for expression in (*read, *((stream.where,) if stream.where is not None else ())):
+        for part in nondeterministic_parts(expression.tree, clock=False):
+            return written(part, expression)
+    return None
+
+
+def _check_columns(one: Pipeline, other: Pipeline) -> None:
+    """Rejects two pipelines that write different columns or changes to one sink."""
+    names, others = ([column.name for column in each.root.columns] for each in (one, other))
+    if names != others:
+        raise PlanError(
+            "MS-PLAN-SHARED-SINK",
+            f"two statements write to the sink {one.sink.name}: one selects {', '.join(names)}, "
+            f"the other {', '.join(others)}.",
+            fix="Select the same columns in the same order, or give each statement its own sink.",
+            place=other.root.place,
+        )
+    if one.mode is not other.mode:
+        raise PlanError(
+            "MS-PLAN-SHARED-SINK",
+            f"two statements write to the sink {one.sink.name}, one with 'output.mode' = "
+            f"'{one.mode}', the other with '{other.mode}'.",
+            fix="Set the same 'output.mode' in both, or give each statement its own sink.",
+            place=other.root.place,
+        )

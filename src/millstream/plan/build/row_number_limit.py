@@ -1,0 +1,95 @@
+"""How many rows a filter by number keeps: n <= 10, n < 11, n = 1, n BETWEEN 1 AND 10."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from millstream.errors import PlanError
+from millstream.plan.reject import place_of
+from millstream.sql.limits import MAX_ROWS
+from millstream.sql.text import SourceText
+
+_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LTE: exp.GTE,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.GT: exp.LT,
+    exp.EQ: exp.EQ,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The first `n`; `whole` says that the filter means just that."""
+
+    n: int
+    whole: bool
+
+
+def limit_in(
+    terms: list[exp.Expr], is_rank: Callable[[exp.Expr], bool], text: SourceText
+) -> tuple[list[exp.Expr], Limit | None]:
+    """The limit that the terms set, and the terms that say more than it."""
+    left: list[exp.Expr] = []
+    limits: list[Limit] = []
+    for term in terms:
+        found = _limit(term, is_rank)
+        if found is None:
+            left.append(term)
+            continue
+        if found.n < 1:
+            raise PlanError(
+                "MS-PLAN-TOP-N",
+                "ROW_NUMBER() counts from 1, so no row is kept.",
+                fix="Keep one row or more.",
+                place=place_of(term, text),
+            )
+        if found.n > MAX_ROWS:
+            raise PlanError(
+                "MS-PLAN-TOP-N",
+                f"the ranking keeps {found.n:,} rows per group; the maximum is {MAX_ROWS:,}.",
+                fix="Keep fewer rows.",
+                place=place_of(term, text),
+            )
+        limits.append(found)
+        if not found.whole:
+            left.append(term)
+    return left, min(limits, key=lambda limit: limit.n, default=None)
+
+
+def _limit(term: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> Limit | None:
+    while isinstance(term, exp.Paren):
+        term = term.this
+    if isinstance(term, exp.Between) and is_rank(_open(term.this)):
+        low, high = _number(term.args["low"]), _number(term.args["high"])
+        return None if low is None or high is None else Limit(high, low <= 1)
+    operator = type(term)
+    if operator not in _FLIPPED:
+        return None
+    one, other = _open(term.this), _open(term.expression)
+    if is_rank(other):
+        one, other, operator = other, one, _FLIPPED[operator]
+    number = _number(other)
+    if number is None or not is_rank(one):
+        return None
+    said: dict[type[exp.Expr], int] = {exp.LTE: number, exp.LT: number - 1, exp.EQ: number}
+    n = said.get(operator)
+    return None if n is None else Limit(n, operator is not exp.EQ or n == 1)
+
+
+def _open(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _number(node: exp.Expr) -> int | None:
+    node = _open(node)
+    negative = isinstance(node, exp.Neg)
+    literal = node.this if negative else node
+    if not isinstance(literal, exp.Literal) or literal.is_string or not literal.is_int:
+        return None
+    return -int(literal.name) if negative else int(literal.name)

@@ -1,0 +1,82 @@
+"""OVER (PARTITION BY … ORDER BY … ROWS …): the parts of a window function's window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from millstream.errors import PlanError
+from millstream.plan.expressions import Expression
+from millstream.plan.nodes import Order
+from millstream.plan.reject import not_yet, place_of
+from millstream.plan.resolve.expressions import Expressions
+from millstream.sql.text import SourceText
+from millstream.suggestions import nearest, same
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A window function's window, as expressions over the input; `spec` is its frame as written."""
+
+    partition: tuple[Expression, ...]
+    order: tuple[Order, ...]
+    spec: exp.Expr | None
+
+
+def over_nodes(tree: exp.Select) -> list[exp.Window]:
+    """Every window function of a query, in the order they are written."""
+    nodes = [*tree.expressions, tree.args.get("qualify")]
+    return [found for node in nodes if node is not None for found in _within(node)]
+
+
+def _within(node: exp.Expr) -> Iterator[exp.Window]:
+    if isinstance(node, exp.Window):
+        yield node
+    elif not isinstance(node, exp.Query):
+        for part in node.iter_expressions():
+            yield from _within(part)
+
+
+def frame_of(node: exp.Window, tree: exp.Select, below: Expressions) -> Frame:
+    text = below.scope.text
+    named = _named(node, tree, text)
+    partition = node.args.get("partition_by") or (named.args.get("partition_by") if named else [])
+    order = node.args.get("order") or (named.args.get("order") if named else None)
+    spec = node.args.get("spec") or (named.args.get("spec") if named else None)
+    return Frame(
+        tuple(_read(part, below) for part in partition or []),
+        tuple(_order(term, below) for term in (order.expressions if order else [])),
+        spec,
+    )
+
+
+def _named(node: exp.Window, tree: exp.Select, text: SourceText) -> exp.Expr | None:
+    name = node.args.get("alias")
+    if name is None:
+        return None
+    windows: list[exp.Expr] = tree.args.get("windows") or []
+    found = next((window for window in windows if same(window.name, name.name)), None)
+    if found is None:
+        raise PlanError(
+            "MS-PLAN-OVER",
+            f"the query has no window {name.name}.",
+            fix=nearest(name.name, [window.name for window in windows])
+            or f"Add WINDOW {name.name} AS (PARTITION BY … ORDER BY …).",
+            place=place_of(node, text),
+        )
+    return found
+
+
+def _order(term: exp.Expr, below: Expressions) -> Order:
+    descending = bool(term.args.get("desc"))
+    return Order(_read(term.this, below), descending, bool(term.args.get("nulls_first")))
+
+
+def _read(node: exp.Expr, below: Expressions) -> Expression:
+    below.check(node)
+    expression = below.read(node)
+    if expression is None:
+        raise not_yet("this expression", place_of(node, below.scope.text))
+    return expression

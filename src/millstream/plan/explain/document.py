@@ -1,0 +1,187 @@
+"""The document of a job: one walk over its nodes. Kinds describe operators, facts say what follows
+from the plan around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millstream.plan.build.query_groups import engine_of, queries_of
+from millstream.plan.connectors import ConnectorRegistry, Delivery
+from millstream.plan.document import Child, Fact, Query, Section, data, fact, text
+from millstream.plan.document import Job as JobDocument
+from millstream.plan.document.formats import output_data
+from millstream.plan.explain.source_use import SourceUse
+from millstream.plan.explain.sources import source_section
+from millstream.plan.explain.tables import table_join_facts, table_line, table_section
+from millstream.plan.expressions.spark_sql import text_or_none
+from millstream.plan.facts.branches import query_operators
+from millstream.plan.facts.operator import operator_facts
+from millstream.plan.facts.pipeline import PipelineFacts, check_job
+from millstream.plan.facts.table_join import table_facts
+from millstream.plan.facts.watermark_delay import hold_of
+from millstream.plan.kinds import kind_of
+from millstream.plan.kinds.stream_names import name_of
+from millstream.plan.nodes import (
+    Input,
+    Job,
+    Join,
+    Node,
+    Operator,
+    Pipeline,
+    Select,
+    SinkDef,
+    Source,
+    TableJoin,
+)
+from millstream.plan.nodes import Query as PlannedQuery
+from millstream.plan.nodes.traversal import inputs_of, operators_of, references_of, retracts
+from millstream.plan.secrets import masked, masked_options, options_text
+from millstream.temporal import OutputMode
+
+
+def document_of(job: Job, connectors: ConnectorRegistry) -> JobDocument:
+    """What `explain` says of a job."""
+    settings = {name: masked(name, value) for name, value in job.settings}
+    query_of = {output: query for query in queries_of(job) for output in query.outputs}
+    tables = references_of(job)
+    lines = (table_line(table, connectors[table.connector]) for table in tables)
+    return JobDocument(
+        (Fact("settings", settings, tuple(settings.items())), text("tables", *lines)),
+        tuple(_sink(sink, connectors) for sink in job.sinks),
+        tuple(table_section(table, connectors) for table in tables),
+        tuple(_query(facts, query_of[facts.pipeline], connectors) for facts in check_job(job)),
+    )
+
+
+def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegistry) -> Query:
+    pipeline, strategy = facts.pipeline, str(facts.strategy)
+    if len(facts.strategies) > 1:
+        strategy = "; then ".join(each.brief for each in facts.strategies)
+    changes = pipeline.mode is not OutputMode.APPEND or retracts(pipeline.root)
+    first = {"kind": facts.strategy.kind, "key": facts.strategy.key}
+    emit = str(pipeline.emit) if pipeline.emit else None
+    engine, reason = engine_of(query)
+    if engine is facts.engine:
+        reason = facts.reason
+    elif not facts.operators:
+        reason = "other outputs of the same Spark query run on it"
+    return Query(
+        f"Pipeline {pipeline.name}",
+        (
+            data("name", pipeline.name),
+            fact("query", query.name, "query", *_shared_text(pipeline, query)),
+            fact("engine", str(engine), "engine", f"{engine}: {reason}"),
+            data("reason", reason),
+            fact("strategy", first, "strategy", strategy),
+            fact("emit", emit, "emit", *([emit] if emit else [])),
+            fact("mode", str(pipeline.mode), "mode", *([_MODES[pipeline.mode]] if changes else [])),
+        ),
+        (_sink(pipeline.sink, connectors),),
+        _node(pipeline.root, SourceUse.of(facts, query, connectors)),
+    )
+
+
+def _shared_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ...]:
+    """What a pipeline has in common with the other outputs of its query; nothing if it is one."""
+    others = [each for each in query.outputs if each is not pipeline]
+    if not others:
+        return ()
+    computed = query_operators(query)
+    elsewhere = {each for other in others for each in operators_of(other.root)}
+    names = [
+        kind_of(each).summary(each)
+        for each in operators_of(pipeline.root)
+        if each in elsewhere and computed.count(each) == 1
+    ]
+    once = f"; computed once: {', '.join(names)}" if names else ""
+    return (f"one Spark query writes {query.title}{once}",)
+
+
+_MODES = {
+    OutputMode.APPEND: "append: rows are never taken back",
+    OutputMode.UPSERT: "upsert: _op says +I new, +U changed, -D gone; old rows are left out",
+    OutputMode.RETRACT: "retract: _op says +I new, -U the old and +U the new of a change, -D gone",
+}
+_DELIVERY = {
+    Delivery.EXACTLY_ONCE: "exactly once: a batch that is written again replaces itself",
+    Delivery.AT_LEAST_ONCE: "at least once: after a failure, rows may be written again",
+    Delivery.NONE: "none: rows are not stored",
+}
+
+
+def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> Section:
+    spec = connectors[sink.connector]
+    shown = [options_text(spec, sink.options)] if sink.options else []
+    return Section(
+        f"Sink {sink.name}: {sink.connector}",
+        (
+            data("name", sink.name),
+            data("connector", sink.connector),
+            fact("delivery", str(spec.delivery), "delivery", _DELIVERY[spec.delivery]),
+            fact("options", masked_options(spec, sink.options), "options", *shown),
+        ),
+    )
+
+
+def _node(node: Node, use: SourceUse, alias: str | None = None) -> Section:
+    called = f" as {alias}" if alias and alias != name_of(node, "") else ""
+    if isinstance(node, Source):
+        return source_section(node, use, called)
+    if isinstance(node, Select):
+        return _select(node, use, called)
+    if isinstance(node, TableJoin):
+        facts = table_facts(node)
+        title, told = table_join_facts(facts)
+        left = Child("left", (_input(node.left, use),))
+        table = table_section(node.table, use.connectors, node.alias, facts)
+        return Section(title, told, (left, Child("table", (table,))))
+    return _operator(node, use)
+
+
+def _operator(node: Operator, use: SourceUse) -> Section:
+    kind = kind_of(node)
+    found = kind.describe(node, operator_facts(node))
+    sides = inputs_of(node)
+    of_inputs = found.inputs or ((),) * len(sides)
+    inputs = tuple(
+        _input(side, use.by(side), facts) for side, facts in zip(sides, of_inputs, strict=True)
+    )
+    join = isinstance(node, Join)
+    below = Child("sides" if join else "input", inputs, several=join)
+    return Section(found.title, (data("kind", kind.name), *found.facts), (below,))
+
+
+def _input(side: Input, use: SourceUse, facts: Iterable[Fact] = ()) -> Section:
+    own = (
+        data("alias", side.alias),
+        data("time", side.time),
+        data("delay_us", side.delay),
+        data("columns_held", list(side.used)),
+        *facts,
+    )
+    return Section("", own, (Child("node", (_node(side.node, use, side.alias),)),))
+
+
+def _select(select: Select, use: SourceUse, called: str) -> Section:
+    hold = hold_of(select)
+    columns = ", ".join(_column(str(each.expression), each.name) for each in select.outputs)
+    window = ["{} to {}".format(*select.window)] if select.window else []
+    where = [str(select.where)] if select.where else []
+    time = str(hold) if hold else "none: no output is an event time"
+    return Section(
+        f"Select{called}",
+        (
+            data("kind", "select"),
+            fact("outputs", [output_data(each) for each in select.outputs], "columns", columns),
+            fact("where", text_or_none(select.where), "where", *where),
+            data("alias", select.alias),
+            fact("window", list(select.window) if select.window else None, "window", *window),
+            fact("time", hold.time if hold else None, "time", time),
+            data("hold_us", hold.hold if hold else None),
+        ),
+        (Child("input", (_node(select.input, use, select.alias),)),),
+    )
+
+
+def _column(sql: str, name: str) -> str:
+    return sql if sql.rsplit(".", 1)[-1] == name else f"{sql} AS {name}"

@@ -1,0 +1,161 @@
+"""Operators over results of a join, by the key that these were joined by: such rows lie where they
+are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millstream.plan.expressions import Expression
+from millstream.plan.facts.column_lineage import equal, traced, type_of
+from millstream.plan.kinds import join_kind_of, single_input_kind_of
+from millstream.plan.nodes import Call, Input, Join, Key, Operator, SingleInput
+from millstream.temporal import LateAction
+from millstream.values import Compare, Logic, PredicateOf
+
+_INEXACT = ("FLOAT", "DOUBLE", "REAL")  # with two zeros, which are one when they are compared
+_HASHED_BY_HOSTS = (
+    *("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "LONG", "BOOLEAN"),
+    *("DATE", "TIMESTAMP", "STRING", "BINARY"),
+)
+_COLLECTING = ("collect_list", "collect_set")
+
+
+@dataclass(frozen=True, slots=True)
+class SharedExchange:
+    """Input `number` of an operator are the results of `below`, joined by the same key or, if not
+    `whole`, by a part of it. `columns` says of each of its columns which side of `below` it is of,
+    and its name there. `hashable`: a host can hash the operator's key, else it must be told what
+    the join was by."""
+
+    number: int
+    below: Join
+    columns: Mapping[str, tuple[int, str]]
+    whole: bool = True
+    hashable: bool = False
+
+    @property
+    def inputs(self) -> tuple[Input, Input]:
+        return self.below.left, self.below.right
+
+
+def shared_exchange(operator: Operator) -> SharedExchange | None:
+    """What an operator can read without an exchange; None if all its rows must be spread."""
+    if not isinstance(operator, Join):
+        return _of_one(operator)
+    inputs = join_kind_of(operator).shared_inputs(operator)
+    return next(filter(None, (_of_join(operator, number) for number in inputs)), None)
+
+
+def _of_join(join: Join, number: int) -> SharedExchange | None:
+    found = traced((join.left, join.right)[number].node)
+    if found is None:
+        return None
+    shared = SharedExchange(number, *found)
+    return shared if _by_its_key(join, shared) and _readable(join, shared) else None
+
+
+def _by_its_key(join: Join, shared: SharedExchange) -> bool:
+    """Are both joins by the same columns, in one order and of one type on all sides?"""
+    side, other = (join.left, join.right)[:: 1 if shared.number == 0 else -1]
+    if len(join.keys) != len(shared.below.keys):
+        return False
+    for key, earlier in zip(join.keys, shared.below.keys, strict=True):
+        mine, theirs = (key.left, key.right)[:: 1 if shared.number == 0 else -1]
+        kind = _type_as_joined(shared, mine.column_of(side.alias), earlier)
+        if kind is None or kind != type_of(other, theirs.column_of(other.alias)):
+            return False
+    return True
+
+
+def _type_as_joined(shared: SharedExchange, name: str | None, key: Key) -> str | None:
+    """The type of a column that the results were joined by, if this is one, as it is held."""
+    at = shared.columns.get(name or "")
+    was = [
+        own.column_of(each.alias)
+        for own, each in zip((key.left, key.right), shared.inputs, strict=True)
+    ]
+    if at is None or at[1] not in equal(shared.inputs[at[0]], was[at[0]]):
+        return None
+    compared = (*zip(shared.inputs, was, strict=True), (shared.inputs[at[0]], at[1]))
+    kinds = {type_of(each, column) for each, column in compared}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if _held_as_is(kind) else None
+
+
+def _readable(join: Join, shared: SharedExchange) -> bool:
+    """Is all that the join reads of the results a column of theirs, as it is held?"""
+    side = (join.left, join.right)[shared.number]
+    if not side.used or not _timed(side, shared):
+        return False
+    found = join_kind_of(join).matching(join)
+    if found.wheres[shared.number] is not None:
+        return False
+    return found.only_spark or _exact(join, shared.number, found.across)
+
+
+def _timed(side: Input, shared: SharedExchange) -> bool:
+    """Are the columns that are held those of the results, and the time one of them?"""
+    at = shared.columns.get(side.time or "")
+    if at is None or any(name not in shared.columns for name in side.used):
+        return False
+    return type_of(shared.inputs[at[0]], at[1]) == "TIMESTAMP"
+
+
+def _exact(join: Join, number: int, across: PredicateOf[Expression] | None) -> bool:
+    """Are all values that the predicate compares columns as they are held?"""
+    side, other = (join.left, join.right) if number == 0 else (join.right, join.left)
+    for compare in _compares_of(across):
+        mine, theirs = (compare.left, compare.right)[:: 1 if number == 0 else -1]
+        kind = type_of(side, mine.column_of(side.alias))
+        if not _held_as_is(kind) or kind != type_of(other, theirs.column_of(other.alias)):
+            return False
+    return True
+
+
+def _compares_of(predicate: PredicateOf[Expression] | None) -> list[Compare[Expression]]:
+    if predicate is None:
+        return []
+    if isinstance(predicate, Logic):
+        return [each for term in predicate.terms for each in _compares_of(term)]
+    return [predicate]
+
+
+def _of_one(operator: SingleInput) -> SharedExchange | None:
+    side, kind = operator.input, single_input_kind_of(operator)
+    found = traced(side.node)
+    holds = kind.buffers_rows or operator.late.action is LateAction.SIDE_OUTPUT
+    if found is None or (holds and not side.used):
+        return None
+    below, columns = found
+    names = [key.column_of(side.alias) for key in kind.keys(operator)]
+    whole = len(set(names)) == len(below.keys)
+    hashable = all(type_of(side, name) in _HASHED_BY_HOSTS for name in names)
+    shared = SharedExchange(0, below, columns, whole, hashable)
+    for key in below.keys:
+        if not any(_type_as_joined(shared, name, key) for name in names):
+            return None
+    calls = kind.calls(operator)
+    compared = (*kind.compared(operator), *(call.by for call in calls if call.by is not None))
+    exact = [*names, *(each.column_of(side.alias) for each in compared)]
+    if not all(name in columns and _held_as_is(type_of(side, name)) for name in exact):
+        return None
+    read = all(_reads_as_held(side, shared, call) for call in calls)
+    return shared if read and (whole or hashable) and _timed(side, shared) else None
+
+
+def _reads_as_held(side: Input, shared: SharedExchange, call: Call) -> bool:
+    """Is what a call reads a column of the results, as it is held?"""
+    if call.filter is not None:
+        return False
+    if call.argument is None:
+        return True
+    name = call.argument.column_of(side.alias)
+    kind = type_of(side, name)
+    if kind is None or name not in shared.columns or kind.startswith("MAP"):
+        return False
+    return not (call.function in _COLLECTING and kind == "TIMESTAMP")
+
+
+def _held_as_is(kind: str | None) -> bool:
+    return kind is not None and kind not in _INEXACT and not kind.startswith("MAP")

@@ -1,0 +1,138 @@
+"""Reads expressions of a query: the user's own characters, with every column resolved.
+
+sqlglot's generator would rename functions, so the characters are cut out of the source and only the
+names of columns are replaced. Comments and line breaks become one space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from sqlglot import exp
+
+from millstream.errors import PlanError
+from millstream.plan.expressions import Expression, Origin, to_spark_sql
+from millstream.plan.expressions.determinism import nondeterministic_parts
+from millstream.plan.reject import place_of, refuse_part
+from millstream.plan.resolve.resolved_tree import resolved_tree
+from millstream.plan.resolve.scope import Reference, Scope
+from millstream.plan.resolve.source_text import flat_parts, flat_text
+from millstream.plan.resolve.subqueries import refused_subquery
+from millstream.sql.spans import span_of
+
+Replace = Callable[[exp.Expr], Reference | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """Reads expressions of one query, whose names mean what `scope` says.
+
+    `replace` knows parts of expressions, such as aggregates, that an operator gives as a column.
+    """
+
+    scope: Scope
+    replace: Replace | None = None
+
+    def read(self, node: exp.Expr) -> Expression | None:
+        """The expression that a node is; None for the rare node whose characters are not known."""
+        span = span_of(node)
+        if span is None:
+            if isinstance(node, exp.Literal | exp.Boolean):
+                return Expression((node.sql("spark"),), lambda: node)
+            return None
+        references = {reference.start: reference for reference in self._references(node)}
+        text = self.scope.text
+        parts, pieces = flat_parts(text.parsed, span, references)
+        kind = self._type(node, references)
+        build = partial(resolved_tree, node, references)
+        expression = Expression(parts, build, kind, Origin(text, span))
+        text.origins.add(to_spark_sql(expression), pieces)
+        return expression
+
+    def _type(self, node: exp.Expr, references: Mapping[int, Reference]) -> str | None:
+        """The type of a column as it is declared, or that of a cast."""
+        inside = node
+        while isinstance(inside, exp.Paren):
+            inside = inside.this
+        span = span_of(inside)
+        found = references.get(span[0]) if span else None
+        if span and found and found.end == span[1]:
+            return None if found.has_fields else found.column.type
+        return node.to.sql("spark") if isinstance(node, exp.Cast) else None
+
+    def written(self, node: exp.Expr) -> str:
+        """The expression as it was written, on one line."""
+        span = span_of(node)
+        return flat_text(self.scope.text.parsed, span, {}) if span else node.sql("spark")
+
+    def reads(self, node: exp.Expr) -> frozenset[tuple[int, str]]:
+        return frozenset(read for reference in self._references(node) for read in reference.reads)
+
+    def sides(self, node: exp.Expr) -> frozenset[int]:
+        """The numbers of the operator's inputs that an expression reads."""
+        return frozenset(number for number, _ in self.reads(node))
+
+    def origins(self, node: exp.Expr) -> frozenset[int]:
+        """The numbers in FROM of the relations that an expression reads."""
+        found = (reference.origin for reference in self._references(node))
+        return frozenset(origin[0] for origin in found if origin)
+
+    def bare(self, node: exp.Expr) -> Reference | None:
+        """The reference, if the expression is nothing but a column."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        reference = self.replace(node) if self.replace else None
+        if reference is None and isinstance(node, exp.Column):
+            reference = self.scope.resolve(node)
+        if reference is None:
+            return None
+        return None if reference.has_fields else reference
+
+    def steady(self, node: exp.Expr) -> bool:
+        return next(nondeterministic_parts(node), None) is None
+
+    def check(self, node: exp.Expr) -> None:
+        """Refuse what cannot stand in an expression yet, and names that mean nothing."""
+        for part, reference in self._parts(node):
+            if isinstance(part, exp.Query):
+                raise refused_subquery(part, self.scope.text)
+            if reference is None:
+                refuse_part(part, self.scope.text)
+        self._references(node)
+
+    def _references(self, node: exp.Expr) -> list[Reference]:
+        found = []
+        for part, reference in self._parts(node):
+            if reference is not None:
+                found.append(reference)
+            elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
+                self._refuse_capture(part)
+                found.append(self.scope.resolve(part))
+        return found
+
+    def _parts(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, Reference | None]]:
+        """All parts of an expression, but of those that are replaced only the whole."""
+        reference = self.replace(node) if self.replace else None
+        yield node, reference
+        if reference is None:
+            for part in node.iter_expressions():
+                yield from self._parts(part)
+
+    def _refuse_capture(self, column: exp.Column) -> None:
+        """Inside `o -> …` the text `o.total` would speak of the variable, not of the stream o."""
+        above = column.find_ancestor(exp.Lambda)
+        while above is not None:
+            names = {variable.name.lower() for variable in above.expressions}
+            hidden = next((each for each in self.scope.called if each.lower() in names), None)
+            word = hidden or column.name
+            if hidden or (self.scope.plain and column.name.lower() in names):
+                raise PlanError(
+                    "MS-PLAN-AMBIGUOUS",
+                    f"the lambda's variable {word} hides the {'stream' if hidden else 'column'} "
+                    f"{word}.",
+                    fix="Give the variable another name.",
+                    place=place_of(above, self.scope.text),
+                )
+            above = above.find_ancestor(exp.Lambda)

@@ -1,0 +1,237 @@
+"""What a column name means inside a query: the relations of its FROM clause and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError
+from millstream.plan.expressions import Expression, column, to_spark_sql
+from millstream.plan.nodes import Column, Select, Source
+from millstream.plan.reject import place_of
+from millstream.plan.resolve.names import quote
+from millstream.plan.resolve.system_columns import (
+    EVENT_TIME,
+    missing_system_column,
+    system_column,
+    time_of,
+)
+from millstream.sql.text import SourceText
+from millstream.suggestions import nearest, same
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One item of FROM: a stream under the alias that the query calls it by."""
+
+    alias: str
+    name: str  # what the stream itself is called: its source's or view's name
+    node: Source | Select
+    place: Place | None = None
+    plain: bool = False  # over an operator: its columns go without the alias
+    listed: tuple[Column, ...] | None = None  # what `*` stands for, if not all columns
+    own: Mapping[str, str] = field(default_factory=dict)  # window columns that the stream has
+    unnamed: bool = False  # a query in FROM without an alias: the alias is ours, `name` for errors
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.node.columns
+
+    @property
+    def time(self) -> str | None:
+        return time_of(self.node)
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, or a system column."""
+        found = next((column for column in self.columns if same(column.name, name)), None)
+        return found or system_column(self.node, name)
+
+    def own_column(self, name: str) -> Column | None:
+        """The column of that name of the stream itself, where a query adds one of that name."""
+        return self.column(self.own.get(name.lower(), name))
+
+    def refer(self, name: str, kind: str | None = None) -> Expression:
+        """A reference to one of its columns."""
+        return column(None if self.plain else self.alias, name, kind)
+
+    @property
+    def called(self) -> str:
+        """What the user calls it; errors show no alias that nobody has written."""
+        return self.name if self.unnamed else self.alias
+
+    def shown(self, column: str) -> str:
+        """A column as the user may write it."""
+        return quote(column) if self.unnamed else to_spark_sql(self.refer(column))
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a name in the text resolves to."""
+
+    expression: Expression  # takes the place of the characters start…end
+    start: int
+    end: int
+    reads: tuple[tuple[int, str], ...]  # (number of the operator's input, column)
+    column: Column
+    has_fields: bool  # do fields of a struct follow?
+    origin: tuple[int, str] | None = None  # the relation's number in FROM and its column
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A column that both sides share, by USING or as their window, and what it reads."""
+
+    expression: Expression
+    reads: tuple[tuple[int, str], ...]
+    column: Column
+    origin: tuple[int, str] | None = None
+    last: bool | None = False  # does `*` have it after all others? None: not at all
+    unknown: str = ""  # why nobody may read it, if so
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    relations: tuple[Relation, ...]
+    text: SourceText
+    merged: Mapping[str, Merged] = field(default_factory=dict)  # by name in lower case
+
+    @property
+    def origin(self) -> Scope:
+        """The scope whose columns `*` stands for."""
+        return self
+
+    def lifted(self, reference: Reference) -> Reference:
+        """A reference of the origin as one of this scope."""
+        return reference
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What texts call the streams that they read."""
+        return tuple(relation.alias for relation in self.relations)
+
+    @property
+    def plain(self) -> bool:
+        return any(relation.plain for relation in self.relations)
+
+    def refer(self, number: int, column: Column) -> Reference:
+        """A column of a relation."""
+        origin = (number, column.name)
+        expression = self.relations[number].refer(column.name, column.type)
+        return Reference(expression, 0, 0, (origin,), column, False, origin)
+
+    def shared(self, name: str) -> Reference | None:
+        """The column of that name which both sides of a join share."""
+        found = self.merged.get(name.lower())
+        if found is None or found.unknown:
+            return None
+        return Reference(found.expression, 0, 0, found.reads, found.column, False, found.origin)
+
+    def unknown(self, name: str) -> str:
+        """Why a column that both sides share may not be read; empty if there is none."""
+        found = self.merged.get(name.lower())
+        return found.unknown if found else ""
+
+    def shared_names(self, *, last: bool) -> tuple[str, ...]:
+        """Names of shared columns, in lower case: those first in `*`, or those last."""
+        return tuple(name for name, found in self.merged.items() if found.last is last)
+
+    def resolve(self, column: exp.Column) -> Reference:
+        """The meaning of a column reference, by Spark's rules: a qualifier goes before a struct."""
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        names = [part.name for part in parts]
+        start, end = parts[0].meta["start"], parts[0].meta["end"]
+        if len(names) > 1:
+            for number, relation in enumerate(self.relations):
+                found = relation.own_column(names[1]) if same(relation.alias, names[0]) else None
+                if found:
+                    known = self.refer(number, found)
+                    end = parts[1].meta["end"]
+                    return replace(known, start=start, end=end, has_fields=len(names) > 2)
+        if shared := self.shared(names[0]):
+            return replace(shared, start=start, end=end, has_fields=len(names) > 1)
+        owners = [
+            (number, found)
+            for number, relation in enumerate(self.relations)
+            if (found := relation.column(names[0]))
+        ]
+        if len(owners) == 1:
+            number, found = owners[0]
+            known = self.refer(number, found)
+            return replace(known, start=start, end=end, has_fields=len(names) > 1)
+        place = place_of(column, self.text)
+        if not owners and (why := self.unknown(names[0])):
+            raise PlanError(
+                "MS-PLAN-WINDOW-COLUMN",
+                f"{names[0]} is not known: {why}.",
+                fix="Write EMIT FINAL.",
+                place=place,
+            )
+        if owners:
+            raise _ambiguous(names[0], [self.relations[number] for number, _ in owners], place)
+        raise self._unknown(names, place)
+
+    def relation(self, alias: str, place: Place | None) -> tuple[int, Relation]:
+        for number, relation in enumerate(self.relations):
+            if same(relation.alias, alias):
+                return number, relation
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-TABLE",
+            f"{alias} is not a table or alias of this query.",
+            fix=nearest(alias, self._aliases),
+            place=place,
+        )
+
+    @property
+    def _aliases(self) -> list[str]:
+        """Those that the user has written."""
+        return [relation.alias for relation in self.relations if not relation.unnamed]
+
+    def _unknown(self, names: list[str], place: Place | None) -> PlanError:
+        for name in names[:2]:
+            if missing := missing_system_column(name, self.relations[0].node, place):
+                return missing
+        if len(names) > 1:
+            for relation in self.relations:
+                if same(relation.alias, names[0]):
+                    return _unknown_column(names[1], (relation,), place)
+            return PlanError(
+                "MS-PLAN-UNKNOWN-TABLE",
+                f"{names[0]} is neither a table nor a column of this query.",
+                fix=nearest(names[0], self._aliases),
+                place=place,
+            )
+        return _unknown_column(names[0], self.relations, place)
+
+
+def _unknown_column(name: str, relations: tuple[Relation, ...], place: Place | None) -> PlanError:
+    owners = " and ".join(relation.called for relation in relations)
+    verb = "has" if len(relations) == 1 else "have"
+    if name.lower() == EVENT_TIME:
+        return PlanError(
+            "MS-PLAN-NO-WATERMARK",
+            f"{owners} {verb} no watermark, so there is no event time.",
+            fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS.",
+            place=place,
+        )
+    known = [column.name for relation in relations for column in relation.columns]
+    return PlanError(
+        "MS-PLAN-UNKNOWN-COLUMN",
+        f"{owners} {verb} no column {name}.",
+        fix=nearest(name, known),
+        place=place,
+    )
+
+
+def _ambiguous(name: str, owners: list[Relation], place: Place | None) -> PlanError:
+    named = [relation.alias for relation in owners if not relation.unnamed]
+    ways = [f"write {' or '.join(f'{alias}.{name}' for alias in named)}"] if named else []
+    ways += [f"give {each.name} an alias" for each in owners if each.unnamed]
+    fix = ", or ".join(ways)
+    return PlanError(
+        "MS-PLAN-AMBIGUOUS",
+        f"{name} is a column of {' and of '.join(relation.called for relation in owners)}.",
+        fix=f"{fix[0].upper()}{fix[1:]}.",
+        place=place,
+    )

@@ -1,0 +1,49 @@
+"""Characters of the user's text, on one line."""
+
+from __future__ import annotations
+
+from millstream.plan.expressions.compose import joined
+from millstream.plan.expressions.expression import Part
+from millstream.plan.expressions.spark_sql import reference_sql, to_spark_sql
+from millstream.plan.resolve.scope import Reference
+from millstream.sql.dialect import Millstream
+from millstream.sql.origins import Piece
+from millstream.sql.text import SourceText
+
+
+def flat_text(source: str, span: tuple[int, int], references: dict[int, Reference]) -> str:
+    """The characters of a span with references put in place, on one line and without comments."""
+    parts, _ = flat_parts(source, span, references)
+    return "".join(part if isinstance(part, str) else reference_sql(part) for part in parts)
+
+
+def flat_parts(
+    source: str, span: tuple[int, int], references: dict[int, Reference]
+) -> tuple[tuple[Part, ...], tuple[Piece, ...]]:
+    """The parts of an expression that a span becomes, and the pieces that its text is made of."""
+    start, end = span
+    parts: list[Part] = []
+    origins: list[Piece] = []
+    last, length = start - 1, 0
+    for token in Millstream().tokenize(source[start : end + 1]):
+        token_start, token_end = token.start + start, token.end + start
+        if token_start <= last:  # part of a reference, or of a literal such as 1L that is three
+            continue
+        if parts and token_start > last + 1:
+            parts.append(" ")
+            length += 1
+        reference = references.get(token_start)
+        last = reference.end if reference else token_end
+        origins.append(Piece(length, token_start, last))
+        if reference:
+            parts += reference.expression.parts
+            length += len(to_spark_sql(reference.expression))
+        else:
+            parts.append(source[token_start : token_end + 1])
+            length += token_end + 1 - token_start
+    return joined(parts), tuple(origins)
+
+
+def was_filled(span: tuple[int, int], text: SourceText) -> bool:
+    """Was a variable filled in there? Errors show no values of variables."""
+    return any(start <= span[1] and span[0] < end for start, end, *_ in text.fillings)

@@ -1,0 +1,103 @@
+"""A query inside an expression: refused, with the rewrite that works for the user's own text."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from millstream.errors import PlanError
+from millstream.plan.reject import is_aggregate, place_of
+from millstream.plan.resolve.table_queries import of_table
+from millstream.sql.spans import span_of
+from millstream.sql.text import SourceText
+from millstream.suggestions import same
+
+_RUNNING = "OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+
+
+def refused_subquery(node: exp.Expr, text: SourceText) -> PlanError:
+    parent = node.parent
+    if fix := of_table(node, text):
+        pass
+    elif isinstance(node, exp.Subquery) and isinstance(parent, exp.In):
+        fix = "Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT IN, with a time bound."
+    elif isinstance(parent, exp.Exists):
+        fix = "Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT EXISTS, with a time bound."
+    else:
+        fix = _rewritten(node, text) or (
+            "Put its value beside every row in a query in FROM: join a windowed aggregate, or "
+            f"write agg(x) {_RUNNING}."
+        )
+    return PlanError(
+        "MS-PLAN-SUBQUERY",
+        "a query inside an expression has no one value while its stream goes on.",
+        fix=fix,
+        place=place_of(node, text),
+    )
+
+
+def _rewritten(node: exp.Expr, text: SourceText) -> str | None:
+    """The rows compared with the running value, if the query is an aggregate of the same stream."""
+    inner, outer = node, node.find_ancestor(exp.Select)
+    while isinstance(inner, exp.Subquery):
+        inner = inner.this
+    if not isinstance(inner, exp.Select) or outer is None or _more(inner) or _more(outer):
+        return None
+    value, stream = _single(inner), _stream(inner)
+    if value is None or stream is None or not same(stream, _stream(outer) or ""):
+        return None
+    condition, span = _condition(node), span_of(node)
+    whole = span_of(condition) if condition is not None else None
+    if whole is None or span is None:
+        return None
+    call = _unqualified(_cut(text, span_of(value) or (0, -1)), inner)
+    name = "_".join(re.findall(r"\w+", call.lower()))
+    compared = text.parsed[whole[0] : span[0]] + name + text.parsed[span[1] + 1 : whole[1] + 1]
+    return (
+        "For the value in force when a row came, write "
+        f"SELECT … FROM (SELECT *, {call} {_RUNNING} AS {name} FROM {stream}) "
+        f"WHERE {_unqualified(_flat(compared), outer)}."
+    )
+
+
+def _more(query: exp.Select) -> bool:
+    """Is there more to a query than FROM, WHERE and a list?"""
+    plain = {"expressions", "from_", "emit", "options", "kind"}
+    more = {name for name, value in query.args.items() if value} - plain
+    return bool(more - ({"where"} if query.find_ancestor(exp.Select) is None else set()))
+
+
+def _single(query: exp.Select) -> exp.Expr | None:
+    if len(query.expressions) != 1:
+        return None
+    item = query.expressions[0]
+    value: exp.Expr = item.this if isinstance(item, exp.Alias) else item
+    return value if is_aggregate(value) and span_of(value) else None
+
+
+def _stream(query: exp.Select) -> str | None:
+    from_ = query.args.get("from_")
+    table = from_.this if from_ else None
+    return table.name if isinstance(table, exp.Table) and not table.args.get("db") else None
+
+
+def _condition(node: exp.Expr) -> exp.Expr | None:
+    """The whole of WHERE that a query stands in."""
+    where = node.find_ancestor(exp.Where, exp.Select)
+    found: exp.Expr | None = where.this if isinstance(where, exp.Where) else None
+    return found
+
+
+def _unqualified(text: str, query: exp.Select) -> str:
+    """The text without the stream's alias, which the rewrite does not have."""
+    table = query.args["from_"].this
+    return re.sub(rf"\b(?:{re.escape(table.alias_or_name)})\.", "", text, flags=re.IGNORECASE)
+
+
+def _cut(text: SourceText, span: tuple[int, int]) -> str:
+    return _flat(text.parsed[span[0] : span[1] + 1])
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

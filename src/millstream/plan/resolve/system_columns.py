@@ -1,0 +1,132 @@
+"""System columns: what a stream knows beside the columns that it shows.
+
+Two of them stand in no column and are added below when a query reads them: the time of the file a
+row was read from, and the event time of a window's result, which its query need not select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from millstream.errors import Place, PlanError
+from millstream.plan.expressions import column, template
+from millstream.plan.facts.watermark_delay import lag_of
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import WINDOW_TIME, Column, Output, Select, Source, TableJoin
+from millstream.plan.nodes.traversal import Stateless
+from millstream.plan.reject import not_yet
+from millstream.suggestions import same
+
+EVENT_TIME, TIMESTAMP = "_event_time", "_timestamp"
+WINDOW_COLUMNS = ("_window_start", "_window_end")
+_OF_KAFKA = ("_partition", "_offset")
+
+
+def time_of(node: Source | Select) -> str | None:
+    """The event time of a stream: a column, or that of a window's result, which can be had."""
+    if node.time is not None:
+        return node.time
+    return WINDOW_TIME if isinstance(node, Select) and _of_window(node) else None
+
+
+def _of_window(node: Select) -> bool:
+    """Could the time of a window's result be carried up to here?"""
+    if any(same(each.name, WINDOW_TIME) for each in node.columns):
+        return False
+    below = node.input
+    if isinstance(below, Select):
+        return below.time is None and _of_window(below)
+    if isinstance(below, TableJoin):
+        return time_of(below.left.node) == WINDOW_TIME
+    return not isinstance(below, Source) and kind_of(below).has_window_time(below)
+
+
+def system_column(node: Source | Select, name: str) -> Column | None:
+    """The column that a system name stands for, if the stream has it."""
+    lower = name.lower()
+    known = {each.name: each for each in node.columns}
+    time = time_of(node)
+    if time and (lower == EVENT_TIME or lower == time == WINDOW_TIME):
+        return known.get(time, Column(time, "TIMESTAMP"))
+    if isinstance(node, Select) and node.window and lower in WINDOW_COLUMNS:
+        return known[node.window[WINDOW_COLUMNS.index(lower)]]
+    if lower == TIMESTAMP and isinstance(node, Source) and lower in dict(node.system_columns):
+        return Column(TIMESTAMP, "TIMESTAMP")
+    return None
+
+
+def with_hidden(node: Source | Select, names: Collection[str | None]) -> Source | Select:
+    """The stream with those of the named columns that it can have and does not show."""
+    missing = set(names) - {each.name for each in node.columns}
+    if isinstance(node, Source):
+        return _with_file_time(node) if TIMESTAMP in missing else node
+    if WINDOW_TIME in missing and time_of(node) == WINDOW_TIME:
+        return _with_window_time(node)
+    return node
+
+
+def _with_file_time(source: Source) -> Select:
+    outputs = [Output(column(source.name, c.name, c.type), c.name) for c in source.columns]
+    # A column, or a field of a struct column: "_metadata.file_modification_time".
+    name, _, field = dict(source.system_columns)[TIMESTAMP].partition(".")
+    read = column(source.name, name, "TIMESTAMP")
+    if field:
+        read = template(f"{{}}.{field}", column(source.name, name), kind="TIMESTAMP")
+    outputs.append(Output(read, TIMESTAMP))
+    return Select(source, tuple(outputs), alias=source.name, time=source.time, place=source.place)
+
+
+def _with_window_time(node: Select) -> Select:
+    below = node.input
+    alias = None
+    if isinstance(below, Select):
+        below = _with_window_time(below)
+        alias = node.alias
+    elif isinstance(below, TableJoin):
+        alias = below.left.alias
+        stream = with_hidden(below.left.node, {WINDOW_TIME})
+        side = replace(below.left, node=stream, time=WINDOW_TIME, delay=lag_of(stream))
+        if WINDOW_TIME not in side.used:
+            side = replace(side, used=(*side.used, WINDOW_TIME))
+        below = replace(below, left=side)
+    time = column(alias, WINDOW_TIME, "TIMESTAMP")
+    if not isinstance(below, Stateless):
+        below, time = kind_of(below).with_window_time(below)
+    outputs = (*node.outputs, Output(time, WINDOW_TIME))
+    return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
+
+
+def missing_system_column(
+    name: str, node: Source | Select, place: Place | None
+) -> PlanError | None:
+    """Why a stream has not the system column of that name; None if it is none."""
+    lower = name.lower()
+    called = f"the source {node.name}" if isinstance(node, Source) else "a query"
+    if lower in WINDOW_COLUMNS or lower == WINDOW_TIME:
+        return PlanError(
+            "MS-PLAN-WINDOW-COLUMN",
+            f"{name} is known once rows are in windows, and here they are not.",
+            fix="Add WINDOW to the query; HAVING comes after the windows, WHERE before."
+            if isinstance(node, Source)
+            else "Let the query below select _WINDOW_START and _WINDOW_END.",
+            place=place,
+        )
+    if lower == TIMESTAMP:
+        by = f" by '{node.connector}'" if isinstance(node, Source) else ""
+        return PlanError(
+            "MS-PLAN-SYSTEM-COLUMN",
+            f"{name} is the time of the file that a row was read from, and {called} is read{by}."
+            if by
+            else f"{name} is a column of sources, and {called} stands between.",
+            fix="Let a column of the source carry the time." if by else f"Select {name} there.",
+            place=place,
+        )
+    if lower in _OF_KAFKA:
+        return PlanError(
+            "MS-PLAN-SYSTEM-COLUMN",
+            f"{name} is a column of Kafka's records, and {called} is none of Kafka.",
+            fix="Leave it out.",
+            place=place,
+        )
+    return not_yet(f"the system column {name}", place) if lower == "_op" else None

@@ -1,0 +1,103 @@
+"""WINDOW without an aggregate: every row gets the windows it is in, as Spark computes them.
+
+A row of a tumbling window is in one window; a row of a sliding window comes out once for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from millstream.errors import Place, PlanError
+from millstream.plan.expressions import template
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output, Select
+from millstream.plan.resolve.event_time import needs_time
+from millstream.plan.resolve.names import fresh
+from millstream.plan.resolve.scope import Relation
+from millstream.plan.resolve.system_columns import with_hidden
+from millstream.temporal import Window, WindowKind
+from millstream.values import Pane
+
+_STARTS = "_window_starts"
+
+
+def assigned(
+    relation: Relation,
+    window: Window,
+    place: Place | None,
+    moments: Mapping[str, int] | None = None,
+) -> Relation:
+    """The stream with `_window_start` and `_window_end`, and with columns that are so many
+    microseconds after the window's end."""
+    after = {} if moments is None else dict(moments)
+    if window.kind is WindowKind.SESSION or window.wall_clock:
+        what = "where a session ends" if not window.wall_clock else "the time a row was read"
+        raise PlanError(
+            "MS-PLAN-WINDOW",
+            f"{what} is known to an aggregate only, and this query has none.",
+            fix="Add GROUP BY and aggregates, or use TUMBLING or SLIDING windows of event time.",
+            place=place,
+        )
+    time = needs_time(relation.name, relation.node, relation.time, relation.place or place)
+    node = with_hidden(relation.node, {time})
+    columns = tuple(
+        Output(relation.refer(column.name, column.type), column.name)
+        for column in node.columns
+        if column.name.lower() not in (WINDOW_START, WINDOW_END, *after)
+    )
+    micros = template("unix_micros({})", relation.refer(time))
+    since = template("{} - {}", micros, window.offset) if window.offset else micros
+    last = template("{} - pmod({}, {})", micros, since, window.slide)
+    if window.kind is WindowKind.TUMBLING:
+        pane = Pane(time, window.slide, window.offset)
+        spans = {WINDOW_START: 0, WINDOW_END: window.size}
+        spans |= {name: window.size + span for name, span in after.items()}
+        made = tuple(
+            Output(
+                template("timestamp_micros({} + {})", last, span, kind="TIMESTAMP")
+                if span
+                else template("timestamp_micros({})", last, kind="TIMESTAMP"),
+                name,
+                replace(pane, after=span),
+            )
+            for name, span in spans.items()
+        )
+        outputs = (*columns, *made)
+        below = Select(node, outputs, alias=relation.alias, time=time, place=place)
+    else:
+        count = window.size // window.slide
+        each = f"_nth -> timestamp_micros({{}} - _nth * {window.slide}L)"
+        name = fresh(_STARTS, (column.name for column in columns))
+        panes = template(f"transform(sequence(0, {{}}), {each})", count - 1, last)
+        starts = Output(panes, name)
+        inner = Select(node, (*columns, starts), alias=relation.alias, time=time, place=place)
+        below = _exploded(inner, relation, window, after)
+    return replace(relation, node=replace(below, window=(WINDOW_START, WINDOW_END)))
+
+
+def _exploded(
+    inner: Select, relation: Relation, window: Window, after: Mapping[str, int]
+) -> Select:
+    """A row a window. A row without a time has no windows, and stays to be dealt with."""
+    own = inner.outputs[:-1]
+    columns = tuple(Output(relation.refer(o.name, o.type), o.name) for o in own)
+    starts = relation.refer(inner.outputs[-1].name)
+    exploded = template("explode_outer({})", starts, kind="TIMESTAMP")
+    middle = Select(
+        inner,
+        (*columns, Output(exploded, WINDOW_START)),
+        alias=relation.alias,
+        time=inner.time,
+        place=inner.place,
+    )
+    start = relation.refer(WINDOW_START, "TIMESTAMP")
+    spans = {WINDOW_END: window.size}
+    spans |= {name: window.size + span for name, span in after.items()}
+    later = (
+        Output(
+            template("timestamp_micros(unix_micros({}) + {})", start, span, kind="TIMESTAMP"), name
+        )
+        for name, span in spans.items()
+    )
+    outputs = (*columns, Output(start, WINDOW_START), *later)
+    return Select(middle, outputs, alias=relation.alias, time=inner.time, place=inner.place)

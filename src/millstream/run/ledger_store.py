@@ -1,0 +1,257 @@
+"""The ledger: row counts after each batch, in a file of the checkpoint that restarts continue.
+
+Operators count in their own state, so a retried batch cannot count twice. Every report of a key
+group has all counts since its state began. A batch without packets for an operator brings no report
+of it; the ledger then keeps the group's last one, which is still exact. Counts outside state (rows
+written, rows of stateless queries) are added up; a retried batch replaces its first try.
+
+The ledger is written before Spark commits the batch. Only where Spark writes to the sink itself
+do counts arrive after the commit; batches whose counts a crash has lost are listed in `lost`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from millstream.engine.compile.native import READ
+from millstream.observe.ledger import (
+    Account,
+    OperatorAccount,
+    SparkAccount,
+    of_operators,
+    of_select,
+)
+from millstream.observe.operator_names import names_of
+from millstream.plan.build.query_groups import engine_of
+from millstream.plan.facts.branches import (
+    branches_of,
+    operator_order,
+    query_operators,
+    query_sources,
+)
+from millstream.plan.nodes import Engine, Operator, Query
+from millstream.plan.nodes.traversal import inputs_of
+from millstream.run.checkpoint import write_json
+from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
+
+_REMEMBERED = 8
+_VERSION = 3  # of the file
+_WRITTEN, _READ, _OUTPUT = "written: ", "read: ", "output: "  # begin keys of sums
+_SAVED = ("batch", "stats", "before", "sums", "told", "lost")
+
+
+@dataclass(slots=True)
+class Tally:
+    query: Query
+    file: Path
+    batch: int = -1
+    stats: dict[str, dict[str, Any]] = field(default_factory=dict)  # last, by operator and group
+    before: dict[str, int] = field(default_factory=dict)  # sums up to the batch before the last
+    sums: dict[str, int] = field(default_factory=dict)
+    told: dict[str, Any] = field(default_factory=dict)  # by Spark, of the native engine
+    lost: list[list[int]] = field(default_factory=list)  # first and last of batches without counts
+    _arrived: dict[int, int] = field(default_factory=dict)  # rows in, of the last batches of a run
+    _saving: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    @classmethod
+    def open(cls, query: Query, file: Path, first_batch: int = 0) -> Tally:
+        """The ledger in `file`, or a new one. `first_batch` is the batch that the run begins with:
+        all before it are committed."""
+        saved = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        made = cls(query, file)
+        # One that is ahead by more than the batch to be retried is not of this checkpoint.
+        if saved.get("version") == _VERSION and saved["batch"] <= first_batch:
+            made = cls(query, file, **{name: saved[name] for name in _SAVED})
+        made._miss(first_batch - 1)
+        return made
+
+    def add(
+        self,
+        batch: int,
+        stats: list[dict[str, Any]],
+        rows_out: Mapping[int, int],
+        tables: Iterable[Mapping[str, Any]] = (),
+        written: Mapping[str, int] | None = None,
+    ) -> None:
+        """Add a batch. `rows_out` is how many rows each output wrote, by number; `written` how many
+        went to sinks of late rows and dead letters, under the keys of `Account.written`."""
+        known, again = self.account.total_in, batch <= self.batch
+        if not again:
+            self._miss(batch - 1)
+            self.before, self.batch = self.sums, batch
+        names = self.query.output_names
+        added = {f"{_OUTPUT}{names[number]}": rows for number, rows in rows_out.items()}
+        added |= {f"{_WRITTEN}{key}": count for key, count in (written or {}).items()}
+        for said in tables:
+            for what, count in said["counts"].items():
+                name = f"{said['table']}/{what}"
+                added[name] = added.get(name, 0) + count
+        for each in stats:
+            if "operator" in each:
+                self.stats[f"{each['operator']}/{each['group']}"] = each
+                continue
+            for source, tally in each["tally"].items():  # which no operator counts
+                for what, count in tally.items():
+                    added[f"{_READ}{source}: {what}"] = count
+        self.sums = {
+            what: self.before.get(what, 0) + added.get(what, 0) for what in {*self.before, *added}
+        }
+        if not again and not self.by_spark:
+            self._arrived[batch] = self.account.total_in - known
+            self._arrived.pop(batch - _REMEMBERED, None)
+        self._save()
+
+    def _miss(self, last: int) -> None:
+        """Note that batches up to `last` are committed: those not yet counted never will be."""
+        if last > self.batch:
+            self.lost = [*self.lost, [self.batch + 1, last]]
+            self.before, self.batch = self.sums, last
+
+    def rows_in(self, batch: int) -> int | None:
+        """Rows that came in with a batch, as far as that is remembered. Spark's own count is one of
+        files where workers read them."""
+        return self._arrived.get(batch)
+
+    def hear(self, reports: Iterable[Mapping[str, Any]]) -> None:
+        """Take in what Spark reports of micro-batches, oldest first; each counts once."""
+        names = [source.name for source in query_sources(self.query)]
+        told = {"batch": -1, "in": {}, "late": 0, **self.told}
+        for report in reports:
+            read = [each for each in report["sources"] if "/control]" not in each["description"]]
+            rows = [each["numInputRows"] for each in read]
+            operators = report["stateOperators"]
+            # A trigger that finds no new rows reports under the number of the batch to come.
+            if report["batchId"] > told["batch"] and sum(rows):
+                seen = report.get("observedMetrics", {})
+                counted = zip(names, rows, strict=False)
+                told["batch"] = report["batchId"]
+                # Of files that executors read, Spark's own count is one of files.
+                told["in"] = {
+                    name: told["in"].get(name, 0) + seen.get(f"{READ} {name}", {READ: count})[READ]
+                    for name, count in counted
+                }
+                told["late"] += sum(each["numRowsDroppedByWatermark"] for each in operators)
+            if operators:
+                told["state_rows"] = sum(each["numRowsTotal"] for each in operators)
+                told["state_bytes"] = sum(each["memoryUsedBytes"] for each in operators)
+        if told != self.told:
+            self.told = told
+            self._save()
+
+    def _save(self) -> None:
+        with self._saving:  # batches are written by one thread, reports heard by another
+            saved = {name: getattr(self, name) for name in _SAVED}
+            write_json(self.file, {"version": _VERSION, **saved})
+
+    @property
+    def account(self) -> Account | SparkAccount:
+        rows_out = self.rows_out
+        total = sum(rows_out.values())
+        if self.by_spark:
+            state = {what: self.told.get(what, 0) for what in ("state_rows", "state_bytes")}
+            rows_in, late = self.told.get("in", {}), self.told.get("late", 0)
+            return SparkAccount(rows_in, late, total, state, self._sinks(rows_out))
+        account = Account([], total)
+        if self._operators:
+            numbers = operator_order(self.query)
+            account = of_operators(names_of(self.query), numbers, self.stats.values(), total)
+        if self.batch < 0:  # nothing was read, so there is nothing to report
+            for each in account.operators:
+                each.reported = True
+        for branch in branches_of(self.query):
+            if branch.source is not None:
+                written = [rows_out.get(number, 0) for number in branch.outputs]
+                select = self._select(branch.source.name, written)
+                read = [each for each in account.inputs if each.name == branch.source.name]
+                if read:  # names of inputs are unique
+                    select.inputs[0].name += " without operator"
+                account.operators.append(select)
+        account.outputs = self._sinks(rows_out)
+        account.tables = self._tables
+        account.lost, account.written = self.lost, self._written
+        return account
+
+    def _select(self, source: str, written: Sequence[int]) -> OperatorAccount:
+        """The rows of a source that outputs read without an operator."""
+        prefix = f"{_READ}{source}: "
+        counts = {
+            key.removeprefix(prefix): count
+            for key, count in self.sums.items()
+            if key.startswith(prefix)
+        }
+        copies = failed = 0
+        if not self._operators:  # otherwise operators count what tables did with their rows
+            copies, failed = (
+                sum(counts.get(what, 0) for counts in self._tables.values())
+                for what in ("copies", "failed_rows")
+            )
+        return of_select(source, counts, written, extra_matches=copies, lookup_failed=failed)
+
+    @property
+    def rows_out(self) -> dict[int, int]:
+        """Rows written by each output, by number."""
+        return {
+            number: self.sums.get(f"{_OUTPUT}{name}", 0)
+            for number, name in enumerate(self.query.output_names)
+        }
+
+    def _sinks(self, rows_out: Mapping[int, int]) -> dict[str, int]:
+        """Rows written to each sink."""
+        found = {sink.name: 0 for sink in self.query.sinks}
+        for number, output in enumerate(self.query.outputs):
+            found[output.sink.name] += rows_out.get(number, 0)
+        return found
+
+    @property
+    def _tables(self) -> dict[str, dict[str, int]]:
+        """What was asked of each table."""
+        found: dict[str, dict[str, int]] = {}
+        for key, count in self.sums.items():
+            name, slash, what = key.rpartition("/")
+            if slash and not key.startswith((_WRITTEN, _READ, _OUTPUT)):
+                found.setdefault(name, {})[what] = count
+        return found
+
+    @property
+    def _written(self) -> dict[str, int]:
+        return {
+            key.removeprefix(_WRITTEN): count
+            for key, count in self.sums.items()
+            if key.startswith(_WRITTEN)
+        }
+
+    @property
+    def by_spark(self) -> bool:
+        """Is state kept by an operator of Spark's own, of which only Spark can tell?"""
+        return bool(self._operators) and engine_of(self.query)[0] is Engine.NATIVE
+
+    @property
+    def _operators(self) -> tuple[Operator, ...]:
+        return query_operators(self.query)
+
+    @property
+    def ended(self) -> bool:
+        """Has the input ended, as far as the state knows?"""
+        return bool(self.stats) and all(
+            each["after"] >= END_OF_TIME for each in self.stats.values()
+        )
+
+    @property
+    def watermarks(self) -> dict[str, int | None]:
+        """The watermark of each input: greatest time less delay; None before its first row."""
+        if not self.stats:
+            return {}
+        tops: dict[str, int] = {}
+        for each in self.stats.values():
+            tops |= each["tops"]
+        found = {}
+        for operator, names in zip(self._operators, names_of(self.query), strict=True):
+            for side, name in zip(inputs_of(operator), names.inputs, strict=True):
+                top = tops.get(name, BEGIN_OF_TIME)
+                found[name] = top - side.delay if top > BEGIN_OF_TIME else None
+        return found

@@ -1,0 +1,162 @@
+"""Where the rows of a query go: its outputs, late rows and dead letters."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from millstream.connectors.file.checkpoint_sink import checkpoint_sink
+from millstream.connectors.file.partitions import partition_columns
+from millstream.connectors.paths import resolve
+from millstream.connectors.protocols import SinkOutput
+from millstream.connectors.registry import open_output
+from millstream.errors import StateError
+from millstream.observe.ledger import (
+    OWN_LATE_SINK,
+    Account,
+    SparkAccount,
+    dead_letters_of,
+    late_rows_in,
+)
+from millstream.plan.build.query_groups import queries_of
+from millstream.plan.connectors import Role
+from millstream.plan.facts.branches import query_operators, query_references, query_sources
+from millstream.plan.nodes import Job, Query, Reference, SinkDef
+from millstream.plan.secrets import masked
+from millstream.row_outcomes import Fate
+from millstream.run.checkpoint import Checkpoint
+from millstream.run.dataset_versions import forget_versions
+from millstream.run.settings import RunSettings
+from millstream.run.tables import FOLDER as TABLES
+from millstream.temporal import LateAction
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """`rows` is how many of a kind there were, `connector` and `path` where they went."""
+
+    what: str
+    rows: int
+    connector: str
+    path: str | None = None
+    format: str = "json"
+    partitions: tuple[str, ...] = ()  # columns whose values are folders of that path
+
+
+def outputs_of(
+    query: Query, settings: RunSettings, account: Account | SparkAccount
+) -> list[Destination]:
+    """The sinks of a query's outputs."""
+    return [_to(sink, "rows", account.outputs.get(sink.name, 0), settings) for sink in query.sinks]
+
+
+def side_outputs_of(
+    job: Job, query: Query, settings: RunSettings, account: Account | SparkAccount
+) -> list[Destination]:
+    """The sinks of late rows and dead letters, whether or not there were any."""
+    found: list[Destination] = []
+    if isinstance(account, SparkAccount):
+        return found
+    folder = Checkpoint(settings.checkpoint / query.name)
+    sinks = [
+        operator.late.sink or ""
+        for operator in query_operators(query)
+        if operator.late.action is LateAction.SIDE_OUTPUT
+    ]
+    for sink in dict.fromkeys(sinks):
+        if named := job.sink(sink):
+            count = account.written.get(late_rows_in(named.name), 0)
+            found.append(_to(named, "late rows", count, settings))
+        else:
+            count = account.written.get(late_rows_in(OWN_LATE_SINK), 0)
+            found.append(_inside("late rows", count, folder.late))
+    for source in query_sources(query):
+        named = job.sink(source.dead_letter or "")
+        own = folder.dead_letters(source.name)
+        found += [
+            _to(named, what, count, settings) if named else _inside(what, count, own)
+            for what, count in _rejected(source.name, account)
+        ]
+    for table in query_references(query):
+        what, count = _not_asked(table), account.written.get(dead_letters_of(table.name), 0)
+        if count and (named := job.sink(table.dead_letter or "")):
+            found.append(_to(named, what, count, settings))
+        elif count:
+            found.append(_inside(what, count, folder.dead_letters(table.name)))
+    return found
+
+
+def _rejected(source: str, account: Account) -> Iterator[tuple[str, int]]:
+    """Kinds of dead letters of a source, and how many there are."""
+    read = [
+        each
+        for each in account.inputs
+        # Of one source twice, accounts add the alias.
+        if each.name == source or each.name.startswith(f"{source} ")
+    ][:1]
+    yield f"malformed records of {source}", sum(each[Fate.MALFORMED] for each in read)
+    if ahead := sum(each[Fate.AHEAD_OF_TIME] for each in read):
+        yield f"rows of {source} ahead of time", ahead
+
+
+def _not_asked(table: Reference) -> str:
+    return f"rows that {table.name} could not be asked for"
+
+
+def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> Destination:
+    named = settings.connectors[sink.connector].path(Role.SINK)
+    path = sink.option(named) if named else ""
+    where = resolve(path, settings.base) if path else None
+    form, partitions = sink.option("format", "json").lower(), partition_columns(sink)
+    return Destination(what, rows, sink.connector, where, form, partitions)
+
+
+def _inside(what: str, rows: int, folder: Path) -> Destination:
+    """Rows that stay in the checkpoint."""
+    sink = checkpoint_sink(what, folder)
+    return Destination(what, rows, sink.connector, str(folder), sink.option("format"))
+
+
+def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
+    """A new checkpoint counts batches from 0: it must not write over files of an earlier run."""
+    for query in queries_of(job):
+        if Checkpoint(settings.checkpoint / query.name).begun:
+            continue
+        for sink, output in _outputs(job, query, settings):
+            if output.files():
+                shown = masked("path", _to(sink, "rows", 0, settings).path or sink.name)
+                raise StateError(
+                    "MS-STATE-SINK",
+                    f"{shown} holds files of another run, and a new checkpoint would write its "
+                    "batches over them.",
+                    fix="Go on from that run's --checkpoint, give the sink another path, or add "
+                    "--fresh to remove those files and start anew.",
+                    place=sink.place,
+                )
+
+
+def forget(job: Job, settings: RunSettings) -> None:
+    """Remove the checkpoint of each query and what its sinks wrote."""
+    forget_versions(settings.checkpoint)
+    for query in queries_of(job):
+        folder = settings.checkpoint / query.name
+        if (folder / "millstream.json").exists():
+            shutil.rmtree(folder)
+        shutil.rmtree(settings.checkpoint / TABLES, ignore_errors=True)
+        for _, output in _outputs(job, query, settings):
+            output.remove()
+
+
+def _outputs(job: Job, query: Query, settings: RunSettings) -> Iterator[tuple[SinkDef, SinkOutput]]:
+    """The sinks of a query whose connector knows what it has written."""
+    names = [source.dead_letter for source in query_sources(query)]
+    names += [table.dead_letter for table in query_references(query)]
+    names += [operator.late.sink for operator in query_operators(query)]
+    for sink in (*query.sinks, *(job.sink(name) for name in dict.fromkeys(names) if name)):
+        if sink is None:
+            continue
+        output = open_output(settings.connectors, sink, settings.base)
+        if output is not None:
+            yield sink, output

@@ -1,0 +1,85 @@
+"""One query that runs, and what Spark reports of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from threading import Lock
+
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.plan.nodes import Engine, Query
+from millstream.run.checkpoint import Checkpoint
+from millstream.run.ledger_store import Tally
+from millstream.run.query_writer import Writer
+
+
+@dataclass(slots=True)
+class Running:
+    plan: Query
+    engine: Engine
+    query: StreamingQuery
+    tally: Tally
+    checkpoint: Checkpoint
+    writer: Writer
+    first_batch: int
+    _report: StreamingQueryProgress | None = None
+    _heard: int = field(init=False)  # the last batch that has been heard of
+    _hearing: Lock = field(default_factory=Lock)  # those who run it and those who show it ask
+
+    def __post_init__(self) -> None:
+        self._heard = self.first_batch - 1
+
+    @property
+    def report(self) -> StreamingQueryProgress | None:
+        """What Spark reports of the last batch that this run has done."""
+        last = self.query.lastProgress
+        if last is None:
+            return self._report
+        if _is_batch(last):
+            self._report = last
+        elif self._report is None or self._report.batchId < last.batchId - 1:
+            # A trigger that found nothing to do has reported since, under the next batch's number.
+            done = filter(_is_batch, reversed(self.query.recentProgress))
+            self._report = next(done, self._report)
+        return self._report
+
+    @property
+    def busy(self) -> bool:
+        """Whether a batch with input is being processed."""
+        status = self.query.status
+        return bool(status["isTriggerActive"] and status["isDataAvailable"])
+
+    def hear(self) -> None:
+        """Add to the account what only Spark can tell."""
+        if self.writer.direct or self.tally.by_spark:
+            with self._hearing:
+                self._hear()
+
+    def _hear(self) -> None:
+        last = self.query.lastProgress
+        if last is None or _done(last) == self._heard:
+            return
+        # Asking for all of them takes Spark a while.
+        follows = _is_batch(last) and last.batchId == self._heard + 1
+        reports = [last] if follows else self.query.recentProgress
+        if self.writer.direct:
+            for report in filter(self._is_new, reports):
+                self.writer.hear(report.batchId, report.observedMetrics)
+                self._heard = report.batchId
+        if self.tally.by_spark:
+            self.tally.hear(json.loads(report.json) for report in reports)
+        self._heard = max(self._heard, _done(last))
+
+    def _is_new(self, report: StreamingQueryProgress) -> bool:
+        return _is_batch(report) and report.batchId > self._heard
+
+
+def _done(report: StreamingQueryProgress) -> int:
+    """The last batch that was done by then: one that found nothing to do has the next one's."""
+    return report.batchId if _is_batch(report) else report.batchId - 1
+
+
+def _is_batch(report: StreamingQueryProgress) -> bool:
+    return "addBatch" in report.durationMs

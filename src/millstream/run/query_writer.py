@@ -1,0 +1,335 @@
+"""Writes the micro-batches of one query, each once, to the sinks of all its outputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
+
+from millstream.connectors.dead_letters import DEAD_LETTER
+from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.sink import DRIVER, BatchId, Sink, TaskId
+from millstream.connectors.sinks import (
+    ChecksColumns,
+    ChecksSideOutput,
+    Projecting,
+    WrittenBySpark,
+)
+from millstream.connectors.work_items import ItemCheck
+from millstream.engine.compile.compiled_operator import Operated, late_tables
+from millstream.engine.compile.outputs import CAUGHT, Reading, SideRows
+from millstream.engine.compile.query import CompiledQuery
+from millstream.engine.compile.stable_tasks import in_stable_tasks, quoted
+from millstream.engine.compile.stateless import source_of
+from millstream.engine.processor.late_rows import LateTable
+from millstream.engine.processor.routing import (
+    MAIN_OUTPUT,
+    MESSAGES,
+    BatchReport,
+    Routing,
+    TaskReport,
+    router,
+)
+from millstream.engine.runtime.session import partitions
+from millstream.engine.shuffle.packer import BAD
+from millstream.errors import MillstreamError, RunError
+from millstream.observe.ledger import dead_letters_of, late_rows_in
+from millstream.plan.facts.branches import query_operators, query_references, query_sources
+from millstream.plan.nodes import Operator, Query, Reference, Source
+from millstream.plan.nodes.traversal import inputs_of
+from millstream.run.batch_writer import Openers, write_batch
+from millstream.run.checkpoint import Checkpoint
+from millstream.run.failures import failure
+from millstream.run.file_log import FileLog
+from millstream.run.ledger_store import Tally
+from millstream.run.missing_files import MissingFiles, ReadSource
+from millstream.run.state_limits import StateLimits
+from millstream.temporal import LateAction, Malformed
+from millstream.values import Lookup, OnError
+
+_LATE, _REJECTED = "late ", "rejected "  # begin the names of outputs, before that of the sink
+
+
+def main_output(sink: str, *, several: bool) -> str:
+    """The name of the output of main rows to a sink."""
+    return f"{MAIN_OUTPUT} {sink}" if several else MAIN_OUTPUT
+
+
+def sink_columns(spark: SparkSession, sink: Sink, schema: StructType) -> dict[str, Column]:
+    """The columns that a sink takes of an output."""
+    taking: object = sink
+    if isinstance(taking, Projecting):
+        ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"
+        return taking.projection(schema, ansi=ansi)
+    return {name: F.col(quoted(name)) for name in schema.names}
+
+
+class Opener(Protocol):
+    """Opens the sinks of a job."""
+
+    def dead_letter_sink(self, source: Source | Reference, query: Query) -> tuple[str, Sink]: ...
+    def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]: ...
+    def warn(self, text: str) -> None: ...
+
+
+@dataclass(slots=True)
+class Writer:
+    run: Opener
+    spark: SparkSession
+    plan: Query
+    query: CompiledQuery
+    mains: Mapping[str, Sink]  # of the outputs, by the name of the sink
+    tally: Tally
+    limits: StateLimits
+    checkpoint: Checkpoint
+    log: Path | None = None
+    error: MillstreamError | None = None
+    _sinks: dict[str, Sink] = field(default_factory=dict)  # by output
+    _names: dict[str, str] = field(default_factory=dict)  # of sinks, by output
+    _routing: Routing = field(default_factory=Routing)
+    _checks: dict[str, ItemCheck] = field(default_factory=dict)  # by source
+    _missing: MissingFiles | None = None
+    _rejecting: bool = False  # may rows come that go to dead letters?
+    _warned: set[str] = field(default_factory=set)  # sources with a row ahead of time
+
+    def open(self, sources: Mapping[str, DataFrame | Rows]) -> None:
+        """Open all sinks, so that one which cannot be is told of before anything runs."""
+        self._rejecting = any(
+            BAD in sources[source.name].schema.names and source.malformed is Malformed.DEAD_LETTER
+            for source in query_sources(self.plan)
+        )
+        self._rejecting = self._rejecting or bool(self.query.limits)
+        self._checks = {
+            name: rows.origin.check
+            for name, rows in sources.items()
+            if isinstance(rows, Rows) and rows.origin is not None and rows.origin.check is not None
+        }
+        several = len(self.plan.outputs) > 1
+        for number, output in enumerate(self.plan.outputs):
+            sink = self.mains[output.sink.name]
+            self._add(main_output(output.sink.name, several=several), output.sink.name, sink)
+            if isinstance(sink, ChecksColumns):
+                sink.check(partial(self._rows, number))
+        names = [main_output(each.sink.name, several=True) for each in self.plan.outputs]
+        self._routing = Routing(
+            labelled=self.query.reading.is_labelled,
+            late=self._open_late(),
+            rejected=self._open_dead_letters(),
+            sources=self.query.reading.sources,
+            main_outputs=tuple(names) if several else (),
+        )
+
+    def _rows(self, output: int) -> DataFrame:
+        """A DataFrame with the columns of an output."""
+        reading = self.query.reading
+        if isinstance(reading, Reading):
+            return reading.rows(self.query.stream)
+        return self.spark.createDataFrame([], self.query.schemas[output])
+
+    def _add(self, output: str, name: str, sink: Sink) -> None:
+        self._sinks.setdefault(output, sink)
+        self._names[output] = name
+
+    def _open_late(self) -> dict[tuple[int, int], tuple[str, LateTable]]:
+        """Late rows of several operators may go to one sink. An operator that the query computes
+        twice has the same late rows twice: those of the first are written."""
+        operators: dict[str, list[Operated]] = {}
+        found_operators = query_operators(self.plan)
+        for number, operator in enumerate(found_operators):
+            is_first = found_operators.index(operator) == number
+            if is_first and operator.late.action is LateAction.SIDE_OUTPUT:
+                name, sink = self.run.late_sink(operator, self.plan)
+                self._add(output := f"{_LATE}{name}", name, sink)
+                operators.setdefault(output, []).append(self.query.operators[number])
+        found: dict[tuple[int, int], tuple[str, LateTable]] = {}
+        for output, given in operators.items():
+            for origin, table in late_tables(given).items():
+                found[origin] = output, table
+                self._check_side_output(output, table.schema)
+        return found
+
+    def _check_side_output(self, output: str, schema: pa.Schema) -> None:
+        sink = self._sinks[output]
+        if isinstance(sink, ChecksSideOutput):
+            sink.check_side_output(schema)
+
+    def _open_dead_letters(self) -> dict[str, tuple[str, tuple[int, int] | None]]:
+        first_read: dict[str, tuple[int, int]] = {}
+        for number, operator in enumerate(query_operators(self.plan)):
+            for place, side in enumerate(inputs_of(operator)):
+                if source := source_of(side.node):
+                    first_read.setdefault(source.name, (number, place))
+        given: list[Source | Reference] = list(query_sources(self.plan))
+        for table in query_references(self.plan):
+            if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
+                given.append(table)
+                self._rejecting = True
+        outputs: dict[str, tuple[str, tuple[int, int] | None]] = {}
+        for each in given:
+            name, sink = self.run.dead_letter_sink(each, self.plan)
+            self._add(output := f"{_REJECTED}{name}", name, sink)
+            outputs[each.name] = output, first_read.get(each.name)
+            self._check_side_output(output, DEAD_LETTER)
+        return outputs
+
+    @property
+    def direct(self) -> bool:
+        """Does Spark itself write the rows? Only if no others ride with them, and to a sink that
+        keeps none: rows that it wrote could not be told from those of a batch's first try."""
+        only_rows = not self._routing.late and not self._rejecting and not self.limits.limited
+        return self._by_spark is not None and only_rows
+
+    @property
+    def _by_spark(self) -> WrittenBySpark | None:
+        """The sink of the only output, if Spark can write to it."""
+        (sink, *_) = self.mains.values()
+        one = len(self.plan.outputs) == 1
+        return sink if one and isinstance(sink, WrittenBySpark) else None
+
+    def start(self, trigger: Mapping[str, object]) -> StreamingQuery:
+        """Start the query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
+        checkpoint = self.checkpoint.spark
+        checks = ((each, self._checks.get(each.name)) for each in query_sources(self.plan))
+        read = [ReadSource(each, check) for each, check in checks if check]
+        self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
+        reading, sink = self.query.reading, self._by_spark
+        if self.direct and sink is not None and isinstance(reading, Reading):
+            rows = reading.streamed(self.query.stream)
+            stream = rows.writeStream.format(sink.spark_format)
+        else:
+            stream = self.query.stream.writeStream.foreachBatch(self.write)
+        named = stream.queryName(self.plan.name).outputMode("append")
+        placed = named.option("checkpointLocation", str(checkpoint))
+        return placed.trigger(**trigger).start()  # type: ignore[call-overload,no-any-return]
+
+    def hear(self, batch: int, caught: Mapping[str, Any]) -> None:
+        """Add Spark's report of a batch that it has written to the ledger."""
+        if CAUGHT not in caught:  # Spark reports nothing of a batch that it finds empty
+            self.tally.add(batch, [], {})
+            return
+        reading = self.query.reading
+        assert isinstance(reading, Reading)
+        side, rows = reading.heard(caught[CAUGHT].asDict())
+        self.tally.add(batch, side.stats, {0: rows}, side.tables)
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        try:
+            self._write(frame, batch)
+        except OSError as error:
+            self.error = RunError(
+                "MS-RUN-SINK",
+                f"a sink of {self.plan.title} could not be written: {error}.",
+                fix="Mend that and run again: the batch is then written anew.",
+            )
+            raise
+        except (MillstreamError, PySparkException, Py4JJavaError) as error:
+            # On its way back through Spark it would be wrapped in texts of Spark's.
+            self.error = failure(error, self.log)
+            if isinstance(error, MillstreamError):
+                error.annotate()
+            raise
+
+    @contextmanager
+    def own_error(self) -> Iterator[None]:
+        """What this writer itself found wrong is said in its own words."""
+        try:
+            yield
+        except MillstreamError as error:
+            raise self.error or error from error
+
+    def _write(self, frame: DataFrame, batch: int) -> None:
+        if self._missing is not None:
+            self._missing.begin(self.spark, self.plan.name)
+        metrics = self.query.reading.metrics
+        seen = Observation() if metrics else None
+        if seen is not None:
+            frame = frame.observe(seen, *metrics)
+        rows = self._labelled(frame, batch)
+        ids = {name: self._id(name, batch) for name in self._sinks}
+        side = SideRows()
+
+        def execute(openers: Openers) -> BatchReport:
+            found = rows.mapInArrow(router(self._routing, ids, openers), MESSAGES).collect()
+            return BatchReport.of(found)
+
+        def before_commit(report: BatchReport, openers: Openers) -> None:
+            nonlocal side
+            side = self.query.reading.read(report, {} if seen is None else seen.get)
+            self.limits.check(side.stats)
+            self._add_missing_files(report, ids, openers, batch)
+
+        report = write_batch(self._sinks, ids, execute, before_commit)
+        self._warn_ahead(report)
+        rows_out = (
+            report.rows_by_output() if self._routing.main_outputs else {0: report.rows(MAIN_OUTPUT)}
+        )
+        self.tally.add(batch, side.stats, rows_out, side.tables, self._written(report))
+        self.limits.distribute(batch, side.stats)
+
+    def _id(self, output: str, batch: int) -> BatchId:
+        return BatchId(self.checkpoint.uuid, self.plan.name, output, batch)
+
+    def _labelled(self, frame: DataFrame, batch: int) -> DataFrame:
+        rows = self.query.reading.labelled(frame, self._columns)
+        if any(sink.stable_tasks for sink in self._sinks.values()):
+            return in_stable_tasks(rows, self.checkpoint.tasks(batch, partitions(self.spark)))
+        return rows
+
+    def _columns(self, schema: StructType) -> dict[str, Column]:
+        (sink,) = self.mains.values()
+        return sink_columns(self.spark, sink, schema)
+
+    def _add_missing_files(
+        self, report: BatchReport, ids: Mapping[str, BatchId], openers: Openers, batch: int
+    ) -> None:
+        """Dead letters of files that were deleted before they were read: only the driver knows."""
+        for table in self._missing.dead_letters(batch) if self._missing is not None else ():
+            source = table["_source"][0].as_py()
+            output, _ = self._routing.rejected[source]
+            writer = openers[output].open(TaskId(ids[output], DRIVER, len(report.outputs)))
+            for rows in table.to_batches():
+                writer.write(rows)
+            count = table.num_rows
+            made = TaskReport(DRIVER, writer.close(), count, {source: count})
+            report.outputs.setdefault(output, []).append(made)
+            self.run.warn(
+                f"source {source}: files that could not be read: {table.num_rows}, first "
+                f"{table['_file'][0].as_py()}: {table['_message'][0].as_py()} "
+                f"See the dead-letter queue in {self._names[output]}."
+            )
+
+    def _written(self, report: BatchReport) -> Counter[str]:
+        """How many rows were written to each sink of late rows, and of each source or table to
+        dead letters."""
+        written: Counter[str] = Counter()
+        for output, reports in report.outputs.items():
+            for each in reports:
+                for source, count in each.sources.items():
+                    written[dead_letters_of(source)] += count
+                if output.startswith(_LATE):
+                    written[late_rows_in(self._names[output])] += each.rows
+        return written
+
+    def _warn_ahead(self, report: BatchReport) -> None:
+        """One warning a source and run, with the first of the rows."""
+        for output, reports in report.outputs.items():
+            found = {source: text for each in reports for source, text in each.ahead.items()}
+            for source, text in found.items():
+                if source not in self._warned:
+                    self._warned.add(source)
+                    self.run.warn(
+                        f"source {source} has rows ahead of time, which go to the dead-letter "
+                        f"queue in {self._names[output]}: {text} See 'watermark.max_ahead'."
+                    )

@@ -1,0 +1,110 @@
+"""Drives a run in its own thread: calls into Spark block, and a signal must be heard meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from millstream.plan.nodes import Job, Reference, Source
+from millstream.run.failures import explained, unwritable_checkpoint
+from millstream.run.job import JobRun
+from millstream.run.processing_clock import ProcessingClock
+from millstream.run.processing_time import Ticks
+from millstream.run.settings import RunSettings
+
+_POLL = 0.2
+_PATIENCE = 30.0
+_STARTING = "starting queries"
+
+
+@dataclass(slots=True)
+class Drive:
+    """One run, from Spark's start to its end. `phase` says what it is at, `error` why it ended."""
+
+    job: Job
+    settings: RunSettings
+    session: Callable[[], SparkSession]
+    log: Path | None = None
+    sources: Callable[[SparkSession, Source], DataFrame | None] | None = None  # None: its connector
+    read_table: Callable[[Reference], pa.Table] | None = None
+    at_end: Callable[[], None] | None = None  # called once the run has ended
+    run: JobRun | None = None
+    phase: str = "starting Spark"
+    error: BaseException | None = None
+    _stopping: Event = field(default_factory=Event)
+    _thread: Thread | None = None
+
+    def start(self) -> None:
+        # A daemon, so that a Spark that hangs cannot keep the process alive.
+        self._thread = Thread(target=self._work, name="millstream-run", daemon=True)
+        self._thread.start()
+
+    def done(self, seconds: float) -> bool:
+        """Wait so long at most; has the run ended?"""
+        assert self._thread is not None
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """End the run: a batch under way is given up, and done again by the next run."""
+        self._stopping.set()
+        if self.run is None:
+            return
+        # Queries may still be started; then the thread itself stops them.
+        patience = _PATIENCE if self.phase == _STARTING else 1.0
+        self.phase = "stopping"
+        self.run.stop()
+        self.done(patience)
+
+    def _work(self) -> None:
+        try:
+            spark = self.session()
+            if self._stopping.is_set():
+                return
+            self.run = JobRun(
+                spark,
+                self.job,
+                self.settings.checkpoint,
+                self.settings.base,
+                sources=self.sources,
+                groups=self.settings.groups,
+                log=self.log,
+                read_table=self.read_table,
+            )
+            self._run(self.run)
+        except BaseException as error:  # noqa: BLE001 -- reported by the thread that waits
+            if not self._stopping.is_set():
+                self.error = self._explained(error)
+        finally:
+            if self.run is not None:
+                self.run.stop()
+            if self.at_end is not None:
+                self.at_end()
+
+    def _explained(self, error: BaseException) -> BaseException:
+        found = explained(error, self.log)
+        if found is not None and found.code in ("MS-RUN-FAILED", "MS-RUN-DISK", "MS-RUN-SINK"):
+            # Spark's report rarely names the folder that it could not write.
+            return unwritable_checkpoint(self.settings.checkpoint) or found
+        return found or error
+
+    def _run(self, run: JobRun) -> None:
+        self.phase = _STARTING
+        run.start(self.settings.trigger)
+        self.phase = "running"
+        if self.settings.flush:
+            run.process_available()
+            if not self._stopping.is_set():
+                self.phase = "closing: the input has ended"
+                run.flush()
+            return
+        ticks = Ticks(run, ProcessingClock(start=run.last_tick))
+        while not self._stopping.is_set() and not run.wait(_POLL):
+            ticks.beat()
+            run.tables.beat()
+            self.phase = "; ".join(["running", *run.tables.news.values()])

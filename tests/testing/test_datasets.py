@@ -1,0 +1,152 @@
+"""Datasets of a catalog in test files: their rows are inputs, and no catalog is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.cli.jobs import command
+
+from millstream.errors import MillstreamError
+from millstream.testing.case import ENGINES, Case
+from millstream.testing.load import load_file
+from millstream.testing.runner import judge
+from millstream.testing.sources import case_job
+from millstream.testing.spark_runner import SparkRunner
+
+ORDERS = """
+  orders:
+    schema: {id: string, currency: string, t: timestamp}
+    watermark: {column: t}
+    rows:
+      - {id: A, currency: EUR, t: "2026-01-15T10:00:00Z"}
+      - {id: B, currency: CHF, t: "2026-01-15T11:00:00Z"}
+"""
+BROADCAST = f"""
+name: two versions of a dataset
+sql: |
+  CREATE SINK out AS
+  SELECT o.id, fx.rate, old.rate AS before
+  FROM orders o
+  LEFT JOIN CATALOG.fx ON o.currency = fx.currency
+  LEFT JOIN CATALOG.fx FOR VERSION AS OF 3 AS old ON o.currency = old.currency
+inputs:{ORDERS}
+  catalog.FX:
+    schema: {{currency: string, rate: "decimal(10, 2)"}}
+    rows: [{{currency: EUR, rate: 1.10}}]
+  CATALOG.fx.v3:
+    schema: {{currency: string, rate: "decimal(10, 2)"}}
+    rows: [{{currency: EUR, rate: 1.05}}]
+expect:
+  out:
+    rows:
+      - {{id: A, rate: 1.10, before: 1.05}}
+      - {{id: B, rate: null, before: null}}
+"""
+AS_OF = f"""
+name: rates of a dataset that are valid at the time of an order
+sql: |
+  CREATE TABLE rates (currency STRING, rate DOUBLE, since TIMESTAMP,
+    PRIMARY KEY (currency), WATERMARK FOR since AS since)
+    WITH ('catalog.dataset' = 'fx', 'catalog.version' = '2');
+  CREATE SINK out AS SELECT o.id, r.rate
+  FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.t r ON o.currency = r.currency
+inputs:{ORDERS}
+  rates:
+    rows:
+      - {{currency: EUR, rate: 1.5, since: "2026-01-01T00:00:00Z"}}
+      - {{currency: EUR, rate: 2.5, since: "2026-01-16T00:00:00Z"}}
+expect:
+  out:
+    rows: [{{id: A, rate: 1.5}}]
+"""
+
+
+def case_of(text: str, folder: Path) -> Case:
+    path = folder / "a.test.yaml"
+    path.write_text(text)
+    (case,) = load_file(path)
+    return case
+
+
+@pytest.mark.parametrize(
+    ("text", "engines"), [(BROADCAST, ("columnar", "native")), (AS_OF, ("columnar",))]
+)
+def test_the_rows_of_a_dataset_are_an_input(
+    spark: SparkSession, tmp_path: Path, text: str, engines: tuple[str, ...]
+) -> None:
+    case = case_of(text, tmp_path)
+    passed = []
+    for engine in ENGINES:
+        verdict, detail = judge(case, SparkRunner(spark).run(case, engine))
+        assert verdict != "failed", detail
+        passed += [engine] if verdict == "passed" else []
+    assert tuple(passed) == engines
+
+
+def test_an_input_without_a_version_is_that_of_every_version(tmp_path: Path) -> None:
+    text = BROADCAST.replace("CATALOG.fx.v3:", "CATALOG.other:")
+    job = case_job(case_of(text, tmp_path))
+    assert [pipeline.name for pipeline in job.pipelines] == ["out"]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "message"),
+    [
+        (
+            BROADCAST,
+            "catalog.FX:",
+            "CATALOG.fy:",
+            "MS-TEST-INPUT at line 4, column 11: the job reads the dataset CATALOG.fx, and the "
+            "case does not give its rows. Add it to inputs: CATALOG.fx: {schema: {column: type, "
+            "…}, rows: […]}",
+        ),
+        (
+            BROADCAST,
+            '    schema: {currency: string, rate: "decimal(10, 2)"}\n    rows: [{currency: EUR, '
+            "rate: 1.10}]",
+            "    rows: []",
+            "MS-TEST-VALUE at line 4, column 11: the input CATALOG.fx of 'two versions of a "
+            "dataset' has no schema. A case opens no catalog: give the columns of the dataset "
+            "under schema.",
+        ),
+        (
+            AS_OF,
+            "  rates:\n",
+            "  others:\n",
+            "MS-TEST-INPUT at line 3, column 29: the job reads the dataset rates, and the case "
+            "does not give its rows. Add it to inputs: rates: {rows: […]}",
+        ),
+        (
+            BROADCAST,
+            "rows: [{currency: EUR, rate: 1.10}]",
+            "batches: [[], []]",
+            "MS-TEST-VALUE: the input catalog.FX of 'two versions of a dataset' is a dataset, and "
+            "a version of a dataset does not change. Give its rows once, under rows or file.",
+        ),
+        (
+            BROADCAST,
+            "rows: [{currency: EUR, rate: 1.10}]",
+            "rows: []\n    watermark: {column: rate}",
+            "MS-TEST-VALUE: the input catalog.FX of 'two versions of a dataset' is a dataset, "
+            "which has no watermark. Leave watermark and idle out. For versions of rows, declare "
+            "CREATE TABLE with 'catalog.dataset', PRIMARY KEY and WATERMARK in the SQL.",
+        ),
+    ],
+)
+def test_a_dataset_that_is_not_given_right_is_an_error(
+    tmp_path: Path, text: str, old: str, new: str, message: str
+) -> None:
+    assert old in text
+    with pytest.raises(MillstreamError) as caught:
+        case_job(case_of(text.replace(old, new), tmp_path))
+    assert str(caught.value) == message
+
+
+def test_the_command_names_the_place_of_a_dataset_without_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.test.yaml"
+    path.write_text(BROADCAST.replace("catalog.FX:", "CATALOG.fy:"))
+    done = command("test", path)
+    assert done.exit_code == 1
+    assert "MS-TEST-INPUT at line 4, column 11: the job reads the dataset CATALOG.fx" in done.output
