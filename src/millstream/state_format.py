@@ -15,7 +15,8 @@ from millstream.temporal import format_span
 
 # Raised whenever a checkpoint of an older version cannot be resumed. 4: derived identities.
 # 5: any number of tables in a manifest, watermark progress per source partition.
-STATE_FORMAT = 5
+# 6: names in identities, manifests, counts and ledger.
+STATE_FORMAT = 6
 FORMAT_FIX = (
     "Use the version of Millstream that wrote the checkpoint, or start again: with another "
     "checkpoint, or with `millstream run --fresh`, which removes what was written."
