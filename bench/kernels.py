@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
@@ -113,7 +113,7 @@ def run(
         made = sum(sum(state.calls.values()) for state in states)
         started = time.perf_counter()
         results = [
-            join.step(state, part, Clock(before, after))
+            join.step(state, part, WatermarkAdvance(before, after))
             for state, part in zip(states, parts, strict=True)
         ]
         took = time.perf_counter() - started
@@ -182,11 +182,11 @@ def idle() -> None:
     join, state, before = join_of(JoinType.LEFT, shop), MemoryState(), BEGIN_OF_TIME
     for left, right in shop.arrivals():
         after = int(left["_t"].max())  # type: ignore[arg-type]
-        join.step(state, {0: left, 1: right}, Clock(before, after))
+        join.step(state, {0: left, 1: right}, WatermarkAdvance(before, after))
         before = after
     started = time.perf_counter()
     for _ in range(100):
-        join.step(state, {}, Clock(before, before))
+        join.step(state, {}, WatermarkAdvance(before, before))
     print(f"no rows, watermark unmoved: {(time.perf_counter() - started) * 10:.3f} ms")
 
 

@@ -1,9 +1,9 @@
-"""The fates of rows: what became of each input row of an operator.
+"""Row outcomes: what an operator did with each of its input rows.
 
-in + copies = accepted + late + duplicate + filtered + … (all of REJECTED)
+in + copies = accepted + late + duplicate + filtered + … (see REJECTED_OUTCOMES)
 accepted    = in_state + processed + expired + evicted      (operators with state)
 
-The values are the names in the ledger's JSON; in its text form they have spaces.
+The values are keys in the ledger's JSON. The ledger's text form shows them with spaces.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from enum import StrEnum
 from typing import Self
 
 
-class Fate(StrEnum):
+class RowOutcome(StrEnum):
+    """What happened to a row. Each value has a definition, which the documentation repeats."""
+
     definition: str
 
     def __new__(cls, value: str, definition: str) -> Self:
-        fate = str.__new__(cls, value)
-        fate._value_ = value
-        fate.definition = definition
-        return fate
+        outcome = str.__new__(cls, value)
+        outcome._value_ = value
+        outcome.definition = definition
+        return outcome
 
     IN = "in", "Rows read from the source, or emitted by the operator that is the input."
     COPIES = (
@@ -84,16 +86,21 @@ class Fate(StrEnum):
         return self.value.replace("_", " ")
 
 
-# The fates of accepted rows, and of rows that are not accepted.
-ACCEPTED = (Fate.IN_STATE, Fate.PROCESSED, Fate.EXPIRED, Fate.EVICTED)
-REJECTED = (
-    Fate.LATE,
-    Fate.DUPLICATE,
-    Fate.FILTERED,
-    Fate.UNMATCHED_PREDICATE,
-    Fate.MISSING_EVENT_TIME,
-    Fate.MISSING_KEY,
-    Fate.LOOKUP_FAILED,
-    Fate.MALFORMED,
-    Fate.AHEAD_OF_TIME,
+# Each accepted row has one of the first; each row that is not accepted has one of the second.
+ACCEPTED_OUTCOMES = (
+    RowOutcome.IN_STATE,
+    RowOutcome.PROCESSED,
+    RowOutcome.EXPIRED,
+    RowOutcome.EVICTED,
+)
+REJECTED_OUTCOMES = (
+    RowOutcome.LATE,
+    RowOutcome.DUPLICATE,
+    RowOutcome.FILTERED,
+    RowOutcome.UNMATCHED_PREDICATE,
+    RowOutcome.MISSING_EVENT_TIME,
+    RowOutcome.MISSING_KEY,
+    RowOutcome.LOOKUP_FAILED,
+    RowOutcome.MALFORMED,
+    RowOutcome.AHEAD_OF_TIME,
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.temporal import Emit, LateAction, WindowKind
 
@@ -184,7 +184,7 @@ class Stepwise:
         default_factory=lambda: dict.fromkeys(("accepted", "late", "reassigned"), 0)
     )
 
-    def step(self, rows: list[Row], clock: Clock) -> list[Out]:
+    def step(self, rows: list[Row], clock: WatermarkAdvance) -> list[Out]:
         touched: dict[tuple[Key, Span], Group] = {}
         self.late = []
         for row in rows:
@@ -213,7 +213,7 @@ class Stepwise:
         """Rows of which at least one window is open; those of sliding windows are in the last."""
         return len({row.id for group in self.groups.values() for row in group.rows})
 
-    def _in_time(self, row: Row, clock: Clock) -> Row | None:
+    def _in_time(self, row: Row, clock: WatermarkAdvance) -> Row | None:
         if any(self._open(span, clock.before) for span in windows_of(self.spec, row)):
             return row
         policy, lateness = self.spec.late, clock.before - row.t
@@ -234,13 +234,13 @@ class Stepwise:
         last = max(row.t for row in group.rows)
         return self.spec.ttl is None or watermark <= last + self.spec.ttl
 
-    def _changes(self, group: Group, clock: Clock) -> Iterator[Out]:
+    def _changes(self, group: Group, clock: WatermarkAdvance) -> Iterator[Out]:
         if self.spec.emit is Emit.FINAL and group.out is None:
             yield from self._fired(group, clock)
             return
         yield from difference(self.spec, group)
 
-    def _fired(self, group: Group, clock: Clock) -> Iterator[Out]:
+    def _fired(self, group: Group, clock: WatermarkAdvance) -> Iterator[Out]:
         assert group.span is not None
         if group.out is None and group.span[1] <= clock.after:
             yield from difference(self.spec, group)
@@ -278,7 +278,7 @@ class SessionStepwise(Stepwise):
     def _open(self, span: Span, watermark: int) -> bool:
         return span is None or span[1] + self.spec.lateness >= watermark
 
-    def _fired(self, group: Group, clock: Clock) -> Iterator[Out]:
+    def _fired(self, group: Group, clock: WatermarkAdvance) -> Iterator[Out]:
         assert group.span is not None
         if group.out is None and group.span[1] < clock.after:
             yield from difference(self.spec, group)
@@ -288,7 +288,7 @@ class SessionStepwise(Stepwise):
         assert self.spec.window is not None
         return self.spec.window.size
 
-    def step(self, rows: list[Row], clock: Clock) -> list[Out]:
+    def step(self, rows: list[Row], clock: WatermarkAdvance) -> list[Out]:
         self.late = []
         chains = self._chains(rows)
         closed = [
@@ -347,7 +347,7 @@ class SessionStepwise(Stepwise):
         ends += [part.span[1] for part in chain if isinstance(part, Group) and part.span]
         return max(ends)
 
-    def _pardoned(self, row: Row, clock: Clock) -> Row | None:
+    def _pardoned(self, row: Row, clock: WatermarkAdvance) -> Row | None:
         policy, lateness = self.spec.late, clock.before - row.t
         if policy.action is LateAction.REASSIGN and lateness <= policy.budget:
             self.counts["reassigned"] += 1
@@ -356,7 +356,9 @@ class SessionStepwise(Stepwise):
         self.counts["late"] += 1
         return None
 
-    def _merge(self, chain: list[Row | Group], clock: Clock, made: list[Group]) -> Iterator[Out]:
+    def _merge(
+        self, chain: list[Row | Group], clock: WatermarkAdvance, made: list[Group]
+    ) -> Iterator[Out]:
         olds = [part for part in chain if isinstance(part, Group)]
         rows = [row for old in olds for row in old.rows]
         rows += sorted((part for part in chain if isinstance(part, Row)), key=lambda row: row.id)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from millstream.kernels.core.kernel import HASH, Clock, Kernel
+from millstream.kernels.core.kernel import HASH, Kernel, WatermarkAdvance
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME
@@ -34,7 +34,7 @@ class Operator:
         self.states = [MemoryState() for _ in range(self.groups)]
 
     def step(self, inputs: Sequence[pl.DataFrame], after: int) -> list[pl.DataFrame]:
-        clock = Clock(self.watermark, max(self.watermark, after))
+        clock = WatermarkAdvance(self.watermark, max(self.watermark, after))
         self.watermark = clock.after
         self.counts = Counter()
         out = []

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from millstream.kernels.core.kernel import Clock, StepResult
+from millstream.kernels.core.kernel import StepResult, WatermarkAdvance
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
@@ -39,7 +39,9 @@ class JoinHost:
     trouble: random.Random | None = None  # decides when caches are lost and batches are retried
     state: MemoryState = field(default_factory=MemoryState)
     tops: list[int] = field(default_factory=lambda: [BEGIN_OF_TIME, BEGIN_OF_TIME])
-    clock: Clock = field(default_factory=lambda: Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
+    clock: WatermarkAdvance = field(
+        default_factory=lambda: WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    )
     last: StepResult = field(default_factory=StepResult)
 
     def feed(
@@ -61,7 +63,7 @@ class JoinHost:
         ]
         mark = min(marks) if to is None else to
         after = END_OF_TIME if end else max(self.clock.after, mark)
-        self.clock = Clock(self.clock.after, after)
+        self.clock = WatermarkAdvance(self.clock.after, after)
         if self.sometimes():
             self._failed_attempt(inputs)
         if self.sometimes():
@@ -107,7 +109,7 @@ class JoinHost:
 def check_account(result: StepResult) -> None:
     counts = result.counts
     for side in ("left", "right"):
-        gone = sum(counts[f"{side}.{fate}"] for fate in ("processed", "expired", "evicted"))
+        gone = sum(counts[f"{side}.{outcome}"] for outcome in ("processed", "expired", "evicted"))
         assert counts[f"{side}.accepted"] == counts[f"{side}.in_state"] + gone
     assert counts["state_rows"] == counts["left.in_state"] + counts["right.in_state"]
     assert counts["peak_rows"] >= counts["state_rows"]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.values import JoinType
 
 Key = tuple[object, ...]
@@ -78,7 +78,7 @@ class Stepwise:
     out_alone: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
     evicted: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
 
-    def step(self, lefts: Iterable[Row], rights: Iterable[Row], clock: Clock) -> Bag:
+    def step(self, lefts: Iterable[Row], rights: Iterable[Row], clock: WatermarkAdvance) -> Bag:
         out: Bag = Counter()
         for side, rows in enumerate((lefts, rights)):
             self.late[side][:] = [row for row in rows if row.t < clock.before]
@@ -96,7 +96,7 @@ class Stepwise:
         self._evict(clock, out)
         return out
 
-    def held(self, side: int, clock: Clock) -> list[Row]:
+    def held(self, side: int, clock: WatermarkAdvance) -> list[Row]:
         """Rows that a partner may still come for, or that are held longer by choice."""
         used = self.matched[0] if side == 0 and self.join.how.left_only else set[int]()
         reach, retention = self.join.reach[side], self.join.retention
@@ -131,7 +131,7 @@ class Stepwise:
         else:
             out[(row.id, None) if side == 0 else (None, row.id)] += 1
 
-    def _evict(self, clock: Clock, out: Bag) -> None:
+    def _evict(self, clock: WatermarkAdvance, out: Bag) -> None:
         held = [(row.t, side, row) for side in (0, 1) for row in self.held(side, clock)]
         if self.max_rows is None or len(held) <= self.max_rows:
             return

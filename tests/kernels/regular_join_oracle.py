@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.values import JoinType
 
 Key = tuple[str | None, int | None]
@@ -92,7 +92,9 @@ class Stepwise:
     ignored: list[int] = field(default_factory=lambda: [0, 0])
     evicted: list[int] = field(default_factory=lambda: [0, 0])
 
-    def step(self, lefts: Iterable[Change], rights: Iterable[Change], clock: Clock) -> Weights:
+    def step(
+        self, lefts: Iterable[Change], rights: Iterable[Change], clock: WatermarkAdvance
+    ) -> Weights:
         out: Weights = Counter()
         oldest = self.join.oldest(clock.before)
         added: list[list[Kept]] = []

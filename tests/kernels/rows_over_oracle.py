@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tests.kernels.single import Key, Row
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 
 Function = Callable[[Sequence[Row]], object]
 
@@ -67,7 +67,7 @@ class Oracle:
     before: dict[Key, list[Row]] = field(default_factory=lambda: defaultdict(list))
     late: int = 0
 
-    def step(self, rows: Sequence[Row], clock: Clock) -> dict[int, list[object]]:
+    def step(self, rows: Sequence[Row], clock: WatermarkAdvance) -> dict[int, list[object]]:
         """By the row's id, the values of its functions."""
         self.late += sum(row.t < clock.before for row in rows)
         self.waiting += [row for row in rows if row.t >= clock.before]
@@ -83,7 +83,7 @@ class Oracle:
         frame = partition if self.preceding is None else partition[-self.preceding - 1 :]
         return [FUNCTIONS[name](frame) for name in self.names]
 
-    def held(self, clock: Clock) -> int:
+    def held(self, clock: WatermarkAdvance) -> int:
         """Rows that wait, and rows that a later one's frame may reach."""
         kept = 0
         for rows in self.before.values():

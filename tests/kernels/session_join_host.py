@@ -65,7 +65,7 @@ class Host(JoinHost):
 def check_account(result: StepResult) -> None:
     counts = result.counts
     for side in ("left", "right"):
-        gone = sum(counts[f"{side}.{fate}"] for fate in ("processed", "expired", "evicted"))
+        gone = sum(counts[f"{side}.{outcome}"] for outcome in ("processed", "expired", "evicted"))
         assert counts[f"{side}.accepted"] == counts[f"{side}.in_state"] + gone
         assert counts[f"{side}.processed"] >= 0
     assert counts["state_rows"] >= counts["left.in_state"] + counts["right.in_state"]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.temporal import Emit
 from millstream.values import JoinType
 
@@ -131,7 +131,7 @@ class Stepwise:
     late: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
     told: set[tuple[int | None, int | None]] = field(default_factory=set)
 
-    def step(self, lefts: Iterable[Row], rights: Iterable[Row], clock: Clock) -> Bag:
+    def step(self, lefts: Iterable[Row], rights: Iterable[Row], clock: WatermarkAdvance) -> Bag:
         out: list[Out] = []
         for side, rows in enumerate((lefts, rights)):
             out += self._arrive(side, list(rows), clock.before)

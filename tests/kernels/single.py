@@ -11,7 +11,7 @@ import polars as pl
 from hypothesis import strategies as st
 from tests.kernels import strategies
 
-from millstream.kernels.core.kernel import Clock, Kernel, StepResult
+from millstream.kernels.core.kernel import Kernel, StepResult, WatermarkAdvance
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
@@ -77,14 +77,18 @@ class Host:
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done to chunks before they arrive
     state: MemoryState = field(default_factory=MemoryState)
     top: int = BEGIN_OF_TIME
-    clock: Clock = field(default_factory=lambda: Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
+    clock: WatermarkAdvance = field(
+        default_factory=lambda: WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    )
     last: StepResult = field(default_factory=StepResult)
 
     def feed(self, rows: Sequence[Row], end: bool = False) -> list[dict[str, Any]]:
         """The rows that come out, in their order."""
         self.top = max([self.top, *(row.t for row in rows)])
         mark = BEGIN_OF_TIME if self.top == BEGIN_OF_TIME else self.top - self.delay
-        self.clock = Clock(self.clock.after, END_OF_TIME if end else max(self.clock.after, mark))
+        self.clock = WatermarkAdvance(
+            self.clock.after, END_OF_TIME if end else max(self.clock.after, mark)
+        )
         inputs = {}
         if rows or self._sometimes():  # an empty frame and none must mean the same
             inputs[0] = self._arriving(frame_of(rows, self.hashing, self.more))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.values import Direction, JoinType
 
 Key = tuple[str | None, int | None]
@@ -110,7 +110,7 @@ class Stepwise:
     late: tuple[list[Row], list[Row]] = ([], [])
     evicted: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
 
-    def step(self, rows: Iterable[Row], versions: Iterable[Row], clock: Clock) -> Bag:
+    def step(self, rows: Iterable[Row], versions: Iterable[Row], clock: WatermarkAdvance) -> Bag:
         self.late = (
             [row for row in rows if row.t < clock.before],
             [version for version in versions if version.t < clock.before],

@@ -9,7 +9,7 @@ from tests.kernels.test_aggregate_host import AggregateHost, frame_of, types_of
 
 from millstream.errors import StateError
 from millstream.kernels.aggregate.windowed import Aggregate, SessionAggregate, folded, kernel_of
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
@@ -115,9 +115,11 @@ def test_a_group_without_window_is_let_go_after_its_ttl_and_begins_anew() -> Non
 def test_without_keys_and_hash_there_is_one_group_and_none_of_no_rows() -> None:
     spec = AggregateSpec((), COUNT_AND_SUM, None, emit=Emit.CHANGES)
     kernel, state = Aggregate(spec, types_of(spec)), MemoryState()
-    assert kernel.step(state, {}, Clock(0, 5)).main == []
+    assert kernel.step(state, {}, WatermarkAdvance(0, 5)).main == []
     frame = frame_of(spec, [row(1), row(2)]).drop("_h")
-    assert kernel.step(state, {0: folded(spec, frame)}, Clock(5, 6)).main[0].rows() == [(2, 2, 0)]
+    assert kernel.step(state, {0: folded(spec, frame)}, WatermarkAdvance(5, 6)).main[0].rows() == [
+        (2, 2, 0)
+    ]
 
 
 def test_a_late_row_may_be_given_the_time_of_the_watermark() -> None:
@@ -133,7 +135,7 @@ def test_a_step_with_nothing_to_do_reads_the_manifest_alone() -> None:
     run = host(FINAL)
     run.feed([row(1), row(2, key="b")])
     run.state.calls.clear()
-    run.kernel.step(run.state, {}, Clock(2, 9))
+    run.kernel.step(run.state, {}, WatermarkAdvance(2, 9))
     assert run.state.calls == {"get": 1}
 
 

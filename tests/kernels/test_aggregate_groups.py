@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.kernels.aggregate.windowed import folded, kernel_of
-from millstream.kernels.core.kernel import INSERT, Clock
+from millstream.kernels.core.kernel import INSERT, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, Window, WindowKind
@@ -40,7 +40,7 @@ def out(spec: AggregateSpec, batches: list[Rows], marks: list[int], groups: int)
         for number, state in enumerate(states):
             mine = [row for row in rows if ord(row[0]) % groups == number]
             inputs = {0: frame(mine)} if mine else {}
-            result = kernel.step(state, inputs, Clock(before, max(after, before)))
+            result = kernel.step(state, inputs, WatermarkAdvance(before, max(after, before)))
             found.update(row for made in result.main for row in made.rows())
         before = max(after, before)
     return found
@@ -99,6 +99,8 @@ def test_two_float_keys_keep_their_names_and_have_one_zero(
         }
     )
     arrived = folded(spec, rows) if spec.early else rows
-    step = kernel_of(spec, {}).step(MemoryState(), {0: arrived}, Clock(BEGIN_OF_TIME, 100))
+    step = kernel_of(spec, {}).step(
+        MemoryState(), {0: arrived}, WatermarkAdvance(BEGIN_OF_TIME, 100)
+    )
     made = pl.concat(step.main).select("k1", "k2", "a0", "a1")
     assert sorted(map(str, made.rows())) == ["(0.0, 0.0, 1, 1)", "(None, nan, 0, 1)"]

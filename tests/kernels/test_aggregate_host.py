@@ -15,7 +15,7 @@ from tests.kernels.aggregate_oracle import Out, Row
 
 from millstream.kernels.aggregate.kernel import AggregateKernel
 from millstream.kernels.aggregate.windowed import folded
-from millstream.kernels.core.kernel import INSERT, OP, Clock, StepResult
+from millstream.kernels.core.kernel import INSERT, OP, StepResult, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
@@ -77,7 +77,9 @@ class AggregateHost:
     trouble: random.Random | None = None  # decides on retries, lost caches and packets
     state: MemoryState = field(default_factory=MemoryState)
     top: int = BEGIN_OF_TIME
-    clock: Clock = field(default_factory=lambda: Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
+    clock: WatermarkAdvance = field(
+        default_factory=lambda: WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    )
     last: StepResult = field(default_factory=StepResult)
 
     @property
@@ -87,7 +89,9 @@ class AggregateHost:
     def feed(self, rows: Sequence[Row], end: bool = False) -> list[Out]:
         self.top = max([self.top, *(row.t for row in rows)])
         mark = BEGIN_OF_TIME if self.top == BEGIN_OF_TIME else self.top - self.delay
-        self.clock = Clock(self.clock.after, END_OF_TIME if end else max(self.clock.after, mark))
+        self.clock = WatermarkAdvance(
+            self.clock.after, END_OF_TIME if end else max(self.clock.after, mark)
+        )
         inputs = {}
         if rows or self._sometimes():
             inputs[0] = self._packets(list(rows))
@@ -113,7 +117,7 @@ class AggregateHost:
 
     def _check_account(self) -> None:
         counts = self.last.counts
-        gone = sum(counts[f"input.{fate}"] for fate in ("processed", "expired", "evicted"))
+        gone = sum(counts[f"input.{outcome}"] for outcome in ("processed", "expired", "evicted"))
         assert counts["input.accepted"] == counts["input.in_state"] + gone
         assert counts["peak_rows"] >= counts["state_rows"]
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from millstream.kernels.aggregate.windowed import kernel_of
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import (
     AggregateSpec,
     CallSpec,
@@ -65,11 +65,11 @@ def test_a_step_with_an_allowance_and_no_rows_evicts_what_is_over_it(name: str) 
     inputs = {0: rows("l", 8)}
     if name.endswith("join"):
         inputs[1] = rows("r", 4)
-    start = Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    start = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     before = kernel.step(state, inputs, start).counts
     assert before["state_rows"] > 3
     retried = state.copy()
-    allowed = Clock(
+    allowed = WatermarkAdvance(
         BEGIN_OF_TIME, BEGIN_OF_TIME, StateLimit(max_rows=3, on_limit=EVICT), trims=True
     )
     after = kernel.step(state, {}, allowed).counts

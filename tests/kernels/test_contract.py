@@ -6,7 +6,7 @@ import pickle
 
 import polars as pl
 
-from millstream.kernels.core.kernel import Clock, Kernel
+from millstream.kernels.core.kernel import Kernel, WatermarkAdvance
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
@@ -19,7 +19,7 @@ SPEC = IntervalJoinSpec(
 
 def test_a_kernel_travels_to_workers() -> None:
     frame = pl.DataFrame({"_t": [1], "_h": [1], "l_k": ["a"], "l_y": [1]})
-    end = Clock(BEGIN_OF_TIME, END_OF_TIME)
+    end = WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
     kernel: Kernel = IntervalJoin(SPEC, {"r_x": pl.Float64})
     kernel.step(MemoryState(), {0: frame}, end)
     twin = pickle.loads(pickle.dumps(kernel))
@@ -32,7 +32,7 @@ def test_frames_are_not_changed_and_may_hold_more_columns_in_any_order() -> None
     left = pl.DataFrame({"l_k": ["a"], "other": [0], "_h": [1], "l_y": [1], "_t": [1]})
     right = pl.DataFrame({"r_x": [2], "_t": [1], "r_k": ["a"], "_h": [1]})
     copies = left.clone(), right.clone()
-    clock = Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     (out,) = IntervalJoin(SPEC).step(MemoryState(), {0: left, 1: right}, clock).main
     assert out.rows(named=True) == [{"l_k": "a", "r_x": 2}]
     assert left.equals(copies[0])
@@ -43,6 +43,6 @@ def test_frames_in_chunks_are_as_good_as_whole_ones() -> None:
     part = pl.DataFrame({"_t": [1, 2], "_h": [1, 2], "l_k": ["a", "b"], "l_y": [1, 1]})
     left = pl.concat([part, part], rechunk=False)
     right = pl.DataFrame({"_t": [2], "_h": [1], "r_k": ["a"], "r_x": [2]})
-    clock = Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     (out,) = IntervalJoin(SPEC).step(MemoryState(), {0: left, 1: right}, clock).main
     assert out.rows() == [("a", 2), ("a", 2)]

@@ -7,7 +7,7 @@ import pytest
 from tests.kernels.single import Host, Row
 
 from millstream.errors import StateError
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.deduplicate import Deduplicate, DeduplicateSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
@@ -88,7 +88,7 @@ def test_state_holds_keys_and_times_alone() -> None:
     state = MemoryState()
     spec = DeduplicateSpec(("k",), ("k", "text"), None)
     kernel = Deduplicate(spec, hash_is_key=True)
-    clock = Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     (out,) = kernel.step(state, {0: frame}, clock).main
     assert out.equals(frame.select("k", "text"))
     assert state.stored_bytes < 1000 * 16 + 1500
@@ -120,5 +120,7 @@ def test_a_long_chain_of_one_key_is_followed_to_its_end() -> None:
     frame = pl.DataFrame([times, times.alias("id")]).with_columns(
         k1=pl.lit("a"), k2=pl.lit(1), _h=pl.lit(1, pl.Int64)
     )
-    (out,) = dedup(2).step(MemoryState(), {0: frame}, Clock(BEGIN_OF_TIME, END_OF_TIME)).main
+    (out,) = (
+        dedup(2).step(MemoryState(), {0: frame}, WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)).main
+    )
     assert out["id"].to_list() == list(range(0, 30_000, 3))

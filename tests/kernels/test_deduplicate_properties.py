@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.kernels import single, strategies
 from tests.kernels.single import Batches, Host, Key, Row
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.deduplicate import Deduplicate, DeduplicateSpec
 from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import LateAction, LatePolicy
@@ -29,7 +29,7 @@ class Oracle:
     late_rows: int = 0
     rows: int = 0
 
-    def step(self, rows: list[Row], clock: Clock) -> set[int]:
+    def step(self, rows: list[Row], clock: WatermarkAdvance) -> set[int]:
         self.rows += len(rows)
         out = set()
         for row in sorted([self._at_its_time(row, clock) for row in rows], key=lambda row: row.t):
@@ -40,7 +40,7 @@ class Oracle:
                 out.add(row.id)
         return out
 
-    def _at_its_time(self, row: Row, clock: Clock) -> Row:
+    def _at_its_time(self, row: Row, clock: WatermarkAdvance) -> Row:
         behind = clock.before - row.t
         pardoned = self.late.action is LateAction.REASSIGN and 0 < behind <= self.late.budget
         return replace(row, t=clock.before) if pardoned else row
@@ -51,7 +51,7 @@ class Oracle:
             for key, t in self.passed
         )
 
-    def held(self, clock: Clock) -> int:
+    def held(self, clock: WatermarkAdvance) -> int:
         if self.within is None:
             return len(self.passed)
         return sum(t + self.within >= clock.after for _, t in self.passed)

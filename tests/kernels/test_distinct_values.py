@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from millstream.kernels.aggregate.partial_results import tallied
 from millstream.kernels.aggregate.windowed import folded, kernel_of
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
@@ -93,7 +93,9 @@ def test_values_count_once_for_each_call(batches: list[list[Row]], early: bool) 
             given_rows = frame(rows)
             if early and rows:
                 given_rows = pl.concat(folded(spec, part) for part in (given_rows, given_rows[:0]))
-            made = kernel.step(state, {0: given_rows}, Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
+            made = kernel.step(
+                state, {0: given_rows}, WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+            )
             results += made.main
         rows = [row for batch in batches for row in batch]
         assert last(results, names) == expected(rows, by)
@@ -102,16 +104,16 @@ def test_values_count_once_for_each_call(batches: list[list[Row]], early: bool) 
 def test_values_go_with_their_window() -> None:
     kernel, state = kernel_of(SPEC, {}), MemoryState()
     rows: list[Row] = [(1, 0, 1, "a", True, True), (1, 1, 2, "b", True, True)]
-    held = kernel.step(state, {0: frame(rows)}, Clock(BEGIN_OF_TIME, 5))
+    held = kernel.step(state, {0: frame(rows)}, WatermarkAdvance(BEGIN_OF_TIME, 5))
     assert held.counts["state_rows"] == 1 + 6  # a group, two values of x, of s and of both
-    gone = kernel.step(state, {}, Clock(5, END_OF_TIME))
+    gone = kernel.step(state, {}, WatermarkAdvance(5, END_OF_TIME))
     assert gone.counts["state_rows"] == 0
 
 
 def test_known_values_are_not_written_again() -> None:
     kernel, state = kernel_of(SPEC, {}), MemoryState()
     rows: list[Row] = [(1, 0, number, "a", False, False) for number in range(50)]  # of x
-    clock = Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     for _ in range(5):
         counts = kernel.step(state, {0: frame(rows)}, clock).counts
     assert counts["state_rows"] == 1 + 50

@@ -10,7 +10,7 @@ from tests.kernels.host import Host
 from tests.kernels.oracle import Join, Row
 from tests.kernels.test_interval_join_properties import spec_of
 
-from millstream.kernels.core.kernel import Clock, frames
+from millstream.kernels.core.kernel import WatermarkAdvance, frames
 from millstream.kernels.interval_join.kernel import COUNTS, IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
@@ -76,8 +76,8 @@ def test_orders_joined_to_shipments_within_a_day(
     batches = [{0: hashed(ORDERS, "o_id")}, {1: hashed(SHIPMENTS, "s_id")}]
     out: list[pl.DataFrame] = []
     for inputs in batches if orders_first else batches[::-1]:
-        out += frames(join.step(state, inputs, Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)))
-    out += frames(join.step(state, {}, Clock(BEGIN_OF_TIME, END_OF_TIME)))
+        out += frames(join.step(state, inputs, WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)))
+    out += frames(join.step(state, {}, WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)))
     rows = [row for frame in out for row in frame.rows()]
     assert len(rows) == len(expected)
     assert set(rows) == expected
@@ -174,7 +174,7 @@ def test_retention_holds_rows_longer_and_changes_nothing_else() -> None:
 def test_columns_of_a_side_that_was_never_seen_have_the_types_that_were_told() -> None:
     frame = hashed(ORDERS, "o_id")
     spec = orders_join(JoinType.LEFT)
-    end = Clock(BEGIN_OF_TIME, END_OF_TIME)
+    end = WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
     (told,) = IntervalJoin(spec, {"carrier": pl.String}).step(MemoryState(), {0: frame}, end).main
     assert told.schema["carrier"] == pl.String
     (untold,) = IntervalJoin(spec).step(MemoryState(), {0: frame}, end).main
@@ -184,7 +184,7 @@ def test_columns_of_a_side_that_was_never_seen_have_the_types_that_were_told() -
 
 def test_counts_go_on_where_a_restarted_process_took_over() -> None:
     spec = orders_join(JoinType.LEFT)
-    state, clock = MemoryState(), Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    state, clock = MemoryState(), WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     IntervalJoin(spec).step(state, {0: hashed(ORDERS, "o_id")}, clock)
     result = IntervalJoin(spec).step(state, {1: hashed(SHIPMENTS, "s_id")}, clock)
     assert set(result.counts) == set(COUNTS)
@@ -213,7 +213,7 @@ def test_a_hot_key_and_many_rows_give_what_a_batch_join_gives() -> None:
     out = []
     for start in range(0, count, 2000):
         inputs = {0: left[start : start + 2000], 1: right[start : start + 2000]}
-        out += join.step(state, inputs, Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)).main
+        out += join.step(state, inputs, WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)).main
     gap = pl.col("_t_right") - pl.col("_t")
     expected = (
         left.join(right, left_on="l_k", right_on="r_k")

@@ -15,7 +15,7 @@ from tests.kernels.regular_join_oracle import Join
 
 from millstream.errors import StateError
 from millstream.kernels.core import key_index as index
-from millstream.kernels.core.kernel import DELETE, INSERT, Clock
+from millstream.kernels.core.kernel import DELETE, INSERT, WatermarkAdvance
 from millstream.kernels.regular_join.kernel import COUNTS, RegularJoin, RegularJoinSpec
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
@@ -346,7 +346,7 @@ def test_columns_of_lists_and_structs_are_taken_back_by_value() -> None:
         JoinType.INNER, ("l_k",), ("r_k",), ("l_k", "m"), ("r_k",), over_changes=BOTH
     )
     join = RegularJoin(spec, {})
-    state, clock = MemoryState(), Clock(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    state, clock = MemoryState(), WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
 
     def left(value: int, op: int) -> pl.DataFrame:
         entry = pl.Series("m", [[{"key": "a", "value": value}]], dtype=kind)

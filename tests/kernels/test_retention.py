@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import DeduplicateSpec, TemporalJoinSpec
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.kernels.state.memory_state import MemoryState
@@ -40,7 +40,7 @@ def test_rows_wait_in_an_as_of_join_for_the_delay_of_their_source(stream: str) -
     )
     states, before, waiting = (MemoryState(), MemoryState()), BEGIN_OF_TIME, 0
     for second in range(20):
-        clock = Clock(before, second - 5)
+        clock = WatermarkAdvance(before, second - 5)
         rows = pl.DataFrame({"k": [second], "at": [second], "_t": [second], "_h": [second]})
         if stream == "d":
             [rows] = distinct.step(states[0], {0: rows}, clock).main

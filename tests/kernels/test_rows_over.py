@@ -10,14 +10,14 @@ import pytest
 from tests.kernels.single import Host, Row
 
 from millstream.errors import RunError, StateError
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import CallSpec, RowsOverSpec
 from millstream.kernels.over_aggregate.kernel import RowsOver
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy, StateLimit
 
 SUM = CallSpec("sum", "s", "x")
-END = Clock(BEGIN_OF_TIME, END_OF_TIME)
+END = WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
 
 
 def over(preceding: int | None, *calls: CallSpec, **more: Any) -> RowsOver:

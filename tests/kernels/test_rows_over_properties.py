@@ -12,7 +12,7 @@ from tests.kernels import single, strategies
 from tests.kernels.rows_over_oracle import FUNCTIONS, Oracle, same
 from tests.kernels.single import Host, Row
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import CallSpec, RowsOverSpec
 from millstream.kernels.over_aggregate.kernel import RowsOver
 from millstream.kernels.state.compaction import LogSettings
@@ -65,7 +65,7 @@ def test_every_batch_lets_out_exactly_the_rows_that_time_has_passed(
         assert counts["input.late"] == oracle.late
         assert counts["input.in_state"] == oracle.held(host.clock)
         assert counts["input.accepted"] + counts["input.late"] == fed
-        gone = sum(counts[f"input.{fate}"] for fate in ("processed", "expired", "evicted"))
+        gone = sum(counts[f"input.{outcome}"] for outcome in ("processed", "expired", "evicted"))
         assert counts["input.accepted"] == counts["input.in_state"] + gone
         if preceding is not None:
             assert counts["state_rows"] == counts["input.in_state"]
@@ -80,7 +80,9 @@ def test_however_rows_arrive_in_time_the_same_frames_come_out(
     batches, delay = data.draw(single.in_time(rows))
     host = Host(kernel(names, preceding, ttl), delay, trouble=trouble)
     out = [row for batch in batches for row in host.feed(batch)] + host.finish()
-    expected = Oracle(preceding, names, ttl).step(rows, Clock(BEGIN_OF_TIME, END_OF_TIME))
+    expected = Oracle(preceding, names, ttl).step(
+        rows, WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
+    )
     assert [row["id"] for row in out] == list(expected)
     for row in out:
         assert all(map(same, [row[name] for name in names], expected[row["id"]]))

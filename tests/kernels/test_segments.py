@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from millstream.errors import StateError
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state import codec
 from millstream.kernels.state import segment_cache as cache
@@ -40,7 +40,7 @@ class Steps:
         after = self.watermark if watermark is None else watermark * 1_000_000
         inputs = {0: self._frame("l", left), 1: self._frame("r", right)}
         self.state.calls.clear()
-        result = self.join.step(self.state, inputs, Clock(self.watermark, after))
+        result = self.join.step(self.state, inputs, WatermarkAdvance(self.watermark, after))
         self.watermark, self.counts = after, result.counts
         self.out += result.main
 

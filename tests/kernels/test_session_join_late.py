@@ -12,7 +12,7 @@ from tests.kernels.session_join_host import EITHER, NO_KEY, A, B, Host, at, fram
 from tests.kernels.session_join_oracle import Row
 
 from millstream.errors import StateError
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.session_join.kernel import COUNTS, SessionJoin
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
@@ -175,7 +175,7 @@ def test_a_kernel_travels_to_workers_and_takes_frames_as_they_come() -> None:
     part = frame_of(at(0, 1), 0, own_hash).with_columns(pl.lit(1).alias("other"))
     left = pl.concat([part, part], rechunk=False).select(reversed(part.columns))
     copy = left.clone()
-    end = Clock(BEGIN_OF_TIME, END_OF_TIME)
+    end = WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
     (out,) = kernel.step(MemoryState(), {0: left}, end).main
     assert out.schema["r_id"] == pl.Int64
     assert sorted(out["l_id"]) == [0, 0, 1, 1]

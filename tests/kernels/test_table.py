@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.kernels import strategies
 
 from millstream.errors import StateError
-from millstream.kernels.core.kernel import Clock, Kernel
+from millstream.kernels.core.kernel import Kernel, WatermarkAdvance
 from millstream.kernels.core.specs import (
     CallSpec,
     DeduplicateSpec,
@@ -250,7 +250,7 @@ def test_kernels_on_tables_travel_to_workers() -> None:
     frame = pl.DataFrame({"k": [1, 1], "x": [1, 2], "_t": [1, 2], "_h": [1, 1]})
     for kernel in kernels:
         twin: Kernel = pickle.loads(pickle.dumps(kernel))
-        end = Clock(BEGIN_OF_TIME, END_OF_TIME)
+        end = WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
         one, two = (each.step(MemoryState(), {0: frame}, end) for each in (kernel, twin))
         assert one.main[0].equals(two.main[0])
 

@@ -12,7 +12,7 @@ from tests.kernels.temporal_join_host import A, B, Host, frame_of, host_of, spec
 from tests.kernels.temporal_oracle import Join, Row
 
 from millstream.errors import StateError
-from millstream.kernels.core.kernel import HASH, TIME, Clock
+from millstream.kernels.core.kernel import HASH, TIME, WatermarkAdvance
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.kernels.state.segment_log import NULL_HASH
@@ -106,7 +106,7 @@ def test_a_version_at_the_watermark_counts_once_the_watermark_has_passed_it(
     host = host_of(JoinType.LEFT, direction, 100)
     # It may yet be replaced.
     assert not host.feed([Row(0, 5, A), Row(1, 12, B)], [Row(0, 1, B), *versions(9)])
-    result = host.join.step(host.state, {}, Clock(9, 10))
+    result = host.join.step(host.state, {}, WatermarkAdvance(9, 10))
     assert [frame.rows() for frame in result.main] == [[(0, 1, 9)]]
 
 
@@ -167,7 +167,7 @@ def test_a_key_that_is_null_in_part_meets_nothing_even_if_it_has_a_hash() -> Non
     rows, came = ([Row(0, 1, ("a", None))], [Row(0, 1, ("a", None))])
     frames = {0: frame_of(rows, 0, own_hash), 1: frame_of(came, 1, own_hash)}
     frames = {side: frame.with_columns(_h=pl.lit(7)) for side, frame in frames.items()}
-    result = host.join.step(MemoryState(), frames, Clock(BEGIN_OF_TIME, 5))
+    result = host.join.step(MemoryState(), frames, WatermarkAdvance(BEGIN_OF_TIME, 5))
     assert result.main[0].rows() == [(0, None, None)]
 
 
@@ -257,7 +257,7 @@ def test_many_rows_and_hot_keys_give_what_a_batch_join_gives(strategy: Any, tole
     for start in range(0, count + 1, 6000):
         inputs = {0: left[start : start + 6000], 1: right[start : start + 6000]}
         after = END_OF_TIME if start == count else (start + 6000) * 10 - 100
-        out += join.step(state, inputs, Clock(before, after)).main
+        out += join.step(state, inputs, WatermarkAdvance(before, after)).main
         before = after
     expected = left.join_asof(
         right, on="_t", by_left="l_k", by_right="r_k", strategy=strategy, tolerance=tolerance,
@@ -283,8 +283,8 @@ def test_an_integer_key_that_nobody_reads_is_known_after_a_restart(direction):
     state, begin = MemoryState(), -(2**62)
     rows = pl.DataFrame({TIME: [5, 6], HASH: [1, 2], "l_id": [1, 2]})
     versions = pl.DataFrame({TIME: [1, 7], HASH: [1, 1], "r_id": [10, 20]})
-    kernel.step(state, {0: rows, 1: versions}, Clock(begin, begin))
+    kernel.step(state, {0: rows, 1: versions}, WatermarkAdvance(begin, begin))
     cache.forget_all()
-    found = kernel.step(state, {}, Clock(begin, 100)).main
+    found = kernel.step(state, {}, WatermarkAdvance(begin, 100)).main
     met = 10 if direction is Direction.BACKWARD else 20
     assert sorted(row for frame in found for row in frame.rows()) == [(1, met), (2, None)]

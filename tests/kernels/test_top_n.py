@@ -9,7 +9,7 @@ import pytest
 from tests.kernels.single import Host, Row
 
 from millstream.errors import StateError
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
 from millstream.kernels.core.specs import OrderSpec, TopNSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.kernels.top_n.kernel import TopN
@@ -107,5 +107,7 @@ def test_a_limit_stops_the_job_or_lets_the_oldest_rows_go() -> None:
 def test_rows_without_a_partition_are_of_one() -> None:
     spec = TopNSpec((), (OrderSpec("x"),), ("x",), 2, "place", emit=Emit.CHANGES)
     frame = pl.DataFrame({"x": [3, 1, 2], "_t": [0, 0, 0], "_h": [0, 0, 0]})
-    result = TopN(spec).step(MemoryState(), {0: frame}, Clock(BEGIN_OF_TIME, BEGIN_OF_TIME))
+    result = TopN(spec).step(
+        MemoryState(), {0: frame}, WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    )
     assert result.main[0].rows() == [(1, 1, INSERT), (2, 2, INSERT)]

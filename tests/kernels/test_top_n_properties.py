@@ -13,7 +13,7 @@ from tests.kernels import single, strategies
 from tests.kernels.single import Batches, Host, Row
 from tests.kernels.top_n_oracle import Oracle, Out
 
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
 from millstream.kernels.core.specs import OrderSpec, TopNSpec
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.top_n.kernel import TopN
@@ -63,7 +63,7 @@ def run(host: Host, oracle: Oracle, batches: Batches) -> Out:
             assert settled(out, changes) == settled(expected, changes)
         total.update(out)
         counts = host.last.counts
-        gone = sum(counts[f"input.{fate}"] for fate in ("processed", "expired", "evicted"))
+        gone = sum(counts[f"input.{outcome}"] for outcome in ("processed", "expired", "evicted"))
         assert counts["input.accepted"] == counts["input.in_state"] + gone
         assert counts["input.accepted"] + counts["input.late"] == fed
         assert counts["input.late"] == oracle.late
@@ -165,7 +165,9 @@ def test_however_rows_arrive_in_time_the_same_rows_are_first(
     for batch in batches:
         out.update(tuple(row.values()) for row in host.feed(batch))
     out.update(tuple(row.values()) for row in host.finish())
-    whole = Oracle(replace(spec, emit=Emit.FINAL)).step(rows, Clock(BEGIN_OF_TIME, END_OF_TIME))
+    whole = Oracle(replace(spec, emit=Emit.FINAL)).step(
+        rows, WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
+    )
     assert settled(out, emit is Emit.CHANGES) == whole
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
-from millstream.kernels.core.kernel import Clock
+from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.interval_join.spec import Panes
 from millstream.kernels.state import segment_cache as cache
@@ -127,7 +127,7 @@ def actual(job: Job, batches: list[Batch], rng: random.Random) -> Out:
                 },
                 schema_overrides={"_t": pl.Int64, "_h": pl.Int64},
             )
-        made = kernel.step(state, inputs, Clock(before, after))
+        made = kernel.step(state, inputs, WatermarkAdvance(before, after))
         found = [tuple(row) for frame in made.main for row in frame.select("l0", "r0").rows()]
         assert len(found) == len(set(found))
         out.append(set(found))

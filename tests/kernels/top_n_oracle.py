@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tests.kernels.single import Row
 
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, Clock
+from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
 from millstream.kernels.core.specs import TopNSpec
 from millstream.temporal import Emit
 
@@ -41,7 +41,7 @@ class Oracle:
     batch: int = 0
     late: int = 0
 
-    def step(self, rows: Iterable[Row], clock: Clock) -> Out:
+    def step(self, rows: Iterable[Row], clock: WatermarkAdvance) -> Out:
         self.batch += 1
         in_time = [row for row in rows if self.spec.due is None or row.due > clock.before]
         self.late += sum(1 for _ in rows) - len(in_time)
@@ -69,7 +69,7 @@ class Oracle:
         if alike:
             held.remove(alike[-1])
 
-    def _ended(self, clock: Clock) -> list[Values]:
+    def _ended(self, clock: WatermarkAdvance) -> list[Values]:
         if self.spec.due is not None:
             return [k for k, rows in self.rows.items() if not rows or rows[0][1].due <= clock.after]
         if self.spec.ttl is None:

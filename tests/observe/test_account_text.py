@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from millstream.observe.ledger import Account, InputAccount, OperatorAccount, SparkAccount
-from millstream.observe.ledger_text import account_text
+from millstream.observe.ledger import Ledger, InputLedger, OperatorLedger, SparkLedger
+from millstream.observe.ledger_text import format_ledger
 
 
-def join() -> Account:
+def join() -> Ledger:
     orders = {
         "in": 1300,
         "accepted": 1200,
@@ -16,13 +16,13 @@ def join() -> Account:
         "malformed": 10,
     }
     shipments = {"in": 7, "accepted": 7, "in_state": 7}
-    inputs = [InputAccount("orders", orders), InputAccount("shipments", shipments)]
-    operator = OperatorAccount("left join of orders and shipments", inputs, matches=5, unmatched=1)
-    return Account([operator], rows_out=4, state={"state_rows": 207})
+    inputs = [InputLedger("orders", orders), InputLedger("shipments", shipments)]
+    operator = OperatorLedger("left join of orders and shipments", inputs, matches=5, unmatched=1)
+    return Ledger([operator], rows_out=4, state={"state_rows": 207})
 
 
 def test_a_join():
-    assert account_text("shipped", join()) == (
+    assert format_ledger("shipped", join()) == (
         "shipped                  orders  shipments\n"
         "in                        1,300          7\n"
         "  accepted                1,200          7\n"
@@ -44,8 +44,8 @@ def test_a_join():
 
 
 def test_fates_that_few_jobs_have_are_shown_where_there_are_any():
-    account = join()
-    account.inputs[0].counts |= {
+    ledger = join()
+    ledger.inputs[0].counts |= {
         "in": 1304,
         "duplicate": 1,
         "unmatched_predicate": 1,
@@ -53,7 +53,7 @@ def test_fates_that_few_jobs_have_are_shown_where_there_are_any():
         "ahead_of_time": 1,
         "reassigned": 8,
     }
-    shown = [line.strip().split("  ")[0] for line in account_text("shipped", account).splitlines()]
+    shown = [line.strip().split("  ")[0] for line in format_ledger("shipped", ledger).splitlines()]
     assert shown[7:18] == [
         "late",
         "duplicate",
@@ -67,23 +67,23 @@ def test_fates_that_few_jobs_have_are_shown_where_there_are_any():
         "reassigned",
         "out",
     ]
-    assert account.errors == []
+    assert ledger.errors == []
 
 
 def test_every_operator_has_its_own_columns():
-    clicks = InputAccount("clicks", {"in": 5, "accepted": 3, "in_state": 3, "duplicate": 2})
-    left = InputAccount("c", {"in": 3, "accepted": 3, "expired": 3}, derived=True)
-    right = InputAccount("views", {"in": 4, "accepted": 4, "expired": 4})
-    account = Account(
+    clicks = InputLedger("clicks", {"in": 5, "accepted": 3, "in_state": 3, "duplicate": 2})
+    left = InputLedger("c", {"in": 3, "accepted": 3, "expired": 3}, derived=True)
+    right = InputLedger("views", {"in": 4, "accepted": 4, "expired": 4})
+    ledger = Ledger(
         [
-            OperatorAccount("deduplication of clicks", [clicks]),
-            OperatorAccount("inner join of c and views", [left, right], matches=2),
+            OperatorLedger("deduplication of clicks", [clicks]),
+            OperatorLedger("inner join of c and views", [left, right], matches=2),
         ],
         rows_out=2,
         state={"state_rows": 3},
     )
-    assert account.total_in == 9
-    assert account_text("seen", account) == (
+    assert ledger.total_in == 9
+    assert format_ledger("seen", ledger) == (
         "seen\n"
         "deduplication of clicks    clicks\n"
         "in                              5\n"
@@ -118,44 +118,44 @@ def test_every_operator_has_its_own_columns():
 
 
 def test_what_is_not_balanced_is_said():
-    account = join()
-    account.inputs[1].counts["in_state"] = 6
-    assert account_text("shipped", account).splitlines()[-1] == (
+    ledger = join()
+    ledger.inputs[1].counts["in_state"] = 6
+    assert format_ledger("shipped", ledger).splitlines()[-1] == (
         "not balanced: shipments: 7 rows accepted, 6 accounted for"
     )
-    assert account.as_data()["balanced"] is False
-    assert account.as_data()["errors"] == ["shipments: 7 rows accepted, 6 accounted for"]
+    assert ledger.as_data()["balanced"] is False
+    assert ledger.as_data()["errors"] == ["shipments: 7 rows accepted, 6 accounted for"]
 
 
 def test_counts_lost_in_a_crash_are_never_balanced():
-    account = join()
-    account.lost = [[3, 3], [5, 8]]
-    assert account_text("shipped", account).splitlines()[-1] == (
+    ledger = join()
+    ledger.lost = [[3, 3], [5, 8]]
+    assert format_ledger("shipped", ledger).splitlines()[-1] == (
         "not balanced: the counts of batch 3 were lost in a crash; no row of the sink was; "
         "the counts of batches 5 to 8 were lost in a crash; no row of the sink was"
     )
 
 
 def test_an_operator_without_a_report_is_never_balanced():
-    account = join()
-    account.operators[0].reported = False
-    assert account_text("shipped", account).splitlines()[-1] == (
+    ledger = join()
+    ledger.operators[0].reported = False
+    assert format_ledger("shipped", ledger).splitlines()[-1] == (
         "balance unknown: no report yet from left join of orders and shipments"
     )
-    assert account.as_data()["balanced"] is None
+    assert ledger.as_data()["balanced"] is None
 
 
 def test_a_query_without_state_has_no_rows_in_state():
     counts = {"in": 3, "accepted": 2, "processed": 2, "filtered": 1}
-    rows = OperatorAccount("rows of orders", [InputAccount("orders", counts)], has_state=False)
-    shown = account_text("out", Account([rows], rows_out=2))
+    rows = OperatorLedger("rows of orders", [InputLedger("orders", counts)], has_state=False)
+    shown = format_ledger("out", Ledger([rows], rows_out=2))
     assert "in state" not in shown
     assert shown.splitlines()[-2:] == ["out                        2", "balanced"]
 
 
 def test_what_only_spark_knows_is_said_to_be_so():
-    account = SparkAccount({"orders": 3, "shipments": 2}, late=1, rows_out=2)
-    assert account_text("shipped", account) == (
+    ledger = SparkLedger({"orders": 3, "shipments": 2}, late=1, rows_out=2)
+    assert format_ledger("shipped", ledger) == (
         "shipped         orders      shipments\n"
         "in                   3              2\n"
         "  late               1  of all inputs\n"

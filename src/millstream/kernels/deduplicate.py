@@ -16,19 +16,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from millstream.kernels.core.kernel import HASH, TIME, Clock, State, StepResult
+from millstream.kernels.core.kernel import HASH, TIME, State, StepResult, WatermarkAdvance
 from millstream.kernels.core.key_index import Bools, Ints, KeyIndex, time_order
 from millstream.kernels.core.specs import DeduplicateSpec
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed, index_by_key, judge
 from millstream.kernels.state.sorted_rows import take
-from millstream.row_outcomes import ACCEPTED, Fate
+from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "Deduplicate", "DeduplicateSpec"]
 
-_FATES = (Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, Fate.DUPLICATE, *ACCEPTED)
-COUNTS = (*(f"input.{fate}" for fate in _FATES), "rows_out", "retractions")
+_OUTCOMES = (
+    RowOutcome.ACCEPTED,
+    RowOutcome.LATE,
+    RowOutcome.REASSIGNED,
+    RowOutcome.DUPLICATE,
+    *ACCEPTED_OUTCOMES,
+)
+COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractions")
 
 
 class Deduplicate:
@@ -47,7 +53,9 @@ class Deduplicate:
         self._settings = settings
         self._keyed = Keyed(spec.keys, hash_is_key, removable=False)
 
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult:
         tables = Tables(state, (self._keyed,), COUNTS, self._settings)
         known, counts = tables[0], tables.counts
         after = max(clock.after, clock.before, tables.watermark)

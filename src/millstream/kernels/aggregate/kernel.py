@@ -11,7 +11,7 @@ from millstream.kernels.aggregate.classify import Arrived
 from millstream.kernels.aggregate.distinct_values import VALUES, Seen
 from millstream.kernels.aggregate.partial_results import accumulators, group_columns, tallied
 from millstream.kernels.aggregate.step import COUNTS, Step, Times
-from millstream.kernels.core.kernel import Clock, State, StepResult
+from millstream.kernels.core.kernel import State, StepResult, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec
 from millstream.kernels.core.windows import reach_of, some_window_ends
 from millstream.kernels.state.compaction import LogSettings
@@ -36,7 +36,9 @@ class AggregateKernel:
         self._keyed = (Keyed(group_columns(spec)), *([VALUES] if self._tallied else []))
         self._settings = settings or LogSettings()
 
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult:
         tables = Tables(state, self._keyed, COUNTS, self._settings)
         after = max(clock.after, clock.before, tables.watermark)
         frame = inputs.get(0)

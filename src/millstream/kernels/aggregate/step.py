@@ -19,11 +19,11 @@ from millstream.kernels.core.key_index import Bools
 from millstream.kernels.core.specs import AggregateSpec
 from millstream.kernels.state.keyed_table import Found, Table, Tables
 from millstream.kernels.state.sorted_rows import take
-from millstream.row_outcomes import ACCEPTED, Fate
+from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import Emit, StateLimit
 
-_FATES = (Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, *ACCEPTED)
-COUNTS = (*(f"input.{fate}" for fate in _FATES), "rows_out", "retractions")
+_OUTCOMES = (RowOutcome.ACCEPTED, RowOutcome.LATE, RowOutcome.REASSIGNED, *ACCEPTED_OUTCOMES)
+COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractions")
 _PAIR = "_pair"
 
 
@@ -141,7 +141,11 @@ class Step:
         for evicted in self.tables.evict(limit, "aggregate").values():
             self.counts["input.evicted"] += rows_in(evicted)
         counts = self.counts
-        gone = sum(counts[f"input.{fate}"] for fate in ACCEPTED if fate is not Fate.IN_STATE)
+        gone = sum(
+            counts[f"input.{outcome}"]
+            for outcome in ACCEPTED_OUTCOMES
+            if outcome is not RowOutcome.IN_STATE
+        )
         counts["input.in_state"] = counts["input.accepted"] - gone
         counts["rows_out"] += self.results.rows
         counts["retractions"] += self.results.retractions

@@ -20,7 +20,7 @@ from typing import Protocol
 
 import polars as pl
 
-from millstream.row_outcomes import ACCEPTED, Fate
+from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import StateLimit
 
 TIME = "_t"
@@ -32,7 +32,7 @@ LATENESS = "_lateness"  # of a late row: how far behind the watermark it came, i
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class WatermarkAdvance:
     """The operator's watermark before and after this micro-batch, in microseconds.
 
     A row is late when it is older than `before`; results that wait for time come out by `after`.
@@ -106,15 +106,17 @@ class StepResult:
 
 
 def count_processed(counts: dict[str, int], side: str) -> int:
-    """Count as processed the accepted rows that have no other fate; returns how many there are."""
-    others = (fate for fate in ACCEPTED if fate is not Fate.PROCESSED)
-    count = counts[f"{side}.accepted"] - sum(counts[f"{side}.{fate}"] for fate in others)
+    """Sets `processed` to the number of accepted rows without another outcome; returns it."""
+    others = (outcome for outcome in ACCEPTED_OUTCOMES if outcome is not RowOutcome.PROCESSED)
+    count = counts[f"{side}.accepted"] - sum(counts[f"{side}.{outcome}"] for outcome in others)
     counts[f"{side}.processed"] = count
     return count
 
 
 class Kernel(Protocol):
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult: ...
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult: ...
 
 
 def frames(result: StepResult) -> Iterator[pl.DataFrame]:

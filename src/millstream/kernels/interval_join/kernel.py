@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from millstream.kernels.core.kernel import Clock, State, StepResult
+from millstream.kernels.core.kernel import State, StepResult, WatermarkAdvance
 from millstream.kernels.core.key_index import Ints
 from millstream.kernels.interval_join.classify import NOTHING, Arrivals, sort_out
 from millstream.kernels.interval_join.matching import Matcher, Partner
@@ -28,17 +28,22 @@ from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.manifest import Manifest, Segment
 from millstream.kernels.state.segment_log import SegmentLog
 from millstream.kernels.state.sorted_rows import Rows, take
-from millstream.row_outcomes import ACCEPTED, Fate
+from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import LateAction, StateLimit
 from millstream.values import JoinType
 
 __all__ = ["COUNTS", "IntervalJoin", "IntervalJoinSpec"]
 
-_FATES = (
-    Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, Fate.MISSING_KEY, Fate.UNMATCHED_PREDICATE, *ACCEPTED
-)  # fmt: skip
+_OUTCOMES = (
+    RowOutcome.ACCEPTED,
+    RowOutcome.LATE,
+    RowOutcome.REASSIGNED,
+    RowOutcome.MISSING_KEY,
+    RowOutcome.UNMATCHED_PREDICATE,
+    *ACCEPTED_OUTCOMES,
+)
 COUNTS = (
-    *(f"{side}.{fate}" for side in ("left", "right") for fate in _FATES),
+    *(f"{side}.{outcome}" for side in ("left", "right") for outcome in _OUTCOMES),
     "matches", "unmatched", "lookups", "peak_rows", "state_rows", "state_bytes", "segments",
 )  # fmt: skip
 
@@ -59,7 +64,9 @@ class IntervalJoin:
         self._nulls: dict[str, pl.Series] = {}
         self._settings = settings or LogSettings()
 
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult:
         meta = state.value("meta")
         manifest = Manifest.load(meta.get(), len(self.sides))
         counts = manifest.counts = dict.fromkeys(COUNTS, 0) | manifest.counts

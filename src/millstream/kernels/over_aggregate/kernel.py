@@ -17,20 +17,27 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.core.kernel import HASH, TIME, Clock, State, StepResult, count_processed
+from millstream.kernels.core.kernel import (
+    HASH,
+    TIME,
+    State,
+    StepResult,
+    WatermarkAdvance,
+    count_processed,
+)
 from millstream.kernels.core.key_index import time_order
 from millstream.kernels.core.specs import RowsOverSpec
 from millstream.kernels.over_aggregate.partition_state import LastRows, Running
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed, judge
 from millstream.kernels.state.sorted_rows import take
-from millstream.row_outcomes import ACCEPTED, Fate
+from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import BEGIN_OF_TIME, LateAction, StateLimit
 
 __all__ = ["COUNTS", "RowsOver", "RowsOverSpec"]
 
-_FATES = (Fate.ACCEPTED, Fate.LATE, Fate.REASSIGNED, *ACCEPTED)
-COUNTS = (*(f"input.{fate}" for fate in _FATES), "rows_out", "retractions")
+_OUTCOMES = (RowOutcome.ACCEPTED, RowOutcome.LATE, RowOutcome.REASSIGNED, *ACCEPTED_OUTCOMES)
+COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractions")
 
 
 class RowsOver:
@@ -49,7 +56,9 @@ class RowsOver:
         self._wanted = [*(name for name in names if name not in {TIME, HASH}), TIME, HASH]
         self._keyed = (Keyed((), removable=False), Keyed(spec.partition))
 
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult:
         tables = Tables(state, self._keyed, COUNTS, self._settings)
         waiting, kept, counts = tables[0], tables[1], tables.counts
         after = max(clock.after, clock.before, tables.watermark)

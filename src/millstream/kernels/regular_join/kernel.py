@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.core.kernel import Clock, State, StepResult
+from millstream.kernels.core.kernel import State, StepResult, WatermarkAdvance
 from millstream.kernels.core.specs import RegularJoinSpec
 from millstream.kernels.interval_join import kernel as interval_join
 from millstream.kernels.regular_join.buffer import Held
@@ -51,7 +51,9 @@ class RegularJoin:
         self._sides = regular_sides(spec)
         self._matcher = RegularMatcher(spec)
 
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult:
         manifest = Manifest.load(state.value("meta").get(), len(self._sides))
         counts = manifest.counts = dict.fromkeys(COUNTS, 0) | manifest.counts
         after = max(clock.after, clock.before, manifest.watermark)

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.core.kernel import HASH, TIME, Clock, State, StepResult
+from millstream.kernels.core.kernel import HASH, TIME, State, StepResult, WatermarkAdvance
 from millstream.kernels.core.key_index import Ints
 from millstream.kernels.core.specs import SessionJoinSpec
 from millstream.kernels.interval_join.kernel import COUNTS
@@ -62,7 +62,9 @@ class SessionJoin:
             _kept(*(() if spec.how.left_only else spec.right_columns), *keys[1]),
         )
 
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult:
         buffer = SessionJoinState(self.spec, state, self._settings)
         after = max(clock.after, clock.before, buffer.watermark)
         frames = [inputs.get(number) for number in (0, 1)]

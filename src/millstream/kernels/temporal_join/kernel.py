@@ -16,7 +16,14 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.core.kernel import HASH, TIME, Clock, State, StepResult, count_processed
+from millstream.kernels.core.kernel import (
+    HASH,
+    TIME,
+    State,
+    StepResult,
+    WatermarkAdvance,
+    count_processed,
+)
 from millstream.kernels.core.specs import TemporalJoinSpec
 from millstream.kernels.interval_join.kernel import COUNTS
 from millstream.kernels.state.compaction import LogSettings
@@ -55,7 +62,9 @@ class TemporalJoin:
             _kept(*spec.right_columns, *spec.right_keys, *ends),
         )
 
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult:
         tables = Tables(state, self._keyed, COUNTS, self._settings)
         after = max(clock.after, clock.before, tables.watermark)
         frames = [inputs.get(number) for number in (0, 1)]

@@ -22,9 +22,9 @@ from millstream.kernels.core.kernel import (
     LATENESS,
     OP,
     TIME,
-    Clock,
     State,
     StepResult,
+    WatermarkAdvance,
     count_processed,
 )
 from millstream.kernels.core.key_index import Bools, Ints
@@ -34,13 +34,13 @@ from millstream.kernels.state.keyed_table import Found, Keyed, Table, Tables, gr
 from millstream.kernels.state.ranking import in_order, places
 from millstream.kernels.state.sorted_rows import take
 from millstream.kernels.top_n import changes
-from millstream.row_outcomes import ACCEPTED, Fate
+from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction, StateLimit
 
 __all__ = ["COUNTS", "TopN", "TopNSpec"]
 
-_FATES = (Fate.ACCEPTED, Fate.LATE, *ACCEPTED)
-COUNTS = (*(f"input.{fate}" for fate in _FATES), "rows_out", "retractions")
+_OUTCOMES = (RowOutcome.ACCEPTED, RowOutcome.LATE, *ACCEPTED_OUTCOMES)
+COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractions")
 ARRIVED = "_a"  # rows of a partition in the order they came, batch by batch
 
 
@@ -60,7 +60,9 @@ class TopN:
         self._content = list(dict.fromkeys((*spec.partition, *spec.columns, *ordered, *due)))
         self._ties = [ARRIVED, *spec.columns]
 
-    def step(self, state: State, inputs: dict[int, pl.DataFrame], clock: Clock) -> StepResult:
+    def step(
+        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+    ) -> StepResult:
         keyed = Keyed(self.spec.partition)
         tables = Tables(state, (keyed, keyed), COUNTS, self._settings)
         counts = tables.counts
