@@ -23,7 +23,7 @@ class Role(StrEnum):
     NEITHER = "neither"
 
 
-class Form(StrEnum):
+class ValueForm(StrEnum):
     """What a number or a text is, where its Python type does not say."""
 
     DURATION = "duration"
@@ -31,7 +31,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Only:
+class OptionNames:
     """Of a field with options: the names of those that the declared role is for."""
 
     names: tuple[str, ...]
@@ -42,5 +42,5 @@ State = Annotated[_T, Role.STATE]
 OutputOnly = Annotated[_T, Role.OUTPUT]
 Neither = Annotated[_T, Role.NEITHER]
 
-Micros = Annotated[int, Form.DURATION]
-SqlType = Annotated[str, Form.TYPE]
+Micros = Annotated[int, ValueForm.DURATION]
+SqlType = Annotated[str, ValueForm.TYPE]

@@ -24,7 +24,7 @@ FORMAT_FIX = (
 _WORDS = {"how": "type", "used": "columns in state", "physical": ""}
 
 
-def canonical(document: Any) -> str:
+def canonical_json(document: Any) -> str:
     """The one JSON text of a document."""
     return json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
@@ -47,7 +47,7 @@ def reject_changed_identity(old: str | None, new: str) -> None:
         return
     stored = {} if old is None else json.loads(old)
     reject_format(stored.get("format"), "the state")
-    if found := changes(stored, json.loads(new)):
+    if found := describe_changes(stored, json.loads(new)):
         raise StateError(
             "MS-STATE-CHANGED",
             f"the checkpoint was made by another query: {'; '.join(found)}.",
@@ -55,7 +55,7 @@ def reject_changed_identity(old: str | None, new: str) -> None:
         )
 
 
-def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def describe_changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """What changed, a sentence each: "interval join bounds upper: 1d -> 2d"."""
     return _changes("", old, new)
 

@@ -57,7 +57,7 @@ class DurationRangeError(PropertyError):
         )
 
 
-def in_range(micros: int, text: str) -> int:
+def check_range(micros: int, text: str) -> int:
     """Returns a duration that was written as `text`, or rejects one that is too long."""
     if abs(micros) > MAX_SPAN:
         raise DurationRangeError.of(text)
@@ -99,7 +99,7 @@ def parse_span(text: str, *, signed_parts: bool = False) -> int:
             f"{text!r} is not a duration.",
             fix="Write a number and a unit: 500ms, 5s, 10m, 24h, 7d.",
         )
-    return in_range(sign * total, text)
+    return check_range(sign * total, text)
 
 
 def format_span(micros: int) -> str:
@@ -142,7 +142,7 @@ class WindowKind(StrEnum):
     TUMBLING = "tumbling"
     SLIDING = "sliding"
     SESSION = "session"
-    GIVEN = "given"  # rows come with their window: they are results of a windowed query
+    INHERITED = "inherited"  # rows come with their window: they are results of a windowed query
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Window:
                 text = f"windows of {format_span(self.size)} every {format_span(self.slide)}"
             case WindowKind.SESSION:
                 text = f"sessions with a gap of {format_span(self.size)}"
-            case WindowKind.GIVEN:
+            case WindowKind.INHERITED:
                 text = "windows of the query below"
         return text + (f", offset {format_span(self.offset)}" if self.offset else "")
 

@@ -19,12 +19,12 @@ class JoinType(StrEnum):
     ANTI = "anti"
 
     @property
-    def keeps_left(self) -> bool:
+    def preserves_left(self) -> bool:
         """Do left rows come out without a partner?"""
         return self in (JoinType.LEFT, JoinType.FULL, JoinType.ANTI)
 
     @property
-    def keeps_right(self) -> bool:
+    def preserves_right(self) -> bool:
         return self in (JoinType.RIGHT, JoinType.FULL)
 
     @property
@@ -42,7 +42,7 @@ class Direction(StrEnum):
     NEAREST = "nearest"
 
 
-Operand = TypeVar("Operand")  # an expression in a plan, the name of a column in a kernel
+OperandT = TypeVar("OperandT")  # an expression in a plan, the name of a column in a kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +57,23 @@ class Pane:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare(Generic[Operand]):
+class Compare(Generic[OperandT]):
     """A comparison across the sides. NULL as in SQL."""
 
-    left: Operand
+    left: OperandT
     op: Literal["=", "<>", "<", "<=", ">", ">="]
-    right: Operand
+    right: OperandT
 
 
 @dataclass(frozen=True, slots=True)
-class Logic(Generic[Operand]):
+class Logic(Generic[OperandT]):
     """AND / OR / NOT of comparisons, in SQL's three-valued logic."""
 
     op: Literal["and", "or", "not"]
-    terms: tuple[PredicateOf[Operand], ...]
+    terms: tuple[PredicateOf[OperandT], ...]
 
 
-PredicateOf = Compare[Operand] | Logic[Operand]
+PredicateOf = Compare[OperandT] | Logic[OperandT]
 Predicate = PredicateOf[str]
 
 

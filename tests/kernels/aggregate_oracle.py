@@ -1,6 +1,6 @@
 """Aggregates by their definition, in plain Python: every row is kept, every result made from rows.
 
-Rows that are taken back come with the op BEFORE or DELETE and weigh -1. What is left of a group is
+Rows that are taken back come with the op UPDATE_BEFORE or DELETE and weigh -1. What is left of a group is
 a bag of rows: each that was put in, less each that was taken back.
 """
 
@@ -12,7 +12,13 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
+from millstream.kernels.core.kernel import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    WatermarkAdvance,
+)
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.temporal import Emit, LateAction, WindowKind
 
@@ -36,7 +42,7 @@ class Row:
 
     @property
     def weight(self) -> int:
-        return -1 if self.op in {BEFORE, DELETE} else 1
+        return -1 if self.op in {UPDATE_BEFORE, DELETE} else 1
 
 
 def weigh(rows: Iterable[Row]) -> int:
@@ -157,7 +163,7 @@ def windows_of(spec: AggregateSpec, row: Row) -> list[Span]:
     window = spec.window
     if window is None:
         return [None]
-    if window.kind is WindowKind.GIVEN:
+    if window.kind is WindowKind.INHERITED:
         return [row.span]
     slide = window.slide if window.kind is WindowKind.SLIDING else window.size
     last = row.t - (row.t - window.offset) % slide
@@ -264,8 +270,8 @@ def difference(spec: AggregateSpec, group: Group) -> Iterator[Out]:
     elif old is not None and new is not None:
         same = repr(old) == repr(new) and spec.emit is Emit.CHANGES
         if not same:
-            yield BEFORE, group.key, group.span, old
-            yield AFTER, group.key, group.span, new
+            yield UPDATE_BEFORE, group.key, group.span, old
+            yield UPDATE_AFTER, group.key, group.span, new
 
 
 @dataclass
@@ -378,7 +384,7 @@ def final_table(out: Iterable[Out]) -> dict[tuple[Key, Span], tuple[object, ...]
     table: dict[tuple[Key, Span], tuple[object, ...]] = {}
     for op, key, span, values in out:
         place = (key, span)
-        if op in {BEFORE, DELETE}:
+        if op in {UPDATE_BEFORE, DELETE}:
             assert repr(table.pop(place)) == repr(values)
         else:
             assert place not in table

@@ -44,7 +44,7 @@ class Join:
 
     @property
     def keeps(self) -> tuple[bool, bool]:
-        return self.how.keeps_left, self.how.keeps_right
+        return self.how.preserves_left, self.how.preserves_right
 
 
 def final_rows(join: Join, lefts: Sequence[Row], rights: Sequence[Row]) -> Bag:
@@ -59,9 +59,9 @@ def final_rows(join: Join, lefts: Sequence[Row], rights: Sequence[Row]) -> Bag:
     if join.how is JoinType.ANTI:
         return Counter((id_,) for id_ in alone_left)
     out: Bag = Counter((left.id, right.id) for left, right in pairs)
-    if join.how.keeps_left:
+    if join.how.preserves_left:
         out.update((id_, None) for id_ in alone_left)
-    if join.how.keeps_right:
+    if join.how.preserves_right:
         out.update((None, id_) for id_ in alone_right)
     return out
 

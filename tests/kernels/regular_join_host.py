@@ -10,7 +10,7 @@ import polars as pl
 from tests.kernels.join_host import Hash, JoinHost, check_account
 from tests.kernels.regular_join_oracle import Change, Join, Row, Weights
 
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, StepResult
+from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, StepResult
 from millstream.kernels.regular_join.kernel import RegularJoin, RegularJoinSpec
 from millstream.values import JoinType, Predicate
 
@@ -34,7 +34,7 @@ def frame_of(
 ) -> pl.DataFrame:
     """`updates`: changes are told as old and new values, not as rows that come and go."""
     one = "lr"[side]
-    plus, minus = (AFTER, BEFORE) if updates else (INSERT, DELETE)
+    plus, minus = (UPDATE_AFTER, UPDATE_BEFORE) if updates else (INSERT, DELETE)
     frame = pl.DataFrame(
         [
             (

@@ -41,7 +41,7 @@ class Join:
 
     @property
     def keeps(self) -> tuple[bool, bool]:
-        return self.how.keeps_left, self.how.keeps_right
+        return self.how.preserves_left, self.how.preserves_right
 
     def oldest(self, watermark: int) -> int | None:
         return None if self.ttl is None else watermark - self.ttl
@@ -58,9 +58,9 @@ def table(join: Join, lefts: Sequence[Row], rights: Sequence[Row]) -> Weights:
             (left.id,) for left, met in zip(lefts, met_left, strict=True) if met is wanted
         )
     out: Weights = Counter((left.id, right.id) for left, right in pairs)
-    if join.how.keeps_left:
+    if join.how.preserves_left:
         out.update((left.id, None) for left, met in zip(lefts, met_left, strict=True) if not met)
-    if join.how.keeps_right:
+    if join.how.preserves_right:
         out.update((None, row.id) for row, met in zip(rights, met_right, strict=True) if not met)
     return out
 

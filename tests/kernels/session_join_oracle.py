@@ -114,10 +114,10 @@ def final_rows(join: Join, lefts: Iterable[Row], rights: Iterable[Row]) -> Bag:
         elif join.how is not JoinType.ANTI:
             for right in met:
                 out.update(pairs_of(left, right))
-        if join.how.keeps_left and not met:
+        if join.how.preserves_left and not met:
             out.update(alone(0, left))
     for right in sides[1]:
-        if join.how.keeps_right and not any(left.meets(right) for left in sides[0]):
+        if join.how.preserves_right and not any(left.meets(right) for left in sides[0]):
             out.update(alone(1, right))
     return out
 
@@ -148,7 +148,7 @@ class Stepwise:
                     closing[side].append(session)
         if not at_once:
             out += self._tell()
-        for side, keeps in enumerate((self.join.how.keeps_left, self.join.how.keeps_right)):
+        for side, keeps in enumerate((self.join.how.preserves_left, self.join.how.preserves_right)):
             for session in closing[side]:
                 if keeps and not session.met and not self._met(side, session):
                     out += alone(side, session)
@@ -172,7 +172,7 @@ class Stepwise:
         out: list[Out] = []
         for fragment in fragments:
             if None in fragment.key:  # it meets none, and that is known at once
-                keeps = (self.join.how.keeps_left, self.join.how.keeps_right)[side]
+                keeps = (self.join.how.preserves_left, self.join.how.preserves_right)[side]
                 out += alone(side, fragment) if keeps else []
                 continue
             touched = [one for one in mine if one.touches(fragment) and not one.closed]

@@ -8,8 +8,19 @@ from tests.kernels.aggregate_oracle import Row
 from tests.kernels.test_aggregate_host import AggregateHost, frame_of, types_of
 
 from millstream.errors import StateError
-from millstream.kernels.aggregate.windowed import Aggregate, SessionAggregate, folded, kernel_of
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
+from millstream.kernels.aggregate.windowed import (
+    Aggregate,
+    SessionAggregate,
+    create_kernel,
+    pre_aggregate,
+)
+from millstream.kernels.core.kernel import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    WatermarkAdvance,
+)
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
@@ -29,7 +40,7 @@ CHANGES = replace(FINAL, emit=Emit.CHANGES)
 
 
 def host(spec: AggregateSpec, delay: int = 0) -> AggregateHost:
-    return AggregateHost(kernel_of(spec, types_of(spec)), delay)
+    return AggregateHost(create_kernel(spec, types_of(spec)), delay)
 
 
 def row(t: int, x: int | None = 1, key: str | None = "a", op: int = INSERT) -> Row:
@@ -55,8 +66,8 @@ def test_an_allowed_late_row_fires_the_pair_of_old_and_new_even_if_they_are_equa
     run = host(replace(FINAL, calls=COUNT_AND_SUM[1:], lateness=20))
     assert run.feed([row(1), row(12)]) == [(INSERT, ("a",), (0, 10), (1,))]
     assert run.feed([row(2, None), row(3, None)]) == [
-        (BEFORE, ("a",), (0, 10), (1,)),
-        (AFTER, ("a",), (0, 10), (1,)),
+        (UPDATE_BEFORE, ("a",), (0, 10), (1,)),
+        (UPDATE_AFTER, ("a",), (0, 10), (1,)),
     ]
     run.feed([row(30)])
     assert run.feed([row(2)]) == []
@@ -68,8 +79,8 @@ def test_changes_come_out_after_every_batch_and_only_where_values_differ() -> No
     assert run.feed([row(1)]) == [(INSERT, ("a",), (0, 10), (1,))]
     assert run.feed([row(2, None)]) == []
     assert run.feed([row(3)]) == [
-        (BEFORE, ("a",), (0, 10), (1,)),
-        (AFTER, ("a",), (0, 10), (2,)),
+        (UPDATE_BEFORE, ("a",), (0, 10), (1,)),
+        (UPDATE_AFTER, ("a",), (0, 10), (2,)),
     ]
     assert run.feed([], end=True) == []
     assert run.last.counts["state_rows"] == 0
@@ -94,7 +105,7 @@ def test_sliding_windows_are_put_together_from_panes() -> None:
 
 
 def test_given_windows_group_by_both_bounds() -> None:
-    spec = replace(FINAL, window=Window(WindowKind.GIVEN))
+    spec = replace(FINAL, window=Window(WindowKind.INHERITED))
     rows = [replace(row(5), span=(0, 10)), replace(row(5), span=(5, 10))]
     assert sorted(host(spec).feed([*rows, row(10)])) == [
         (INSERT, ("a",), (0, 10), (2, 2)),
@@ -117,9 +128,9 @@ def test_without_keys_and_hash_there_is_one_group_and_none_of_no_rows() -> None:
     kernel, state = Aggregate(spec, types_of(spec)), MemoryState()
     assert kernel.step(state, {}, WatermarkAdvance(0, 5)).main == []
     frame = frame_of(spec, [row(1), row(2)]).drop("_h")
-    assert kernel.step(state, {0: folded(spec, frame)}, WatermarkAdvance(5, 6)).main[0].rows() == [
-        (2, 2, 0)
-    ]
+    assert kernel.step(state, {0: pre_aggregate(spec, frame)}, WatermarkAdvance(5, 6)).main[
+        0
+    ].rows() == [(2, 2, 0)]
 
 
 def test_a_late_row_may_be_given_the_time_of_the_watermark() -> None:
@@ -151,13 +162,13 @@ def test_beyond_a_limit_the_oldest_groups_go_or_the_job_stops() -> None:
 
 
 def test_a_folded_frame_is_one_row_a_key_and_pane() -> None:
-    frame = folded(FINAL, frame_of(FINAL, [row(1), row(2), row(11)]))
+    frame = pre_aggregate(FINAL, frame_of(FINAL, [row(1), row(2), row(11)]))
     found = frame.select("k1", "_t", "_n", "sum:x").sort("_t").rows()
     assert found == [("a", 9, 2, 2), ("a", 19, 1, 1)]
     assert frame.schema["_h"] == pl.Int64
 
 
 def test_the_kernel_is_chosen_by_the_window() -> None:
-    assert isinstance(kernel_of(FINAL, {}), Aggregate)
+    assert isinstance(create_kernel(FINAL, {}), Aggregate)
     session = replace(FINAL, window=Window(WindowKind.SESSION, 5))
-    assert isinstance(kernel_of(session, {}), SessionAggregate)
+    assert isinstance(create_kernel(session, {}), SessionAggregate)

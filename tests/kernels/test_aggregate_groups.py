@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels.aggregate.windowed import folded, kernel_of
+from millstream.kernels.aggregate.windowed import create_kernel, pre_aggregate
 from millstream.kernels.core.kernel import INSERT, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory_state import MemoryState
@@ -32,7 +32,7 @@ def frame(rows: Rows) -> pl.DataFrame:
 
 def out(spec: AggregateSpec, batches: list[Rows], marks: list[int], groups: int) -> Counter[Any]:
     """All that comes out of `groups` key groups, one batch after the other."""
-    kernel = kernel_of(spec, {"n": pl.Int64()})
+    kernel = create_kernel(spec, {"n": pl.Int64()})
     states = [MemoryState() for _ in range(groups)]
     found: Counter[Any] = Counter()
     before = BEGIN_OF_TIME
@@ -98,8 +98,8 @@ def test_two_float_keys_keep_their_names_and_have_one_zero(
             "_op": pl.Series([INSERT, INSERT, INSERT], dtype=pl.Int8),
         }
     )
-    arrived = folded(spec, rows) if spec.early else rows
-    step = kernel_of(spec, {}).step(
+    arrived = pre_aggregate(spec, rows) if spec.early else rows
+    step = create_kernel(spec, {}).step(
         MemoryState(), {0: arrived}, WatermarkAdvance(BEGIN_OF_TIME, 100)
     )
     made = pl.concat(step.main).select("k1", "k2", "a0", "a1")

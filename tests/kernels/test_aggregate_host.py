@@ -14,7 +14,7 @@ import polars as pl
 from tests.kernels.aggregate_oracle import Out, Row
 
 from millstream.kernels.aggregate.kernel import AggregateKernel
-from millstream.kernels.aggregate.windowed import folded
+from millstream.kernels.aggregate.windowed import pre_aggregate
 from millstream.kernels.core.kernel import INSERT, OP, StepResult, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state import segment_cache as cache
@@ -110,7 +110,7 @@ class AggregateHost:
         cut = self.trouble.randint(0, len(rows)) if self.trouble else len(rows)
         parts = [rows[:cut], rows[cut:]]
         frames = [frame_of(self.spec, part, self.colliding) for part in parts if part or not rows]
-        return pl.concat([folded(self.spec, frame) for frame in frames])
+        return pl.concat([pre_aggregate(self.spec, frame) for frame in frames])
 
     def _sometimes(self) -> bool:
         return self.trouble is not None and self.trouble.random() < 0.3

@@ -27,8 +27,8 @@ from tests.kernels.test_aggregate_host import (
     types_of,
 )
 
-from millstream.kernels.aggregate.windowed import kernel_of
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE
+from millstream.kernels.aggregate.windowed import create_kernel
+from millstream.kernels.core.kernel import DELETE, UPDATE_AFTER, UPDATE_BEFORE
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import Emit, LateAction, LatePolicy, Window, WindowKind
@@ -75,7 +75,7 @@ WINDOWS = st.one_of(
         st.integers(-5, 5),
     ),
     st.builds(lambda gap: Window(WindowKind.SESSION, gap), st.sampled_from([1, 4, 9])),
-    st.just(Window(WindowKind.GIVEN)),
+    st.just(Window(WindowKind.INHERITED)),
     st.none(),
 )
 NUMBERS = st.sampled_from([None, -0.0, 0.0, 0.25, 1.5, -3.0, 100.0])
@@ -141,9 +141,11 @@ def with_changes(draw: st.DrawFn, rows: list[Row]) -> list[Row]:
     for row in rows:
         if draw(st.integers(0, 2)) == 0:
             at = draw(st.integers(out.index(row) + 1, len(out)))
-            out.insert(at, replace(row, op=draw(st.sampled_from([BEFORE, DELETE])), id=-row.id))
+            out.insert(
+                at, replace(row, op=draw(st.sampled_from([UPDATE_BEFORE, DELETE])), id=-row.id)
+            )
     return [
-        replace(row, id=number, op=AFTER if row.op == 0 and number % 2 else row.op)
+        replace(row, id=number, op=UPDATE_AFTER if row.op == 0 and number % 2 else row.op)
         for number, row in enumerate(out)
     ]
 
@@ -167,7 +169,7 @@ def oracle_of(spec: AggregateSpec) -> Stepwise:
 def host_of(
     spec: AggregateSpec, settings: LogSettings, delay: int, colliding: bool, trouble: object
 ) -> AggregateHost:
-    kernel = kernel_of(spec, types_of(spec), settings)
+    kernel = create_kernel(spec, types_of(spec), settings)
     return AggregateHost(kernel, delay, colliding, trouble)  # type: ignore[arg-type]
 
 
@@ -175,10 +177,14 @@ def without_equal_pairs(spec: AggregateSpec, out: list[Out]) -> list[Out]:
     """A variance is compared by nine digits; what differs beyond them is no change."""
     if spec.emit is Emit.FINAL or not any(call.function in SPREADS for call in spec.calls):
         return out
-    olds = {repr(one[1:]) for one in out if one[0] == BEFORE}
-    news = {repr(one[1:]) for one in out if one[0] == AFTER}
+    olds = {repr(one[1:]) for one in out if one[0] == UPDATE_BEFORE}
+    news = {repr(one[1:]) for one in out if one[0] == UPDATE_AFTER}
     equal = olds & news
-    return [one for one in out if one[0] not in {BEFORE, AFTER} or repr(one[1:]) not in equal]
+    return [
+        one
+        for one in out
+        if one[0] not in {UPDATE_BEFORE, UPDATE_AFTER} or repr(one[1:]) not in equal
+    ]
 
 
 @given(st.data(), log_settings, TROUBLE, st.booleans(), st.integers(0, 20))
@@ -206,7 +212,7 @@ def test_every_batch_lets_out_exactly_what_the_definition_says(
             assert counts["input.in_state"] == oracle.held()
         check_late_rows(run, oracle)
         assert counts["rows_out"] == len(everything)
-        retractions = sum(one[0] in {BEFORE, DELETE} for one in everything)
+        retractions = sum(one[0] in {UPDATE_BEFORE, DELETE} for one in everything)
         assert counts["retractions"] == retractions
     if spec.window is not None:
         assert run.last.counts["state_rows"] == 0

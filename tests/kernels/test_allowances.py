@@ -7,22 +7,22 @@ from typing import Any
 import polars as pl
 import pytest
 
-from millstream.kernels.aggregate.windowed import kernel_of
+from millstream.kernels.aggregate.windowed import create_kernel
 from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import (
     AggregateSpec,
     CallSpec,
     DeduplicateSpec,
     OrderSpec,
+    OverAggregateSpec,
     RegularJoinSpec,
-    RowsOverSpec,
     SessionJoinSpec,
     TemporalJoinSpec,
     TopNSpec,
 )
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.over_aggregate.kernel import OverAggregate
 from millstream.kernels.regular_join.kernel import RegularJoin
 from millstream.kernels.session_join.kernel import SessionJoin
 from millstream.kernels.state.memory_state import MemoryState
@@ -42,10 +42,12 @@ WINDOW = Window(WindowKind.TUMBLING, 1000, 1000)
 SESSIONS = Window(WindowKind.SESSION, 1)
 KERNELS: dict[str, Any] = {
     "distinct": Deduplicate(DeduplicateSpec(("lk",), ("lk",), None, limit=WHOLE), TYPES),
-    "aggregate": kernel_of(AggregateSpec(("lk",), COUNT, WINDOW, limit=WHOLE), TYPES),
-    "sessions": kernel_of(AggregateSpec(("lk",), COUNT, SESSIONS, limit=WHOLE), TYPES),
+    "aggregate": create_kernel(AggregateSpec(("lk",), COUNT, WINDOW, limit=WHOLE), TYPES),
+    "sessions": create_kernel(AggregateSpec(("lk",), COUNT, SESSIONS, limit=WHOLE), TYPES),
     "top-n": TopN(TopNSpec(("lk",), (OrderSpec("lv"),), ("lk", "lv"), 3, limit=WHOLE), TYPES),
-    "rows over": RowsOver(RowsOverSpec(("lk",), ("lk", "lv"), 5, COUNT, limit=WHOLE), TYPES),
+    "rows over": OverAggregate(
+        OverAggregateSpec(("lk",), ("lk", "lv"), 5, COUNT, limit=WHOLE), TYPES
+    ),
     "interval join": IntervalJoin(IntervalJoinSpec(JoinType.LEFT, 0, 90, *COLUMNS, limit=WHOLE)),
     "temporal join": TemporalJoin(TemporalJoinSpec(JoinType.LEFT, *COLUMNS, limit=WHOLE), TYPES),
     "session join": SessionJoin(SessionJoinSpec(JoinType.LEFT, 5, *COLUMNS, limit=WHOLE), TYPES),

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from tests.kernels.chain import ROUNDS, Operator
 
-from millstream.kernels.core.specs import RowsOverSpec
+from millstream.kernels.core.specs import OverAggregateSpec
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.interval_join.spec import Panes
-from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.interval_join.spec import OtherSideWindows
+from millstream.kernels.over_aggregate.kernel import OverAggregate
 from millstream.plan.build.job import build_job
-from millstream.plan.nodes import RowsOver as RowsOverNode
+from millstream.plan.nodes import OverAggregate as RowsOverNode
 from millstream.plan.nodes import WindowJoin as JoinNode
 from millstream.plan.nodes.traversal import operators_in_order
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Window
@@ -70,11 +70,13 @@ class Chain:
         self.tumbling, self.sliding = join.windows
         self.outer = outer.windows[0]
         self.lags = (waiting.input.delay, outer.left.delay)
-        panes = tuple(Panes(w.size, w.slide, w.offset) for w in (self.sliding, self.tumbling))
+        panes = tuple(
+            OtherSideWindows(w.size, w.slide, w.offset) for w in (self.sliding, self.tumbling)
+        )
         bounds = (join.bounds.lower, join.bounds.upper)
         self.first = Operator(lambda: _join(*bounds, panes), rng)  # type: ignore[arg-type]
-        spec = RowsOverSpec(("d0",), ("l0", "r0", "lk", "lt"), 0)
-        self.final = Operator(lambda: RowsOver(spec), rng)
+        spec = OverAggregateSpec(("d0",), ("l0", "r0", "lk", "lt"), 0)
+        self.final = Operator(lambda: OverAggregate(spec), rng)
         self.second = Operator(lambda: _join(0, 0, None), rng)
 
     def step(self, rows: Rows, marks: dict[str, int]) -> Iterator[tuple[object, ...]]:
@@ -117,7 +119,9 @@ class Chain:
         return begin < end and end - self.tumbling.size < until
 
 
-def _join(lower: int, upper: int, panes: tuple[Panes, Panes] | None) -> IntervalJoin:
+def _join(
+    lower: int, upper: int, panes: tuple[OtherSideWindows, OtherSideWindows] | None
+) -> IntervalJoin:
     spec = IntervalJoinSpec(
         JoinType.LEFT, lower, upper, ("lk",), ("rk",), ("l0", "lk", "lt"), ("r0",), panes=panes
     )

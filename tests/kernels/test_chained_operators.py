@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from tests.kernels.chain import ROUNDS, Operator, cut
 
-from millstream.kernels.aggregate.windowed import folded, kernel_of
-from millstream.kernels.core.kernel import BEFORE, DELETE, HASH, OP
+from millstream.kernels.aggregate.windowed import create_kernel, pre_aggregate
+from millstream.kernels.core.kernel import DELETE, HASH, OP, UPDATE_BEFORE
 from millstream.kernels.core.specs import AggregateSpec, CallSpec, OrderSpec, TopNSpec
 from millstream.kernels.top_n.kernel import TopN
-from millstream.kernels.top_n.prefilter import fold
+from millstream.kernels.top_n.prefilter import prefilter
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, Window, WindowKind
 
 # --- the first rows of the first rows of each partition
@@ -33,7 +33,7 @@ def top_specs() -> tuple[TopNSpec, TopNSpec]:
 def test_top_n_over_the_changes_of_another(seed: int) -> None:
     rng = random.Random(seed)
     first, second = top_specs()
-    inner = Operator(partial(TopN, first), rng, 3, partial(fold, first))
+    inner = Operator(partial(TopN, first), rng, 3, partial(prefilter, first))
     outer = Operator(partial(TopN, second), rng, 1)
     many, kinds = rng.randint(1, 60), rng.choice([3, 8, 30])
     unique = rng.random() < 0.5
@@ -61,7 +61,7 @@ def test_top_n_over_the_changes_of_another(seed: int) -> None:
             changes = changes.select("id", "g", OP, zero.alias("_t"), zero.alias(HASH))
         for frame in outer.step([changes], batch.height):
             for *row, op in frame.select("id", "g", OP).rows():
-                table[tuple(row)] += -1 if op in (BEFORE, DELETE) else 1
+                table[tuple(row)] += -1 if op in (UPDATE_BEFORE, DELETE) else 1
         best: dict[object, tuple[int, float]] = {}
         for number, g, v in seen.select("id", "g", "v").rows():
             if v not in best or (number, -g) > (best[v][0], -best[v][1]):
@@ -82,8 +82,8 @@ def test_a_sliding_aggregate_with_rows_late_for_some_windows(seed: int, emit: Em
     window = Window(WindowKind.SLIDING, slide * rng.randint(2, 4), slide, rng.randrange(slide))
     calls = (CallSpec("count", "a0"), CallSpec("sum", "a1", "x"))
     spec = AggregateSpec(("k",), calls, window, emit, lateness)
-    operator = Operator(partial(kernel_of, spec, {"a0": pl.Int64, "a1": pl.Int64}), rng, 3)
-    operator.fold = partial(folded, spec)
+    operator = Operator(partial(create_kernel, spec, {"a0": pl.Int64, "a1": pl.Int64}), rng, 3)
+    operator.fold = partial(pre_aggregate, spec)
     many, delay = rng.randint(1, 50), rng.randint(0, 6)
     keys = [rng.randrange(4) for _ in range(many)]
     rows = pl.DataFrame(
@@ -111,7 +111,7 @@ def test_a_sliding_aggregate_with_rows_late_for_some_windows(seed: int, emit: Em
             ops = frame[OP].to_list() if OP in frame.columns else [0] * frame.height
             names = ("k", "_window_start", "a0", "a1")
             for row, op in zip(frame.select(names).rows(), ops, strict=True):
-                table[row] += -1 if op in (BEFORE, DELETE) else 1
+                table[row] += -1 if op in (UPDATE_BEFORE, DELETE) else 1
         shown = {
             (key, start, len(found), sum(found))
             for (key, start), found in groups.items()

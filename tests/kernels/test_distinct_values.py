@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels.aggregate.partial_results import tallied
-from millstream.kernels.aggregate.windowed import folded, kernel_of
+from millstream.kernels.aggregate.partial_results import distinct_table_arguments
+from millstream.kernels.aggregate.windowed import create_kernel, pre_aggregate
 from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory_state import MemoryState
@@ -88,11 +88,13 @@ def test_values_count_once_for_each_call(batches: list[list[Row]], early: bool) 
         (SPEC, lambda row: (row[0], row[1] // 10 * 10), ["k", "_window_start"]),
         (AggregateSpec(("k",), CALLS, emit=Emit.CHANGES), lambda row: (row[0],), ["k"]),
     ):
-        kernel, state, results = kernel_of(spec, {}), MemoryState(), []
+        kernel, state, results = create_kernel(spec, {}), MemoryState(), []
         for rows in batches:
             given_rows = frame(rows)
             if early and rows:
-                given_rows = pl.concat(folded(spec, part) for part in (given_rows, given_rows[:0]))
+                given_rows = pl.concat(
+                    pre_aggregate(spec, part) for part in (given_rows, given_rows[:0])
+                )
             made = kernel.step(
                 state, {0: given_rows}, WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
             )
@@ -102,7 +104,7 @@ def test_values_count_once_for_each_call(batches: list[list[Row]], early: bool) 
 
 
 def test_values_go_with_their_window() -> None:
-    kernel, state = kernel_of(SPEC, {}), MemoryState()
+    kernel, state = create_kernel(SPEC, {}), MemoryState()
     rows: list[Row] = [(1, 0, 1, "a", True, True), (1, 1, 2, "b", True, True)]
     held = kernel.step(state, {0: frame(rows)}, WatermarkAdvance(BEGIN_OF_TIME, 5))
     assert held.counts["state_rows"] == 1 + 6  # a group, two values of x, of s and of both
@@ -111,7 +113,7 @@ def test_values_go_with_their_window() -> None:
 
 
 def test_known_values_are_not_written_again() -> None:
-    kernel, state = kernel_of(SPEC, {}), MemoryState()
+    kernel, state = create_kernel(SPEC, {}), MemoryState()
     rows: list[Row] = [(1, 0, number, "a", False, False) for number in range(50)]  # of x
     clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     for _ in range(5):
@@ -133,4 +135,4 @@ def test_known_values_are_not_written_again() -> None:
     ],
 )
 def test_groups_that_merge_or_may_go_early_keep_lists(spec: AggregateSpec) -> None:
-    assert not tallied(spec)
+    assert not distinct_table_arguments(spec)

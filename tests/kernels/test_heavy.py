@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.kernels.core import heavy_hitters as heavy
-from millstream.kernels.core.heavy_hitters import Heavy, HeavyKeys
+from millstream.kernels.core.heavy_hitters import HeavyHitter, HeavyHitters
 from millstream.kernels.core.key_index import Ints
 
 SIZES = st.integers(1, 6)
@@ -24,12 +24,12 @@ def ints(numbers: Sequence[int]) -> Ints:
     return np.array(numbers, np.int64)
 
 
-def check(summary: HeavyKeys, exact: Counter[int]) -> None:
+def check(summary: HeavyHitters, exact: Counter[int]) -> None:
     assert summary.rows == exact.total()
     found = {each.hash: each for each in summary.top(summary.size)}
     assert len(found) <= summary.size
     for key, count in exact.items():
-        one = found.get(key, Heavy(key, 0, summary.missed))
+        one = found.get(key, HeavyHitter(key, 0, summary.missed))
         assert one.least <= count <= one.most
     assert set(found) <= set(exact)
     assert 4 * summary.missed * (summary.size + 1) <= 5 * exact.total()
@@ -44,7 +44,7 @@ def cut(request, monkeypatch):
 class TestGuarantee:
     @given(SIZES, CHUNKS)
     def test_no_count_is_too_high_or_too_low_by_more_than_is_told(self, size, chunks) -> None:
-        summary, exact = HeavyKeys(size), Counter[int]()
+        summary, exact = HeavyHitters(size), Counter[int]()
         for chunk in chunks:
             summary.add(ints(chunk))
             exact.update(chunk)
@@ -52,17 +52,17 @@ class TestGuarantee:
 
     @given(SIZES, CHUNKS, CHUNKS)
     def test_two_summaries_become_one(self, size, here, there) -> None:
-        one, two, exact = HeavyKeys(size), HeavyKeys(size), Counter[int]()
+        one, two, exact = HeavyHitters(size), HeavyHitters(size), Counter[int]()
         for summary, chunks in ((one, here), (two, there)):
             for chunk in chunks:
                 summary.add(ints(chunk))
                 exact.update(chunk)
-        one.merge(HeavyKeys.of_data(json.loads(json.dumps(two.as_data()))))
+        one.merge(HeavyHitters.of_data(json.loads(json.dumps(two.as_data()))))
         check(one, exact)
 
     @given(SIZES, st.lists(st.tuples(KEYS, st.integers(1, 9)), max_size=40))
     def test_a_row_may_stand_for_several(self, size, rows) -> None:
-        summary, exact = HeavyKeys(size), Counter[int]()
+        summary, exact = HeavyHitters(size), Counter[int]()
         summary.add(ints([key for key, _ in rows]), ints([weight for _, weight in rows]))
         for key, weight in rows:
             exact[key] += weight
@@ -70,15 +70,15 @@ class TestGuarantee:
 
 
 def test_few_keys_are_counted_exactly() -> None:
-    summary = HeavyKeys(3)
+    summary = HeavyHitters(3)
     summary.add(ints([5, 7, 5, -1]))
     summary.add(ints([5, 7]))
-    assert summary.top(2) == [Heavy(5, 3, 3), Heavy(7, 2, 2)]
+    assert summary.top(2) == [HeavyHitter(5, 3, 3), HeavyHitter(7, 2, 2)]
 
 
 def test_a_hot_key_is_found_among_a_million_others() -> None:
     rng = np.random.default_rng(1)
-    summary = HeavyKeys(16)
+    summary = HeavyHitters(16)
     for _ in range(4):
         hashes = rng.integers(-(2**62), 2**62, 250_000)
         hashes[::10] = 42
@@ -90,14 +90,14 @@ def test_a_hot_key_is_found_among_a_million_others() -> None:
 
 
 def test_a_chunk_of_light_keys_is_passed_over() -> None:
-    summary = HeavyKeys(16)
+    summary = HeavyHitters(16)
     summary.add(np.arange(100_000, dtype=np.int64))
     assert summary.top(3) == []
     assert summary.missed < 100
 
 
 def test_a_key_reads_as_it_was_first_seen() -> None:
-    summary = HeavyKeys(2)
+    summary = HeavyHitters(2)
     asked: list[int] = []
     words = ["a", "b", "a", "a", "b", "c"]
 
@@ -106,18 +106,18 @@ def test_a_key_reads_as_it_was_first_seen() -> None:
         return words[row]
 
     summary.add(ints([1, 2, 1, 1, 2, 3]), name=name)
-    assert summary.top(2) == [Heavy(1, 2, 3, "a"), Heavy(2, 1, 2, "b")]
+    assert summary.top(2) == [HeavyHitter(1, 2, 3, "a"), HeavyHitter(2, 1, 2, "b")]
     summary.add(ints([1]), name=name)
     assert asked == [0, 1]
-    other = HeavyKeys(2)
+    other = HeavyHitters(2)
     other.add(ints([2, 9, 9, 9]), name=lambda row: "B" if row == 0 else "z")
     summary.merge(other)
     assert [(each.hash, each.name) for each in summary.top(2)] == [(1, "a"), (9, "z")]
 
 
 def test_nothing_is_a_summary_too() -> None:
-    summary = HeavyKeys()
+    summary = HeavyHitters()
     summary.add(ints([]))
-    summary.merge(HeavyKeys())
+    summary.merge(HeavyHitters())
     assert summary.top(5) == []
-    assert HeavyKeys.of_data(summary.as_data()).as_data() == summary.as_data()
+    assert HeavyHitters.of_data(summary.as_data()).as_data() == summary.as_data()

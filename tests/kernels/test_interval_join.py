@@ -10,7 +10,7 @@ from tests.kernels.host import Host
 from tests.kernels.oracle import Join, Row
 from tests.kernels.test_interval_join_properties import spec_of
 
-from millstream.kernels.core.kernel import WatermarkAdvance, frames
+from millstream.kernels.core.kernel import WatermarkAdvance, nonempty_frames
 from millstream.kernels.interval_join.kernel import COUNTS, IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import (
@@ -76,8 +76,10 @@ def test_orders_joined_to_shipments_within_a_day(
     batches = [{0: hashed(ORDERS, "o_id")}, {1: hashed(SHIPMENTS, "s_id")}]
     out: list[pl.DataFrame] = []
     for inputs in batches if orders_first else batches[::-1]:
-        out += frames(join.step(state, inputs, WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)))
-    out += frames(join.step(state, {}, WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)))
+        out += nonempty_frames(
+            join.step(state, inputs, WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME))
+        )
+    out += nonempty_frames(join.step(state, {}, WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)))
     rows = [row for frame in out for row in frame.rows()]
     assert len(rows) == len(expected)
     assert set(rows) == expected

@@ -11,7 +11,7 @@ from millstream.kernels.deduplicate import Deduplicate
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.kernels.temporal_join.kernel import TemporalJoin
 from millstream.plan.build.job import build_job
-from millstream.plan.facts.pipeline import check_job
+from millstream.plan.facts.pipeline import derive_job_facts
 from millstream.temporal import BEGIN_OF_TIME
 from millstream.values import JoinType
 
@@ -24,8 +24,8 @@ AS_OF = "SELECT x.id, p.v FROM {} x JOIN p FOR SYSTEM_TIME AS OF x.t ON x.k = p.
 
 
 def state_of(query: str) -> str:
-    [facts] = check_job(build_job(f"{SOURCES}CREATE SINK s AS {query};"))
-    return facts.operators[-1].state
+    [facts] = derive_job_facts(build_job(f"{SOURCES}CREATE SINK s AS {query};"))
+    return facts.operators[-1].state_size
 
 
 @pytest.mark.parametrize("stream", ["o", "d"], ids=["source", "distinct"])

@@ -11,8 +11,8 @@ from tests.kernels.single import Host, Row
 
 from millstream.errors import RunError, StateError
 from millstream.kernels.core.kernel import WatermarkAdvance
-from millstream.kernels.core.specs import CallSpec, RowsOverSpec
-from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.core.specs import CallSpec, OverAggregateSpec
+from millstream.kernels.over_aggregate.kernel import OverAggregate
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy, StateLimit
 
@@ -20,9 +20,9 @@ SUM = CallSpec("sum", "s", "x")
 END = WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
 
 
-def over(preceding: int | None, *calls: CallSpec, **more: Any) -> RowsOver:
-    spec = RowsOverSpec(("k1",), ("id",), preceding, calls or (SUM,), **more)
-    return RowsOver(spec, {"s": pl.Int64})
+def over(preceding: int | None, *calls: CallSpec, **more: Any) -> OverAggregate:
+    spec = OverAggregateSpec(("k1",), ("id",), preceding, calls or (SUM,), **more)
+    return OverAggregate(spec, {"s": pl.Int64})
 
 
 def row(id_: int, t: int, x: int | None, key: str = "a") -> Row:
@@ -74,8 +74,8 @@ def test_values_have_the_types_asked_for() -> None:
     )
     calls = (CallSpec("sum", "s", "x"), CallSpec("avg", "a", "x"), CallSpec("count", "n", "x"))
     types = {"s": pl.Decimal(20, 2), "a": pl.Decimal(14, 6), "n": pl.Int64}
-    spec = RowsOverSpec((), ("id",), 3, calls)
-    (made,) = RowsOver(spec, types).step(MemoryState(), {0: frame}, END).main
+    spec = OverAggregateSpec((), ("id",), 3, calls)
+    (made,) = OverAggregate(spec, types).step(MemoryState(), {0: frame}, END).main
     assert made.schema == {"id": pl.Int64, **types}
     assert made.rows()[1] == (2, Decimal("3.35"), Decimal("1.675000"), 2)
 

@@ -13,8 +13,8 @@ from tests.kernels.rows_over_oracle import FUNCTIONS, Oracle, same
 from tests.kernels.single import Host, Row
 
 from millstream.kernels.core.kernel import WatermarkAdvance
-from millstream.kernels.core.specs import CallSpec, RowsOverSpec
-from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.core.specs import CallSpec, OverAggregateSpec
+from millstream.kernels.over_aggregate.kernel import OverAggregate
 from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy
 
@@ -32,11 +32,11 @@ def call_of(name: str) -> CallSpec:
 
 def kernel(
     names: list[str], preceding: int | None, ttl: int | None, settings: LogSettings | None = None
-) -> RowsOver:
+) -> OverAggregate:
     calls = tuple(map(call_of, names))
     late = LatePolicy(LateAction.SIDE_OUTPUT)
-    spec = RowsOverSpec(("k1", "k2"), ("id", "x"), preceding, calls, ttl, late=late)
-    return RowsOver(spec, TYPES, settings)
+    spec = OverAggregateSpec(("k1", "k2"), ("id", "x"), preceding, calls, ttl, late=late)
+    return OverAggregate(spec, TYPES, settings)
 
 
 @given(

@@ -11,8 +11,8 @@ from tests.kernels.strategies import log_settings
 from tests.kernels.test_aggregate_host import AggregateHost, frame_of, types_of
 
 from millstream.kernels.aggregate.session import fold
-from millstream.kernels.aggregate.windowed import kernel_of
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT
+from millstream.kernels.aggregate.windowed import create_kernel
+from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.compaction import LogSettings
 from millstream.temporal import Emit, LateAction, LatePolicy, Window, WindowKind
@@ -24,7 +24,7 @@ CHANGES = replace(FINAL, emit=Emit.CHANGES)
 
 
 def host(spec: AggregateSpec, delay: int = 0, settings: LogSettings | None = None) -> AggregateHost:
-    return AggregateHost(kernel_of(spec, types_of(spec), settings), delay)
+    return AggregateHost(create_kernel(spec, types_of(spec), settings), delay)
 
 
 def row(t: int, x: int | None = 1, key: str | None = "a") -> Row:
@@ -63,8 +63,8 @@ def test_a_row_within_a_session_changes_it_and_keeps_its_bounds() -> None:
     run = host(CHANGES, delay=100)
     run.feed([row(0), row(4)])
     assert run.feed([row(2, 7)]) == [
-        (BEFORE, ("a",), (0, 9), (2, 2)),
-        (AFTER, ("a",), (0, 9), (3, 9)),
+        (UPDATE_BEFORE, ("a",), (0, 9), (2, 2)),
+        (UPDATE_AFTER, ("a",), (0, 9), (3, 9)),
     ]
 
 
@@ -86,8 +86,8 @@ def test_a_fired_session_that_grows_is_taken_back_and_fires_again() -> None:
         (INSERT, ("a",), (0, 8), (2, 2)),
     ]
     assert run.feed([row(1)]) == [
-        (BEFORE, ("a",), (0, 8), (2, 2)),
-        (AFTER, ("a",), (0, 8), (3, 3)),
+        (UPDATE_BEFORE, ("a",), (0, 8), (2, 2)),
+        (UPDATE_AFTER, ("a",), (0, 8), (3, 3)),
     ]
     assert run.feed([row(7), row(11), row(15), row(19)]) == [(DELETE, ("a",), (0, 8), (3, 3))]
     assert (INSERT, ("a",), (0, 24), (7, 7)) in run.feed([], end=True)

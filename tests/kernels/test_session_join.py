@@ -128,10 +128,10 @@ def test_a_row_without_a_key_is_a_session_of_its_own(emit: Emit) -> None:
 def test_a_session_that_met_none_comes_out_once_it_is_closed(how: JoinType, emit: Emit) -> None:
     host = host_of(how, emit)
     assert host.feed(at(0, 3), at(20), to=8) == {}
-    alone = {(0, None, 0, 8): 1, (1, None, 0, 8): 1} if how.keeps_left else {}
+    alone = {(0, None, 0, 8): 1, (1, None, 0, 8): 1} if how.preserves_left else {}
     assert host.feed([], [], to=9) == alone
     assert host.last.counts["unmatched"] == len(alone)
-    assert host.finish() == ({(None, 0, 20, 25): 1} if how.keeps_right else {})
+    assert host.finish() == ({(None, 0, 20, 25): 1} if how.preserves_right else {})
     assert host.last.counts["state_rows"] == 0
 
 

@@ -173,7 +173,7 @@ def test_beyond_a_limit_sessions_close_early_and_no_row_is_lost(
     true = without_windows(final_rows(join, *arrived))
     if join.how not in (JoinType.ANTI, JoinType.SEMI):
         assert {pair for pair in told if None not in pair} <= set(true)
-    for side, keeps in enumerate((join.how.keeps_left, join.how.keeps_right)):
+    for side, keeps in enumerate((join.how.preserves_left, join.how.preserves_right)):
         if keeps and join.how is not JoinType.ANTI:
             ids = {row[side] for row in told if row[side] is not None}
             assert ids == {row.id for row in rows[side]}

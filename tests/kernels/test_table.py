@@ -21,11 +21,11 @@ from millstream.kernels.core.specs import (
     CallSpec,
     DeduplicateSpec,
     OrderSpec,
-    RowsOverSpec,
+    OverAggregateSpec,
     TopNSpec,
 )
 from millstream.kernels.deduplicate import Deduplicate
-from millstream.kernels.over_aggregate.kernel import RowsOver
+from millstream.kernels.over_aggregate.kernel import OverAggregate
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed
@@ -244,8 +244,12 @@ def test_kernels_on_tables_travel_to_workers() -> None:
     kernels: list[Kernel] = [
         Deduplicate(DeduplicateSpec(("k",), ("x",), None)),
         TopN(TopNSpec(("k",), order, ("x",), 3)),
-        RowsOver(RowsOverSpec(("k",), ("x",), 3, (CallSpec("sum", "s", "x"),)), {"s": pl.Int64}),
-        RowsOver(RowsOverSpec((), ("x",), None, (CallSpec("count", "n"),)), {"n": pl.Int64}),
+        OverAggregate(
+            OverAggregateSpec(("k",), ("x",), 3, (CallSpec("sum", "s", "x"),)), {"s": pl.Int64}
+        ),
+        OverAggregate(
+            OverAggregateSpec((), ("x",), None, (CallSpec("count", "n"),)), {"n": pl.Int64}
+        ),
     ]
     frame = pl.DataFrame({"k": [1, 1], "x": [1, 2], "_t": [1, 2], "_h": [1, 1]})
     for kernel in kernels:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels.table_join import HeldTable, fulfilled
+from millstream.kernels.table_join import IndexedTable, evaluate_condition
 from millstream.values import Condition
 
 
@@ -27,7 +27,7 @@ def joined(
         pl.Series(name, pa.array([row[i] for row in asked], _type(asked, i)))
         for i, name in enumerate(keys)
     ]
-    answer = HeldTable(rows, keys).find(given_keys, first=first)
+    answer = IndexedTable(rows, keys).find(given_keys, first=first)
     found = answer.columns(("n",))[0].to_pylist()
     assert answer.found.to_pylist() == [number is not None for number in found]
     return [
@@ -100,4 +100,4 @@ def test_a_row_comes_out_once_for_each_row_of_its_key() -> None:
 )
 def test_conditions_hold_as_in_sql(condition: Condition, expected: list[bool | None]) -> None:
     column = pa.chunked_array([pa.array([1, 2, 3, None], pa.int32())])
-    assert fulfilled(condition, column).to_pylist() == expected
+    assert evaluate_condition(condition, column).to_pylist() == expected

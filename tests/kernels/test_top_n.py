@@ -9,7 +9,13 @@ import pytest
 from tests.kernels.single import Host, Row
 
 from millstream.errors import StateError
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
+from millstream.kernels.core.kernel import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    WatermarkAdvance,
+)
 from millstream.kernels.core.specs import OrderSpec, TopNSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.kernels.top_n.kernel import TopN
@@ -41,7 +47,11 @@ def test_rows_that_leave_and_rows_that_come_in() -> None:
 def test_with_ranks_every_place_that_changes_is_a_pair() -> None:
     host = Host(top(3, "place"))
     assert out(host.feed([row(0, 5), row(1, 7)])) == [(1, 1, INSERT), (0, 2, INSERT)]
-    assert out(host.feed([row(2, 6)])) == [(0, 2, BEFORE), (2, 2, AFTER), (0, 3, INSERT)]
+    assert out(host.feed([row(2, 6)])) == [
+        (0, 2, UPDATE_BEFORE),
+        (2, 2, UPDATE_AFTER),
+        (0, 3, INSERT),
+    ]
     assert host.last.main[0].schema == {"id": pl.Int64, "place": pl.Int32, "_op": pl.Int8}
 
 
@@ -55,7 +65,7 @@ def test_the_place_of_a_row_taken_back_is_filled_by_one_that_waited() -> None:
     host = Host(top(1, over_changes=True), more=("_op",))
     assert out(host.feed([row(0, 5), row(1, 7)])) == [(1, INSERT)]
     assert out(host.feed([row(1, 7, op=DELETE)])) == [(1, DELETE), (0, INSERT)]
-    changed = [row(0, 5, op=BEFORE), row(0, 4, op=AFTER)]
+    changed = [row(0, 5, op=UPDATE_BEFORE), row(0, 4, op=UPDATE_AFTER)]
     assert out(host.feed(changed)) == [(0, DELETE), (0, INSERT)]
     assert out(host.feed([row(0, 4, op=DELETE), row(9, 1, op=DELETE)])) == [(0, DELETE)]
     assert host.last.counts["state_rows"] == 0

@@ -13,11 +13,17 @@ from tests.kernels import single, strategies
 from tests.kernels.single import Batches, Host, Row
 from tests.kernels.top_n_oracle import Oracle, Out
 
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
+from millstream.kernels.core.kernel import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    WatermarkAdvance,
+)
 from millstream.kernels.core.specs import OrderSpec, TopNSpec
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.top_n.kernel import TopN
-from millstream.kernels.top_n.prefilter import fold
+from millstream.kernels.top_n.prefilter import prefilter
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Emit, LateAction, LatePolicy
 
 TERM = st.builds(OrderSpec, st.sampled_from(["x", "y"]), st.booleans(), st.booleans())
@@ -38,10 +44,10 @@ def with_retractions(draw: st.DrawFn, rows: list[Row]) -> Batches:
     batches: Batches = [[] for _ in range(count)]
     for row in rows:
         comes = draw(st.integers(0, count - 1))
-        batches[comes].append(replace(row, op=draw(st.sampled_from([INSERT, AFTER]))))
+        batches[comes].append(replace(row, op=draw(st.sampled_from([INSERT, UPDATE_AFTER]))))
         if draw(st.booleans()):
             goes = draw(st.integers(comes, count - 1))
-            batches[goes].append(replace(row, op=draw(st.sampled_from([BEFORE, DELETE]))))
+            batches[goes].append(replace(row, op=draw(st.sampled_from([UPDATE_BEFORE, DELETE]))))
     return batches
 
 
@@ -75,7 +81,7 @@ def run(host: Host, oracle: Oracle, batches: Batches) -> Out:
         else:
             assert counts["input.in_state"] == sum(map(len, oracle.rows.values()))
     retracted = sum(
-        count for row, count in total.items() if changes and row[-1] in (BEFORE, DELETE)
+        count for row, count in total.items() if changes and row[-1] in (UPDATE_BEFORE, DELETE)
     )
     assert host.last.counts["retractions"] == retracted
     return total
@@ -87,7 +93,7 @@ def settled(out: Out, changes: bool) -> Out:
         return out
     sums: Out = Counter()
     for row, count in out.items():
-        sums[row[:-1]] += -count if row[-1] in (BEFORE, DELETE) else count
+        sums[row[:-1]] += -count if row[-1] in (UPDATE_BEFORE, DELETE) else count
     return Counter({row: count for row, count in sums.items() if count})
 
 
@@ -103,7 +109,7 @@ def test_changes_of_rows_that_stay(
     spec = TopNSpec(("k1", "k2"), order, columns, n, rank, ttl=ttl)
     batches, delay = data.draw(single.any_order(rows))
     host = Host(TopN(spec, settings=settings), delay, hashing, trouble)
-    host.fold = partial(fold, spec) if folded else None
+    host.fold = partial(prefilter, spec) if folded else None
     oracle = Oracle(spec)
     total = run(host, oracle, batches)
     if ttl is None:

@@ -11,10 +11,10 @@ import pytest
 
 from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.interval_join.spec import Panes
+from millstream.kernels.interval_join.spec import OtherSideWindows
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
-from millstream.plan.kinds.window_pairs import pair_of
+from millstream.plan.kinds.window_pairs import pair_windows
 from millstream.temporal import BEGIN_OF_TIME, Window, WindowKind
 from millstream.values import JoinType
 
@@ -99,10 +99,10 @@ def expected(job: Job, batches: list[Batch]) -> Out:
 
 def actual(job: Job, batches: list[Batch], rng: random.Random) -> Out:
     windows = (job.left, job.right)
-    pair = pair_of(*windows, JoinType.FULL, ("", ""), None)
+    pair = pair_windows(*windows, JoinType.FULL, ("", ""), None)
 
-    def panes(window: Window) -> Panes:
-        return Panes(window.size, window.slide, window.offset, job.lateness)
+    def panes(window: Window) -> OtherSideWindows:
+        return OtherSideWindows(window.size, window.slide, window.offset, job.lateness)
 
     spec = IntervalJoinSpec(
         JoinType.FULL, pair.bounds.lower, pair.bounds.upper, ("lk",), ("rk",), ("l0",), ("r0",),

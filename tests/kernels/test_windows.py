@@ -34,7 +34,7 @@ def test_windows_are_aligned_to_the_epoch_and_the_offset_also_before_it() -> Non
 def test_without_a_window_a_row_goes_by_its_own_time_and_a_given_one_by_its_end() -> None:
     frame = pl.DataFrame({"_t": [5], "_we": [30]})
     assert frame.select(pane_time(spec_of(None))).item() == 5
-    assert frame.select(pane_time(spec_of(Window(WindowKind.GIVEN)))).item() == 29
+    assert frame.select(pane_time(spec_of(Window(WindowKind.INHERITED)))).item() == 29
 
 
 @given(SLIDING, TIMES, st.integers(-70, 70), st.integers(0, 80))

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 
 from tests.kernels.single import Row
 
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, WatermarkAdvance
+from millstream.kernels.core.kernel import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    WatermarkAdvance,
+)
 from millstream.kernels.core.specs import TopNSpec
 from millstream.temporal import Emit
 
@@ -46,7 +52,7 @@ class Oracle:
         in_time = [row for row in rows if self.spec.due is None or row.due > clock.before]
         self.late += sum(1 for _ in rows) - len(in_time)
         old = {key: self.top(key) for key in self.rows}
-        for row in sorted(in_time, key=lambda row: row.op in (BEFORE, DELETE)):
+        for row in sorted(in_time, key=lambda row: row.op in (UPDATE_BEFORE, DELETE)):
             self._take_in(row)
         out: Out = Counter()
         if self.spec.emit is Emit.CHANGES:
@@ -62,7 +68,7 @@ class Oracle:
         key = self._values(row, self.spec.partition)
         self.last[key] = max(row.t, self.last.get(key, row.t))
         held = self.rows[key]
-        if row.op not in (BEFORE, DELETE):
+        if row.op not in (UPDATE_BEFORE, DELETE):
             held.append((self.batch, row))
             return
         alike = [item for item in held if self._content(item[1]) == self._content(row)]
@@ -101,7 +107,7 @@ class Oracle:
         for rank in range(1, max(len(old), len(new)) + 1):
             before, after = old[rank - 1 : rank], new[rank - 1 : rank]
             if before and after and before != after:
-                out.update([(*before[0], rank, BEFORE), (*after[0], rank, AFTER)])
+                out.update([(*before[0], rank, UPDATE_BEFORE), (*after[0], rank, UPDATE_AFTER)])
             elif before and not after:
                 out[*before[0], rank, DELETE] += 1
             elif after and not before:

@@ -10,7 +10,7 @@ import polars as pl
 
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Bools, Ints, KeyIndex, time_order
-from millstream.kernels.core.specs import GIVEN_START
+from millstream.kernels.core.specs import INHERITED_START
 from millstream.kernels.state.keyed_table import Found, Table, group
 from millstream.kernels.state.sorted_rows import take
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
@@ -36,7 +36,7 @@ def by_key(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
 
 def chain_intervals(frame: pl.DataFrame, keys: Sequence[str]) -> Ints:
     """For each interval [_ws, _t], both ends in, the number of its chain."""
-    starts = frame[GIVEN_START].to_numpy()
+    starts = frame[INHERITED_START].to_numpy()
     order, new_key = _by_key(frame, keys, starts)
     reach = _greatest_so_far(frame[TIME].to_numpy()[order], np.cumsum(new_key))
     breaks = new_key.copy()
@@ -103,7 +103,7 @@ class Components:
 
     @classmethod
     def of(cls, groups: Table, fragments: pl.DataFrame, keys: Sequence[str]) -> Components:
-        names = [HASH, *keys, GIVEN_START, TIME]
+        names = [HASH, *keys, INHERITED_START, TIME]
         held, found = fragments.select(names).clear(), _near(groups, fragments, keys)
         if len(found):
             held = found.rows(names)
@@ -132,11 +132,11 @@ def _near(groups: Table, fragments: pl.DataFrame, keys: Sequence[str]) -> Found:
     would be many."""
     codes, first = group(fragments, keys)
     begin, end = np.full(first.size, END_OF_TIME), np.full(first.size, BEGIN_OF_TIME)
-    np.minimum.at(begin, codes, fragments[GIVEN_START].to_numpy())
+    np.minimum.at(begin, codes, fragments[INHERITED_START].to_numpy())
     np.maximum.at(end, codes, fragments[TIME].to_numpy())
     asked = take(fragments.select(HASH, *keys), first).with_columns(pl.Series(TIME, begin))
     found = groups.probe(asked, 0, None)
     if not len(found):
         return found
-    begun = found.rows([GIVEN_START])[GIVEN_START].to_numpy()
+    begun = found.rows([INHERITED_START])[INHERITED_START].to_numpy()
     return found.only(begun <= end[found.new])

@@ -1,6 +1,6 @@
 """Rows of a stream with the rows of a table that have their key.
 
-`Answer` says, for the rows of a chunk, which rows of the table are theirs: by number, in the order
+`TableMatches` says, for the rows of a chunk, which rows of the table are theirs: by number, in the order
 of the chunk. The table may be asked or held; the join is the same.
 """
 
@@ -18,7 +18,7 @@ from millstream.values import Condition
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TableMatches:
     """`left` are rows of the chunk, rising, each as often as it comes out; `right` its row of
     `table`, or -1."""
 
@@ -36,7 +36,9 @@ class Answer:
         return [self.table[name].take(taken) for name in names]
 
 
-def answer(count: int, left: Ints, right: Ints, table: pa.Table, *, first: bool) -> Answer:
+def matches_from_pairs(
+    count: int, left: Ints, right: Ints, table: pa.Table, *, first: bool
+) -> TableMatches:
     """From pairs of rows, the answer for a chunk of `count` rows. If only the first partner of a
     row is asked for, it comes out once, whatever it finds."""
     order = np.argsort(left, kind="stable")
@@ -46,16 +48,16 @@ def answer(count: int, left: Ints, right: Ints, table: pa.Table, *, first: bool)
         left, right = left[heads], right[heads]
     times = np.bincount(left, minlength=count)
     if bool((times == 1).all()):
-        return Answer(left, right, table)
+        return TableMatches(left, right, table)
     each = np.maximum(times, 1)
     starts = np.cumsum(each) - each
     whole = np.full(int(each.sum()), -1, np.int64)
     within = np.arange(left.size) - (np.cumsum(times) - times)[left]
     whole[starts[left] + within] = right
-    return Answer(np.repeat(np.arange(count), each), whole, table)
+    return TableMatches(np.repeat(np.arange(count), each), whole, table)
 
 
-class HeldTable:
+class IndexedTable:
     """A whole table, with an index by the columns that it is asked by."""
 
     def __init__(self, rows: pa.Table, keys: tuple[str, ...]) -> None:
@@ -73,7 +75,7 @@ class HeldTable:
             return self._index.unique
         return bool(pl.DataFrame(self._keys).is_unique().all())
 
-    def find(self, keys: list[pl.Series], *, first: bool) -> Answer:
+    def find(self, keys: list[pl.Series], *, first: bool) -> TableMatches:
         """The rows of these keys; a key that is NULL finds nothing."""
         whole = np.flatnonzero(_present(keys))
         asked = [column.gather(whole) for column in keys]
@@ -86,10 +88,10 @@ class HeldTable:
                 same &= (mine.gather(left) == theirs.gather(right)).to_numpy()
             left, right = left[same], right[same]
         count = len(keys[0])
-        return answer(count, whole[left], self._numbers[right], self.rows, first=first)
+        return matches_from_pairs(count, whole[left], self._numbers[right], self.rows, first=first)
 
 
-def fulfilled(condition: Condition, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def evaluate_condition(condition: Condition, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Of which values it is true; NULL where it is unknown, which a filter leaves out."""
     match condition.op:
         case "null":

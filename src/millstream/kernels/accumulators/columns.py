@@ -30,7 +30,7 @@ from millstream.kernels.accumulators.collected_values import Bag, Distinct, List
 from millstream.kernels.accumulators.distinct_count import Argument, DistinctCount
 from millstream.kernels.accumulators.first_last import Pick
 from millstream.kernels.accumulators.sketches import DistinctSketch, QuantileSketch
-from millstream.kernels.core.kernel import BEFORE, DELETE, OP
+from millstream.kernels.core.kernel import DELETE, OP, UPDATE_BEFORE
 from millstream.kernels.core.specs import CallSpec
 
 __all__ = ["ROWS", "WEIGHT", "Accumulators"]
@@ -66,7 +66,7 @@ _WEIGHTED: dict[str, type[Accumulator]] = {
 
 
 class Accumulators:
-    """All functions of one operator. `weighted`: its input may take rows back. `tallied`: arguments
+    """All functions of one operator. `weighted`: its input may take rows back. `distinct_table_arguments`: arguments
     whose distinct values lie apart."""
 
     def __init__(
@@ -75,11 +75,11 @@ class Accumulators:
         *,
         weighted: bool,
         ansi: bool = True,
-        tallied: Sequence[Argument] = (),
+        distinct_table_arguments: Sequence[Argument] = (),
     ) -> None:
         self.weighted = weighted
-        self._tallied = tallied
-        self._parts = [_make(call, weighted, ansi, tallied) for call in calls]
+        self._tallied = distinct_table_arguments
+        self._parts = [_make(call, weighted, ansi, distinct_table_arguments) for call in calls]
 
     @property
     def weight(self) -> str:
@@ -91,7 +91,7 @@ class Accumulators:
     ) -> pl.DataFrame:
         """Partials of rows, one a group, with other columns to `keep`."""
         if self.weighted:
-            back = pl.col(OP).is_in([BEFORE, DELETE])
+            back = pl.col(OP).is_in([UPDATE_BEFORE, DELETE])
             rows = rows.with_columns(pl.when(back).then(-1).otherwise(1).alias(WEIGHT))
         prepared = _once(expr for part in self._parts for expr in part.prepare(rows))
         if prepared:
@@ -148,8 +148,10 @@ class Accumulators:
         return partials
 
 
-def _make(call: CallSpec, weighted: bool, ansi: bool, tallied: Sequence[Argument]) -> Accumulator:
-    for argument in tallied:
+def _make(
+    call: CallSpec, weighted: bool, ansi: bool, distinct_table_arguments: Sequence[Argument]
+) -> Accumulator:
+    for argument in distinct_table_arguments:
         if call.function == "count_distinct" and call.argument == argument.name:
             return DistinctCount(argument, call, weighted, ansi)
     maker = (_WEIGHTED if weighted else _MAKERS).get(call.function)

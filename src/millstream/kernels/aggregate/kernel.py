@@ -9,7 +9,11 @@ import polars as pl
 
 from millstream.kernels.aggregate.classify import Arrived
 from millstream.kernels.aggregate.distinct_values import VALUES, Seen
-from millstream.kernels.aggregate.partial_results import accumulators, group_columns, tallied
+from millstream.kernels.aggregate.partial_results import (
+    accumulators,
+    distinct_table_arguments,
+    group_columns,
+)
 from millstream.kernels.aggregate.step import COUNTS, Step, Times
 from millstream.kernels.core.kernel import State, StepResult, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec
@@ -32,7 +36,7 @@ class AggregateKernel:
         self.types = dict(types or {})
         self.folding = accumulators(spec)
         self.reach = reach_of(spec)
-        self._tallied = tallied(spec)
+        self._tallied = distinct_table_arguments(spec)
         self._keyed = (Keyed(group_columns(spec)), *([VALUES] if self._tallied else []))
         self._settings = settings or LogSettings()
 

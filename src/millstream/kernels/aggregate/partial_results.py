@@ -12,7 +12,7 @@ from millstream.kernels.accumulators.columns import ROWS, Accumulators
 from millstream.kernels.accumulators.distinct_count import Argument, arguments_of
 from millstream.kernels.core.hashing import plain_zero
 from millstream.kernels.core.kernel import HASH, TIME
-from millstream.kernels.core.specs import GIVEN_START, AggregateSpec
+from millstream.kernels.core.specs import INHERITED_START, AggregateSpec
 from millstream.kernels.core.windows import pane_time
 from millstream.kernels.state.segment_log import NULL_HASH
 from millstream.temporal import StateLimit, WindowKind
@@ -20,7 +20,7 @@ from millstream.temporal import StateLimit, WindowKind
 PANE = "_pane"
 
 
-def tallied(spec: AggregateSpec) -> tuple[Argument, ...]:
+def distinct_table_arguments(spec: AggregateSpec) -> tuple[Argument, ...]:
     """Arguments whose distinct values lie apart from the groups: where a group stays as it is until
     its time has come, or for ever."""
     window = spec.window
@@ -30,18 +30,21 @@ def tallied(spec: AggregateSpec) -> tuple[Argument, ...]:
     return arguments_of(spec.calls)
 
 
-_FIXED = (WindowKind.TUMBLING, WindowKind.GIVEN)
+_FIXED = (WindowKind.TUMBLING, WindowKind.INHERITED)
 
 
 def accumulators(spec: AggregateSpec) -> Accumulators:
     return Accumulators(
-        spec.calls, weighted=spec.over_changes, ansi=spec.ansi, tallied=tallied(spec)
+        spec.calls,
+        weighted=spec.over_changes,
+        ansi=spec.ansi,
+        distinct_table_arguments=distinct_table_arguments(spec),
     )
 
 
 def group_columns(spec: AggregateSpec) -> tuple[str, ...]:
     """What is equal in all rows of a group, beside the hash and the time."""
-    return (*spec.keys, GIVEN_START) if spec.given else spec.keys
+    return (*spec.keys, INHERITED_START) if spec.given else spec.keys
 
 
 def with_hash(frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.columns import Accumulators
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT, OP, TIME
+from millstream.kernels.core.kernel import DELETE, INSERT, OP, TIME, UPDATE_AFTER, UPDATE_BEFORE
 from millstream.kernels.core.key_index import Bools
 from millstream.kernels.core.specs import (
-    GIVEN_START,
+    INHERITED_START,
     WINDOW_END,
     WINDOW_START,
     WINDOW_TIME,
@@ -54,8 +54,8 @@ class Results:
         if not if_equal and before.height:
             changed = self._differ(before, now)
             before, now = only(before, changed), only(now, changed)
-        self._put(before, BEFORE)
-        self._put(now, AFTER)
+        self._put(before, UPDATE_BEFORE)
+        self._put(now, UPDATE_AFTER)
         self.insert(only(new, is_now & ~was))
 
     def _differ(self, old: pl.DataFrame, new: pl.DataFrame) -> Bools:
@@ -69,8 +69,8 @@ class Results:
         window = self._spec.window
         if window is not None:
             time = partials[TIME]
-            given = GIVEN_START in partials.columns
-            start = partials[GIVEN_START] if given else time + (1 - window.size)
+            given = INHERITED_START in partials.columns
+            start = partials[INHERITED_START] if given else time + (1 - window.size)
             last = time - 1 if window.kind is WindowKind.SESSION else time
             bounds = ((WINDOW_START, start), (WINDOW_END, last + 1), (WINDOW_TIME, last))
             columns += [series.cast(pl.Int64).alias(name) for name, series in bounds]
@@ -80,7 +80,7 @@ class Results:
         if not rows.height:
             return
         self.rows += rows.height
-        if op in {BEFORE, DELETE}:
+        if op in {UPDATE_BEFORE, DELETE}:
             self.retractions += rows.height
         if self._spec.retracts:
             rows = rows.with_columns(pl.lit(op, pl.Int8).alias(OP))

@@ -26,7 +26,7 @@ from millstream.kernels.aggregate.partial_results import (
 from millstream.kernels.aggregate.session_step import SessionStep
 from millstream.kernels.aggregate.step import Step
 from millstream.kernels.core.kernel import HASH, TIME
-from millstream.kernels.core.specs import GIVEN_START, AggregateSpec
+from millstream.kernels.core.specs import INHERITED_START, AggregateSpec
 from millstream.kernels.session_chains import CHAIN, Components, chain_rows
 from millstream.kernels.state.keyed_table import Tables
 
@@ -46,7 +46,7 @@ def _fold_chained(spec: AggregateSpec, chained: pl.DataFrame) -> pl.DataFrame:
 def _bounds(spec: AggregateSpec) -> list[pl.Expr]:
     return [
         *(pl.col(name).first() for name in (HASH, *spec.keys)),
-        pl.col(TIME).min().alias(GIVEN_START),
+        pl.col(TIME).min().alias(INHERITED_START),
         pl.col(TIME).max() + _gap(spec),
     ]
 
@@ -69,7 +69,7 @@ class SessionAggregate(AggregateKernel):
                 frame = fold(self.spec, frame)
             elif self.spec.window is not None and self.spec.window.wall_clock:
                 frame = frame.with_columns(
-                    pl.col(TIME).alias(GIVEN_START), pl.col(TIME) + _gap(self.spec)
+                    pl.col(TIME).alias(INHERITED_START), pl.col(TIME) + _gap(self.spec)
                 )
             late = self._late(frame, before, tables)
             if late.any():

@@ -9,7 +9,7 @@ from millstream.kernels.aggregate.results import only
 from millstream.kernels.aggregate.step import Step, ended
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Bools, Ints
-from millstream.kernels.core.specs import GIVEN_START
+from millstream.kernels.core.specs import INHERITED_START
 from millstream.kernels.session_chains import CHAIN, Components
 from millstream.kernels.state.sorted_rows import take
 from millstream.temporal import Emit
@@ -37,7 +37,7 @@ class SessionStep(Step):
             return take(parts, np.argsort(chains))
         keep = [
             *(pl.col(name).first() for name in (HASH, *self.spec.keys)),
-            pl.col(GIVEN_START).min(),
+            pl.col(INHERITED_START).min(),
             pl.col(TIME).max(),
         ]
         numbered = parts.with_columns(pl.Series(CHAIN, chains))
@@ -49,7 +49,7 @@ class SessionStep(Step):
         held, chains = only(held, out), chains[out]
         become = take(now, chains)
         same: Bools = (held[TIME] == become[TIME]).to_numpy()
-        same &= (held[GIVEN_START] == become[GIVEN_START]).to_numpy()
+        same &= (held[INHERITED_START] == become[INHERITED_START]).to_numpy()
         self.results.delete(only(held, ~same))
         self.results.change(only(held, same), only(become, same), if_equal=final)
         due = ended(now, self.times.after) if final else np.ones(now.height, np.bool_)

@@ -28,7 +28,7 @@ from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.keyed_table import Tables
 from millstream.temporal import WindowKind
 
-__all__ = ["COUNTS", "Aggregate", "SessionAggregate", "fold", "folded", "kernel_of"]
+__all__ = ["COUNTS", "Aggregate", "SessionAggregate", "create_kernel", "fold", "pre_aggregate"]
 
 
 class Aggregate(AggregateKernel):
@@ -42,14 +42,14 @@ class Aggregate(AggregateKernel):
         return sort_out(self.spec, frame, before)
 
 
-def kernel_of(
+def create_kernel(
     spec: AggregateSpec, types: Mapping[str, Any], settings: LogSettings | None = None
 ) -> AggregateKernel:
     """The kernel for the windows of an aggregate."""
     return (SessionAggregate if _by_session(spec) else Aggregate)(spec, types, settings)
 
 
-def folded(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
+def pre_aggregate(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """Rows as partials, for kernels whose spec is `early`: to be run before the exchange."""
     return (session.fold if _by_session(spec) else fold)(spec, frame)
 

@@ -25,7 +25,7 @@ _BUCKET_BITS = 12
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
-class Heavy(NamedTuple):
+class HeavyHitter(NamedTuple):
     """A key and how many of its rows came: at least, and at most."""
 
     hash: int
@@ -34,7 +34,7 @@ class Heavy(NamedTuple):
     name: str | None = None
 
 
-class HeavyKeys:
+class HeavyHitters:
     def __init__(self, size: int = SIZE) -> None:
         self.size = size
         self.rows = 0
@@ -62,18 +62,18 @@ class HeavyKeys:
         if name is not None:
             self._name(hashes, rows, name)
 
-    def merge(self, other: HeavyKeys) -> None:
+    def merge(self, other: HeavyHitters) -> None:
         self.rows += other.rows
         self.missed += other.missed
         self._take_in(other._hashes, other._counts)
         names = {**other._names, **self._names}
         self._names = {key: names[key] for key in self._hashes.tolist() if key in names}
 
-    def top(self, count: int) -> list[Heavy]:
+    def top(self, count: int) -> list[HeavyHitter]:
         """The keys with the highest counts, the heaviest first."""
         order = np.lexsort((self._hashes, -self._counts))[:count]
         return [
-            Heavy(key, least, least + self.missed, self._names.get(key))
+            HeavyHitter(key, least, least + self.missed, self._names.get(key))
             for key, least in zip(
                 self._hashes[order].tolist(), self._counts[order].tolist(), strict=True
             )
@@ -86,7 +86,7 @@ class HeavyKeys:
         return {"size": self.size, "rows": self.rows, "missed": self.missed, "keys": keys}
 
     @classmethod
-    def of_data(cls, data: Mapping[str, Any]) -> HeavyKeys:
+    def of_data(cls, data: Mapping[str, Any]) -> HeavyHitters:
         made = cls(data["size"])
         made.rows, made.missed = data["rows"], data["missed"]
         made._hashes = np.array([key for key, _, _ in data["keys"]], np.int64)

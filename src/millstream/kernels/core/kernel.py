@@ -7,7 +7,7 @@ key group and micro-batch. Kernels speak of a row's fixed columns by these names
                  processing time, whether or not rows were folded before the shuffle
     _h   Int64   Spark's xxhash64 of the key; NULL: the row can match nothing
 
-    _op  Int8    of rows that may be taken back: INSERT, BEFORE, AFTER or DELETE
+    _op  Int8    of rows that may be taken back: INSERT, UPDATE_BEFORE, UPDATE_AFTER or DELETE
 
 Every other column has the name the kernel's spec gives it.
 """
@@ -26,7 +26,7 @@ from millstream.temporal import StateLimit
 TIME = "_t"
 HASH = "_h"
 OP = "_op"
-INSERT, BEFORE, AFTER, DELETE = range(4)  # +I, -U, +U, -D
+INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)  # +I, -U, +U, -D
 PREDICATE = "_on"  # of a side of a join: whether its part of the ON predicate is true
 LATENESS = "_lateness"  # of a late row: how far behind the watermark it came, in microseconds
 
@@ -119,6 +119,6 @@ class Kernel(Protocol):
     ) -> StepResult: ...
 
 
-def frames(result: StepResult) -> Iterator[pl.DataFrame]:
-    """Main frames that hold rows."""
+def nonempty_frames(result: StepResult) -> Iterator[pl.DataFrame]:
+    """Yields the frames of the main output that have rows."""
     return (frame for frame in result.main if frame.height)

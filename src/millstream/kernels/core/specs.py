@@ -8,7 +8,7 @@ from millstream.temporal import Emit, LateAction, LatePolicy, StateLimit, Window
 from millstream.values import Direction, JoinType, Predicate
 
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
-GIVEN_START, GIVEN_END = "_ws", "_we"  # of rows that come with their window
+INHERITED_START, INHERITED_END = "_ws", "_we"  # of rows that come with their window
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class AggregateSpec:
 
     @property
     def given(self) -> bool:
-        return self.window is not None and self.window.kind is WindowKind.GIVEN
+        return self.window is not None and self.window.kind is WindowKind.INHERITED
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class TopNSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsOverSpec:
+class OverAggregateSpec:
     partition: tuple[str, ...]
     columns: tuple[str, ...]  # that come out, before the calls'
     preceding: int | None  # None: all rows before

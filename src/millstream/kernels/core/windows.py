@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.core.kernel import TIME
-from millstream.kernels.core.specs import GIVEN_END, AggregateSpec
+from millstream.kernels.core.specs import INHERITED_END, AggregateSpec
 from millstream.temporal import Window, WindowKind
 
 
@@ -37,8 +37,8 @@ def pane_time(spec: AggregateSpec) -> pl.Expr:
     window = spec.window
     if window is None:
         return pl.col(TIME)
-    if window.kind is WindowKind.GIVEN:
-        return pl.col(GIVEN_END).cast(pl.Int64) - 1
+    if window.kind is WindowKind.INHERITED:
+        return pl.col(INHERITED_END).cast(pl.Int64) - 1
     length = step_of(window)
     past = (pl.col(TIME) - window.offset) % length  # never negative: as Python has it
     return pl.col(TIME) - past + (length - 1)
@@ -51,7 +51,7 @@ def last_window_time(spec: AggregateSpec) -> pl.Expr:
 
 def some_window_ends(window: Window, since: int, after: int) -> bool:
     """Does a window end in (since, after]? Of given windows nothing is known."""
-    if window.kind in {WindowKind.GIVEN, WindowKind.SESSION}:
+    if window.kind in {WindowKind.INHERITED, WindowKind.SESSION}:
         return after > since
     length = step_of(window)
     return (after - window.offset) // length > (since - window.offset) // length

@@ -12,7 +12,7 @@ from millstream.values import JoinType, Predicate
 
 
 @dataclass(frozen=True, slots=True)
-class Panes:
+class OtherSideWindows:
     """The windows of the other side, if they differ from those of a row's own side. The time of a
     row is the last microsecond of its own window plus `lateness`; it may match rows of every
     window that begins by then."""
@@ -45,7 +45,9 @@ class IntervalJoinSpec:
     retention: int | None = None  # how long to hold rows, if longer than the bounds need
     limit: StateLimit = StateLimit()  # of the operator: no key group may have more
     late: LatePolicy = LatePolicy()
-    panes: tuple[Panes, Panes] | None = None  # that left and right rows wait for
+    panes: tuple[OtherSideWindows, OtherSideWindows] | None = (
+        None  # that left and right rows wait for
+    )
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -66,7 +68,7 @@ class Side:
     hold: int
     preserved: bool  # do rows come out without a partner?
     layout: Layout
-    panes: Panes | None = None
+    panes: OtherSideWindows | None = None
 
     def due(self, watermark: int) -> int:
         """Rows before this time cannot match new rows."""
@@ -106,6 +108,6 @@ def sides_of(spec: IntervalJoinSpec) -> tuple[Side, Side]:
         )
 
     return (
-        side(0, spec.lower, spec.upper, spec.how.keeps_left),
-        side(1, -spec.upper, -spec.lower, spec.how.keeps_right),
+        side(0, spec.lower, spec.upper, spec.how.preserves_left),
+        side(1, -spec.upper, -spec.lower, spec.how.preserves_right),
     )

@@ -26,7 +26,7 @@ from millstream.kernels.core.kernel import (
     count_processed,
 )
 from millstream.kernels.core.key_index import time_order
-from millstream.kernels.core.specs import RowsOverSpec
+from millstream.kernels.core.specs import OverAggregateSpec
 from millstream.kernels.over_aggregate.partition_state import LastRows, Running
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed, judge
@@ -34,16 +34,16 @@ from millstream.kernels.state.sorted_rows import take
 from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import BEGIN_OF_TIME, LateAction, StateLimit
 
-__all__ = ["COUNTS", "RowsOver", "RowsOverSpec"]
+__all__ = ["COUNTS", "OverAggregate", "OverAggregateSpec"]
 
 _OUTCOMES = (RowOutcome.ACCEPTED, RowOutcome.LATE, RowOutcome.REASSIGNED, *ACCEPTED_OUTCOMES)
 COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractions")
 
 
-class RowsOver:
+class OverAggregate:
     def __init__(
         self,
-        spec: RowsOverSpec,
+        spec: OverAggregateSpec,
         types: Mapping[str, Any] | None = None,
         settings: LogSettings | None = None,
     ) -> None:

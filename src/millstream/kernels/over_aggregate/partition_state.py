@@ -11,7 +11,7 @@ import polars as pl
 from millstream.kernels.accumulators.columns import ROWS, Accumulators
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Ints, time_order
-from millstream.kernels.core.specs import RowsOverSpec
+from millstream.kernels.core.specs import OverAggregateSpec
 from millstream.kernels.over_aggregate import distinct_count as distinct
 from millstream.kernels.over_aggregate import frames
 from millstream.kernels.over_aggregate.ranges import Ranges
@@ -39,7 +39,7 @@ class _Arranged(NamedTuple):
 class Keeper:
     """Made once; what is kept of each partition lies in a table."""
 
-    def __init__(self, spec: RowsOverSpec, types: Mapping[str, Any]) -> None:
+    def __init__(self, spec: OverAggregateSpec, types: Mapping[str, Any]) -> None:
         self.spec = spec
         self.types = types
         read = (name for call in spec.calls for name in (call.argument, call.filter, call.by))
@@ -154,7 +154,7 @@ class LastRows(Keeper):
 class Running(Keeper):
     """Keeps one partial result of all rows of a partition."""
 
-    def __init__(self, spec: RowsOverSpec, types: Mapping[str, Any]) -> None:
+    def __init__(self, spec: OverAggregateSpec, types: Mapping[str, Any]) -> None:
         super().__init__(spec, types)
         self._sets = [call for call in spec.calls if call.function == "count_distinct"]
         rest = [call for call in spec.calls if call.function != "count_distinct"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from millstream.kernels.core.kernel import BEFORE, DELETE, HASH, LATENESS, OP, TIME
+from millstream.kernels.core.kernel import DELETE, HASH, LATENESS, OP, TIME, UPDATE_BEFORE
 from millstream.kernels.core.key_index import Bools, Ints
 from millstream.kernels.core.specs import RegularJoinSpec
 from millstream.kernels.interval_join.classify import count_unmatched
@@ -101,7 +101,7 @@ def _netted(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, Back |
     if OP not in frame.columns:
         return frame[:, names], None
     ops = frame[OP].to_numpy()
-    taken_back = (ops == BEFORE) | (ops == DELETE)
+    taken_back = (ops == UPDATE_BEFORE) | (ops == DELETE)
     frame = frame[:, names]
     if not taken_back.any():
         return frame, None

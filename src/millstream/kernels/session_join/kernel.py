@@ -101,7 +101,7 @@ class SessionJoin:
             sessions = Sessions(buffer, number)
             return Side(number, _SIDES[number], sessions, rows, preserved, holds_rows)
 
-        return side(0, how.keeps_left, True), side(1, how.keeps_right, not how.left_only)
+        return side(0, how.preserves_left, True), side(1, how.preserves_right, not how.left_only)
 
     def _arrive(self, side: Side, frame: pl.DataFrame, before: int, out: Out) -> None:
         spec, counts = self.spec, out.counts

@@ -7,12 +7,12 @@ rows       found by key and time; they never move when sessions merge
 from __future__ import annotations
 
 from millstream.kernels.core.kernel import State, count_processed
-from millstream.kernels.core.specs import GIVEN_START, SessionJoinSpec
+from millstream.kernels.core.specs import INHERITED_START, SessionJoinSpec
 from millstream.kernels.interval_join.kernel import COUNTS
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.keyed_table import Keyed, Tables
 
-START = GIVEN_START  # a session's first row: its window's start
+START = INHERITED_START  # a session's first row: its window's start
 LOW = (
     "_lo"  # the same, but no older than what was open when it came: no closed session is met by it
 )

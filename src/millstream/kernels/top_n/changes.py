@@ -8,7 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, HASH, INSERT, OP, TIME
+from millstream.kernels.core.kernel import (
+    DELETE,
+    HASH,
+    INSERT,
+    OP,
+    TIME,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+)
 from millstream.kernels.core.key_index import Bools, Ints
 from millstream.kernels.state.sorted_rows import take
 
@@ -22,7 +30,7 @@ class Changes(NamedTuple):
 
 
 def retractions(out: pl.DataFrame) -> int:
-    return int(out[OP].is_in([BEFORE, DELETE]).sum())
+    return int(out[OP].is_in([UPDATE_BEFORE, DELETE]).sum())
 
 
 def members(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
@@ -46,14 +54,14 @@ def ranked(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
     code = codes[places]
     pair = (code[1:] == code[:-1]) & (ranks[1:] == ranks[:-1])
     ops = np.where(added, INSERT, DELETE).astype(np.int8)
-    ops[:-1][pair] = BEFORE
-    ops[1:][pair] = AFTER
+    ops[:-1][pair] = UPDATE_BEFORE
+    ops[1:][pair] = UPDATE_AFTER
     return Changes(rows[places], ranks, ops)
 
 
 def without_equal_pairs(changes: Changes, content: pl.DataFrame) -> Changes:
     """Without pairs of rows that look alike."""
-    before = np.flatnonzero(changes.ops == BEFORE)
+    before = np.flatnonzero(changes.ops == UPDATE_BEFORE)
     if not before.size:
         return changes
     old, new = take(content, changes.rows[before]), take(content, changes.rows[before + 1])
@@ -73,7 +81,7 @@ def net(
     """New rows and those taken back, set off against each other: rows to add with their partitions,
     and which held rows go. One taken back that was never held is passed over."""
     gone = np.zeros(0 if held is None else held.height, np.bool_)
-    taken_back = rows[OP].is_in([BEFORE, DELETE])
+    taken_back = rows[OP].is_in([UPDATE_BEFORE, DELETE])
     if not taken_back.any():
         return rows, codes, gone
     weight = pl.Series(_WEIGHT, np.where(taken_back.to_numpy(), -1, 1))

@@ -18,11 +18,11 @@ from millstream.kernels.state.ranking import in_order, places
 from millstream.kernels.state.sorted_rows import take
 
 
-def can_fold(spec: TopNSpec) -> bool:
+def can_prefilter(spec: TopNSpec) -> bool:
     return spec.due is None and not spec.over_changes
 
 
-def fold(spec: TopNSpec, frame: pl.DataFrame) -> pl.DataFrame:
+def prefilter(spec: TopNSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows that count, with `_n`: how many rows one of them stands for."""
     codes, first = group(hashed(frame), spec.partition)
     order = in_order(frame, codes, spec.order, spec.columns, spec.n)
