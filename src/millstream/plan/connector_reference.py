@@ -48,7 +48,7 @@ def _connector(spec: ConnectorSpec) -> Iterator[str]:
     yield "| property | of a | value | default | |"
     yield "|---|---|---|---|---|"
     for each in spec.properties:
-        roles = ", ".join(role for role in each.roles if spec.has(role))
+        roles = ", ".join(role for role in each.roles if spec.has_role(role))
         value = _cell(each.kind.says)
         yield f"| `{each.name}` | {roles} | {value} | {_default(each)} | {_help(each)} |"
 

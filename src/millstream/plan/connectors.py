@@ -62,11 +62,11 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
+class ConnectorStatement:
     """A CREATE statement whose properties have been validated one by one."""
 
     role: Role
-    what: str  # source, table or sink: the word in its statement
+    noun: str  # source, table or sink: the word in its statement
     name: str
     connector: str
     properties: Mapping[str, GivenProperty]
@@ -75,10 +75,10 @@ class Declaration:
     def value(self, name: str, default: str = "") -> str:
         return self.properties[name].value if name in self.properties else default
 
-    def missing(self, name: str, example: str) -> PropertyError:
+    def missing_property_error(self, name: str, example: str) -> PropertyError:
         return PropertyError(
             "MS-PROP-MISSING",
-            f"the {self.what} {self.name} does not say its '{name}', which '{self.connector}' "
+            f"the {self.noun} {self.name} does not say its '{name}', which '{self.connector}' "
             "needs.",
             fix=f"Add '{name}' = '{example.replace('{name}', self.name)}'.",
             place=self.place,
@@ -136,20 +136,20 @@ class ConnectorSpec:
     system_columns: tuple[tuple[str, str], ...] = ()
     in_sql: bool = True
     pass_through: tuple[str, ...] = ()
-    resolve: Callable[[Declaration], str] | None = None
-    check: Callable[[Declaration, Options], Options] | None = None
+    resolve: Callable[[ConnectorStatement], str] | None = None
+    check: Callable[[ConnectorStatement, Options], Options] | None = None
     check_columns: Callable[[SinkDef, Sequence[str], bool], None] | None = None
 
-    def has(self, role: Role) -> bool:
+    def has_role(self, role: Role) -> bool:
         if role is Role.TABLE:
             return bool(self.table or self.lookup or self.resolve)
         return bool(self.source if role is Role.SOURCE else self.sink)
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        return tuple(role for role in Role if self.has(role))
+        return tuple(role for role in Role if self.has_role(role))
 
-    def of(self, role: Role) -> dict[str, Property]:
+    def properties_of(self, role: Role) -> dict[str, Property]:
         """Returns the properties of a role by name."""
         return {each.name: each for each in self.properties if role in each.roles}
 
@@ -159,9 +159,9 @@ class ConnectorSpec:
     def is_secret(self, name: str) -> bool:
         return any(each.name == name and each.secret for each in self.properties)
 
-    def path(self, role: Role) -> str | None:
+    def path_property(self, role: Role) -> str | None:
         """Returns the property that says where rows are, if it is a path."""
-        return next((each.name for each in self.of(role).values() if each.kind is PATH), None)
+        return next((each.name for each in self.properties_of(role).values() if each.kind is PATH), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +183,14 @@ class ConnectorRegistry:
 
     def names(self, role: Role) -> list[str]:
         """Returns the connectors that SQL can name in a role."""
-        return [spec.name for spec in self.specs if spec.in_sql and spec.has(role)]
+        return [spec.name for spec in self.specs if spec.in_sql and spec.has_role(role)]
 
     def owners(self, name: str, role: Role | None = None) -> list[str]:
         """Returns the connectors that declare a property, in a role or in any."""
         return [
             spec.name
             for spec in self.specs
-            if (spec.declares(name) if role is None else name in spec.of(role))
+            if (spec.declares(name) if role is None else name in spec.properties_of(role))
         ]
 
     def with_spec(self, *specs: ConnectorSpec) -> ConnectorRegistry:

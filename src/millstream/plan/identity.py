@@ -18,14 +18,14 @@ from enum import Enum
 from functools import cache
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
-from millstream.field_roles import Form, Only, Role
+from millstream.field_roles import OptionNames, Role, ValueForm
 from millstream.plan import nodes
-from millstream.plan.build.query_groups import engine_of
+from millstream.plan.build.query_groups import choose_query_engine
 from millstream.plan.expressions import Expression
 from millstream.plan.facts.branches import query_operators, query_sources
 from millstream.plan.nodes import Operator, Pipeline, Query, Source
-from millstream.plan.nodes.traversal import bottom_of, retracts
-from millstream.plan.secrets import masked
+from millstream.plan.nodes.traversal import can_retract, upstream_of
+from millstream.plan.secrets import mask_secret
 from millstream.sql.normal_type import normal_type
 from millstream.state_format import STATE_FORMAT
 
@@ -34,34 +34,34 @@ Document = dict[str, Any]
 ANNOTATION_NAMES = {**vars(nodes), "Expression": Expression}
 
 
-class Declaration(NamedTuple):
+class FieldDeclaration(NamedTuple):
     """A field with its role; None: the role of the field that holds the value."""
 
     name: str
     role: Role | None
-    form: Form | None
+    form: ValueForm | None
     only: tuple[str, ...] | None
 
     @property
     def key(self) -> str:
-        return f"{self.name}_us" if self.form is Form.DURATION else self.name
+        return f"{self.name}_us" if self.form is ValueForm.DURATION else self.name
 
 
 @cache
-def declarations(kind: type) -> tuple[Declaration, ...]:
+def field_declarations(kind: type) -> tuple[FieldDeclaration, ...]:
     """The fields of a node or value with what they declare."""
     hints = get_type_hints(kind, localns=ANNOTATION_NAMES, include_extras=True)
     return tuple(_declaration(each.name, hints[each.name]) for each in fields(kind))
 
 
-def _declaration(name: str, hint: Any) -> Declaration:
+def _declaration(name: str, hint: Any) -> FieldDeclaration:
     marks = tuple(_marks(hint))
 
     def first(kind: type) -> Any:
         return next((mark for mark in marks if isinstance(mark, kind)), None)
 
-    only = first(Only)
-    return Declaration(name, first(Role), first(Form), only.names if only else None)
+    only = first(OptionNames)
+    return FieldDeclaration(name, first(Role), first(ValueForm), only.names if only else None)
 
 
 def _marks(hint: Any) -> list[Any]:
@@ -81,74 +81,74 @@ def query_identity(query: Query) -> Document:
     sources, operators = query_sources(query), query_operators(query)
     parts: dict[Role, Document] = {}
     for role in (Role.STATE, Role.OUTPUT):
-        described = {source.name: describe(source, role) for source in sources}
+        described = {source.name: describe_fields(source, role) for source in sources}
         parts[role] = {
-            "outputs": _outputs(query, role),
+            "outputs": _describe_outputs(query, role),
             "sources": {name: _without(each, "name") for name, each in described.items()},
-            "operators": [_operator(each, role) for each in operators],
+            "operators": [_describe_operator(each, role) for each in operators],
         }
-    parts[Role.STATE]["engine"] = engine_of(query)[0].value
+    parts[Role.STATE]["engine"] = choose_query_engine(query)[0].value
     return {"format": STATE_FORMAT, **{role.value: part for role, part in parts.items()}}
 
 
-def _outputs(query: Query, role: Role) -> Document:
+def _describe_outputs(query: Query, role: Role) -> Document:
     """What `role` depends on of the outputs, by name."""
     found: Document = {}
     for name, output in zip(query.output_names, query.outputs, strict=True):
-        document = _without(describe(output, role), "root")
+        document = _without(describe_fields(output, role), "root")
         document["sink"] = _without(document.get("sink", {}), "name")
         if role is _role_of_result(output):
-            document["result"] = describe(output.root, Role.STATE)
+            document["result"] = describe_fields(output.root, Role.STATE)
         found[name] = document
     return found
 
 
 def _role_of_result(output: Pipeline) -> Role:
     """What depends on the columns and filters above the last operator."""
-    return Role.STATE if retracts(output.root) else Role.OUTPUT
+    return Role.STATE if can_retract(output.root) else Role.OUTPUT
 
 
 def operator_identities(query: Query) -> tuple[Document, ...]:
     """What the state of each operator depends on, by its number. The last operator of an output
     whose results may be retracted depends on the columns and filters above it."""
     operators = query_operators(query)
-    found = [_operator(operator, Role.STATE) for operator in operators]
+    found = [_describe_operator(operator, Role.STATE) for operator in operators]
     for output in query.outputs:
-        if retracts(output.root):
-            result = describe(output.root, Role.STATE)
-            document = found[operators.index(cast("Operator", bottom_of(output.root)))]
+        if can_retract(output.root):
+            result = describe_fields(output.root, Role.STATE)
+            document = found[operators.index(cast("Operator", upstream_of(output.root)))]
             document.setdefault("results", []).append(result)
     return tuple(found)
 
 
-def _operator(operator: Operator, role: Role) -> Document:
-    return {"operator": kind_name(type(operator)), **describe(operator, role)}
+def _describe_operator(operator: Operator, role: Role) -> Document:
+    return {"operator": kind_name(type(operator)), **describe_fields(operator, role)}
 
 
 def _without(document: Document, name: str) -> Document:
     return {key: value for key, value in document.items() if key != name}
 
 
-def describe(value: Any, role: Role) -> Document:
+def describe_fields(value: Any, role: Role) -> Document:
     """The fields of a node or value on which `role` depends."""
     found: Document = {}
-    for each in declarations(cast("type", type(value))):
+    for each in field_declarations(cast("type", type(value))):
         held, own = getattr(value, each.name), each.role or Role.STATE
         if each.only is not None:
-            held = {name: masked(name, text) for name, text in held if name in each.only}
+            held = {name: mask_secret(name, text) for name, text in held if name in each.only}
         if own is Role.STATE and role is Role.OUTPUT:
-            inner = encoded(held, role)
+            inner = encode(held, role)
             if not _is_empty(inner):
                 found[each.key] = inner
         elif own is role:
             # The whole value of an output-only field is output, also its fields declared as state.
-            found[each.key] = encoded(held, Role.STATE, each.form)
-            if own is Role.OUTPUT and not _is_empty(more := encoded(held, Role.OUTPUT)):
-                found[each.key] = _merged(found[each.key], more)
+            found[each.key] = encode(held, Role.STATE, each.form)
+            if own is Role.OUTPUT and not _is_empty(more := encode(held, Role.OUTPUT)):
+                found[each.key] = _merge(found[each.key], more)
     return found
 
 
-def encoded(value: Any, role: Role, form: Form | None = None) -> Any:
+def encode(value: Any, role: Role, form: ValueForm | None = None) -> Any:
     """Encodes a value for JSON; for the output only the parts declared output-only, None if there
     are none."""
     if isinstance(value, Source):
@@ -158,19 +158,19 @@ def encoded(value: Any, role: Role, form: Form | None = None) -> Any:
     if isinstance(value, Expression):
         return value.canonical() if role is Role.STATE else None
     if is_dataclass(value):
-        return describe(value, role)
+        return describe_fields(value, role)
     if isinstance(value, tuple):
-        items = [encoded(item, role, form) for item in value]
+        items = [encode(item, role, form) for item in value]
         return None if role is Role.OUTPUT and all(map(_is_empty, items)) else items
     if role is Role.OUTPUT:
         return None
-    return _scalar(value, form)
+    return _encode_scalar(value, form)
 
 
-def _scalar(value: Any, form: Form | None) -> Any:
+def _encode_scalar(value: Any, form: ValueForm | None) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, str) and form is Form.TYPE:
+    if isinstance(value, str) and form is ValueForm.TYPE:
         return normal_type(value)
     if value is None or isinstance(value, bool | int | float | str | dict):
         return value
@@ -181,5 +181,5 @@ def _is_empty(value: Any) -> bool:
     return value is None or value in ({}, [])
 
 
-def _merged(one: Any, other: Any) -> Any:
+def _merge(one: Any, other: Any) -> Any:
     return {**one, **other} if isinstance(one, dict) and isinstance(other, dict) else one

@@ -36,19 +36,23 @@ def installed_connectors() -> ConnectorRegistry:
         try:
             found = point.load()
         except Exception as error:  # noqa: BLE001 -- a foreign package may raise anything
-            problems.append(f"{_said(point)} cannot be imported: {error}")
+            problems.append(f"{_entry_point_phrase(point)} cannot be imported: {error}")
             continue
         if not isinstance(found, ConnectorSpec):
-            problems.append(f"{_said(point)} is not a ConnectorSpec")
+            problems.append(f"{_entry_point_phrase(point)} is not a ConnectorSpec")
         elif found.name != found.name.lower():
-            problems.append(f"{_said(point)} has the name {found.name}, which is not lower case")
+            problems.append(
+                f"{_entry_point_phrase(point)} has the name {found.name}, which is not lower case"
+            )
         elif any(spec.name == found.name for spec in specs):
-            problems.append(f"{_said(point)} has the name of another connector, {found.name}")
+            problems.append(
+                f"{_entry_point_phrase(point)} has the name of another connector, {found.name}"
+            )
         else:
             specs.append(found)
     return ConnectorRegistry(tuple(specs), tuple(problems))
 
 
-def _said(point: EntryPoint) -> str:
+def _entry_point_phrase(point: EntryPoint) -> str:
     package = point.dist.name if point.dist else "a package"
     return f"the connector {point.name} of {package} ({point.value})"

@@ -35,7 +35,7 @@ _CLAUSES = {
 }
 
 
-def not_yet(what: str, place: Place | None, fix: str = "") -> PlanError:
+def not_supported(what: str, place: Place | None, fix: str = "") -> PlanError:
     return PlanError("MS-PLAN-NOT-YET", f"{what} cannot be run yet.", fix=fix, place=place)
 
 
@@ -58,30 +58,30 @@ def place_of(node: exp.Expr, text: SourceText, default: Place | None = None) -> 
     return default if offset is None else text.place(offset)
 
 
-def refuse_clauses(query: exp.Select, text: SourceText) -> None:
+def reject_clauses(query: exp.Select, text: SourceText) -> None:
     """Refuse every clause of a SELECT, its tables and its joins that is not planned for."""
     place = place_of(query, text)
-    _refuse(query.args, _SELECT, text, place)
+    _reject_arguments(query.args, _SELECT, text, place)
     joins: list[exp.Join] = query.args.get("joins") or []
     from_ = query.args.get("from_")
     for item in [from_.this, *joins] if from_ else joins:
         if isinstance(item, exp.Join):
-            _refuse(item.args, _JOIN, text, place_of(item, text))
+            _reject_arguments(item.args, _JOIN, text, place_of(item, text))
         relation = item.this if isinstance(item, exp.Join) else item
-        _refuse_relation(relation, text, place_of(relation, text, place))
+        _reject_relation(relation, text, place_of(relation, text, place))
 
 
-def _refuse_relation(relation: exp.Expr, text: SourceText, place: Place | None) -> None:
+def _reject_relation(relation: exp.Expr, text: SourceText, place: Place | None) -> None:
     if not isinstance(relation, exp.Table | exp.Subquery):
-        raise not_yet("a FROM item that is neither a name nor a query", place)
+        raise not_supported("a FROM item that is neither a name nor a query", place)
     if isinstance(relation, exp.Table) and not isinstance(relation.this, exp.Identifier):
-        raise not_yet("a function in FROM", place)
-    _refuse(relation.args, _RELATION | {"db", "catalog"}, text, place)
+        raise not_supported("a function in FROM", place)
+    _reject_arguments(relation.args, _RELATION | {"db", "catalog"}, text, place)
     alias = relation.args.get("alias")
     if alias and alias.args.get("columns"):
-        raise not_yet("a list of columns after an alias", place)
+        raise not_supported("a list of columns after an alias", place)
     if version := relation.args.get("version"):
-        if is_now(version) and version.expression.expressions:
+        if is_proctime(version) and version.expression.expressions:
             raise PlanError(
                 "MS-PLAN-TABLE",
                 "PROCTIME takes no arguments.",
@@ -97,13 +97,13 @@ def _refuse_relation(relation: exp.Expr, text: SourceText, place: Place | None) 
             )
 
 
-def is_now(version: exp.Expr) -> bool:
+def is_proctime(version: exp.Expr) -> bool:
     """Is it AS OF PROCTIME()?"""
     moment = version.expression
     return isinstance(moment, exp.Anonymous) and moment.name.upper() == "PROCTIME"
 
 
-def _refuse(
+def _reject_arguments(
     args: Mapping[str, object], allowed: set[str], text: SourceText, place: Place | None
 ) -> None:
     for key, value in args.items():
@@ -112,10 +112,10 @@ def _refuse(
         first = value[0] if isinstance(value, list) else value
         if isinstance(first, exp.Expr):
             place = place_of(first, text, place)
-        raise not_yet(_CLAUSES.get(key, key.strip("_").upper()), place)
+        raise not_supported(_CLAUSES.get(key, key.strip("_").upper()), place)
 
 
-def refuse_part(part: exp.Expr, text: SourceText) -> None:
+def reject_aggregates(part: exp.Expr, text: SourceText) -> None:
     """Refuse a part of an expression that is an aggregate or a window function."""
     if isinstance(part, exp.Window):
         raise PlanError(
@@ -142,15 +142,15 @@ def function_name(node: exp.Expr, text: SourceText) -> str:
 def is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Any):  # any(x) of Spark; `= ANY (…)` is not Spark's
         return isinstance(node.this, exp.Paren)
-    only_over = isinstance(node, _ONLY_OVER)
-    return (isinstance(node, exp.AggFunc) and not only_over) or _named(node) in _AGGREGATES
+    only_over = isinstance(node, _WINDOW_ONLY)
+    return (isinstance(node, exp.AggFunc) and not only_over) or _anonymous_name(node) in _AGGREGATES
 
 
-def _named(node: exp.Expr) -> str:
+def _anonymous_name(node: exp.Expr) -> str:
     return node.name.lower() if isinstance(node, exp.Anonymous) else ""
 
 
-_ONLY_OVER = (
+_WINDOW_ONLY = (
     *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.Ntile, exp.CumeDist),
     *(exp.Lag, exp.Lead, exp.NthValue),
 )

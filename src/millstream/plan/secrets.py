@@ -15,26 +15,26 @@ _NOT_SECRET = ("key_groups",)
 _LOGIN_IN_URL = re.compile(r"(?<=://)\S+(?=@)")
 
 
-def masked(name: str, value: str) -> str:
+def mask_secret(name: str, value: str) -> str:
     """The value of a setting, or stars where its name or what a URL holds says it is a secret."""
     if _SECRET.search(name) and name not in _NOT_SECRET:
         return "***"
     return _without_login(value)
 
 
-def masked_options(spec: ConnectorSpec, options: Iterable[tuple[str, str]]) -> dict[str, str]:
+def mask_options(spec: ConnectorSpec, options: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The options of a connector; those that it declares secret as stars. Options that it does not
     declare are judged by their names."""
     return {
         name: ("***" if spec.is_secret(name) else _without_login(value))
         if spec.declares(name)
-        else masked(name, value)
+        else mask_secret(name, value)
         for name, value in options
     }
 
 
 def options_text(spec: ConnectorSpec, options: Iterable[tuple[str, str]]) -> str:
-    shown = masked_options(spec, options)
+    shown = mask_options(spec, options)
     return ", ".join(f"{name} = {value}" for name, value in shown.items())
 
 

@@ -40,7 +40,7 @@ class Child:
 
     field: str
     sections: tuple[Section, ...]
-    several: bool = False
+    is_list: bool = False
 
 
 @dataclass(frozen=True, slots=True)

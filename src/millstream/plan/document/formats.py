@@ -6,27 +6,27 @@ from typing import Any
 
 from millstream.plan.document import Fact, data, fact
 from millstream.plan.expressions import to_spark_sql
-from millstream.plan.expressions.spark_sql import text_or_none
+from millstream.plan.expressions.spark_sql import sql_or_none
 from millstream.plan.nodes import Call, Input, Join, Key, Order, Output, Source, TableKey
-from millstream.plan.nodes.traversal import bottom_of
+from millstream.plan.nodes.traversal import upstream_of
 from millstream.temporal import LateAction, LatePolicy, StateLimit, Window, format_span
 
 
-def moved(time: str, span: int) -> str:
+def shifted_text(time: str, span: int) -> str:
     """A column and a span as a sum or difference: "event_time + 24h"."""
     if span == 0:
         return time
     return f"{time} {'+' if span > 0 else '-'} {format_span(abs(span))}"
 
 
-def clock_text(side: Input) -> str:
+def watermark_text(side: Input) -> str:
     """The watermark of an input: of its source's times, or of the operator it is made by."""
-    if isinstance(bottom_of(side.node), Source):
-        return moved(f"{side.alias}.{side.progress or side.time}", -side.delay)
-    return f"that of {moved(side.alias, -side.delay)}"
+    if isinstance(upstream_of(side.node), Source):
+        return shifted_text(f"{side.alias}.{side.progress or side.time}", -side.delay)
+    return f"that of {shifted_text(side.alias, -side.delay)}"
 
 
-def used_text(side: Input) -> str:
+def used_columns_text(side: Input) -> str:
     return ", ".join(side.used) or "none but key and time"
 
 
@@ -52,7 +52,7 @@ def window_data(window: Window) -> dict[str, Any]:
     }
 
 
-def lateness(micros: int) -> Fact:
+def lateness_fact(micros: int) -> Fact:
     shown = (format_span(micros),) if micros else ()
     return fact("lateness_us", micros, "lateness", *shown)
 
@@ -71,7 +71,7 @@ def call_text(call: Call) -> str:
     return f"{function}({', '.join(arguments)}){nulls}{where} AS {call.name}"
 
 
-def calls(found: tuple[Call, ...]) -> Fact:
+def calls_fact(found: tuple[Call, ...]) -> Fact:
     shown = (", ".join(map(call_text, found)),) if found else ()
     return fact("calls", [_call_data(call) for call in found], "calls", *shown)
 
@@ -79,11 +79,11 @@ def calls(found: tuple[Call, ...]) -> Fact:
 def _call_data(call: Call) -> dict[str, Any]:
     return {
         "function": call.function,
-        "argument": text_or_none(call.argument),
+        "argument": sql_or_none(call.argument),
         "name": call.name,
         "type": call.type,
-        "filter": text_or_none(call.filter),
-        "by": text_or_none(call.by),
+        "filter": sql_or_none(call.filter),
+        "by": sql_or_none(call.by),
         "ignore_nulls": call.ignore_nulls,
         "parameters": list(call.parameters),
     }
@@ -106,7 +106,7 @@ def order_data(order: Order) -> dict[str, Any]:
     }
 
 
-def late(policy: LatePolicy, *, shown: bool = True) -> Fact:
+def late_fact(policy: LatePolicy, *, shown: bool = True) -> Fact:
     """`shown`: rows can be late."""
     told: dict[str, Any] = {"action": str(policy.action), "sink": policy.sink}
     if policy.budget:
@@ -125,7 +125,7 @@ def late_text(policy: LatePolicy) -> str:
             return "drop: late rows are counted and dropped"
 
 
-def limit(state: StateLimit) -> Fact:
+def limit_fact(state: StateLimit) -> Fact:
     told = {
         "max_rows": state.max_rows,
         "max_bytes": state.max_bytes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.plan.build.query_groups import engine_of, queries_of
+from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
 from millstream.plan.connectors import ConnectorRegistry, Delivery
 from millstream.plan.document import Child, Fact, Query, Section, data, fact, text
 from millstream.plan.document import Job as JobDocument
@@ -13,14 +13,14 @@ from millstream.plan.document.formats import output_data
 from millstream.plan.explain.source_use import SourceUse
 from millstream.plan.explain.sources import source_section
 from millstream.plan.explain.tables import table_join_facts, table_line, table_section
-from millstream.plan.expressions.spark_sql import text_or_none
+from millstream.plan.expressions.spark_sql import sql_or_none
 from millstream.plan.facts.branches import query_operators
-from millstream.plan.facts.operator import operator_facts
-from millstream.plan.facts.pipeline import PipelineFacts, check_job
-from millstream.plan.facts.table_join import table_facts
-from millstream.plan.facts.watermark_delay import hold_of
+from millstream.plan.facts.operator import derive_operator_facts
+from millstream.plan.facts.pipeline import PipelineFacts, derive_job_facts
+from millstream.plan.facts.table_join import derive_table_facts
+from millstream.plan.facts.watermark_delay import result_time
 from millstream.plan.kinds import kind_of
-from millstream.plan.kinds.stream_names import name_of
+from millstream.plan.kinds.stream_names import node_name
 from millstream.plan.nodes import (
     Input,
     Job,
@@ -34,22 +34,29 @@ from millstream.plan.nodes import (
     TableJoin,
 )
 from millstream.plan.nodes import Query as PlannedQuery
-from millstream.plan.nodes.traversal import inputs_of, operators_of, references_of, retracts
-from millstream.plan.secrets import masked, masked_options, options_text
+from millstream.plan.nodes.traversal import (
+    inputs_of,
+    operators_of,
+    reference_tables_of,
+    can_retract,
+)
+from millstream.plan.secrets import mask_secret, mask_options, options_text
 from millstream.temporal import OutputMode
 
 
-def document_of(job: Job, connectors: ConnectorRegistry) -> JobDocument:
+def build_document(job: Job, connectors: ConnectorRegistry) -> JobDocument:
     """What `explain` says of a job."""
-    settings = {name: masked(name, value) for name, value in job.settings}
-    query_of = {output: query for query in queries_of(job) for output in query.outputs}
-    tables = references_of(job)
+    settings = {name: mask_secret(name, value) for name, value in job.settings}
+    query_of = {output: query for query in group_into_queries(job) for output in query.outputs}
+    tables = reference_tables_of(job)
     lines = (table_line(table, connectors[table.connector]) for table in tables)
     return JobDocument(
         (Fact("settings", settings, tuple(settings.items())), text("tables", *lines)),
         tuple(_sink(sink, connectors) for sink in job.sinks),
         tuple(table_section(table, connectors) for table in tables),
-        tuple(_query(facts, query_of[facts.pipeline], connectors) for facts in check_job(job)),
+        tuple(
+            _query(facts, query_of[facts.pipeline], connectors) for facts in derive_job_facts(job)
+        ),
     )
 
 
@@ -57,10 +64,10 @@ def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegis
     pipeline, strategy = facts.pipeline, str(facts.strategy)
     if len(facts.strategies) > 1:
         strategy = "; then ".join(each.brief for each in facts.strategies)
-    changes = pipeline.mode is not OutputMode.APPEND or retracts(pipeline.root)
+    changes = pipeline.mode is not OutputMode.APPEND or can_retract(pipeline.root)
     first = {"kind": facts.strategy.kind, "key": facts.strategy.key}
     emit = str(pipeline.emit) if pipeline.emit else None
-    engine, reason = engine_of(query)
+    engine, reason = choose_query_engine(query)
     if engine is facts.engine:
         reason = facts.reason
     elif not facts.operators:
@@ -69,7 +76,7 @@ def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegis
         f"Pipeline {pipeline.name}",
         (
             data("name", pipeline.name),
-            fact("query", query.name, "query", *_shared_text(pipeline, query)),
+            fact("query", query.name, "query", *_shared_query_text(pipeline, query)),
             fact("engine", str(engine), "engine", f"{engine}: {reason}"),
             data("reason", reason),
             fact("strategy", first, "strategy", strategy),
@@ -77,11 +84,11 @@ def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegis
             fact("mode", str(pipeline.mode), "mode", *([_MODES[pipeline.mode]] if changes else [])),
         ),
         (_sink(pipeline.sink, connectors),),
-        _node(pipeline.root, SourceUse.of(facts, query, connectors)),
+        _node(pipeline.root, SourceUse.from_facts(facts, query, connectors)),
     )
 
 
-def _shared_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ...]:
+def _shared_query_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ...]:
     """What a pipeline has in common with the other outputs of its query; nothing if it is one."""
     others = [each for each in query.outputs if each is not pipeline]
     if not others:
@@ -118,19 +125,19 @@ def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> Section:
             data("name", sink.name),
             data("connector", sink.connector),
             fact("delivery", str(spec.delivery), "delivery", _DELIVERY[spec.delivery]),
-            fact("options", masked_options(spec, sink.options), "options", *shown),
+            fact("options", mask_options(spec, sink.options), "options", *shown),
         ),
     )
 
 
 def _node(node: Node, use: SourceUse, alias: str | None = None) -> Section:
-    called = f" as {alias}" if alias and alias != name_of(node, "") else ""
+    called = f" as {alias}" if alias and alias != node_name(node, "") else ""
     if isinstance(node, Source):
         return source_section(node, use, called)
     if isinstance(node, Select):
         return _select(node, use, called)
     if isinstance(node, TableJoin):
-        facts = table_facts(node)
+        facts = derive_table_facts(node)
         title, told = table_join_facts(facts)
         left = Child("left", (_input(node.left, use),))
         table = table_section(node.table, use.connectors, node.alias, facts)
@@ -140,14 +147,15 @@ def _node(node: Node, use: SourceUse, alias: str | None = None) -> Section:
 
 def _operator(node: Operator, use: SourceUse) -> Section:
     kind = kind_of(node)
-    found = kind.describe(node, operator_facts(node))
+    found = kind.describe(node, derive_operator_facts(node))
     sides = inputs_of(node)
     of_inputs = found.inputs or ((),) * len(sides)
     inputs = tuple(
-        _input(side, use.by(side), facts) for side, facts in zip(sides, of_inputs, strict=True)
+        _input(side, use.for_input(side), facts)
+        for side, facts in zip(sides, of_inputs, strict=True)
     )
     join = isinstance(node, Join)
-    below = Child("sides" if join else "input", inputs, several=join)
+    below = Child("sides" if join else "input", inputs, is_list=join)
     return Section(found.title, (data("kind", kind.name), *found.facts), (below,))
 
 
@@ -163,7 +171,7 @@ def _input(side: Input, use: SourceUse, facts: Iterable[Fact] = ()) -> Section:
 
 
 def _select(select: Select, use: SourceUse, called: str) -> Section:
-    hold = hold_of(select)
+    hold = result_time(select)
     columns = ", ".join(_column(str(each.expression), each.name) for each in select.outputs)
     window = ["{} to {}".format(*select.window)] if select.window else []
     where = [str(select.where)] if select.where else []
@@ -173,11 +181,11 @@ def _select(select: Select, use: SourceUse, called: str) -> Section:
         (
             data("kind", "select"),
             fact("outputs", [output_data(each) for each in select.outputs], "columns", columns),
-            fact("where", text_or_none(select.where), "where", *where),
+            fact("where", sql_or_none(select.where), "where", *where),
             data("alias", select.alias),
             fact("window", list(select.window) if select.window else None, "window", *window),
             fact("time", hold.time if hold else None, "time", time),
-            data("hold_us", hold.hold if hold else None),
+            data("hold_us", hold.delay if hold else None),
         ),
         (Child("input", (_node(select.input, use, select.alias),)),),
     )

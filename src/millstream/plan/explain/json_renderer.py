@@ -8,7 +8,7 @@ from typing import Any
 from millstream.plan.document import Fact, Job, Query, Section
 
 
-def json_of(job: Job) -> dict[str, Any]:
+def render_json(job: Job) -> dict[str, Any]:
     return {
         **_data(job.facts),
         "sinks": [_section(sink) for sink in job.sinks],
@@ -26,7 +26,7 @@ def _section(section: Section) -> dict[str, Any]:
     told = _data(section.facts)
     for child in section.children:
         found = [_section(each) for each in child.sections]
-        told[child.field] = found if child.several else found[0]
+        told[child.field] = found if child.is_list else found[0]
     return told
 
 

@@ -15,24 +15,26 @@ class SourceUse:
     """`watermark`: the operator that reads the source has a watermark, on the columnar engine.
     `default` is the limit of sources that set no `watermark.max_ahead`."""
 
-    stateless: bool
-    columnar: bool
-    default: int | None
+    is_stateless: bool
+    is_columnar: bool
+    default_max_ahead: int | None
     connectors: ConnectorRegistry
-    watermark: bool = False
+    has_watermark: bool = False
 
     @classmethod
-    def of(cls, facts: PipelineFacts, query: Query, connectors: ConnectorRegistry) -> SourceUse:
+    def from_facts(
+        cls, facts: PipelineFacts, query: Query, connectors: ConnectorRegistry
+    ) -> SourceUse:
         kept = any(connectors[sink.connector].keeps_rows for sink in query.sinks)
         default = DEFAULT_MAX_AHEAD if kept else None
         return cls(not facts.operators, facts.engine is Engine.COLUMNAR, default, connectors)
 
-    def by(self, side: Input) -> SourceUse:
+    def for_input(self, side: Input) -> SourceUse:
         """The use by an operator that reads this input."""
-        return replace(self, watermark=self.columnar and side.time is not None)
+        return replace(self, has_watermark=self.is_columnar and side.time is not None)
 
     def max_ahead(self, source: Source) -> int | None:
         """The limit that `run` applies, in microseconds; None: it applies none."""
-        if source.watermark is None or not self.watermark or source.max_ahead == 0:
+        if source.watermark is None or not self.has_watermark or source.max_ahead == 0:
             return None
-        return self.default if source.max_ahead is None else source.max_ahead
+        return self.default_max_ahead if source.max_ahead is None else source.max_ahead

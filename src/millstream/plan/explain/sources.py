@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from millstream.plan.document import Fact, Section, data, fact, text
 from millstream.plan.explain.source_use import SourceUse
 from millstream.plan.nodes import Column, Source
-from millstream.plan.secrets import masked_options, options_text
+from millstream.plan.secrets import mask_options, options_text
 from millstream.temporal import MissingTime, Watermark, format_span
 
 
@@ -39,7 +39,7 @@ def _facts(source: Source, use: SourceUse) -> Iterator[Fact]:
     yield fact("malformed", str(source.malformed), "malformed", f"{source.malformed}{letters}")
     yield data("dead_letter", source.dead_letter)
     spec = use.connectors[source.connector]
-    yield data("options", masked_options(spec, source.options))
+    yield data("options", mask_options(spec, source.options))
     if source.options:
         yield text("options", options_text(spec, source.options))
 
@@ -58,7 +58,7 @@ def _watermark(watermark: Watermark | None) -> Fact:
 
 
 def _missing_time(source: Source, use: SourceUse) -> str:
-    if use.stateless and source.missing_time is not MissingTime.WALL_CLOCK:
+    if use.is_stateless and source.missing_time is not MissingTime.WALL_CLOCK:
         return "rows without an event time pass: the query keeps no state"
     return _MISSING[source.missing_time]
 

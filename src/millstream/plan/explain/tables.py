@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec
 from millstream.plan.document import Fact, Section, data, fact, text
-from millstream.plan.document.formats import keys_data, used_text
+from millstream.plan.document.formats import keys_data, used_columns_text
 from millstream.plan.explain.sources import columns_fact
-from millstream.plan.expressions.spark_sql import text_or_none
+from millstream.plan.expressions.spark_sql import sql_or_none
 from millstream.plan.facts.table_join import TableFacts
 from millstream.plan.kinds.stream_names import stream_name, with_alias
-from millstream.plan.nodes import Reference
-from millstream.plan.secrets import masked_options, options_text
+from millstream.plan.nodes import ReferenceTable
+from millstream.plan.secrets import mask_options, options_text
 from millstream.values import Lookup
 
 
@@ -31,8 +31,8 @@ def table_join_facts(facts: TableFacts) -> tuple[str, tuple[Fact, ...]]:
         fact("keys", keys_data(join.keys), "key", facts.key),
         fact("strategy", str(facts.strategy), "strategy", str(facts.strategy)),
         fact("conditions", facts.conditions or None, "asks for", *conditions),
-        fact("left_where", text_or_none(join.left_where), "before", *where),
-        fact("across", text_or_none(join.across_sql), "on pairs", *across),
+        fact("left_where", sql_or_none(join.left_where), "before", *where),
+        fact("across", sql_or_none(join.across_sql), "on pairs", *across),
         text("time", "the table as it is when a row is read"),
         text("state", "none"),
         data("alias", join.alias),
@@ -40,15 +40,15 @@ def table_join_facts(facts: TableFacts) -> tuple[str, tuple[Fact, ...]]:
             "columns_read",
             list(join.used),
             "columns",
-            f"of {left}: {used_text(join.left)}",
+            f"of {left}: {used_columns_text(join.left)}",
             f"of {join.table.name}: {', '.join(join.used) or 'none but the key'}",
         ),
-        fact("comes_out", list(facts.comes_out), "comes out", *facts.comes_out),
+        fact("comes_out", list(facts.emits), "comes out", *facts.emits),
     )
 
 
 def table_section(
-    table: Reference,
+    table: ReferenceTable,
     connectors: ConnectorRegistry,
     alias: str | None = None,
     facts: TableFacts | None = None,
@@ -59,9 +59,9 @@ def table_section(
     return Section(f"Table {table.name}{called}: {table.connector}", tuple(own))
 
 
-def table_line(table: Reference, spec: ConnectorSpec) -> str:
+def table_line(table: ReferenceTable, spec: ConnectorSpec) -> str:
     """Which table is read of what, for the whole job."""
-    options = masked_options(spec, table.options)
+    options = mask_options(spec, table.options)
     where = " ".join(options[name] for name in ("url", "path") if options.get(name))
     there = table.option("table")
     of = f"{table.connector}{f' {where}' if where else ''}{f', table {there}' if there else ''}"
@@ -69,7 +69,7 @@ def table_line(table: Reference, spec: ConnectorSpec) -> str:
     return f"{table.name}: {'asked of' if asked else 'held whole, read from'} {of}"
 
 
-def _facts(table: Reference, spec: ConnectorSpec, facts: TableFacts | None) -> Iterator[Fact]:
+def _facts(table: ReferenceTable, spec: ConnectorSpec, facts: TableFacts | None) -> Iterator[Fact]:
     access = table.access
     yield data("name", table.name)
     yield data("connector", table.connector)
@@ -95,4 +95,4 @@ def _facts(table: Reference, spec: ConnectorSpec, facts: TableFacts | None) -> I
         yield Fact(None, lines=facts.access)
     yield data("dead_letter", table.dead_letter)
     options = [options_text(spec, table.options)] if table.options else []
-    yield fact("options", masked_options(spec, table.options), "options", *options)
+    yield fact("options", mask_options(spec, table.options), "options", *options)

@@ -14,7 +14,7 @@ _SUM = re.compile(r"\S+ [+-] \d+\w+")  # "event_time + 24h" stays on one line
 _GLUE = "\x00"
 
 
-def text_of(job: Job) -> str:
+def render_text(job: Job) -> str:
     lines = ["Job"]
     lines += _facts(job.facts, "", below=bool(job.queries))
     for number, query in enumerate(job.queries):

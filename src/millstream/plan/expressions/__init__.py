@@ -4,7 +4,12 @@
 and where it comes from. `to_spark_sql` generates the text that Spark runs.
 """
 
-from millstream.plan.expressions.compose import all_of, column, enclosed, template
+from millstream.plan.expressions.compose import (
+    join_with_and,
+    column,
+    parenthesise_if_needed,
+    template,
+)
 from millstream.plan.expressions.expression import ColumnReference, Expression, Origin
 from millstream.plan.expressions.spark_sql import to_spark_sql
 
@@ -12,9 +17,9 @@ __all__ = [
     "ColumnReference",
     "Expression",
     "Origin",
-    "all_of",
+    "join_with_and",
     "column",
-    "enclosed",
+    "parenthesise_if_needed",
     "template",
     "to_spark_sql",
 ]

@@ -34,10 +34,10 @@ def template(text: str, *operands: Expression | int, kind: str | None = None) ->
         parts += [str(operand)] if isinstance(operand, int) else operand.parts
         parts.append(after)
     origin = next((each.origin for each in operands if not isinstance(each, int)), None)
-    return Expression(joined(parts), partial(_filled, text, operands), kind, origin)
+    return Expression(merge_parts(parts), partial(_template_tree, text, operands), kind, origin)
 
 
-def joined(parts: Iterable[Part]) -> tuple[Part, ...]:
+def merge_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
     """The parts, with characters that stand side by side in one."""
     found: list[Part] = []
     for part in parts:
@@ -48,7 +48,7 @@ def joined(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _filled(text: str, operands: Sequence[Expression | int]) -> exp.Expr:
+def _template_tree(text: str, operands: Sequence[Expression | int]) -> exp.Expr:
     tree = _parsed(text).copy()
     for node in list(tree.find_all(exp.Column)):
         if node.name.startswith(_OPERAND):
@@ -69,7 +69,7 @@ def _parsed(text: str) -> exp.Expr:
     return tree
 
 
-def all_of(terms: Iterable[Expression]) -> Expression | None:
+def join_with_and(terms: Iterable[Expression]) -> Expression | None:
     """The conjunction of predicates, or None for none. An OR among them must be in parentheses."""
     found = list(terms)
     if len(found) < 2:
@@ -77,27 +77,29 @@ def all_of(terms: Iterable[Expression]) -> Expression | None:
     parts: list[Part] = []
     for term in found:
         parts += [" AND ", *term.parts] if parts else term.parts
-    return Expression(joined(parts), partial(_conjunction, found), "BOOLEAN", found[0].origin)
+    return Expression(
+        merge_parts(parts), partial(_conjunction_tree, found), "BOOLEAN", found[0].origin
+    )
 
 
-def _conjunction(terms: Sequence[Expression]) -> exp.Expr:
+def _conjunction_tree(terms: Sequence[Expression]) -> exp.Expr:
     tree = terms[0].tree.copy()
     for term in terms[1:]:
         tree = exp.And(this=tree, expression=term.tree.copy())
     return tree
 
 
-def parenthesised(expression: Expression) -> Expression:
-    parts = joined(("(", *expression.parts, ")"))
-    tree = partial(_paren, expression)
+def parenthesise(expression: Expression) -> Expression:
+    parts = merge_parts(("(", *expression.parts, ")"))
+    tree = partial(_parenthesised_tree, expression)
     return Expression(parts, tree, expression.type, expression.origin)
 
 
-def _paren(expression: Expression) -> exp.Expr:
+def _parenthesised_tree(expression: Expression) -> exp.Expr:
     return exp.Paren(this=expression.tree.copy())
 
 
-def enclosed(expression: Expression) -> Expression:
+def parenthesise_if_needed(expression: Expression) -> Expression:
     """The expression as it may stand inside another: in parentheses, unless it is one word."""
     is_word = to_spark_sql(expression).replace("_", "a").isalnum()
-    return expression if is_word else parenthesised(expression)
+    return expression if is_word else parenthesise(expression)

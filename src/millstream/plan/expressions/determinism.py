@@ -9,21 +9,21 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 # The names are those of functions unknown to sqlglot.
-_CLOCK = ("now", "localtime")
-_CLOCK_NODES = (
+_TIME_FUNCTIONS = ("now", "localtime")
+_TIME_NODES = (
     *(exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.CurrentDatetime),
     *(exp.Localtimestamp, exp.Localtime),
 )
 # Texts that become the date or time of the query where they are a DATE or a TIMESTAMP: special
 # values, and times of a day, to which Spark adds the date of today.
-_CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow|T?\d{1,2}:\d.*)\s*", re.IGNORECASE)
+_TIME_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow|T?\d{1,2}:\d.*)\s*", re.IGNORECASE)
 _TO_TIMESTAMP = ("to_timestamp", "try_to_timestamp", "to_timestamp_ltz", "to_timestamp_ntz")
-_CHANCE = (
+_OTHER_FUNCTIONS = (
     *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
     *("input_file_block_start", "input_file_block_length", "user", "reflect", "java_method"),
     *("try_reflect", "version", "current_path"),
 )
-_CHANCE_NODES = (
+_OTHER_NODES = (
     *(exp.Rand, exp.Randn, exp.Randstr, exp.Uniform, exp.Uuid, exp.Shuffle),
     *(exp.CurrentUser, exp.SessionUser, exp.CurrentTimezone),
     *(exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema),
@@ -35,21 +35,25 @@ def nondeterministic_parts(tree: exp.Expr, *, clock: bool = True) -> Iterator[ex
     those that do so for another reason than that time passes."""
     for part in tree.walk():
         name = part.name.lower() if isinstance(part, exp.Anonymous) else ""
-        if isinstance(part, _CHANCE_NODES) or name in _CHANCE or (clock and _ticks(part, name)):
+        if (
+            isinstance(part, _OTHER_NODES)
+            or name in _OTHER_FUNCTIONS
+            or (clock and _depends_on_time(part, name))
+        ):
             yield part
 
 
-def _ticks(part: exp.Expr, name: str) -> bool:
+def _depends_on_time(part: exp.Expr, name: str) -> bool:
     if isinstance(part, exp.StrToUnix) and not part.this:  # unix_timestamp() is the clock
         return True
-    return isinstance(part, _CLOCK_NODES) or name in _CLOCK or _is_clock_text(part, name)
+    return isinstance(part, _TIME_NODES) or name in _TIME_FUNCTIONS or _is_time_text(part, name)
 
 
-def _is_clock_text(part: exp.Expr, name: str) -> bool:
+def _is_time_text(part: exp.Expr, name: str) -> bool:
     if isinstance(part, exp.Cast):
         given = part.this if part.to.is_type(*exp.DataType.TEMPORAL_TYPES) else None
     else:
         given = next(iter(part.expressions), None) if name in _TO_TIMESTAMP else None
     if not isinstance(given, exp.Literal) or not given.is_string:
         return False
-    return _CLOCK_TEXT.fullmatch(given.name) is not None
+    return _TIME_TEXT.fullmatch(given.name) is not None

@@ -82,7 +82,7 @@ class Expression:
         return self.column is not None
 
     @property
-    def deterministic(self) -> bool:
+    def is_deterministic(self) -> bool:
         """Does it give the same value whenever it is evaluated for the same row?"""
         return next(nondeterministic_parts(self.tree), None) is None
 

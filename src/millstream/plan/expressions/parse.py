@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from sqlglot import exp, parse_one
 
-from millstream.plan.expressions.compose import column_tree, joined
+from millstream.plan.expressions.compose import column_tree, merge_parts
 from millstream.plan.expressions.expression import ColumnReference, Expression, Part
 from millstream.sql.dialect import Millstream
 from millstream.sql.spans import span_of
 
-_BEFORE = "SELECT "
+_PREFIX = "SELECT "
 
 
 def parse_expression(text: str, kind: str | None = None) -> Expression:
     """The expression that a text of Spark SQL is. A name of one part is a column without an alias;
     of more parts, the first is an alias, the second a column, and others are fields."""
-    select = _BEFORE + text
+    select = _PREFIX + text
     tree: exp.Expr = parse_one(select, read=Millstream).expressions[0].pop()
     parts: list[Part] = []
-    last = len(_BEFORE)
+    last = len(_PREFIX)
     for node in sorted(tree.find_all(exp.Column), key=lambda each: span_of(each) or (0, 0)):
         names = [each for each in node.parts if isinstance(each, exp.Identifier)]
         if not names:
@@ -36,4 +36,4 @@ def parse_expression(text: str, kind: str | None = None) -> Expression:
     parts.append(select[last:])
     for part in tree.walk():
         part.meta.clear()  # spans are those of a user's text
-    return Expression(joined(parts), lambda: tree, kind)
+    return Expression(merge_parts(parts), lambda: tree, kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_UNQUOTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words that Spark's parser may take for something else when they stand alone.
 _KEYWORDS = frozenset(
     re.findall(
@@ -22,6 +22,6 @@ _KEYWORDS = frozenset(
 
 def quote(name: str) -> str:
     """The name as Spark SQL text, in backticks only where it needs them."""
-    if _PLAIN.fullmatch(name) and name.lower() not in _KEYWORDS:
+    if _UNQUOTED.fullmatch(name) and name.lower() not in _KEYWORDS:
         return name
     return "`" + name.replace("`", "``") + "`"

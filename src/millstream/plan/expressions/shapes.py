@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from millstream.plan.expressions.compose import joined
+from millstream.plan.expressions.compose import merge_parts
 from millstream.plan.expressions.expression import ColumnReference, Expression
 from millstream.plan.expressions.quoting import quote
 from millstream.sql.spans import span_of
 
 
-def either_column(expression: Expression) -> tuple[ColumnReference, ...]:
+def coalesced_columns(expression: Expression) -> tuple[ColumnReference, ...]:
     """The columns of `column` or `coalesce(column, …)`; none of another expression."""
     if expression.column is not None:
         return (expression.column,)
@@ -23,14 +23,14 @@ def either_column(expression: Expression) -> tuple[ColumnReference, ...]:
     return expression.columns if plain else ()
 
 
-class Exploded(NamedTuple):
+class ExplodeCall(NamedTuple):
     """`explode(argument)` or, if `outer`, `explode_outer(argument)`."""
 
     argument: Expression
     outer: bool
 
 
-def exploded(expression: Expression) -> Exploded | None:
+def explode_call(expression: Expression) -> ExplodeCall | None:
     """The call of explode that an expression is, if it is one."""
     tree = expression.tree
     if not isinstance(tree, exp.Explode) or isinstance(tree, exp.Posexplode):
@@ -42,8 +42,8 @@ def exploded(expression: Expression) -> Exploded | None:
     begin = parts[0]
     assert isinstance(begin, str)
     parts = (begin.partition("(")[2], *parts[1:])
-    argument = Expression(joined(parts), lambda: tree.this, origin=expression.origin)
-    return Exploded(argument, isinstance(tree, exp.ExplodeOuter))
+    argument = Expression(merge_parts(parts), lambda: tree.this, origin=expression.origin)
+    return ExplodeCall(argument, isinstance(tree, exp.ExplodeOuter))
 
 
 def struct_fields(expression: Expression) -> list[str] | None:
@@ -57,15 +57,15 @@ def struct_fields(expression: Expression) -> list[str] | None:
     values = (
         each.expression if isinstance(each, exp.PropertyEQ) else each for each in tree.expressions
     )
-    return [written(value, expression) for value in values]
+    return [source_sql(value, expression) for value in values]
 
 
-def unqualified(expression: Expression) -> str:
+def unqualified_sql(expression: Expression) -> str:
     """An expression as the user would write it over one stream, for messages."""
     return "".join(part if isinstance(part, str) else quote(part.name) for part in expression.parts)
 
 
-def written(part: exp.Expr, expression: Expression) -> str:
+def source_sql(part: exp.Expr, expression: Expression) -> str:
     """A part of an expression's tree as the user wrote it, for messages."""
     span, origin = span_of(part), expression.origin
     if span is None or origin is None:

@@ -26,10 +26,10 @@ def reference_sql(reference: ColumnReference) -> str:
     return name if reference.alias is None else f"{quote(reference.alias)}.{name}"
 
 
-def texts(expressions: Iterable[Expression]) -> str:
+def sql_list(expressions: Iterable[Expression]) -> str:
     """The texts of expressions, in a list."""
     return ", ".join(map(to_spark_sql, expressions))
 
 
-def text_or_none(expression: Expression | None) -> str | None:
+def sql_or_none(expression: Expression | None) -> str | None:
     return None if expression is None else to_spark_sql(expression)

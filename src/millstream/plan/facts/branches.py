@@ -19,16 +19,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from millstream.plan.nodes import Node, Operator, Query, Reference, Select, Source, TableJoin
+from millstream.plan.nodes import Node, Operator, Query, ReferenceTable, Select, Source, TableJoin
 from millstream.plan.nodes.traversal import (
     Stateless,
-    below,
-    bottom_of,
+    children_of,
+    upstream_of,
     nodes_of,
     operators_of,
-    references_of,
+    reference_tables_of,
     sources_of,
-    under,
+    step_input,
 )
 
 
@@ -49,7 +49,7 @@ class Branch:
     @property
     def source(self) -> Source | None:
         """The source, if the branch has no operator."""
-        found = bottom_of(self.root)
+        found = upstream_of(self.root)
         return found if isinstance(found, Source) else None
 
 
@@ -57,11 +57,11 @@ def branches_of(query: Query) -> tuple[Branch, ...]:
     """The branches of a query, in the order of their first outputs."""
     grouped: dict[Source | Operator, list[int]] = {}
     for number, output in enumerate(query.outputs):
-        grouped.setdefault(bottom_of(output.root), []).append(number)
+        grouped.setdefault(upstream_of(output.root), []).append(number)
     found: list[Branch] = []
     computed: list[Operator] = []
     for numbers in grouped.values():
-        root = _common([query.outputs[number].root for number in numbers])
+        root = _last_common_node([query.outputs[number].root for number in numbers])
         candidates = [each for each in operators_of(root) if each in computed]
         shared = max(candidates, key=lambda each: len(operators_of(each)), default=None)
         found.append(Branch(tuple(numbers), root, shared))
@@ -89,46 +89,46 @@ def query_sources(query: Query) -> tuple[Source, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def query_references(query: Query) -> tuple[Reference, ...]:
+def query_references(query: Query) -> tuple[ReferenceTable, ...]:
     """Every table that rows of a query are looked up in, once."""
-    found = (table for output in query.outputs for table in references_of(output.root))
+    found = (table for output in query.outputs for table in reference_tables_of(output.root))
     return tuple(dict.fromkeys(found))
 
 
-def chain_above(root: Node, common: Node) -> tuple[Select | TableJoin, ...]:
+def steps_above(root: Node, common: Node) -> tuple[Select | TableJoin, ...]:
     """The stateless steps from `common` up to an output, in the order in which rows pass them."""
     found: list[Select | TableJoin] = []
     node = root
     while node != common:
         assert isinstance(node, Select | TableJoin)
         found.append(node)
-        node = under(node)
+        node = step_input(node)
     return tuple(reversed(found))
 
 
-def _common(roots: list[Select]) -> Node:
+def _last_common_node(roots: list[Select]) -> Node:
     """The last node that all of them read; with one root, the root itself."""
-    chains = [_chain(root) for root in roots]
+    chains = [_steps_of(root) for root in roots]
     shared: Node = chains[0][0]
     for nodes in zip(*chains, strict=False):
-        if any(not _same(node, nodes[0]) for node in nodes):
+        if any(not _is_same_stream(node, nodes[0]) for node in nodes):
             break
         shared = nodes[0]
     return shared
 
 
-def _same(one: Node, other: Node) -> bool:
+def _is_same_stream(one: Node, other: Node) -> bool:
     """Whether two nodes are one stream: two streams with the same text are not."""
     if isinstance(one, Select) and isinstance(other, Select) and one.stream != other.stream:
         return False
     return one == other
 
 
-def _chain(root: Node) -> list[Node]:
+def _steps_of(root: Node) -> list[Node]:
     """The stateless steps of an output, after what they read."""
     found = [root]
     while isinstance(node := found[-1], Select | TableJoin):
-        found.append(under(node))
+        found.append(step_input(node))
     return found[::-1]
 
 
@@ -139,16 +139,16 @@ def _operators(node: Node, skipped: list[Operator | None]) -> Iterator[Operator]
             skipped.remove(node)
             return
         yield node
-    for each in below(node):
+    for each in children_of(node):
         yield from _operators(each, skipped)
 
 
-def streams_of(root: Node) -> set[str]:
+def named_streams(root: Node) -> set[str]:
     """The names of the streams declared with CREATE STREAM that an output reads."""
     return {node.stream for node in nodes_of(root) if isinstance(node, Select) and node.stream}
 
 
-def computed_streams(branch: Branch) -> set[Select]:
+def computed_named_streams(branch: Branch) -> set[Select]:
     """The streams declared with CREATE STREAM that a branch computes itself."""
     skipped = [branch.shared]
 
@@ -158,7 +158,7 @@ def computed_streams(branch: Branch) -> set[Select]:
             return
         if isinstance(node, Select) and node.stream:
             yield node
-        for each in below(node):
+        for each in children_of(node):
             yield from walk(each)
 
     return set(walk(branch.root))

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.column_lineage import equal, traced, type_of
+from millstream.plan.facts.column_lineage import equal_columns, trace_to_join, type_of
 from millstream.plan.kinds import join_kind_of, single_input_kind_of
 from millstream.plan.nodes import Call, Input, Join, Key, Operator, SingleInput
 from millstream.temporal import LateAction
 from millstream.values import Compare, Logic, PredicateOf
 
-_INEXACT = ("FLOAT", "DOUBLE", "REAL")  # with two zeros, which are one when they are compared
-_HASHED_BY_HOSTS = (
+_INEXACT_TYPES = ("FLOAT", "DOUBLE", "REAL")  # with two zeros, which are one when they are compared
+_HASHABLE_TYPES = (
     *("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "LONG", "BOOLEAN"),
     *("DATE", "TIMESTAMP", "STRING", "BINARY"),
 )
@@ -22,79 +22,81 @@ _COLLECTING = ("collect_list", "collect_set")
 
 
 @dataclass(frozen=True, slots=True)
-class SharedExchange:
+class SharedShuffle:
     """Input `number` of an operator are the results of `below`, joined by the same key or, if not
     `whole`, by a part of it. `columns` says of each of its columns which side of `below` it is of,
     and its name there. `hashable`: a host can hash the operator's key, else it must be told what
     the join was by."""
 
     number: int
-    below: Join
+    join: Join
     columns: Mapping[str, tuple[int, str]]
-    whole: bool = True
-    hashable: bool = False
+    has_whole_key: bool = True
+    is_hashable: bool = False
 
     @property
     def inputs(self) -> tuple[Input, Input]:
-        return self.below.left, self.below.right
+        return self.join.left, self.join.right
 
 
-def shared_exchange(operator: Operator) -> SharedExchange | None:
+def find_shared_shuffle(operator: Operator) -> SharedShuffle | None:
     """What an operator can read without an exchange; None if all its rows must be spread."""
     if not isinstance(operator, Join):
-        return _of_one(operator)
+        return _shuffle_shared_by_single_input(operator)
     inputs = join_kind_of(operator).shared_inputs(operator)
-    return next(filter(None, (_of_join(operator, number) for number in inputs)), None)
+    return next(
+        filter(None, (_shuffle_shared_by_join(operator, number) for number in inputs)), None
+    )
 
 
-def _of_join(join: Join, number: int) -> SharedExchange | None:
-    found = traced((join.left, join.right)[number].node)
+def _shuffle_shared_by_join(join: Join, number: int) -> SharedShuffle | None:
+    found = trace_to_join((join.left, join.right)[number].node)
     if found is None:
         return None
-    shared = SharedExchange(number, *found)
-    return shared if _by_its_key(join, shared) and _readable(join, shared) else None
+    shared = SharedShuffle(number, *found)
+    return shared if _has_same_keys(join, shared) and _is_readable(join, shared) else None
 
 
-def _by_its_key(join: Join, shared: SharedExchange) -> bool:
+def _has_same_keys(join: Join, shared: SharedShuffle) -> bool:
     """Are both joins by the same columns, in one order and of one type on all sides?"""
     side, other = (join.left, join.right)[:: 1 if shared.number == 0 else -1]
-    if len(join.keys) != len(shared.below.keys):
+    if len(join.keys) != len(shared.join.keys):
         return False
-    for key, earlier in zip(join.keys, shared.below.keys, strict=True):
+    for key, earlier in zip(join.keys, shared.join.keys, strict=True):
         mine, theirs = (key.left, key.right)[:: 1 if shared.number == 0 else -1]
-        kind = _type_as_joined(shared, mine.column_of(side.alias), earlier)
+        kind = _type_of_join_key(shared, mine.column_of(side.alias), earlier)
         if kind is None or kind != type_of(other, theirs.column_of(other.alias)):
             return False
     return True
 
 
-def _type_as_joined(shared: SharedExchange, name: str | None, key: Key) -> str | None:
+def _type_of_join_key(shared: SharedShuffle, name: str | None, key: Key) -> str | None:
     """The type of a column that the results were joined by, if this is one, as it is held."""
     at = shared.columns.get(name or "")
     was = [
         own.column_of(each.alias)
         for own, each in zip((key.left, key.right), shared.inputs, strict=True)
     ]
-    if at is None or at[1] not in equal(shared.inputs[at[0]], was[at[0]]):
+    if at is None or at[1] not in equal_columns(shared.inputs[at[0]], was[at[0]]):
         return None
     compared = (*zip(shared.inputs, was, strict=True), (shared.inputs[at[0]], at[1]))
     kinds = {type_of(each, column) for each, column in compared}
     kind = kinds.pop() if len(kinds) == 1 else None
-    return kind if _held_as_is(kind) else None
+    return kind if _is_stored_unchanged(kind) else None
 
 
-def _readable(join: Join, shared: SharedExchange) -> bool:
+def _is_readable(join: Join, shared: SharedShuffle) -> bool:
     """Is all that the join reads of the results a column of theirs, as it is held?"""
     side = (join.left, join.right)[shared.number]
-    if not side.used or not _timed(side, shared):
+    if not side.used or not _carries_time(side, shared):
         return False
     found = join_kind_of(join).matching(join)
     if found.wheres[shared.number] is not None:
         return False
-    return found.only_spark or _exact(join, shared.number, found.across)
+    return found.only_spark or _is_exact(join, shared.number, found.across)
 
 
-def _timed(side: Input, shared: SharedExchange) -> bool:
+def _carries_time(side: Input, shared: SharedShuffle) -> bool:
     """Are the columns that are held those of the results, and the time one of them?"""
     at = shared.columns.get(side.time or "")
     if at is None or any(name not in shared.columns for name in side.used):
@@ -102,49 +104,52 @@ def _timed(side: Input, shared: SharedExchange) -> bool:
     return type_of(shared.inputs[at[0]], at[1]) == "TIMESTAMP"
 
 
-def _exact(join: Join, number: int, across: PredicateOf[Expression] | None) -> bool:
+def _is_exact(join: Join, number: int, across: PredicateOf[Expression] | None) -> bool:
     """Are all values that the predicate compares columns as they are held?"""
     side, other = (join.left, join.right) if number == 0 else (join.right, join.left)
-    for compare in _compares_of(across):
+    for compare in _comparisons_of(across):
         mine, theirs = (compare.left, compare.right)[:: 1 if number == 0 else -1]
         kind = type_of(side, mine.column_of(side.alias))
-        if not _held_as_is(kind) or kind != type_of(other, theirs.column_of(other.alias)):
+        if not _is_stored_unchanged(kind) or kind != type_of(other, theirs.column_of(other.alias)):
             return False
     return True
 
 
-def _compares_of(predicate: PredicateOf[Expression] | None) -> list[Compare[Expression]]:
+def _comparisons_of(predicate: PredicateOf[Expression] | None) -> list[Compare[Expression]]:
     if predicate is None:
         return []
     if isinstance(predicate, Logic):
-        return [each for term in predicate.terms for each in _compares_of(term)]
+        return [each for term in predicate.terms for each in _comparisons_of(term)]
     return [predicate]
 
 
-def _of_one(operator: SingleInput) -> SharedExchange | None:
+def _shuffle_shared_by_single_input(operator: SingleInput) -> SharedShuffle | None:
     side, kind = operator.input, single_input_kind_of(operator)
-    found = traced(side.node)
+    found = trace_to_join(side.node)
     holds = kind.buffers_rows or operator.late.action is LateAction.SIDE_OUTPUT
     if found is None or (holds and not side.used):
         return None
     below, columns = found
     names = [key.column_of(side.alias) for key in kind.keys(operator)]
     whole = len(set(names)) == len(below.keys)
-    hashable = all(type_of(side, name) in _HASHED_BY_HOSTS for name in names)
-    shared = SharedExchange(0, below, columns, whole, hashable)
+    hashable = all(type_of(side, name) in _HASHABLE_TYPES for name in names)
+    shared = SharedShuffle(0, below, columns, whole, hashable)
     for key in below.keys:
-        if not any(_type_as_joined(shared, name, key) for name in names):
+        if not any(_type_of_join_key(shared, name, key) for name in names):
             return None
     calls = kind.calls(operator)
-    compared = (*kind.compared(operator), *(call.by for call in calls if call.by is not None))
+    compared = (
+        *kind.compared_expressions(operator),
+        *(call.by for call in calls if call.by is not None),
+    )
     exact = [*names, *(each.column_of(side.alias) for each in compared)]
-    if not all(name in columns and _held_as_is(type_of(side, name)) for name in exact):
+    if not all(name in columns and _is_stored_unchanged(type_of(side, name)) for name in exact):
         return None
-    read = all(_reads_as_held(side, shared, call) for call in calls)
-    return shared if read and (whole or hashable) and _timed(side, shared) else None
+    read = all(_reads_unchanged(side, shared, call) for call in calls)
+    return shared if read and (whole or hashable) and _carries_time(side, shared) else None
 
 
-def _reads_as_held(side: Input, shared: SharedExchange, call: Call) -> bool:
+def _reads_unchanged(side: Input, shared: SharedShuffle, call: Call) -> bool:
     """Is what a call reads a column of the results, as it is held?"""
     if call.filter is not None:
         return False
@@ -157,5 +162,5 @@ def _reads_as_held(side: Input, shared: SharedExchange, call: Call) -> bool:
     return not (call.function in _COLLECTING and kind == "TIMESTAMP")
 
 
-def _held_as_is(kind: str | None) -> bool:
-    return kind is not None and kind not in _INEXACT and not kind.startswith("MAP")
+def _is_stored_unchanged(kind: str | None) -> bool:
+    return kind is not None and kind not in _INEXACT_TYPES and not kind.startswith("MAP")

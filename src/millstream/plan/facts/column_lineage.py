@@ -5,10 +5,10 @@ from __future__ import annotations
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.nodes import Input, Join, Node, Select, Source
 
-Columns = dict[str, tuple[int, str]]  # to the side that a column is of, and its name there
+ColumnOrigins = dict[str, tuple[int, str]]  # to the side that a column is of, and its name there
 
 
-def traced(node: Source | Select) -> tuple[Join, Columns] | None:
+def trace_to_join(node: Source | Select) -> tuple[Join, ColumnOrigins] | None:
     """The inner join below SELECTs that only choose and rename, and where each column is from."""
     if not isinstance(node, Select) or node.where is not None:
         return None
@@ -26,7 +26,7 @@ def traced(node: Source | Select) -> tuple[Join, Columns] | None:
         return below, found
     if not isinstance(below, Select):
         return None
-    inner = traced(below)
+    inner = trace_to_join(below)
     if inner is None:
         return None
     join, columns = inner
@@ -34,9 +34,9 @@ def traced(node: Source | Select) -> tuple[Join, Columns] | None:
     return join, {name: columns[old] for name, old in names.items() if old in columns}
 
 
-def equal(side: Input, name: str | None) -> set[str | None]:
+def equal_columns(side: Input, name: str | None) -> set[str | None]:
     """The columns of an input whose values are those of one of it, since they were joined so."""
-    found = traced(side.node)
+    found = trace_to_join(side.node)
     if found is None or name not in found[1]:
         return {name}
     below, columns = found
@@ -46,7 +46,7 @@ def equal(side: Input, name: str | None) -> set[str | None]:
         alike = {
             (number, each)
             for number, own in enumerate((key.left, key.right))
-            for each in equal(inputs[number], own.column_of(inputs[number].alias))
+            for each in equal_columns(inputs[number], own.column_of(inputs[number].alias))
             if each is not None
         }
         if same & alike:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from millstream.plan.facts.distribution import strategy_of
+from millstream.plan.facts.distribution import choose_strategy
 from millstream.plan.kinds import kind_of
 from millstream.plan.kinds.base import OperatorFacts
 from millstream.plan.nodes import Operator
 
 
-def operator_facts(operator: Operator) -> OperatorFacts:
+def derive_operator_facts(operator: Operator) -> OperatorFacts:
     found = kind_of(operator).state(operator)
-    strategy = strategy_of(operator)
-    return OperatorFacts(operator, strategy, found.held, found.state, found.comes_out)
+    strategy = choose_strategy(operator)
+    return OperatorFacts(operator, strategy, found.expiry, found.state_size, found.emits)

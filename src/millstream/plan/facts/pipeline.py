@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.plan.facts.engine import choose_engine
-from millstream.plan.facts.operator import operator_facts
-from millstream.plan.facts.table_join import TableFacts, table_facts
+from millstream.plan.facts.operator import derive_operator_facts
+from millstream.plan.facts.table_join import TableFacts, derive_table_facts
 from millstream.plan.kinds.base import OperatorFacts
 from millstream.plan.kinds.distribution import Strategy
 from millstream.plan.nodes import Engine, Job, Pipeline, Select, Source, TableJoin
 from millstream.plan.nodes.traversal import nodes_in_order
 
-__all__ = ["PipelineFacts", "check_job", "check_pipeline", "choose_engine"]
+__all__ = ["PipelineFacts", "derive_job_facts", "derive_pipeline_facts", "choose_engine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +34,22 @@ class PipelineFacts:
         return self.strategies[0]
 
 
-def check_job(job: Job) -> tuple[PipelineFacts, ...]:
+def derive_job_facts(job: Job) -> tuple[PipelineFacts, ...]:
     """The facts of every pipeline; a plan that no engine can run is refused."""
-    return tuple(check_pipeline(pipeline) for pipeline in job.pipelines)
+    return tuple(derive_pipeline_facts(pipeline) for pipeline in job.pipelines)
 
 
-def check_pipeline(pipeline: Pipeline) -> PipelineFacts:
+def derive_pipeline_facts(pipeline: Pipeline) -> PipelineFacts:
     engine, reason = choose_engine(pipeline)
     operators: list[OperatorFacts] = []
     tables: list[TableFacts] = []
     strategies = []
     for node in nodes_in_order(pipeline.root):
         if isinstance(node, TableJoin):
-            tables.append(table_facts(node))
+            tables.append(derive_table_facts(node))
             strategies.append(tables[-1].strategy)
         elif not isinstance(node, Source | Select):
-            operators.append(operator_facts(node))
+            operators.append(derive_operator_facts(node))
             strategies.append(operators[-1].strategy)
     found = tuple(strategies) or (Strategy("passthrough"),)
     return PipelineFacts(pipeline, engine, reason, tuple(operators), tuple(tables), found)

@@ -18,7 +18,7 @@ class TableFacts:
     join: TableJoin
     strategy: Strategy
     access: tuple[tuple[str, str], ...]
-    comes_out: tuple[str, ...]
+    emits: tuple[str, ...]
 
     @property
     def key(self) -> str:
@@ -30,13 +30,13 @@ class TableFacts:
         return " and ".join(condition_text(each) for each in self.join.conditions)
 
 
-def table_facts(join: TableJoin) -> TableFacts:
+def derive_table_facts(join: TableJoin) -> TableFacts:
     access = join.table.access
     if isinstance(access, Lookup):
-        asked = _asked(access, join.table.dead_letter)
-        return TableFacts(join, Strategy("passthrough"), asked, _comes_out(join))
+        asked = _lookup_access(access, join.table.dead_letter)
+        return TableFacts(join, Strategy("passthrough"), asked, _emits(join))
     strategy = Strategy("broadcast", join.table.name)
-    return TableFacts(join, strategy, _held(access), _comes_out(join))
+    return TableFacts(join, strategy, _broadcast_access(access), _emits(join))
 
 
 def condition_text(condition: Condition) -> str:
@@ -58,7 +58,7 @@ def _literal(value: int | str | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _asked(access: Lookup, letters: str | None) -> tuple[tuple[str, str], ...]:
+def _lookup_access(access: Lookup, letters: str | None) -> tuple[tuple[str, str], ...]:
     cache = "none: every batch asks anew"
     if access.cache_rows:
         cache = f"{access.cache_rows} keys a worker, each for {format_span(access.cache_ttl)}"
@@ -79,7 +79,7 @@ _ON_ERROR = {
 }
 
 
-def _held(access: Broadcast) -> tuple[tuple[str, str], ...]:
+def _broadcast_access(access: Broadcast) -> tuple[tuple[str, str], ...]:
     read = "once, when the job starts"
     if access.refreshed:
         when = [f"every {format_span(access.interval)}"] if access.interval is not None else []
@@ -90,7 +90,7 @@ def _held(access: Broadcast) -> tuple[tuple[str, str], ...]:
     return (("read", read), ("version", "a row meets that of its micro-batch"), ("limit", size))
 
 
-def _comes_out(join: TableJoin) -> tuple[str, ...]:
+def _emits(join: TableJoin) -> tuple[str, ...]:
     row, table = f"a row of {stream_name(join.left)} at once", join.table.name
     match join.how:
         case JoinType.SEMI:

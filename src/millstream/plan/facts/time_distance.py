@@ -5,53 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millstream.plan.expressions import ColumnReference, Expression
-from millstream.plan.expressions.shapes import either_column
+from millstream.plan.expressions.shapes import coalesced_columns
 from millstream.plan.kinds import join_kind_of
-from millstream.plan.kinds.open_bounds import NONE_APART, OpenBounds
+from millstream.plan.kinds.open_bounds import ZERO_BOUNDS, TimeBounds
 from millstream.plan.nodes import WINDOW_TIME, Join, Node, Select, Source, TableJoin
 
 
-def columns_of(join: Join, expression: Expression) -> list[tuple[int, str]]:
+def side_columns_of(join: Join, expression: Expression) -> list[tuple[int, str]]:
     """The columns of a join's sides, each with the side's number, that an expression is: one, or
     the first of two that is there."""
-    found = either_column(expression)
-    return [each for reference in found for each in _columns_of(join, reference)]
+    found = coalesced_columns(expression)
+    return [each for reference in found for each in _side_columns(join, reference)]
 
 
-def _columns_of(join: Join, reference: ColumnReference) -> Iterator[tuple[int, str]]:
+def _side_columns(join: Join, reference: ColumnReference) -> Iterator[tuple[int, str]]:
     for number, side in enumerate((join.left, join.right)):
         names = {column.name for column in side.node.columns} | {side.time or "", *side.used}
         if side.alias == reference.alias and reference.name in names:
             yield number, reference.name
 
 
-def ahead_of_own(join: Join, number: int, name: str) -> OpenBounds:
+def offset_from_join_time(join: Join, number: int, name: str) -> TimeBounds:
     """How far a column of a side is after the time that the join goes by there."""
     side = (join.left, join.right)[number]
     if name == side.time:
-        return NONE_APART
+        return ZERO_BOUNDS
     if side.time is None:
-        return OpenBounds()
+        return TimeBounds()
     times = join_kind_of(join).window_times(join, number)
     if times is None or side.progress is None:
-        return between(side.node, side.time, name)
+        return time_difference(side.node, side.time, name)
     if name == WINDOW_TIME:
         return times.window
-    return times.row + between(side.node, side.progress, name)
+    return times.row + time_difference(side.node, side.progress, name)
 
 
-def between(node: Node, one: str, other: str) -> OpenBounds:
+def time_difference(node: Node, one: str, other: str) -> TimeBounds:
     """How far the column `other` of a stream is after its column `one`."""
     if one == other:
-        return NONE_APART
+        return ZERO_BOUNDS
     if not isinstance(node, Select):
-        return OpenBounds()
+        return TimeBounds()
     outputs = {output.name: output.expression for output in node.outputs}
     if one not in outputs or other not in outputs:
-        return OpenBounds()
+        return TimeBounds()
     below = node.input
     if isinstance(below, Join):
-        return _over_join(below, outputs[one], outputs[other])
+        return _difference_over_join(below, outputs[one], outputs[other])
     alias = node.alias
     if isinstance(below, Source | Select):
         stream = below
@@ -60,13 +60,13 @@ def between(node: Node, one: str, other: str) -> OpenBounds:
     else:
         stream = below.input.node
     references = (outputs[name].column for name in (one, other))
-    found = [_column(each, alias, stream) for each in references]
+    found = [_column_name(each, alias, stream) for each in references]
     if found[0] is None or found[1] is None:
-        return OpenBounds()
-    return between(stream, found[0], found[1])
+        return TimeBounds()
+    return time_difference(stream, found[0], found[1])
 
 
-def _column(
+def _column_name(
     reference: ColumnReference | None, alias: str | None, stream: Source | Select
 ) -> str | None:
     if reference is None or reference.alias != (alias or None):
@@ -74,20 +74,20 @@ def _column(
     return next((each.name for each in stream.columns if each.name == reference.name), None)
 
 
-def _over_join(join: Join, one: Expression, other: Expression) -> OpenBounds:
+def _difference_over_join(join: Join, one: Expression, other: Expression) -> TimeBounds:
     """From each column that `one` may be to each that `other` may be."""
-    found: OpenBounds | None = None
-    for from_number, from_name in columns_of(join, one):
-        for to_number, to_name in columns_of(join, other):
-            gap = _across(join, (from_number, from_name), (to_number, to_name))
+    found: TimeBounds | None = None
+    for from_number, from_name in side_columns_of(join, one):
+        for to_number, to_name in side_columns_of(join, other):
+            gap = _difference_of_columns(join, (from_number, from_name), (to_number, to_name))
             found = gap if found is None else found | gap
-    return found or OpenBounds()
+    return found or TimeBounds()
 
 
-def _across(join: Join, one: tuple[int, str], other: tuple[int, str]) -> OpenBounds:
-    start, end = ahead_of_own(join, *one), ahead_of_own(join, *other)
+def _difference_of_columns(join: Join, one: tuple[int, str], other: tuple[int, str]) -> TimeBounds:
+    start, end = offset_from_join_time(join, *one), offset_from_join_time(join, *other)
     if one[0] == other[0]:
         side = (join.left, join.right)[one[0]]
-        return (-start + end) & between(side.node, one[1], other[1])
-    sides = join_kind_of(join).apart(join)
+        return (-start + end) & time_difference(side.node, one[1], other[1])
+    sides = join_kind_of(join).time_bounds(join)
     return -start + (sides if one[0] == 0 else -sides) + end

@@ -10,10 +10,10 @@ from millstream.plan.expressions import Expression
 from millstream.plan.nodes import Node, Source
 
 
-def mentioned(root: Node, source: Source) -> tuple[str, ...]:
+def used_columns(root: Node, source: Source) -> tuple[str, ...]:
     """Columns of a source whose names the plan refers to, of whatever stream."""
     names = {source.time.lower()} if source.time else set()
-    for each in _referred(root):
+    for each in _references(root):
         if isinstance(each, str):
             names.add(each.lower())
         elif each.has_star:
@@ -23,14 +23,14 @@ def mentioned(root: Node, source: Source) -> tuple[str, ...]:
     return tuple(column.name for column in source.columns if column.name.lower() in names)
 
 
-def _referred(value: Any) -> Iterator[str | Expression]:
+def _references(value: Any) -> Iterator[str | Expression]:
     """Expressions, and texts such as the names of columns that operators buffer."""
     if isinstance(value, str | Expression):
         yield value
     elif isinstance(value, tuple):
         for each in value:
-            yield from _referred(each)
+            yield from _references(each)
     elif is_dataclass(value) and not isinstance(value, Source):
         for each in fields(value):
             if each.name != "place":
-                yield from _referred(getattr(value, each.name))
+                yield from _references(getattr(value, each.name))

@@ -37,7 +37,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.time_distance import ahead_of_own, columns_of
+from millstream.plan.facts.time_distance import offset_from_join_time, side_columns_of
 from millstream.plan.kinds import join_kind_of, kind_of
 from millstream.plan.nodes import Join, Select, Source, TableJoin
 from millstream.plan.nodes.traversal import Stateless
@@ -45,51 +45,53 @@ from millstream.temporal import LateAction, format_span
 
 
 @dataclass(frozen=True, slots=True)
-class HoldFacts:
+class ResultTime:
     """The event time of a Select's rows and how far its watermark lags behind the input's."""
 
     time: str
-    hold: int
+    delay: int
 
     def __str__(self) -> str:
-        if self.hold == 0:
+        if self.delay == 0:
             return f"{self.time}; its watermark is that of the input"
-        return f"{self.time}; its watermark is {format_span(self.hold)} behind that of the input"
+        return f"{self.time}; its watermark is {format_span(self.delay)} behind that of the input"
 
 
-def hold_of(select: Select) -> HoldFacts | None:
+def result_time(select: Select) -> ResultTime | None:
     """The event time of the rows of a Select and the lag its own input adds, if it carries one."""
     if select.time is None:
         return None
-    return HoldFacts(select.time, _hold(select))
+    return ResultTime(select.time, _added_delay(select))
 
 
-def _hold(select: Select) -> int:
+def _added_delay(select: Select) -> int:
     below = select.input
     if isinstance(below, Stateless):
         return 0
     if not isinstance(below, Join) or join_kind_of(below).emits_window:
         return kind_of(below).watermark_delay(below, 0)
     carried = next(each.expression for each in select.outputs if each.name == select.time)
-    return _hold_of_pairs(below, carried)
+    return _added_delay_of_pairs(below, carried)
 
 
-def _hold_of_pairs(join: Join, carried: Expression) -> int:
+def _added_delay_of_pairs(join: Join, carried: Expression) -> int:
     """The lag of pairs with a time of either side, which may be before the one that the join uses
     there. A late row that is reassigned still carries its own time."""
     kind, holds = join_kind_of(join), []
-    for number, name in columns_of(join, carried):
-        least = ahead_of_own(join, number, name).lower
+    for number, name in side_columns_of(join, carried):
+        least = offset_from_join_time(join, number, name).lower
         assert least is not None, f"{carried} is no event time of the join"
         holds.append(max(kind.watermark_delay(join, number) - least, 0))
     return max(holds) + (join.late.budget if join.late.action is LateAction.REASSIGN else 0)
 
 
-def lag_of(node: Source | Select) -> int:
+def watermark_delay_of(node: Source | Select) -> int:
     """How far a stream lags: a source by its delay, results behind their operator's input."""
     if isinstance(node, Source):
         return node.watermark.delay if node.watermark else 0
     below = node.input
     if isinstance(below, TableJoin):
         below = below.left.node
-    return _hold(node) + (lag_of(below) if isinstance(below, Source | Select) else 0)
+    return _added_delay(node) + (
+        watermark_delay_of(below) if isinstance(below, Source | Select) else 0
+    )

@@ -56,17 +56,17 @@ KINDS: dict[type, OperatorKind[Any]] = {**JOINS, **SINGLE_INPUT}
 
 
 def kind_of(operator: Operator) -> OperatorKind[Any]:
-    return KINDS[_registered(type(operator))]
+    return KINDS[_registered_class(type(operator))]
 
 
 def join_kind_of(join: Join) -> StreamJoinKind[Any]:
-    return JOINS[_registered(type(join))]
+    return JOINS[_registered_class(type(join))]
 
 
 def single_input_kind_of(operator: SingleInput) -> SingleInputKind[Any]:
-    return SINGLE_INPUT[_registered(type(operator))]
+    return SINGLE_INPUT[_registered_class(type(operator))]
 
 
-def _registered(node: type) -> type:
+def _registered_class(node: type) -> type:
     """The class itself, or the one that it extends while a query is planned."""
     return next(each for each in node.__mro__ if each in KINDS)

@@ -5,60 +5,67 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from millstream.plan.document import Description, data, fact
-from millstream.plan.document.formats import calls, lateness, output_data, window_data
+from millstream.plan.document.formats import calls_fact, lateness_fact, output_data, window_data
 from millstream.plan.expressions import Expression
-from millstream.plan.expressions.shapes import unqualified
+from millstream.plan.expressions.shapes import unqualified_sql
 from millstream.plan.expressions.spark_sql import to_spark_sql
 from millstream.plan.kinds.base import (
     OperatorFacts,
     SingleInputKind,
     StateFacts,
-    against_late_and_limit,
+    late_and_limit_limitation,
 )
-from millstream.plan.kinds.single_input import described, emit, named, without_window
-from millstream.plan.kinds.stream_names import behind_sources, input_name
+from millstream.plan.kinds.single_input import (
+    describe_operator,
+    emit_fact,
+    input_title,
+    expiry_by_ttl,
+)
+from millstream.plan.kinds.stream_names import delay_behind_sources, input_name
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, Aggregate
 from millstream.temporal import Emit, Window, WindowKind, format_span
 
 _SKETCHES = ("approx_count_distinct", "approx_percentile")
-_ANEW = "a row of it that comes later begins anew, at nothing"
+_LATER_ROW = "a row of it that comes later begins anew, at nothing"
 
 
 def _state(node: Aggregate) -> StateFacts:
     if node.window is None:
-        held = without_window(
-            node.ttl, "a group", keyed=bool(node.keys), one="the one group", anew=_ANEW
+        held = expiry_by_ttl(
+            node.ttl, "a group", keyed=bool(node.keys), one="the one group", anew=_LATER_ROW
         )
-        return StateFacts(held, _groups(node), _comes_out(node))
-    held = _window_held(node, node.window)
-    return StateFacts(held, _windows(node, node.window), _comes_out(node))
+        return StateFacts(held, _group_state_size(node), _emits(node))
+    held = _window_expiry(node, node.window)
+    return StateFacts(held, _window_state_size(node, node.window), _emits(node))
 
 
-def _clock(node: Aggregate) -> str:
+def _time_name(node: Aggregate) -> str:
     return "the clock" if node.window and node.window.wall_clock else "the watermark"
 
 
-def _window_held(node: Aggregate, window: Window) -> tuple[str, ...]:
+def _window_expiry(node: Aggregate, window: Window) -> tuple[str, ...]:
     end = "its end" if not node.lateness else f"its end + {format_span(node.lateness)}"
     session = window.kind is WindowKind.SESSION
     what, comes_to = ("a session", "passes") if session else ("a window", "reaches")
     why = "as 'window.lateness' asks" if node.lateness else "when no row can change it any more"
-    return (f"{what} is held until {_clock(node)} {comes_to} {end}, {why}",)
+    return (f"{what} is held until {_time_name(node)} {comes_to} {end}, {why}",)
 
 
-def _windows(node: Aggregate, window: Window) -> str:
+def _window_state_size(node: Aggregate, window: Window) -> str:
     name = input_name(node.input)
     groups = "a row for each" if not node.keys else "a row for each key and"
-    span = window.size + node.lateness + (0 if window.wall_clock else behind_sources(node.input))
+    span = (
+        window.size + node.lateness + (0 if window.wall_clock else delay_behind_sources(node.input))
+    )
     match window.kind:
         case WindowKind.SESSION:
             return f"{groups} open session of {name}"
-        case WindowKind.GIVEN:
+        case WindowKind.INHERITED:
             return f"{groups} open window of {name}"
     return f"{groups} window of the last {format_span(span)} of {name}"
 
 
-def _groups(node: Aggregate) -> str:
+def _group_state_size(node: Aggregate) -> str:
     if not node.keys:
         return "one row"
     name = input_name(node.input)
@@ -67,13 +74,13 @@ def _groups(node: Aggregate) -> str:
     return f"a row for each key of the last {format_span(node.ttl)} of {name}"
 
 
-def _comes_out(node: Aggregate) -> tuple[str, ...]:
+def _emits(node: Aggregate) -> tuple[str, ...]:
     what = "session" if node.window and node.window.kind is WindowKind.SESSION else "window"
     group = f"a {what}'s row" if node.window else "a group's row"
     if node.emit is Emit.FINAL:
-        first = f"a window once, when {_clock(node)} reaches its end"
+        first = f"a window once, when {_time_name(node)} reaches its end"
         if what == "session":  # a row just at its end would still be of it
-            first = f"a session once, when {_clock(node)} has passed its end"
+            first = f"a session once, when {_time_name(node)} has passed its end"
         if not node.lateness:
             return (first,)
         again = "a row that comes after it, within the allowed lateness, puts out the pair"
@@ -93,15 +100,15 @@ def _describe(node: Aggregate, facts: OperatorFacts) -> Description:
         if node.window
         else data("window", None),
         data("given", [to_spark_sql(each) for each in node.given] if node.given else None),
-        lateness(node.lateness) if node.window else data("lateness_us", node.lateness),
+        lateness_fact(node.lateness) if node.window else data("lateness_us", node.lateness),
         fact("keys", [output_data(key) for key in node.keys], "keys", keys or "none: one group"),
-        calls(node.calls),
-        emit(node),
+        calls_fact(node.calls),
+        emit_fact(node),
         data("ttl_us", node.ttl),
         data("over_changes", node.over_changes),
     )
-    title, late = f"Aggregate of {named(node.input)}", node.window is not None
-    return described(title, node, facts, own, can_be_late=late, buffers_rows=False)
+    title, late = f"Aggregate of {input_title(node.input)}", node.window is not None
+    return describe_operator(title, node, facts, own, can_be_late=late, buffers_rows=False)
 
 
 def _window_text(node: Aggregate, window: Window) -> str:
@@ -116,11 +123,11 @@ def _watermark_delay(node: Aggregate, _: int) -> int:
     return node.lateness + session
 
 
-def _against_native(node: Aggregate) -> str:
+def _native_limitation(node: Aggregate) -> str:
     window = node.window
     if window is None or node.emit is Emit.CHANGES:
         return "Spark tells changed rows without the old ones"
-    if window.kind is WindowKind.GIVEN:
+    if window.kind is WindowKind.INHERITED:
         return "Spark cannot close windows that rows come with"
     if window.wall_clock:
         return "Spark's windows go by event time"
@@ -128,10 +135,10 @@ def _against_native(node: Aggregate) -> str:
         return "Spark has no sessions without a key"
     if node.lateness:
         return "Spark drops late rows, and does not fire a window again"
-    return against_late_and_limit(node) or _against_calls(node)
+    return late_and_limit_limitation(node) or _native_call_limitation(node)
 
 
-def _against_calls(node: Aggregate) -> str:
+def _native_call_limitation(node: Aggregate) -> str:
     for call in node.calls:
         if call.function in ("first", "last"):
             return f"Spark's own {call.function} goes by arrival, not by event time"
@@ -146,7 +153,7 @@ def _summary(node: Aggregate) -> str:
     return f"aggregates of {input_name(node.input)}{f' in {node.window}' if node.window else ''}"
 
 
-def _unshown_key(node: Aggregate, shown: Collection[str]) -> str | None:
+def _unselected_key(node: Aggregate, shown: Collection[str]) -> str | None:
     for key in node.keys:
         if key.name.lower() not in shown:
             return to_spark_sql(key.expression)
@@ -155,7 +162,7 @@ def _unshown_key(node: Aggregate, shown: Collection[str]) -> str | None:
     return None
 
 
-def _deciding(node: Aggregate) -> tuple[Expression | None, ...]:
+def _expressions_over_retractions(node: Aggregate) -> tuple[Expression | None, ...]:
     if not node.over_changes:
         return ()
     of_calls = (each for call in node.calls for each in (call.argument, call.filter, call.by))
@@ -164,12 +171,12 @@ def _deciding(node: Aggregate) -> tuple[Expression | None, ...]:
 
 def _as_partition(node: Aggregate) -> list[str]:
     """The groups as a partition of rows; none of sessions, which rows do not know of."""
-    window, keys = node.window, [unqualified(key.expression) for key in node.keys]
+    window, keys = node.window, [unqualified_sql(key.expression) for key in node.keys]
     if window is None:
         return keys
     if window.kind is WindowKind.SESSION or window.wall_clock:
         return []
-    given = [unqualified(each) for each in (node.given or ())[:1]]
+    given = [unqualified_sql(each) for each in (node.given or ())[:1]]
     return [*keys, *(given or [WINDOW_START])]
 
 
@@ -180,17 +187,17 @@ KIND = SingleInputKind[Aggregate](
     label=lambda _, inputs: f"aggregate of {inputs}",
     summary=_summary,
     watermark_delay=_watermark_delay,
-    against_native=_against_native,
+    native_limitation=_native_limitation,
     emit=lambda node: node.emit,
     window=lambda node: node.window,
     has_window_time=lambda node: node.window is not None and not node.window.wall_clock,
-    unshown_key=_unshown_key,
-    forgets=lambda node: node.retracts and node.ttl is not None,
-    deciding=_deciding,
+    unselected_key=_unselected_key,
+    expires_without_retraction=lambda node: node.retracts and node.ttl is not None,
+    expressions_over_retractions=_expressions_over_retractions,
     keys=lambda node: tuple(key.expression for key in node.keys),
     unkeyed="two-phase",
     calls=lambda node: node.calls,
-    compared=lambda node: node.given or (),
+    compared_expressions=lambda node: node.given or (),
     as_partition=_as_partition,
     buffers_rows=False,
 )

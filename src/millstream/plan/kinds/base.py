@@ -11,7 +11,7 @@ from millstream.plan.document import Description
 from millstream.plan.expressions import Expression, column
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.distribution import Strategy, StrategyKind
-from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.kinds.open_bounds import TimeBounds
 from millstream.plan.kinds.operator_properties import OperatorProperties
 from millstream.plan.nodes import WINDOW_TIME, Call, Join, Operator
 from millstream.temporal import Emit, LateAction, Window
@@ -24,9 +24,9 @@ NodeType = TypeVar("NodeType", bound=Operator)
 class StateFacts:
     """How long rows stay in state and why, an estimate of the state, and what is emitted when."""
 
-    held: tuple[str, ...]
-    state: str
-    comes_out: tuple[str, ...]
+    expiry: tuple[str, ...]
+    state_size: str
+    emits: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class OperatorFacts:
 
     operator: Operator
     strategy: Strategy
-    held: tuple[str, ...]
-    state: str
-    comes_out: tuple[str, ...]
+    expiry: tuple[str, ...]
+    state_size: str
+    emits: tuple[str, ...]
 
 
 class TimeFix(Enum):
@@ -49,7 +49,7 @@ class TimeFix(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Timeless:
+class NoEventTime:
     """Why the results of an operator have no event time."""
 
     cause: str
@@ -64,11 +64,11 @@ def _none(_: Any) -> None:
     return None
 
 
-def _nothing(_: Any) -> tuple[()]:
+def _empty_tuple(_: Any) -> tuple[()]:
     return ()
 
 
-def _no_texts(_: Any) -> list[str]:
+def _empty_list(_: Any) -> list[str]:
     return []
 
 
@@ -76,11 +76,11 @@ def _never(_: Any) -> bool:
     return False
 
 
-def _as_it_is(node: Any) -> tuple[Any, Expression]:
+def _unchanged(node: Any) -> tuple[Any, Expression]:
     return node, column(None, WINDOW_TIME, "TIMESTAMP")
 
 
-def _all_shown(_: Any, __: Collection[str]) -> str | None:
+def _all_selected(_: Any, __: Collection[str]) -> str | None:
     return None
 
 
@@ -96,25 +96,25 @@ class OperatorKind(Generic[NodeType]):
     summary: Callable[[NodeType], str]  # in the first lines of `millstream run`
     # of results that carry the event time of input number n
     watermark_delay: Callable[[NodeType, int], int]
-    against_native: Callable[[NodeType], str]  # why Spark's own operators cannot run it
-    against_columnar: Callable[[NodeType], str] = _no_reason
+    native_limitation: Callable[[NodeType], str]  # why Spark's own operators cannot run it
+    columnar_limitation: Callable[[NodeType], str] = _no_reason
 
     # when results are emitted, and the window that they are of
     emit: Callable[[NodeType], Emit | None] = _none
     window: Callable[[NodeType], Window | None] = _none
     # Can results have the time of their window? The node whose users read it, and how they do.
     has_window_time: Callable[[NodeType], bool] = _never
-    with_window_time: Callable[[NodeType], tuple[NodeType, Expression]] = _as_it_is
-    timeless: Callable[[NodeType], Timeless | None] = _none
+    with_window_time: Callable[[NodeType], tuple[NodeType, Expression]] = _unchanged
+    no_event_time: Callable[[NodeType], NoEventTime | None] = _none
 
     # results that are retracted: does a key tell which row a change replaces?
-    keyed_changes: bool = True
+    has_change_key: bool = True
     # part of that key that is not among the columns shown
-    unshown_key: Callable[[NodeType, Collection[str]], str | None] = _all_shown
+    unselected_key: Callable[[NodeType, Collection[str]], str | None] = _all_selected
     # are keys removed from state without a retraction?
-    forgets: Callable[[NodeType], bool] = _never
+    expires_without_retraction: Callable[[NodeType], bool] = _never
     # what decides over rows of an input that may be retracted
-    deciding: Callable[[NodeType], tuple[Expression | None, ...]] = _nothing
+    expressions_over_retractions: Callable[[NodeType], tuple[Expression | None, ...]] = _empty_tuple
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,11 +123,11 @@ class SingleInputKind(OperatorKind[NodeType]):
 
     keys: Callable[[NodeType], tuple[Expression, ...]]
     unkeyed: StrategyKind = "single"  # how rows are distributed without a key
-    calls: Callable[[NodeType], tuple[Call, ...]] = _nothing
+    calls: Callable[[NodeType], tuple[Call, ...]] = _empty_tuple
     # what is compared beside keys and calls
-    compared: Callable[[NodeType], tuple[Expression, ...]] = _nothing
+    compared_expressions: Callable[[NodeType], tuple[Expression, ...]] = _empty_tuple
     # groups as a partition of rows, in SQL; none if rows do not know their group
-    as_partition: Callable[[NodeType], list[str]] = _no_texts
+    as_partition: Callable[[NodeType], list[str]] = _empty_list
     buffers_rows: bool = True  # are rows in state, rather than results over them?
 
 
@@ -157,7 +157,7 @@ class JoinWindows:
     lateness: int
 
     @property
-    def same(self) -> bool:
+    def are_equal(self) -> bool:
         return self.left == self.right
 
 
@@ -166,8 +166,8 @@ class WindowTimes:
     """How far the time of its window and its own time are after the time by which a row of a side
     is joined."""
 
-    window: OpenBounds
-    row: OpenBounds
+    window: TimeBounds
+    row: TimeBounds
 
 
 def _no_matching(_: Any) -> Matching:
@@ -178,8 +178,8 @@ def _unsalted(_: Any) -> int:
     return 1
 
 
-def _unbounded(_: Any) -> OpenBounds:
-    return OpenBounds()
+def _no_bounds(_: Any) -> TimeBounds:
+    return TimeBounds()
 
 
 def _no_window_times(_: Any, __: int) -> WindowTimes | None:
@@ -196,16 +196,16 @@ class StreamJoinKind(OperatorKind[NodeType]):
     salt: Callable[[NodeType], int] = _unsalted
     bound: Callable[[NodeType], str | None] = _none  # between times of a pair, in words
     # how far the right time of a pair is after the left one
-    apart: Callable[[NodeType], OpenBounds] = _unbounded
+    time_bounds: Callable[[NodeType], TimeBounds] = _no_bounds
     windows: Callable[[NodeType], JoinWindows | None] = _none
     window_times: Callable[[NodeType, int], WindowTimes | None] = _no_window_times
     emits_window: bool = False  # beside the columns of both sides
     # inputs that can be read in the key group of the join below, and whether its results can be
-    shared_inputs: Callable[[NodeType], tuple[int, ...]] = _nothing
+    shared_inputs: Callable[[NodeType], tuple[int, ...]] = _empty_tuple
     stays_in_group: Callable[[NodeType], bool] = _never
 
 
-def against_late_and_limit(operator: Operator) -> str:
+def late_and_limit_limitation(operator: Operator) -> str:
     """Why Spark cannot do what late policy and state limit ask for."""
     if operator.late.action is LateAction.SIDE_OUTPUT:
         return "Spark drops late rows before they can be put out"

@@ -15,7 +15,9 @@ def _describe(join: CrossJoin, facts: OperatorFacts) -> Description:
     texts = _warning(join)
     warning = fact("warning", texts[0] if texts else None, "warning", *texts)
     own = (*window_join.windows_facts(join), warning)
-    return interval_join.describe("Cross", join, facts, window_join.sides_of(join), own)
+    return interval_join.describe_bounded_join(
+        "Cross", join, facts, window_join.sides_of(join), own
+    )
 
 
 def _warning(join: CrossJoin) -> tuple[str, ...]:
@@ -35,5 +37,5 @@ KIND = replace(
     describe=_describe,
     label=lambda _, inputs: f"cross join of {inputs}",
     summary=_summary,
-    against_native=lambda _: "Spark has no CROSS JOIN of two streams",
+    native_limitation=lambda _: "Spark has no CROSS JOIN of two streams",
 )

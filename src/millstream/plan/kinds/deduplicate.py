@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from millstream.plan.document import Description, fact
-from millstream.plan.expressions.spark_sql import texts, to_spark_sql
+from millstream.plan.expressions.spark_sql import sql_list, to_spark_sql
 from millstream.plan.kinds.base import OperatorFacts, SingleInputKind, StateFacts
 from millstream.plan.kinds.single_input import (
-    delay_of_rows,
-    described,
-    named,
-    of_windows,
-    passing_window_time,
+    row_delay,
+    describe_operator,
+    input_title,
+    has_window_rows,
+    pass_window_time,
 )
 from millstream.plan.kinds.stream_names import input_name
 from millstream.plan.nodes import Deduplicate
@@ -38,10 +38,10 @@ def _state(node: Deduplicate) -> StateFacts:
 def _describe(node: Deduplicate, facts: OperatorFacts) -> Description:
     within = "for ever" if node.within is None else format_span(node.within)
     own = (
-        fact("keys", list(map(to_spark_sql, node.keys)), "keys", texts(node.keys)),
+        fact("keys", list(map(to_spark_sql, node.keys)), "keys", sql_list(node.keys)),
         fact("within_us", node.within, "within", within),
     )
-    return described(f"Deduplicate {named(node.input)}", node, facts, own)
+    return describe_operator(f"Deduplicate {input_title(node.input)}", node, facts, own)
 
 
 KIND = SingleInputKind[Deduplicate](
@@ -50,9 +50,9 @@ KIND = SingleInputKind[Deduplicate](
     describe=_describe,
     label=lambda _, inputs: f"deduplication of {inputs}",
     summary=lambda node: f"distinct rows of {input_name(node.input)}",
-    watermark_delay=delay_of_rows,
-    against_native=lambda _: "it has no DISTINCT",
-    has_window_time=of_windows,
-    with_window_time=passing_window_time,
+    watermark_delay=row_delay,
+    native_limitation=lambda _: "it has no DISTINCT",
+    has_window_time=has_window_rows,
+    with_window_time=pass_window_time,
     keys=lambda node: node.keys,
 )

@@ -11,23 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millstream.plan.document import Description, Fact, data, fact, text
-from millstream.plan.document.formats import late, limit, moved, used_text
+from millstream.plan.document.formats import late_fact, limit_fact, shifted_text, used_columns_text
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds import stream_joins
 from millstream.plan.kinds.base import (
     OperatorFacts,
     StateFacts,
     StreamJoinKind,
-    against_late_and_limit,
+    late_and_limit_limitation,
 )
-from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.kinds.open_bounds import TimeBounds
 from millstream.plan.kinds.operator_properties import JOIN
-from millstream.plan.kinds.stream_names import input_name, lag_of_results, with_alias
+from millstream.plan.kinds.stream_names import input_name, results_delay, with_alias
 from millstream.plan.nodes import BoundedJoin, Input, IntervalJoin
 from millstream.temporal import format_span
 from millstream.values import JoinType
 
-SALTED = "Spark spreads rows by their key alone"
+SALT_LIMITATION = "Spark spreads rows by their key alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,52 +38,60 @@ class SideFacts:
     alias: str
     time: str
     delay: int
-    shift: int
+    match_delay: int
     retention: int | None
     window: int | None = None  # how long the window is that `time` is the last moment of
-    later: int = 0  # how long after it rows may still come, which are in windows to come
+    last_window_delay: int = (
+        0  # how long after it rows may still come, which are in windows to come
+    )
     lateness: int = 0
     copies: int = 1  # how many windows a row is in
-    lag: int | None = None  # how far the watermark is behind, if that is more than `delay`
+    results_delay: int | None = (
+        None  # how far the watermark is behind, if that is more than `delay`
+    )
 
     @property
-    def end(self) -> str:
+    def window_expiry(self) -> str:
         """When a window's rows are let go, by the watermark that reaches it."""
-        more = self.later + self.lateness + self.shift
+        more = self.last_window_delay + self.lateness + self.match_delay
         return f"the end of its window{f' + {format_span(more)}' if more else ''}"
 
     @property
-    def held(self) -> int:
+    def expires_after(self) -> int:
         """How long after its own time a row stays in state."""
-        return max(self.shift, self.retention if self.retention is not None else self.shift)
-
-    @property
-    def why(self) -> str:
-        if self.window is not None:
-            return f"a row of {self.name} is held until the watermark reaches {self.end}"
-        until = f"the watermark passes {moved(self.time, self.shift)}"
-        if self.held == self.shift:
-            return f"{self.name} rows are held until {until}, the last time a partner can carry"
-        return (
-            f"{self.name} rows are held until the watermark passes {moved(self.time, self.held)}, "
-            f"as 'join.retention' asks; the last time a partner can carry is "
-            f"{moved(self.time, self.shift)}"
+        return max(
+            self.match_delay, self.retention if self.retention is not None else self.match_delay
         )
 
     @property
-    def state(self) -> str:
+    def expiry(self) -> str:
+        if self.window is not None:
+            return f"a row of {self.name} is held until the watermark reaches {self.window_expiry}"
+        until = f"the watermark passes {shifted_text(self.time, self.match_delay)}"
+        if self.expires_after == self.match_delay:
+            return f"{self.name} rows are held until {until}, the last time a partner can carry"
+        return (
+            f"{self.name} rows are held until the watermark passes {shifted_text(self.time, self.expires_after)}, "
+            f"as 'join.retention' asks; the last time a partner can carry is "
+            f"{shifted_text(self.time, self.match_delay)}"
+        )
+
+    @property
+    def state_size(self) -> str:
         """Estimated state while both streams keep pace."""
-        lag = self.delay if self.lag is None else self.lag
-        span = self.held + lag + (self.window or 0) + self.later + self.lateness
+        lag = self.delay if self.results_delay is None else self.results_delay
+        span = (
+            self.expires_after + lag + (self.window or 0) + self.last_window_delay + self.lateness
+        )
         each = f", each in {self.copies} windows" if self.copies > 1 else ""
         return f"rows of {format_span(max(span, 0))} of {self.name}{each}"
 
     @property
     def unmatched(self) -> str:
         """When a row without a partner is emitted."""
-        after = f"has passed {moved(self.time, self.shift)}"
+        after = f"has passed {shifted_text(self.time, self.match_delay)}"
         if self.window is not None:
-            after = f"has reached {self.end}"
+            after = f"has reached {self.window_expiry}"
         return f"a row of {self.name} without a partner once the watermark {after}"
 
 
@@ -103,110 +111,110 @@ def _side(join: IntervalJoin, number: int) -> SideFacts:
         alias=side.alias,
         time=side.time,
         delay=side.delay,
-        shift=_waiting(join, number),
+        match_delay=_match_delay(join, number),
         retention=join.retention,
-        lag=lag_of_results(join),
+        results_delay=results_delay(join),
     )
 
 
-def _waiting(join: IntervalJoin, number: int) -> int:
+def _match_delay(join: IntervalJoin, number: int) -> int:
     """How long after its own time a row of a side may still match."""
     return -join.bounds.lower if number else join.bounds.upper
 
 
-def state_of(join: BoundedJoin, sides: Sides) -> StateFacts:
+def state_facts(join: BoundedJoin, sides: Sides) -> StateFacts:
     left, right = sides
-    state = f"{left.state} and {right.state}, while both keep pace"
-    return StateFacts((left.why, right.why), state, _comes_out(join, sides))
+    state = f"{left.state_size} and {right.state_size}, while both keep pace"
+    return StateFacts((left.expiry, right.expiry), state, _emits(join, sides))
 
 
-def _comes_out(join: BoundedJoin, sides: Sides) -> tuple[str, ...]:
+def _emits(join: BoundedJoin, sides: Sides) -> tuple[str, ...]:
     told = []
     if join.how is JoinType.SEMI:
         told.append(f"a row of {sides[0].name} once, when its first partner is there")
     elif join.how is not JoinType.ANTI:
         told.append("a pair when its later row arrives")
-    keeps = (join.how.keeps_left, join.how.keeps_right)
+    keeps = (join.how.preserves_left, join.how.preserves_right)
     told += [side.unmatched for kept, side in zip(keeps, sides, strict=True) if kept]
     return tuple(told)
 
 
-def bound(join: BoundedJoin) -> str:
+def bound_text(join: BoundedJoin) -> str:
     left, right = join.left, join.right
     return f"{right.alias}.{right.time} - {left.alias}.{left.time} in {join.bounds}"
 
 
-def describe(
+def describe_bounded_join(
     title: str, join: BoundedJoin, facts: OperatorFacts, sides: Sides, windows: Sequence[Fact] = ()
 ) -> Description:
     left, right = sides
     retention = () if join.retention is None else (format_span(join.retention),)
     return Description(
-        f"{title} join, {join.how}: {_named(left)}, {_named(right)}",
+        f"{title} join, {join.how}: {_side_title(left)}, {_side_title(right)}",
         (
-            *stream_joins.opening(join, facts),
-            stream_joins.salted(join),
+            *stream_joins.opening_facts(join, facts),
+            stream_joins.salt_fact(join),
             *windows,
-            fact("bounds_us", [join.bounds.lower, join.bounds.upper], "bound", bound(join)),
-            stream_joins.watermark(join),
-            *stream_joins.predicates_of(join),
-            text("held", *facts.held),
-            text("state", facts.state),
+            fact("bounds_us", [join.bounds.lower, join.bounds.upper], "bound", bound_text(join)),
+            stream_joins.watermark_fact(join),
+            *stream_joins.predicate_facts(join),
+            text("held", *facts.expiry),
+            text("state", facts.state_size),
             text(
                 "columns",
-                f"held of {left.name}: {used_text(join.left)}",
-                f"held of {right.name}: {used_text(join.right)}",
+                f"held of {left.name}: {used_columns_text(join.left)}",
+                f"held of {right.name}: {used_columns_text(join.right)}",
             ),
             fact("retention_us", join.retention, "retention", *retention),
-            late(join.late),
-            limit(join.limit),
-            stream_joins.comes_out(facts),
+            late_fact(join.late),
+            limit_fact(join.limit),
+            stream_joins.emits_fact(facts),
         ),
-        (_of_side(left, join.left), _of_side(right, join.right)),
+        (_side_facts(left, join.left), _side_facts(right, join.right)),
     )
 
 
-def _named(side: SideFacts) -> str:
+def _side_title(side: SideFacts) -> str:
     return with_alias(side.name, side.alias)
 
 
-def _of_side(side: SideFacts, read: Input) -> tuple[Fact, ...]:
+def _side_facts(side: SideFacts, read: Input) -> tuple[Fact, ...]:
     return (
         data("name", side.name),
-        data("held_us", side.held),
-        data("why", side.why),
-        data("state", side.state),
+        data("held_us", side.expires_after),
+        data("why", side.expiry),
+        data("state", side.state_size),
         *([] if read.progress is None else [data("progress", read.progress)]),
     )
 
 
-def _against_native(join: IntervalJoin) -> str:
+def _native_limitation(join: IntervalJoin) -> str:
     if join.salt > 1:
-        return SALTED
+        return SALT_LIMITATION
     if join.how is JoinType.ANTI:
         return "Spark has no LEFT ANTI join of two streams"
-    if reason := against_late_and_limit(join):
+    if reason := late_and_limit_limitation(join):
         return reason
-    if join.retention is not None and join.retention > needed_retention(join):
+    if join.retention is not None and join.retention > longest_match_delay(join):
         return "Spark keeps rows for as long as the bound needs, not for 'join.retention'"
     return ""
 
 
-def needed_retention(join: BoundedJoin) -> int:
+def longest_match_delay(join: BoundedJoin) -> int:
     """The longest that a row of either side can have to wait for a partner."""
     return max(join.bounds.upper, -join.bounds.lower, 0)
 
 
-def label(join: BoundedJoin, inputs: str) -> str:
+def join_label(join: BoundedJoin, inputs: str) -> str:
     return f"{join.how} join of {inputs}"
 
 
-def summary_of(join: BoundedJoin, sides: Sides) -> str:
+def join_summary(join: BoundedJoin, sides: Sides) -> str:
     return f"{join.how} join of {' and '.join(f'{side.name} {side.alias}' for side in sides)}"
 
 
-def apart(join: BoundedJoin) -> OpenBounds:
-    return OpenBounds(join.bounds.lower, join.bounds.upper)
+def time_bounds_of(join: BoundedJoin) -> TimeBounds:
+    return TimeBounds(join.bounds.lower, join.bounds.upper)
 
 
 def _stays_in_group(join: IntervalJoin) -> bool:
@@ -216,19 +224,19 @@ def _stays_in_group(join: IntervalJoin) -> bool:
 
 KIND = StreamJoinKind[IntervalJoin](
     name="interval_join",
-    state=lambda join: state_of(join, sides_of(join)),
-    describe=lambda join, facts: describe("Interval", join, facts, sides_of(join)),
-    label=label,
-    summary=lambda join: summary_of(join, sides_of(join)),
-    watermark_delay=lambda join, number: max(_waiting(join, number), 0),
-    against_columnar=stream_joins.against_columnar,
-    against_native=_against_native,
+    state=lambda join: state_facts(join, sides_of(join)),
+    describe=lambda join, facts: describe_bounded_join("Interval", join, facts, sides_of(join)),
+    label=join_label,
+    summary=lambda join: join_summary(join, sides_of(join)),
+    watermark_delay=lambda join, number: max(_match_delay(join, number), 0),
+    columnar_limitation=stream_joins.columnar_limitation,
+    native_limitation=_native_limitation,
     type=JoinKind.INTERVAL,
     properties=lambda _: JOIN,
-    matching=stream_joins.matching,
+    matching=stream_joins.matching_of,
     salt=lambda join: join.salt,
-    bound=bound,
-    apart=apart,
+    bound=bound_text,
+    time_bounds=time_bounds_of,
     shared_inputs=lambda join: (0, 1) if join.salt == 1 else (),
     stays_in_group=_stays_in_group,
 )

@@ -6,39 +6,39 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class OpenBounds:
+class TimeBounds:
     """Bounds in the making; None is an end not given."""
 
     lower: int | None = None
     upper: int | None = None
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self.lower is not None and self.upper is not None
 
-    def __and__(self, other: OpenBounds) -> OpenBounds:
+    def __and__(self, other: TimeBounds) -> TimeBounds:
         lowers = [end for end in (self.lower, other.lower) if end is not None]
         uppers = [end for end in (self.upper, other.upper) if end is not None]
-        return OpenBounds(max(lowers, default=None), min(uppers, default=None))
+        return TimeBounds(max(lowers, default=None), min(uppers, default=None))
 
-    def __add__(self, other: OpenBounds) -> OpenBounds:
+    def __add__(self, other: TimeBounds) -> TimeBounds:
         lower, upper = _sum(self.lower, other.lower), _sum(self.upper, other.upper)
-        return OpenBounds(lower, upper)
+        return TimeBounds(lower, upper)
 
-    def __neg__(self) -> OpenBounds:
+    def __neg__(self) -> TimeBounds:
         lower = None if self.upper is None else -self.upper
-        return OpenBounds(lower, None if self.lower is None else -self.lower)
+        return TimeBounds(lower, None if self.lower is None else -self.lower)
 
-    def __or__(self, other: OpenBounds) -> OpenBounds:
+    def __or__(self, other: TimeBounds) -> TimeBounds:
         """Bounds of what keeps to either."""
         lowers, uppers = (self.lower, other.lower), (self.upper, other.upper)
-        return OpenBounds(
+        return TimeBounds(
             None if None in lowers else min(end for end in lowers if end is not None),
             None if None in uppers else max(end for end in uppers if end is not None),
         )
 
 
-NONE_APART = OpenBounds(0, 0)
+ZERO_BOUNDS = TimeBounds(0, 0)
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

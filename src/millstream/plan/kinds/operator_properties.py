@@ -13,37 +13,37 @@ class OperatorProperties:
     """A kind of operator as its properties see it: which it takes, and why it takes no others."""
 
     name: str
-    takes: tuple[str, ...]
-    no_late: str = ""
-    no_ttl: str = ""
-    joins: bool = False
+    accepted: tuple[str, ...]
+    late_reason: str = ""
+    ttl_reason: str = ""
+    is_join: bool = False
 
 
 _NO_TTL = "its windows are let go when they close"
 JOIN = OperatorProperties(
-    "a join", (*_LATE, *_LIMITS), "", "its bound says how long rows are kept", joins=True
+    "a join", (*_LATE, *_LIMITS), "", "its bound says how long rows are kept", is_join=True
 )
 REGULAR_JOIN = OperatorProperties(
     "a join without a time bound",
     ("state.ttl", *_LATE, *_LIMITS),
-    joins=True,
+    is_join=True,
 )
 FOREVER_JOIN = OperatorProperties(
-    "a join that keeps rows for ever", ("state.ttl", *_LIMITS), "no row is late", joins=True
+    "a join that keeps rows for ever", ("state.ttl", *_LIMITS), "no row is late", is_join=True
 )
 TABLE_JOIN = OperatorProperties("a join with a table", (), "it keeps no state", "it keeps no state")
 WINDOW_JOIN = OperatorProperties(
-    "a window join", (*_LATE, "window.lateness", *_LIMITS), "", _NO_TTL, joins=True
+    "a window join", (*_LATE, "window.lateness", *_LIMITS), "", _NO_TTL, is_join=True
 )
 TEMPORAL_JOIN = OperatorProperties(
     "a temporal join",
     (*_LATE, "temporal.direction", "temporal.tolerance", *_LIMITS),
     "",
     "'temporal.tolerance' says how old a version may be",
-    joins=True,
+    is_join=True,
 )
 WINDOW = OperatorProperties(
-    "a windowed query", (*_LATE, "window.lateness", *_LIMITS), no_ttl=_NO_TTL
+    "a windowed query", (*_LATE, "window.lateness", *_LIMITS), ttl_reason=_NO_TTL
 )
 CLOCK_WINDOW = OperatorProperties(
     "a query with windows of the clock", _LIMITS, "rows come on time", _NO_TTL
@@ -55,7 +55,9 @@ DISTINCT = OperatorProperties("DISTINCT", (*_LATE, "state.ttl", *_LIMITS))
 TIMELESS_DISTINCT = OperatorProperties(
     "DISTINCT without an event time", ("state.ttl", *_LIMITS), "its rows have no time"
 )
-TOP_OF_WINDOW = OperatorProperties("ROW_NUMBER() of a window", (*_LATE, *_LIMITS), no_ttl=_NO_TTL)
+TOP_OF_WINDOW = OperatorProperties(
+    "ROW_NUMBER() of a window", (*_LATE, *_LIMITS), ttl_reason=_NO_TTL
+)
 TOP = OperatorProperties(
     "ROW_NUMBER() as it changes", ("state.ttl", *_LIMITS), "it waits for no time to pass"
 )

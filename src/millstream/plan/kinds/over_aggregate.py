@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from millstream.plan.document import Description, data, text
-from millstream.plan.document.formats import calls
+from millstream.plan.document.formats import calls_fact
 from millstream.plan.expressions.spark_sql import to_spark_sql
 from millstream.plan.kinds.base import OperatorFacts, SingleInputKind, StateFacts
 from millstream.plan.kinds.single_input import (
-    delay_of_rows,
-    described,
-    named,
-    of_windows,
-    partition,
-    passing_window_time,
-    without_window,
+    row_delay,
+    describe_operator,
+    input_title,
+    has_window_rows,
+    partition_fact,
+    pass_window_time,
+    expiry_by_ttl,
 )
 from millstream.plan.kinds.stream_names import input_name
 from millstream.plan.nodes import RowsOver
 from millstream.temporal import Emit
 
-_ANEW = "a row of it that comes later has no rows before it"
+_LATER_ROW = "a row of it that comes later has no rows before it"
 
 
 def _state(node: RowsOver) -> StateFacts:
@@ -30,8 +30,12 @@ def _state(node: RowsOver) -> StateFacts:
         return StateFacts((until,), state, ("a row when its window closes",))
     last = "a running result" if node.preceding is None else f"the last {node.preceding} rows"
     of = "each partition of " if node.partition else ""
-    held = without_window(
-        node.ttl, "a partition", keyed=bool(node.partition), one="the one partition", anew=_ANEW
+    held = expiry_by_ttl(
+        node.ttl,
+        "a partition",
+        keyed=bool(node.partition),
+        one="the one partition",
+        anew=_LATER_ROW,
     )
     return StateFacts(
         held,
@@ -44,17 +48,17 @@ def _describe(node: RowsOver, facts: OperatorFacts) -> Description:
     before = "all rows before it" if node.preceding is None else f"{node.preceding} rows before it"
     own = (
         data("partition", list(map(to_spark_sql, node.partition))),
-        *([partition(node.partition)] if node.calls else []),
+        *([partition_fact(node.partition)] if node.calls else []),
         text("order", f"{node.input.alias}.{node.input.time}"),
         data("preceding", node.preceding),
         *([text("frame", f"a row and {before}")] if node.calls else []),
-        calls(node.calls),
+        calls_fact(node.calls),
         data("ttl_us", node.ttl),
     )
-    title = f"Rows of {named(node.input)}"
+    title = f"Rows of {input_title(node.input)}"
     if not node.calls:
         title += ", once their window is closed"
-    return described(title, node, facts, own, can_be_late=bool(node.calls))
+    return describe_operator(title, node, facts, own, can_be_late=bool(node.calls))
 
 
 def _summary(node: RowsOver) -> str:
@@ -67,11 +71,11 @@ KIND = SingleInputKind[RowsOver](
     describe=_describe,
     label=lambda _, inputs: f"window over rows of {inputs}",
     summary=_summary,
-    watermark_delay=delay_of_rows,
-    against_native=lambda _: "Spark has no OVER (… ROWS …) for streams",
+    watermark_delay=row_delay,
+    native_limitation=lambda _: "Spark has no OVER (… ROWS …) for streams",
     emit=lambda node: None if node.calls else Emit.FINAL,  # rows of a window, once it closes
-    has_window_time=of_windows,
-    with_window_time=passing_window_time,
+    has_window_time=has_window_rows,
+    with_window_time=pass_window_time,
     keys=lambda node: node.partition,
     calls=lambda node: node.calls,
 )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from millstream.plan.document import Description, data, fact, text
-from millstream.plan.document.formats import lateness
+from millstream.plan.document.formats import lateness_fact
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.base import (
     OperatorFacts,
     StateFacts,
     StreamJoinKind,
     TimeFix,
-    Timeless,
+    NoEventTime,
 )
 from millstream.plan.kinds.operator_properties import WINDOW_JOIN
-from millstream.plan.kinds.stream_joins import described, names_of
+from millstream.plan.kinds.stream_joins import describe_join, names_of
 from millstream.plan.kinds.stream_names import stream_name
 from millstream.plan.nodes import SessionJoin
 from millstream.temporal import Emit, Window, WindowKind, format_span
@@ -29,10 +29,10 @@ def _state(join: SessionJoin) -> StateFacts:
         for one, other in (names, names[::-1])
     )
     state = f"rows of open sessions of {names[0]} and {names[1]}, and of those that they have met"
-    return StateFacts(held, state, _comes_out(join, names))
+    return StateFacts(held, state, _emits(join, names))
 
 
-def _comes_out(join: SessionJoin, names: tuple[str, str]) -> tuple[str, ...]:
+def _emits(join: SessionJoin, names: tuple[str, str]) -> tuple[str, ...]:
     more = f" + {format_span(join.lateness)}" if join.lateness else ""
     closed = f"once the watermark has passed the end of both sessions{more}"
     if join.emit is Emit.CHANGES:
@@ -43,7 +43,7 @@ def _comes_out(join: SessionJoin, names: tuple[str, str]) -> tuple[str, ...]:
         told.append(f"a row of {names[0]} once, {closed}")
     elif join.how is not JoinType.ANTI:
         told.append(f"two rows {closed}")
-    for keeps, name in zip((join.how.keeps_left, join.how.keeps_right), names, strict=True):
+    for keeps, name in zip((join.how.preserves_left, join.how.preserves_right), names, strict=True):
         if keeps:
             passed = f"once the watermark has passed its end{more}"
             told.append(f"a row of {name} whose session met none {passed}")
@@ -55,17 +55,17 @@ def _describe(join: SessionJoin, facts: OperatorFacts) -> Description:
     own = (
         data("gap_us", join.gap),
         text("window", f"sessions of each side with a gap of {gap}, joined if they share a moment"),
-        lateness(join.lateness),
+        lateness_fact(join.lateness),
         fact("emit", str(join.emit), "emit", str(join.emit)),
         data("retracts", join.retracts),
     )
-    return described("Session join", join, facts, own)
+    return describe_join("Session join", join, facts, own)
 
 
-def _timeless(join: SessionJoin) -> Timeless | None:
+def _missing_time(join: SessionJoin) -> NoEventTime | None:
     if join.emit is Emit.FINAL:
         return None
-    return Timeless("joins sessions as they meet", TimeFix.EMIT_FINAL)
+    return NoEventTime("joins sessions as they meet", TimeFix.EMIT_FINAL)
 
 
 KIND = StreamJoinKind[SessionJoin](
@@ -76,11 +76,11 @@ KIND = StreamJoinKind[SessionJoin](
     summary=lambda join: f"{join.how} join of sessions of {' and '.join(names_of(join))}",
     # A row just at the end of a session would still extend it.
     watermark_delay=lambda join, _: join.lateness + 1,
-    against_native=lambda _: "Spark has no join of sessions",
+    native_limitation=lambda _: "Spark has no join of sessions",
     emit=lambda join: join.emit,
     window=lambda join: Window(WindowKind.SESSION, join.gap, join.gap),
     has_window_time=lambda join: join.emit is Emit.FINAL,
-    timeless=_timeless,
+    no_event_time=_missing_time,
     type=JoinKind.WINDOW,
     properties=lambda _: WINDOW_JOIN,
     emits_window=True,

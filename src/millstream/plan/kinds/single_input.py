@@ -7,9 +7,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from millstream.plan.document import Description, Fact, data, fact, text
-from millstream.plan.document.formats import clock_text, late, limit, used_text
+from millstream.plan.document.formats import (
+    watermark_text,
+    late_fact,
+    limit_fact,
+    used_columns_text,
+)
 from millstream.plan.expressions import Expression, column
-from millstream.plan.expressions.spark_sql import texts
+from millstream.plan.expressions.spark_sql import sql_list
 from millstream.plan.kinds.base import OperatorFacts
 from millstream.plan.kinds.stream_names import input_name, with_alias
 from millstream.plan.nodes import (
@@ -26,7 +31,7 @@ from millstream.temporal import LateAction, format_span
 Buffering = TypeVar("Buffering", Deduplicate, TopN, RowsOver)
 
 
-def described(
+def describe_operator(
     title: str,
     node: SingleInput,
     facts: OperatorFacts,
@@ -41,34 +46,34 @@ def described(
         title,
         (
             *own,
-            *([text("watermark", clock_text(node.input))] if timed else []),
+            *([text("watermark", watermark_text(node.input))] if timed else []),
             data("retracts", node.retracts),
             data("strategy", str(facts.strategy)),
-            fact("held", list(facts.held), "held", *facts.held),
-            fact("state", facts.state, "state", facts.state),
-            *([text("columns", f"held: {used_text(node.input)}")] if buffers_rows else []),
-            late(node.late, shown=can_be_late and timed),
-            limit(node.limit),
-            fact("comes_out", list(facts.comes_out), "comes out", *facts.comes_out),
+            fact("held", list(facts.expiry), "held", *facts.expiry),
+            fact("state", facts.state_size, "state", facts.state_size),
+            *([text("columns", f"held: {used_columns_text(node.input)}")] if buffers_rows else []),
+            late_fact(node.late, shown=can_be_late and timed),
+            limit_fact(node.limit),
+            fact("comes_out", list(facts.emits), "comes out", *facts.emits),
         ),
     )
 
 
-def named(side: Input) -> str:
+def input_title(side: Input) -> str:
     return with_alias(input_name(side), side.alias)
 
 
-def emit(node: Aggregate | TopN) -> Fact:
+def emit_fact(node: Aggregate | TopN) -> Fact:
     changes = "; rows of the input may be taken back" if node.over_changes else ""
     return fact("emit", str(node.emit), "emit", f"{node.emit}{changes}")
 
 
-def partition(found: tuple[Expression, ...]) -> Fact:
+def partition_fact(found: tuple[Expression, ...]) -> Fact:
     """The key of a partition in words; a kind adds it as data."""
-    return text("partition", texts(found) or "none: all rows")
+    return text("partition", sql_list(found) or "none: all rows")
 
 
-def without_window(
+def expiry_by_ttl(
     ttl: int | None, what: str, *, keyed: bool, one: str, anew: str
 ) -> tuple[str, ...]:
     """How long state without a window is held. `one` says what there is of it without a key, `anew`
@@ -81,18 +86,18 @@ def without_window(
     return f"{what} is held until {until}, as 'state.ttl' asks", anew
 
 
-def delay_of_rows(node: SingleInput, _: int) -> int:
+def row_delay(node: SingleInput, _: int) -> int:
     """The delay of rows that are emitted as they arrive, or once the watermark has passed them.
     A late row that is reassigned still carries its own time."""
     return node.late.budget if node.late.action is LateAction.REASSIGN else 0
 
 
-def of_windows(node: SingleInput) -> bool:
+def has_window_rows(node: SingleInput) -> bool:
     """Are rows of the input results of windows?"""
     return node.input.time == WINDOW_TIME
 
 
-def passing_window_time(node: Buffering) -> tuple[Buffering, Expression]:
+def pass_window_time(node: Buffering) -> tuple[Buffering, Expression]:
     """The node whose results have the window's time of its input."""
     time = column(None, WINDOW_TIME, "TIMESTAMP")
     if WINDOW_TIME in node.input.used:

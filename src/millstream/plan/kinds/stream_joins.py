@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millstream.plan.document import Description, Fact, data, fact, text
-from millstream.plan.document.formats import clock_text, join_key, keys_data, late, limit, used_text
+from millstream.plan.document.formats import (
+    watermark_text,
+    join_key,
+    keys_data,
+    late_fact,
+    limit_fact,
+    used_columns_text,
+)
 from millstream.plan.kinds.base import Matching, OperatorFacts
 from millstream.plan.kinds.stream_names import input_name, stream_name, with_alias
 from millstream.plan.nodes import BoundedJoin, Input, Join, RegularJoin, TemporalJoin
 from millstream.values import JoinType
 
 
-def described(
+def describe_join(
     title: str,
     join: Join,
     facts: OperatorFacts,
@@ -23,23 +30,23 @@ def described(
 ) -> Description:
     """`own` are the facts of the kind. `timed`: the join has a watermark, so rows can be late."""
     return Description(
-        f"{title}, {join.how}: {named(join.left)}, {named(join.right)}",
+        f"{title}, {join.how}: {side_title(join.left)}, {side_title(join.right)}",
         (
-            *opening(join, facts),
+            *opening_facts(join, facts),
             *own,
-            *([watermark(join)] if timed else []),
+            *([watermark_fact(join)] if timed else []),
             *predicates,
-            fact("held", list(facts.held), "held", *facts.held),
-            fact("state", facts.state, "state", facts.state),
-            columns(join),
-            late(join.late, shown=timed),
-            limit(join.limit),
-            comes_out(facts),
+            fact("held", list(facts.expiry), "held", *facts.expiry),
+            fact("state", facts.state_size, "state", facts.state_size),
+            state_columns_fact(join),
+            late_fact(join.late, shown=timed),
+            limit_fact(join.limit),
+            emits_fact(facts),
         ),
     )
 
 
-def opening(join: Join, facts: OperatorFacts) -> tuple[Fact, ...]:
+def opening_facts(join: Join, facts: OperatorFacts) -> tuple[Fact, ...]:
     return (
         data("how", str(join.how)),
         fact("keys", keys_data(join.keys), "key", join_key(join)),
@@ -47,21 +54,21 @@ def opening(join: Join, facts: OperatorFacts) -> tuple[Fact, ...]:
     )
 
 
-def watermark(join: Join) -> Fact:
-    clocks = f"{clock_text(join.left)} and {clock_text(join.right)}"
+def watermark_fact(join: Join) -> Fact:
+    clocks = f"{watermark_text(join.left)} and {watermark_text(join.right)}"
     return text("watermark", f"the lesser of {clocks}")
 
 
-def columns(join: Join) -> Fact:
+def state_columns_fact(join: Join) -> Fact:
     sides = (join.left, join.right)
-    return text("columns", *(f"held of {stream_name(s)}: {used_text(s)}" for s in sides))
+    return text("columns", *(f"held of {stream_name(s)}: {used_columns_text(s)}" for s in sides))
 
 
-def comes_out(facts: OperatorFacts) -> Fact:
-    return fact("comes_out", list(facts.comes_out), "comes out", *facts.comes_out)
+def emits_fact(facts: OperatorFacts) -> Fact:
+    return fact("comes_out", list(facts.emits), "comes out", *facts.emits)
 
 
-def named(side: Input) -> str:
+def side_title(side: Input) -> str:
     return with_alias(stream_name(side), side.alias)
 
 
@@ -69,7 +76,7 @@ def names_of(join: Join) -> tuple[str, str]:
     return input_name(join.left), input_name(join.right)
 
 
-def salted(join: BoundedJoin | TemporalJoin) -> Fact:
+def salt_fact(join: BoundedJoin | TemporalJoin) -> Fact:
     """What 'join.salt' does, if it is asked for."""
     if join.salt == 1:
         return data("salt", join.salt)
@@ -78,13 +85,13 @@ def salted(join: BoundedJoin | TemporalJoin) -> Fact:
     return fact("salt", join.salt, "spread", spread)
 
 
-def matching(join: BoundedJoin | RegularJoin) -> Matching:
+def matching_of(join: BoundedJoin | RegularJoin) -> Matching:
     return Matching(
         join.left_where, join.right_where, join.across, join.across_sql, join.only_spark
     )
 
 
-def predicates_of(join: BoundedJoin | RegularJoin) -> tuple[Fact, ...]:
+def predicate_facts(join: BoundedJoin | RegularJoin) -> tuple[Fact, ...]:
     """The predicates beside key and bound, each with what or who decides it."""
     what = "filters" if join.how is JoinType.INNER else "decides matching"
     wheres = (join.left_where, join.right_where)
@@ -96,7 +103,7 @@ def predicates_of(join: BoundedJoin | RegularJoin) -> tuple[Fact, ...]:
     return shown, data("only_spark", join.only_spark)
 
 
-def against_columnar(join: BoundedJoin | RegularJoin) -> str:
+def columnar_limitation(join: BoundedJoin | RegularJoin) -> str:
     if join.only_spark and join.how is not JoinType.INNER:
         return "only Spark can decide a predicate of ON that decides matching"
     return ""

@@ -12,23 +12,23 @@ while W <= v. Looking both ways, a row within `tolerance` of v waits for as long
 from __future__ import annotations
 
 from millstream.plan.document import Description, data, fact
-from millstream.plan.document.formats import moved
-from millstream.plan.expressions.spark_sql import text_or_none
+from millstream.plan.document.formats import shifted_text
+from millstream.plan.expressions.spark_sql import sql_or_none
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.base import Matching, OperatorFacts, StateFacts, StreamJoinKind
 from millstream.plan.kinds.operator_properties import TEMPORAL_JOIN
-from millstream.plan.kinds.stream_joins import described, names_of, salted
-from millstream.plan.kinds.stream_names import lag_of_results, stream_name
+from millstream.plan.kinds.stream_joins import describe_join, names_of, salt_fact
+from millstream.plan.kinds.stream_names import results_delay, stream_name
 from millstream.plan.nodes import Input, TemporalJoin
 from millstream.temporal import format_span
 from millstream.values import Direction, JoinType
 
 
 def _state(join: TemporalJoin) -> StateFacts:
-    return StateFacts((_row_held(join), _version_held(join)), _size(join), _comes_out(join))
+    return StateFacts((_row_expiry(join), _version_expiry(join)), _state_size(join), _emits(join))
 
 
-def _hold_of_rows(join: TemporalJoin) -> int:
+def _row_delay(join: TemporalJoin) -> int:
     """How far behind the watermark a row may be that comes out."""
     if join.direction is Direction.BACKWARD:
         return 0
@@ -40,7 +40,7 @@ def _time(side: Input) -> str:
     return f"{side.alias}.{side.time}"
 
 
-def _version(join: TemporalJoin) -> str:
+def _version_text(join: TemporalJoin) -> str:
     row = _time(join.left)
     within = "" if join.tolerance is None else f", at most {format_span(join.tolerance)} away"
     match join.direction:
@@ -52,19 +52,19 @@ def _version(join: TemporalJoin) -> str:
             return f"the nearest to {row}, the one before if two are as near{within}"
 
 
-def _last_wait(join: TemporalJoin) -> str:
-    return moved(str(join.left.time), _hold_of_rows(join))
+def _latest_emission(join: TemporalJoin) -> str:
+    return shifted_text(str(join.left.time), _row_delay(join))
 
 
-def _row_held(join: TemporalJoin) -> str:
-    name, until = stream_name(join.left), f"the watermark passes {_last_wait(join)}"
+def _row_expiry(join: TemporalJoin) -> str:
+    name, until = stream_name(join.left), f"the watermark passes {_latest_emission(join)}"
     if join.direction is Direction.BACKWARD:
         return f"{name} rows are held until {until}: then no version can come for them"
     certain = "until their version is certain, at the latest when"
     return f"{name} rows are held {certain} {until}"
 
 
-def _version_held(join: TemporalJoin) -> str:
+def _version_expiry(join: TemporalJoin) -> str:
     name, time, tolerance = stream_name(join.right), str(join.right.time), join.tolerance
     if join.direction is Direction.BACKWARD and tolerance is None:
         return (
@@ -73,18 +73,21 @@ def _version_held(join: TemporalJoin) -> str:
         )
     match join.direction:
         case Direction.BACKWARD:
-            last = moved(time, tolerance or 0)
+            last = shifted_text(time, tolerance or 0)
             why = "or reaches a later one of their key"
         case Direction.FORWARD:
             last, why = time, "the last time a row may carry that meets them"
         case Direction.NEAREST:
-            last, why = moved(time, 2 * (tolerance or 0)), "when no row can wait for them any more"
+            last, why = (
+                shifted_text(time, 2 * (tolerance or 0)),
+                "when no row can wait for them any more",
+            )
     return f"{name} rows are held until the watermark passes {last}, {why}"
 
 
-def _size(join: TemporalJoin) -> str:
-    lag = lag_of_results(join)
-    waits = format_span(_hold_of_rows(join) + (join.left.delay if lag is None else lag))
+def _state_size(join: TemporalJoin) -> str:
+    lag = results_delay(join)
+    waits = format_span(_row_delay(join) + (join.left.delay if lag is None else lag))
     rows = f"rows of {waits} of {stream_name(join.left)}"
     if join.direction is Direction.BACKWARD and join.tolerance is None:
         return f"{rows}, and a version for each key of {stream_name(join.right)} that ever came"
@@ -93,8 +96,8 @@ def _size(join: TemporalJoin) -> str:
     return f"{rows} and versions of {span} of {stream_name(join.right)}"
 
 
-def _comes_out(join: TemporalJoin) -> tuple[str, ...]:
-    name, last = stream_name(join.left), _last_wait(join)
+def _emits(join: TemporalJoin) -> tuple[str, ...]:
+    name, last = stream_name(join.left), _latest_emission(join)
     if join.direction is Direction.BACKWARD:
         found = f"a row of {name} with its version once the watermark has passed {last}"
     else:
@@ -110,13 +113,13 @@ def _comes_out(join: TemporalJoin) -> tuple[str, ...]:
 def _describe(join: TemporalJoin, facts: OperatorFacts) -> Description:
     deletes = [str(join.deletes)] if join.deletes else []
     own = (
-        salted(join),
+        salt_fact(join),
         data("direction", str(join.direction)),
         data("tolerance_us", join.tolerance),
-        fact("version", _version(join), "version", _version(join)),
-        fact("deletes", text_or_none(join.deletes), "deletes", *deletes),
+        fact("version", _version_text(join), "version", _version_text(join)),
+        fact("deletes", sql_or_none(join.deletes), "deletes", *deletes),
     )
-    return described("Temporal join", join, facts, own)
+    return describe_join("Temporal join", join, facts, own)
 
 
 def _summary(join: TemporalJoin) -> str:
@@ -131,8 +134,8 @@ KIND = StreamJoinKind[TemporalJoin](
     label=lambda join, inputs: f"{join.how} temporal join of {inputs}",
     summary=_summary,
     # A row is emitted once the watermark has passed it; looking ahead, it waits for the tolerance.
-    watermark_delay=lambda join, _: _hold_of_rows(join),
-    against_native=lambda _: "Spark has no temporal join of streams",
+    watermark_delay=lambda join, _: _row_delay(join),
+    native_limitation=lambda _: "Spark has no temporal join of streams",
     type=JoinKind.TEMPORAL,
     properties=lambda _: TEMPORAL_JOIN,
     matching=lambda join: Matching(ends_version=join.deletes),

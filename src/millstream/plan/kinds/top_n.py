@@ -5,23 +5,23 @@ from __future__ import annotations
 from millstream.plan.document import Description, data, fact
 from millstream.plan.document.formats import order_data, order_text
 from millstream.plan.expressions import Expression
-from millstream.plan.expressions.spark_sql import text_or_none, to_spark_sql
+from millstream.plan.expressions.spark_sql import sql_or_none, to_spark_sql
 from millstream.plan.kinds.base import OperatorFacts, SingleInputKind, StateFacts
 from millstream.plan.kinds.single_input import (
-    delay_of_rows,
-    described,
-    emit,
-    named,
-    of_windows,
-    partition,
-    passing_window_time,
-    without_window,
+    row_delay,
+    describe_operator,
+    emit_fact,
+    input_title,
+    has_window_rows,
+    partition_fact,
+    pass_window_time,
+    expiry_by_ttl,
 )
 from millstream.plan.kinds.stream_names import input_name
 from millstream.plan.nodes import TopN
 from millstream.temporal import Emit
 
-_ANEW = "a row of it that comes later begins anew, at the first place"
+_LATER_ROW = "a row of it that comes later begins anew, at the first place"
 
 
 def _state(node: TopN) -> StateFacts:
@@ -33,8 +33,12 @@ def _state(node: TopN) -> StateFacts:
             f"{rows} for each partition and open window of {name}",
             ("the first rows once, when their window closes",),
         )
-    held = without_window(
-        node.ttl, "a partition", keyed=bool(node.partition), one="the one partition", anew=_ANEW
+    held = expiry_by_ttl(
+        node.ttl,
+        "a partition",
+        keyed=bool(node.partition),
+        one="the one partition",
+        anew=_LATER_ROW,
     )
     change = "-D for rows that left the first ones, +I for rows that came in"
     if node.rank:
@@ -47,16 +51,18 @@ def _describe(node: TopN, facts: OperatorFacts) -> Description:
     own = (
         data("n", node.n),
         data("partition", list(map(to_spark_sql, node.partition))),
-        partition(node.partition),
+        partition_fact(node.partition),
         fact("order", [order_data(each) for each in node.order], "order", order),
-        emit(node),
+        emit_fact(node),
         fact("rank", node.rank, "number", *([node.rank] if node.rank else [])),
-        fact("due", text_or_none(node.due), "due", *([str(node.due)] if node.due else [])),
+        fact("due", sql_or_none(node.due), "due", *([str(node.due)] if node.due else [])),
         data("ttl_us", node.ttl),
         data("over_changes", node.over_changes),
     )
     late = node.due is not None
-    return described(f"First {node.n} of {named(node.input)}", node, facts, own, can_be_late=late)
+    return describe_operator(
+        f"First {node.n} of {input_title(node.input)}", node, facts, own, can_be_late=late
+    )
 
 
 def _compared(node: TopN) -> tuple[Expression, ...]:
@@ -70,13 +76,15 @@ KIND = SingleInputKind[TopN](
     describe=_describe,
     label=lambda node, inputs: f"top {node.n} of {inputs}",
     summary=lambda node: f"top {node.n} of {input_name(node.input)}",
-    watermark_delay=delay_of_rows,
-    against_native=lambda _: "Spark has no first rows of a partition for streams",
+    watermark_delay=row_delay,
+    native_limitation=lambda _: "Spark has no first rows of a partition for streams",
     emit=lambda node: node.emit,
-    has_window_time=lambda node: node.emit is Emit.FINAL and of_windows(node),
-    with_window_time=passing_window_time,
-    forgets=lambda node: node.retracts and node.ttl is not None,
-    deciding=lambda node: (*node.partition, *_compared(node)) if node.over_changes else (),
+    has_window_time=lambda node: node.emit is Emit.FINAL and has_window_rows(node),
+    with_window_time=pass_window_time,
+    expires_without_retraction=lambda node: node.retracts and node.ttl is not None,
+    expressions_over_retractions=lambda node: (
+        (*node.partition, *_compared(node)) if node.over_changes else ()
+    ),
     keys=lambda node: node.partition,
-    compared=_compared,
+    compared_expressions=_compared,
 )

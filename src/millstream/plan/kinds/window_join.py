@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from millstream.plan.document import Description, Fact, fact
-from millstream.plan.document.formats import lateness, window_data
+from millstream.plan.document.formats import lateness_fact, window_data
 from millstream.plan.expressions import Expression, column
 from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds import interval_join, stream_joins
@@ -17,10 +17,15 @@ from millstream.plan.kinds.base import (
     WindowTimes,
 )
 from millstream.plan.kinds.interval_join import SideFacts, Sides
-from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.kinds.open_bounds import TimeBounds
 from millstream.plan.kinds.operator_properties import WINDOW_JOIN
-from millstream.plan.kinds.stream_names import lag_of_results, stream_name
-from millstream.plan.kinds.window_pairs import WindowPair, chief_of, of_either, pair_of
+from millstream.plan.kinds.stream_names import results_delay, stream_name
+from millstream.plan.kinds.window_pairs import (
+    WindowPair,
+    window_side_of,
+    coalesce_sides,
+    pair_windows,
+)
 from millstream.plan.nodes import WINDOW_TIME, CrossJoin, WindowJoin
 
 Windowed = WindowJoin | CrossJoin
@@ -28,7 +33,7 @@ OneWindowed = TypeVar("OneWindowed", bound=Windowed)
 
 
 def _pair(join: Windowed) -> WindowPair:
-    return pair_of(*join.windows, join.how, ("", ""), None)
+    return pair_windows(*join.windows, join.how, ("", ""), None)
 
 
 def sides_of(join: Windowed) -> Sides:
@@ -45,18 +50,20 @@ def _side(join: Windowed, pair: WindowPair, number: int) -> SideFacts:
         alias=side.alias,
         time=side.time,
         delay=side.delay,
-        shift=pair.wait(number),
+        match_delay=pair.match_delay(number),
         retention=join.retention,
         window=pair.panes[number].size,
-        later=pair.later[number],
+        last_window_delay=pair.last_window_delay[number],
         lateness=join.lateness,
         copies=window.size // window.slide if join.windows[0] == join.windows[1] else 1,
-        lag=lag_of_results(join),
+        results_delay=results_delay(join),
     )
 
 
 def _describe(join: WindowJoin, facts: OperatorFacts) -> Description:
-    return interval_join.describe("Window", join, facts, sides_of(join), windows_facts(join))
+    return interval_join.describe_bounded_join(
+        "Window", join, facts, sides_of(join), windows_facts(join)
+    )
 
 
 def windows_facts(join: Windowed) -> tuple[Fact, ...]:
@@ -65,12 +72,12 @@ def windows_facts(join: Windowed) -> tuple[Fact, ...]:
     if one != other:
         shown = f"{one} and {other}: a pair once if any of its windows overlap"
     windows = [window_data(window) for window in join.windows]
-    return fact("windows", windows, "window", shown), lateness(join.lateness)
+    return fact("windows", windows, "window", shown), lateness_fact(join.lateness)
 
 
-def _against_native(join: WindowJoin) -> str:
+def _native_limitation(join: WindowJoin) -> str:
     if join.salt > 1:
-        return interval_join.SALTED
+        return interval_join.SALT_LIMITATION
     return "Spark's join of streams keeps rows by their own times, not until a window closes"
 
 
@@ -81,7 +88,7 @@ def _with_window_time(join: OneWindowed) -> tuple[OneWindowed, Expression]:
         shown = WINDOW_TIME in side.used
         sides.append(side if shown else replace(side, used=(*side.used, WINDOW_TIME)))
         times.append(column(side.alias, WINDOW_TIME, "TIMESTAMP"))
-    time = of_either((times[0], times[1]), join.how, chief_of(join.windows, join.how))
+    time = coalesce_sides((times[0], times[1]), join.how, window_side_of(join.windows, join.how))
     if join.how.left_only:
         return replace(join, left=sides[0]), time
     return replace(join, left=sides[0], right=sides[1]), time
@@ -91,28 +98,28 @@ def _window_times(join: Windowed, number: int) -> WindowTimes | None:
     if (join.left, join.right)[number].progress is None:
         return None
     pair = _pair(join)
-    back = -(join.lateness + pair.later[number])
-    until = OpenBounds(back, back)
-    return WindowTimes(until, until + OpenBounds(-(pair.panes[number].size - 1), 0))
+    back = -(join.lateness + pair.last_window_delay[number])
+    until = TimeBounds(back, back)
+    return WindowTimes(until, until + TimeBounds(-(pair.panes[number].size - 1), 0))
 
 
 KIND = StreamJoinKind[WindowJoin](
     name="window_join",
-    state=lambda join: interval_join.state_of(join, sides_of(join)),
+    state=lambda join: interval_join.state_facts(join, sides_of(join)),
     describe=_describe,
-    label=interval_join.label,
-    summary=lambda join: interval_join.summary_of(join, sides_of(join)),
-    watermark_delay=lambda join, number: max(_pair(join).wait(number), 0),
-    against_columnar=stream_joins.against_columnar,
-    against_native=_against_native,
+    label=interval_join.join_label,
+    summary=lambda join: interval_join.join_summary(join, sides_of(join)),
+    watermark_delay=lambda join, number: max(_pair(join).match_delay(number), 0),
+    columnar_limitation=stream_joins.columnar_limitation,
+    native_limitation=_native_limitation,
     has_window_time=lambda _: True,
     with_window_time=_with_window_time,
     type=JoinKind.WINDOW,
     properties=lambda _: WINDOW_JOIN,
-    matching=stream_joins.matching,
+    matching=stream_joins.matching_of,
     salt=lambda join: join.salt,
-    bound=interval_join.bound,
-    apart=interval_join.apart,
+    bound=interval_join.bound_text,
+    time_bounds=interval_join.time_bounds_of,
     windows=lambda join: JoinWindows(*join.windows, join.lateness),
     window_times=_window_times,
 )

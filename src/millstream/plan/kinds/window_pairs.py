@@ -7,8 +7,8 @@ from math import gcd
 
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expression, template
-from millstream.plan.kinds.open_bounds import OpenBounds
-from millstream.plan.reject import not_yet
+from millstream.plan.kinds.open_bounds import TimeBounds
+from millstream.plan.reject import not_supported
 from millstream.temporal import Bounds, Window, WindowKind
 from millstream.values import JoinType
 
@@ -23,17 +23,17 @@ class WindowPair:
     windows: tuple[Window, Window]
     panes: tuple[Window, Window]
     bounds: Bounds
-    chief: int
-    later: tuple[int, int] = (0, 0)
+    window_side: int
+    last_window_delay: tuple[int, int] = (0, 0)
 
     @property
-    def same(self) -> bool:
+    def are_equal(self) -> bool:
         return self.panes[0] == self.panes[1] and self.windows == self.panes
 
-    def wait(self, number: int) -> int:
+    def match_delay(self, number: int) -> int:
         """How long after the last window of a row of one side the windows of the other side that
         overlap it may still be open."""
-        if self.same or self.windows[0] == self.windows[1]:
+        if self.are_equal or self.windows[0] == self.windows[1]:
             return 0
         own, other = self.windows[number], self.windows[1 - number]
         # The least distance between this window's end and the start of a window of the other side.
@@ -41,24 +41,26 @@ class WindowPair:
         nearest = (own.offset + own.size - other.offset - 1) % step + 1
         return other.size - nearest
 
-    def apart(self, number: int) -> OpenBounds:
+    def time_bounds(self, number: int) -> TimeBounds:
         """How far the own time of a row of one side is after the time of the result's window."""
-        inside = OpenBounds(-(self.panes[number].size - 1), 0)
-        if number == self.chief:
+        inside = TimeBounds(-(self.panes[number].size - 1), 0)
+        if number == self.window_side:
             return inside
-        back = self.later[0] - self.later[1]  # from the last windows to the panes
-        between = OpenBounds(self.bounds.lower + back, self.bounds.upper + back)
+        back = (
+            self.last_window_delay[0] - self.last_window_delay[1]
+        )  # from the last windows to the panes
+        between = TimeBounds(self.bounds.lower + back, self.bounds.upper + back)
         return inside | ((between if number == 1 else -between) + inside)
 
 
-def pair_of(
+def pair_windows(
     one: Window, other: Window, how: JoinType, names: tuple[str, str], place: Place | None
 ) -> WindowPair:
-    windows = _plain(one), _plain(other)
+    windows = _normalise(one), _normalise(other)
     if any(window.wall_clock for window in windows):
-        raise not_yet("a join of windows of the clock", place)
+        raise not_supported("a join of windows of the clock", place)
     kinds = [window.kind for window in windows]
-    chief = chief_of(windows, how)
+    chief = window_side_of(windows, how)
     if windows[0] == windows[1]:
         return WindowPair(windows, windows, Bounds(0, 0), chief)
     if kinds[0] is kinds[1]:
@@ -79,14 +81,14 @@ def pair_of(
     return WindowPair(windows, (pane, tumbling), Bounds(-upper, -lower), chief, (later, 0))
 
 
-def _plain(window: Window) -> Window:
+def _normalise(window: Window) -> Window:
     """A sliding window that slides by its size is a tumbling one."""
     if window.kind is WindowKind.SLIDING and window.size == window.slide:
         return Window(WindowKind.TUMBLING, window.size, window.size, window.offset)
     return window
 
 
-def chief_of(windows: tuple[Window, Window], how: JoinType) -> int:
+def window_side_of(windows: tuple[Window, Window], how: JoinType) -> int:
     """The side whose window the result of a join has: the tumbling one, else one that no row
     lacks."""
     if how.left_only:
@@ -98,10 +100,10 @@ def chief_of(windows: tuple[Window, Window], how: JoinType) -> int:
 
 def is_padded(how: JoinType, chief: int) -> bool:
     """May a row of the result lack the side whose window counts?"""
-    return not how.left_only and (how.keeps_right if chief == 0 else how.keeps_left)
+    return not how.left_only and (how.preserves_right if chief == 0 else how.preserves_left)
 
 
-def of_either(sides: tuple[Expression, Expression], how: JoinType, chief: int) -> Expression:
+def coalesce_sides(sides: tuple[Expression, Expression], how: JoinType, chief: int) -> Expression:
     """A window's column: that of the side whose window counts or, in a row that lacks it, of the
     other."""
     one, other = sides[chief], sides[1 - chief]

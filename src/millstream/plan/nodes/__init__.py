@@ -50,7 +50,7 @@ from millstream.plan.nodes.streams import (
     Select,
     Source,
 )
-from millstream.plan.nodes.tables import Broadcast, Reference
+from millstream.plan.nodes.tables import Broadcast, ReferenceTable
 from millstream.plan.nodes.values import (
     FUNCTIONS,
     OP,
@@ -99,7 +99,7 @@ __all__ = [
     "Output",
     "Pipeline",
     "Query",
-    "Reference",
+    "ReferenceTable",
     "RegularJoin",
     "RowsOver",
     "Select",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from millstream.errors import Place
-from millstream.field_roles import Neither, Only, OutputOnly, Role, State
+from millstream.field_roles import Neither, OptionNames, OutputOnly, Role, State
 from millstream.plan.nodes.streams import Select
 from millstream.plan.nodes.values import Engine
 from millstream.sql.text import SourceText
@@ -20,7 +20,9 @@ class SinkDef:
 
     name: State[str]
     connector: State[str]
-    options: Annotated[tuple[tuple[str, str], ...], Role.STATE, Only(("path", "format"))] = ()
+    options: Annotated[
+        tuple[tuple[str, str], ...], Role.STATE, OptionNames(("path", "format"))
+    ] = ()
     place: Neither[Place | None] = field(default=None, compare=False)
 
     def option(self, name: str, default: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.errors import Place
 from millstream.field_roles import Micros, Neither, OutputOnly, State
 from millstream.plan.nodes.streams import Input
-from millstream.plan.nodes.tables import Reference
+from millstream.plan.nodes.tables import ReferenceTable
 from millstream.plan.nodes.values import Key, TableKey
 from millstream.temporal import Bounds, Emit, LatePolicy, StateLimit, Window
 from millstream.values import Condition, Direction, JoinType, PredicateOf
@@ -157,7 +157,7 @@ class TableJoin:
     is read. It keeps no state: it is a step of the stream, as a SELECT is."""
 
     left: State[Input]
-    table: State[Reference]
+    table: State[ReferenceTable]
     alias: Neither[str]  # of the table
     how: State[JoinType]  # INNER, LEFT, SEMI or ANTI
     keys: State[tuple[TableKey, ...]]

@@ -32,7 +32,7 @@ class Aggregate:
     keys: State[tuple[Output, ...]]
     calls: State[tuple[Call, ...]]
     window: State[Window | None] = None
-    # start and end, for a window of kind GIVEN
+    # start and end, for a window of kind INHERITED
     given: State[tuple[Expression, Expression] | None] = None
     emit: State[Emit] = Emit.FINAL
     lateness: State[Micros] = 0

@@ -28,7 +28,7 @@ class Broadcast:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceTable:
     """CREATE TABLE without event time: `access` says whether it is asked or held whole."""
 
     name: State[str]

@@ -12,7 +12,7 @@ from millstream.plan.nodes import (
     Join,
     Node,
     Operator,
-    Reference,
+    ReferenceTable,
     Select,
     Source,
     TableJoin,
@@ -31,7 +31,7 @@ def inputs_of(operator: Operator | TableJoin) -> tuple[Input, ...]:
     return (operator.input,)
 
 
-def below(node: Node) -> tuple[Node, ...]:
+def children_of(node: Node) -> tuple[Node, ...]:
     """The nodes that a node reads."""
     if isinstance(node, Source):
         return ()
@@ -43,7 +43,7 @@ def below(node: Node) -> tuple[Node, ...]:
 def nodes_of(node: Node) -> Iterator[Node]:
     """A node and all below it, from the sink's side to the sources."""
     yield node
-    for each in below(node):
+    for each in children_of(node):
         yield from nodes_of(each)
 
 
@@ -54,7 +54,7 @@ def operators_of(node: Node) -> tuple[Operator, ...]:
 
 def nodes_in_order(node: Node) -> Iterator[Node]:
     """A node and all below it, each after those that it reads, the left side first."""
-    for each in below(node):
+    for each in children_of(node):
         yield from nodes_in_order(each)
     yield node
 
@@ -69,7 +69,7 @@ def table_joins_of(node: Node) -> tuple[TableJoin, ...]:
     return tuple(found for found in nodes_in_order(node) if isinstance(found, TableJoin))
 
 
-def references_of(root: Node | Job) -> tuple[Reference, ...]:
+def reference_tables_of(root: Node | Job) -> tuple[ReferenceTable, ...]:
     """Every table that rows are looked up in, once."""
     roots = [pipeline.root for pipeline in root.pipelines] if isinstance(root, Job) else [root]
     found = (join.table for each in roots for join in table_joins_of(each))
@@ -82,54 +82,54 @@ def sources_of(node: Node) -> tuple[Source, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def retracts(node: Node) -> bool:
+def can_retract(node: Node) -> bool:
     """May rows of a stream be taken back? A step without state passes on what its input does."""
-    found = bottom_of(node)
+    found = upstream_of(node)
     return not isinstance(found, Source) and found.retracts
 
 
-def bottom_of(node: Node) -> Source | Operator:
+def upstream_of(node: Node) -> Source | Operator:
     """What stands below all the steps of a stream that keep no state."""
     while isinstance(node, Select | TableJoin):
-        node = under(node)
+        node = step_input(node)
     return node
 
 
-def under(node: Select | TableJoin) -> Node:
+def step_input(node: Select | TableJoin) -> Node:
     """What a step without state reads."""
     return node.left.node if isinstance(node, TableJoin) else node.input
 
 
 def with_sources(job: Job, change: Callable[[Source], Source]) -> Job:
     """The job with every source replaced, as a test does that brings its own rows."""
-    return _with(job, _Changes(source=change))
+    return _change_job(job, _Changes(source=change))
 
 
-def with_references(job: Job, change: Callable[[Reference], Reference]) -> Job:
+def with_reference_tables(job: Job, change: Callable[[ReferenceTable], ReferenceTable]) -> Job:
     """The job with every table replaced that rows are looked up in."""
-    return _with(job, _Changes(reference=change))
+    return _change_job(job, _Changes(reference=change))
 
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
     source: Callable[[Source], Source] = lambda source: source
-    reference: Callable[[Reference], Reference] = lambda table: table
+    reference: Callable[[ReferenceTable], ReferenceTable] = lambda table: table
     operators: Mapping[Operator, Operator] = field(default_factory=dict)
 
 
 def with_operators(root: Select, operators: Mapping[Operator, Operator]) -> Select:
     """The plan with operators replaced by others of the same kind."""
-    return _changed(root, _Changes(operators=operators))
+    return _change_node(root, _Changes(operators=operators))
 
 
-def _with(job: Job, change: _Changes) -> Job:
+def _change_job(job: Job, change: _Changes) -> Job:
     pipelines = (
-        replace(pipeline, root=_changed(pipeline.root, change)) for pipeline in job.pipelines
+        replace(pipeline, root=_change_node(pipeline.root, change)) for pipeline in job.pipelines
     )
     return replace(job, pipelines=tuple(pipelines))
 
 
-def _changed(node: Stream, change: _Changes) -> Stream:
+def _change_node(node: Stream, change: _Changes) -> Stream:
     """The same kind of node over what was changed."""
     changed: Node
     if not isinstance(node, Stateless):
@@ -137,16 +137,18 @@ def _changed(node: Stream, change: _Changes) -> Stream:
     if isinstance(node, Source):
         changed = change.source(node)
     elif isinstance(node, Select):
-        changed = replace(node, input=_changed(node.input, change))
+        changed = replace(node, input=_change_node(node.input, change))
     elif isinstance(node, TableJoin):
-        changed = replace(node, left=_side(node.left, change), table=change.reference(node.table))
+        changed = replace(
+            node, left=_change_input(node.left, change), table=change.reference(node.table)
+        )
     elif isinstance(node, Join):
-        left, right = (_side(side, change) for side in (node.left, node.right))
+        left, right = (_change_input(side, change) for side in (node.left, node.right))
         changed = replace(node, left=left, right=right)
     else:
-        changed = replace(node, input=_side(node.input, change))
+        changed = replace(node, input=_change_input(node.input, change))
     return changed  # type: ignore[return-value]  # a node is replaced by one of its own kind
 
 
-def _side(side: Input, change: _Changes) -> Input:
-    return replace(side, node=_changed(side.node, change))
+def _change_input(side: Input, change: _Changes) -> Input:
+    return replace(side, node=_change_node(side.node, change))

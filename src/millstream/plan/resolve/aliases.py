@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.expressions import Expression, enclosed
+from millstream.plan.expressions import Expression, parenthesise_if_needed
 from millstream.plan.nodes import Column
-from millstream.plan.resolve.scope import Reference, Scope
-from millstream.plan.resolve.select_list import Item
+from millstream.plan.resolve.scope import ResolvedName, Scope
+from millstream.plan.resolve.select_list import SelectItem
 from millstream.sql.spans import span_of
 
 
@@ -22,7 +22,7 @@ class AliasScope(Scope):
     base: Scope | None = None
     aliases: Mapping[str, Expression] = field(default_factory=dict)  # by lower name
 
-    def resolve(self, column: exp.Column) -> Reference:
+    def resolve(self, column: exp.Column) -> ResolvedName:
         assert self.base is not None
         try:
             return self.base.resolve(column)
@@ -30,16 +30,20 @@ class AliasScope(Scope):
             found = self.aliases.get(column.name.lower())
             if found is None or len(column.parts) > 1:
                 raise
-        return Reference(
-            enclosed(found), *(span_of(column) or (0, 0)), (), Column(column.name), False
+        return ResolvedName(
+            parenthesise_if_needed(found),
+            *(span_of(column) or (0, 0)),
+            (),
+            Column(column.name),
+            False,
         )
 
     @property
-    def plain(self) -> bool:
+    def is_unqualified(self) -> bool:
         assert self.base is not None
-        return self.base.plain
+        return self.base.is_unqualified
 
 
-def with_aliases(scope: Scope, items: list[Item]) -> AliasScope:
+def with_aliases(scope: Scope, items: list[SelectItem]) -> AliasScope:
     aliases = {item.output.name.lower(): item.output.expression for item in items}
     return AliasScope(scope.relations, scope.text, base=scope, aliases=aliases)

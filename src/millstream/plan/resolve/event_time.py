@@ -6,19 +6,21 @@ from collections.abc import Mapping
 
 from millstream.errors import Place, PlanError
 from millstream.plan.kinds import kind_of
-from millstream.plan.kinds.base import TimeFix, Timeless
+from millstream.plan.kinds.base import TimeFix, NoEventTime
 from millstream.plan.nodes import Join, Select, Source
-from millstream.plan.nodes.traversal import bottom_of, retracts
-from millstream.plan.resolve.names import query_of
+from millstream.plan.nodes.traversal import upstream_of, can_retract
+from millstream.plan.resolve.names import query_phrase
 from millstream.sql.statements import Property
 from millstream.temporal import LateAction, LatePolicy
 from millstream.values import JoinType
 
-A_BOUNDED_JOIN = "a join by event time"
-THE_JOIN = "the join"  # of the same query
+BOUNDED_JOIN = "a join by event time"
+JOIN_OF_QUERY = "the join"  # of the same query
 
 
-def needs_time(name: str, node: Source | Select, time: str | None, place: Place | None) -> str:
+def require_event_time(
+    name: str, node: Source | Select, time: str | None, place: Place | None
+) -> str:
     """The event time of a stream, or the reason why it has none."""
     if time is not None:
         return time
@@ -29,12 +31,12 @@ def needs_time(name: str, node: Source | Select, time: str | None, place: Place 
         )
         cause = f"{name} has no watermark, so no row of it could ever be let go."
         fix = f"Declare WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS in {name}."
-    elif why := timeless(name, node):
+    elif why := missing_time_reason(name, node):
         cause, fix = (f"{text}." for text in why)
     elif isinstance(node.input, Join) and node.input.how is JoinType.FULL:
         cause = "a FULL JOIN pads either side, so its rows have no event time."
         fix = "Join with LEFT or RIGHT."
-    elif not isinstance(below := bottom_of(node), Source) or below.time is not None:
+    elif not isinstance(below := upstream_of(node), Source) or below.time is not None:
         cause = f"{name} does not carry the event time of its input."
         fix = "Select the event-time column there, unchanged; it may have another name."
     else:
@@ -43,15 +45,15 @@ def needs_time(name: str, node: Source | Select, time: str | None, place: Place 
     raise PlanError("MS-PLAN-NO-WATERMARK", cause, fix=fix, place=place)
 
 
-def timeless(name: str, node: Source | Select) -> tuple[str, str] | None:
+def missing_time_reason(name: str, node: Source | Select) -> tuple[str, str] | None:
     """Why what a stream is made by leaves its rows without an event time, and the way out; None if
     it does not."""
-    below = bottom_of(node)
+    below = upstream_of(node)
     if isinstance(below, Source):
         return None
-    found = kind_of(below).timeless(below)
+    found = kind_of(below).no_event_time(below)
     if found is None and below.retracts:
-        found = Timeless("takes rows back at any time", TimeFix.WINDOW)
+        found = NoEventTime("takes rows back at any time", TimeFix.WINDOW)
     if found is None:
         return None
     return f"{name} {found.cause}, so its rows have no event time", _fix(found.fix, name)
@@ -60,43 +62,45 @@ def timeless(name: str, node: Source | Select) -> tuple[str, str] | None:
 def _fix(fix: TimeFix, name: str) -> str:
     match fix:
         case TimeFix.EMIT_FINAL:
-            return f"Write EMIT FINAL in {query_of(name)}"
+            return f"Write EMIT FINAL in {query_phrase(name)}"
         case TimeFix.WINDOW:
-            return f"Give {query_of(name)} a WINDOW"
-        case TimeFix.BOUND if name == THE_JOIN:  # beside an operator that a WINDOW may be for
+            return f"Give {query_phrase(name)} a WINDOW"
+        case TimeFix.BOUND if name == JOIN_OF_QUERY:  # beside an operator that a WINDOW may be for
             return "Give the join a time bound"
         case TimeFix.BOUND:
-            return f"Give the join in {query_of(name)} a time bound, or a WINDOW"
+            return f"Give the join in {query_phrase(name)} a time bound, or a WINDOW"
 
 
-def staying(node: Source | Select, name: str) -> str:
+def retraction_fix(node: Source | Select, name: str) -> str:
     """What to write so that no row of a stream is taken back."""
-    below = bottom_of(node)
-    if not isinstance(below, Source) and not kind_of(below).keyed_changes:
+    below = upstream_of(node)
+    if not isinstance(below, Source) and not kind_of(below).has_change_key:
         return _fix(TimeFix.BOUND, name)
-    return f"Write EMIT FINAL in {query_of(name)}, with a WINDOW and no 'window.lateness'"
+    return f"Write EMIT FINAL in {query_phrase(name)}, with a WINDOW and no 'window.lateness'"
 
 
-def refuse_forgetting(node: Source | Select, name: str, place: Place | None) -> None:
+def reject_expiring_groups(node: Source | Select, name: str, place: Place | None) -> None:
     """Refuse a stream that takes rows back but forgets some: a group that was let go and comes back
     is told as new, and whoever adds up would count it twice."""
-    below = bottom_of(node)
-    if not isinstance(below, Source) and kind_of(below).forgets(below):
+    below = upstream_of(node)
+    if not isinstance(below, Source) and kind_of(below).expires_without_retraction(below):
         raise PlanError(
             "MS-PLAN-RETRACT",
             f"{name} lets groups go after 'state.ttl' without taking them back, so one that comes "
             "again would count twice.",
-            fix=f"Write 'state.ttl' = 'forever' in {query_of(name)}, or give it a WINDOW.",
+            fix=f"Write 'state.ttl' = 'forever' in {query_phrase(name)}, or give it a WINDOW.",
             place=place,
         )
 
 
-def refuse_changes(node: Source | Select, name: str, operator: str, place: Place | None) -> None:
+def reject_retractions(
+    node: Source | Select, name: str, operator: str, place: Place | None
+) -> None:
     """Refuse a stream that takes rows back."""
-    if not retracts(node):
+    if not can_retract(node):
         return
-    fix = staying(node, name)
-    if operator == A_BOUNDED_JOIN:
+    fix = retraction_fix(node, name)
+    if operator == BOUNDED_JOIN:
         fix += ", or join without a bound and with 'state.ttl' = 'forever'"
     raise PlanError(
         "MS-PLAN-RETRACT",
@@ -106,7 +110,7 @@ def refuse_changes(node: Source | Select, name: str, operator: str, place: Place
     )
 
 
-def refuse_late_changes(
+def reject_late_retractions(
     late: LatePolicy, properties: Mapping[str, Property], name: str, way_out: str
 ) -> None:
     """Refuse to keep late rows of a stream that takes rows back: the old value of a change would

@@ -15,18 +15,18 @@ from sqlglot import exp
 from millstream.errors import PlanError
 from millstream.plan.expressions import Expression, Origin, to_spark_sql
 from millstream.plan.expressions.determinism import nondeterministic_parts
-from millstream.plan.reject import place_of, refuse_part
+from millstream.plan.reject import place_of, reject_aggregates
 from millstream.plan.resolve.resolved_tree import resolved_tree
-from millstream.plan.resolve.scope import Reference, Scope
+from millstream.plan.resolve.scope import ResolvedName, Scope
 from millstream.plan.resolve.source_text import flat_parts, flat_text
-from millstream.plan.resolve.subqueries import refused_subquery
+from millstream.plan.resolve.subqueries import subquery_error
 from millstream.sql.spans import span_of
 
-Replace = Callable[[exp.Expr], Reference | None]
+Replace = Callable[[exp.Expr], ResolvedName | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Expressions:
+class ExpressionReader:
     """Reads expressions of one query, whose names mean what `scope` says.
 
     `replace` knows parts of expressions, such as aggregates, that an operator gives as a column.
@@ -51,7 +51,7 @@ class Expressions:
         text.origins.add(to_spark_sql(expression), pieces)
         return expression
 
-    def _type(self, node: exp.Expr, references: Mapping[int, Reference]) -> str | None:
+    def _type(self, node: exp.Expr, references: Mapping[int, ResolvedName]) -> str | None:
         """The type of a column as it is declared, or that of a cast."""
         inside = node
         while isinstance(inside, exp.Paren):
@@ -62,24 +62,24 @@ class Expressions:
             return None if found.has_fields else found.column.type
         return node.to.sql("spark") if isinstance(node, exp.Cast) else None
 
-    def written(self, node: exp.Expr) -> str:
+    def source_sql(self, node: exp.Expr) -> str:
         """The expression as it was written, on one line."""
         span = span_of(node)
         return flat_text(self.scope.text.parsed, span, {}) if span else node.sql("spark")
 
-    def reads(self, node: exp.Expr) -> frozenset[tuple[int, str]]:
+    def columns_read(self, node: exp.Expr) -> frozenset[tuple[int, str]]:
         return frozenset(read for reference in self._references(node) for read in reference.reads)
 
-    def sides(self, node: exp.Expr) -> frozenset[int]:
+    def inputs_read(self, node: exp.Expr) -> frozenset[int]:
         """The numbers of the operator's inputs that an expression reads."""
-        return frozenset(number for number, _ in self.reads(node))
+        return frozenset(number for number, _ in self.columns_read(node))
 
-    def origins(self, node: exp.Expr) -> frozenset[int]:
+    def relations_read(self, node: exp.Expr) -> frozenset[int]:
         """The numbers in FROM of the relations that an expression reads."""
         found = (reference.origin for reference in self._references(node))
         return frozenset(origin[0] for origin in found if origin)
 
-    def bare(self, node: exp.Expr) -> Reference | None:
+    def column_reference(self, node: exp.Expr) -> ResolvedName | None:
         """The reference, if the expression is nothing but a column."""
         while isinstance(node, exp.Paren):
             node = node.this
@@ -90,19 +90,19 @@ class Expressions:
             return None
         return None if reference.has_fields else reference
 
-    def steady(self, node: exp.Expr) -> bool:
+    def is_deterministic(self, node: exp.Expr) -> bool:
         return next(nondeterministic_parts(node), None) is None
 
     def check(self, node: exp.Expr) -> None:
         """Refuse what cannot stand in an expression yet, and names that mean nothing."""
         for part, reference in self._parts(node):
             if isinstance(part, exp.Query):
-                raise refused_subquery(part, self.scope.text)
+                raise subquery_error(part, self.scope.text)
             if reference is None:
-                refuse_part(part, self.scope.text)
+                reject_aggregates(part, self.scope.text)
         self._references(node)
 
-    def _references(self, node: exp.Expr) -> list[Reference]:
+    def _references(self, node: exp.Expr) -> list[ResolvedName]:
         found = []
         for part, reference in self._parts(node):
             if reference is not None:
@@ -112,7 +112,7 @@ class Expressions:
                 found.append(self.scope.resolve(part))
         return found
 
-    def _parts(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, Reference | None]]:
+    def _parts(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, ResolvedName | None]]:
         """All parts of an expression, but of those that are replaced only the whole."""
         reference = self.replace(node) if self.replace else None
         yield node, reference
@@ -125,9 +125,11 @@ class Expressions:
         above = column.find_ancestor(exp.Lambda)
         while above is not None:
             names = {variable.name.lower() for variable in above.expressions}
-            hidden = next((each for each in self.scope.called if each.lower() in names), None)
+            hidden = next(
+                (each for each in self.scope.stream_aliases if each.lower() in names), None
+            )
             word = hidden or column.name
-            if hidden or (self.scope.plain and column.name.lower() in names):
+            if hidden or (self.scope.is_unqualified and column.name.lower() in names):
                 raise PlanError(
                     "MS-PLAN-AMBIGUOUS",
                     f"the lambda's variable {word} hides the {'stream' if hidden else 'column'} "

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from millstream.errors import Place
 from millstream.plan.expressions.quoting import quote
 
-__all__ = ["IN_FROM", "fresh", "query_of", "quote", "unnamed"]
+__all__ = ["IN_FROM", "unused_name", "query_phrase", "quote", "unnamed_query_phrase"]
 
 
 def literal(value: str) -> str:
@@ -15,7 +15,7 @@ def literal(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def fresh(name: str, taken: Iterable[str]) -> str:
+def unused_name(name: str, taken: Iterable[str]) -> str:
     """The name, with underscores added until no column in `taken` has it."""
     known = {each.lower() for each in taken}
     while name.lower() in known:
@@ -26,11 +26,11 @@ def fresh(name: str, taken: Iterable[str]) -> str:
 IN_FROM = "the query in FROM"
 
 
-def unnamed(place: Place | None) -> str:
+def unnamed_query_phrase(place: Place | None) -> str:
     """What errors call a query in FROM that has no alias."""
     return f"{IN_FROM} (line {place.line}, column {place.column})" if place else IN_FROM
 
 
-def query_of(name: str) -> str:
+def query_phrase(name: str) -> str:
     """The query that a stream is made by."""
     return name if name.startswith(IN_FROM) else f"the query of {name}"

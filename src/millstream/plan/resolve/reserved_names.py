@@ -6,31 +6,33 @@ from collections.abc import Iterable
 
 from millstream.errors import Place, PlanError
 from millstream.plan.nodes import Node, Pipeline, Select, Source, TableJoin
-from millstream.plan.nodes.traversal import inputs_of, nodes_of, operators_of, retracts
+from millstream.plan.nodes.traversal import inputs_of, nodes_of, operators_of, can_retract
 from millstream.suggestions import same
 from millstream.temporal import LateAction
 
-PREFIX = "_ms_"
-_OF_CHANGES = ("_OP",)
-_OF_LATE_ROWS = ("_source", "_lateness_ms")
+RESERVED_PREFIX = "_ms_"
+_CHANGE_COLUMNS = ("_OP",)
+_LATE_ROW_COLUMNS = ("_source", "_lateness_ms")
 
 
 def reject_reserved_names(pipeline: Pipeline) -> None:
     """Rejects names that collide with columns the engine adds to a user's columns."""
     for node in nodes_of(pipeline.root):
-        for name in _names_of(node):
-            if name.lower().startswith(PREFIX):
-                raise _reserved(name, f"Names that begin with {PREFIX} are", node.place)
+        for name in _user_names(node):
+            if name.lower().startswith(RESERVED_PREFIX):
+                raise _reserved_name_error(
+                    name, f"Names that begin with {RESERVED_PREFIX} are", node.place
+                )
     for operator in operators_of(pipeline.root):
         if operator.late.action is LateAction.SIDE_OUTPUT:
             for side in inputs_of(operator):
-                _reject_added(side.used, _OF_LATE_ROWS, "late rows", operator.place)
-    if retracts(pipeline.root):
+                _reject_added(side.used, _LATE_ROW_COLUMNS, "late rows", operator.place)
+    if can_retract(pipeline.root):
         columns = (column.name for column in pipeline.root.columns)
-        _reject_added(columns, _OF_CHANGES, "results that change", pipeline.root.place)
+        _reject_added(columns, _CHANGE_COLUMNS, "results that change", pipeline.root.place)
 
 
-def _names_of(node: Node) -> Iterable[str]:
+def _user_names(node: Node) -> Iterable[str]:
     """Columns and aliases that users have named."""
     if isinstance(node, Source | Select):
         return (column.name for column in node.columns)
@@ -44,12 +46,12 @@ def _reject_added(
     for name in names:
         for own in added:
             if same(name, own):
-                raise _reserved(
+                raise _reserved_name_error(
                     name, f"The engine adds a column {own} to {what}, so this name is", place
                 )
 
 
-def _reserved(name: str, why: str, place: Place | None) -> PlanError:
+def _reserved_name_error(name: str, why: str, place: Place | None) -> PlanError:
     return PlanError(
         "MS-PLAN-RESERVED-NAME",
         f"{name} cannot be the name of a column or alias here. {why} reserved.",

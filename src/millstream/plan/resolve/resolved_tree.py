@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from millstream.plan.resolve.scope import Reference
+from millstream.plan.resolve.scope import ResolvedName
 from millstream.sql.spans import span_of
 
 
-def resolved_tree(node: exp.Expr, references: Mapping[int, Reference]) -> exp.Expr:
+def resolved_tree(node: exp.Expr, references: Mapping[int, ResolvedName]) -> exp.Expr:
     """A copy of the user's tree with the trees of references, by where they begin in the text, in
     the place of what they stand for."""
     return _resolved(node.copy(), references)
 
 
-def _resolved(node: exp.Expr, references: Mapping[int, Reference]) -> exp.Expr:
+def _resolved(node: exp.Expr, references: Mapping[int, ResolvedName]) -> exp.Expr:
     span = span_of(node)
     reference = references.get(span[0]) if span else None
     if reference is not None and span is not None:
@@ -31,7 +31,7 @@ def _resolved(node: exp.Expr, references: Mapping[int, Reference]) -> exp.Expr:
     return node
 
 
-def _field(node: exp.Column, reference: Reference) -> exp.Expr:
+def _field(node: exp.Column, reference: ResolvedName) -> exp.Expr:
     """A field of a struct column."""
     tree: exp.Expr = reference.expression.tree.copy()
     for part in node.parts:

@@ -14,7 +14,7 @@ from millstream.plan.reject import place_of
 from millstream.plan.resolve.names import quote
 from millstream.plan.resolve.system_columns import (
     EVENT_TIME,
-    missing_system_column,
+    missing_system_column_error,
     system_column,
     time_of,
 )
@@ -30,10 +30,14 @@ class Relation:
     name: str  # what the stream itself is called: its source's or view's name
     node: Source | Select
     place: Place | None = None
-    plain: bool = False  # over an operator: its columns go without the alias
-    listed: tuple[Column, ...] | None = None  # what `*` stands for, if not all columns
-    own: Mapping[str, str] = field(default_factory=dict)  # window columns that the stream has
-    unnamed: bool = False  # a query in FROM without an alias: the alias is ours, `name` for errors
+    is_unqualified: bool = False  # over an operator: its columns go without the alias
+    star_columns: tuple[Column, ...] | None = None  # what `*` stands for, if not all columns
+    own_window_columns: Mapping[str, str] = field(
+        default_factory=dict
+    )  # window columns that the stream has
+    is_unnamed: bool = (
+        False  # a query in FROM without an alias: the alias is ours, `name` for errors
+    )
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -50,24 +54,24 @@ class Relation:
 
     def own_column(self, name: str) -> Column | None:
         """The column of that name of the stream itself, where a query adds one of that name."""
-        return self.column(self.own.get(name.lower(), name))
+        return self.column(self.own_window_columns.get(name.lower(), name))
 
     def refer(self, name: str, kind: str | None = None) -> Expression:
         """A reference to one of its columns."""
-        return column(None if self.plain else self.alias, name, kind)
+        return column(None if self.is_unqualified else self.alias, name, kind)
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """What the user calls it; errors show no alias that nobody has written."""
-        return self.name if self.unnamed else self.alias
+        return self.name if self.is_unnamed else self.alias
 
-    def shown(self, column: str) -> str:
+    def display_sql(self, column: str) -> str:
         """A column as the user may write it."""
-        return quote(column) if self.unnamed else to_spark_sql(self.refer(column))
+        return quote(column) if self.is_unnamed else to_spark_sql(self.refer(column))
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ResolvedName:
     """What a name in the text resolves to."""
 
     expression: Expression  # takes the place of the characters start…end
@@ -80,7 +84,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class SharedColumn:
     """A column that both sides share, by USING or as their window, and what it reads."""
 
     expression: Expression
@@ -88,56 +92,58 @@ class Merged:
     column: Column
     origin: tuple[int, str] | None = None
     last: bool | None = False  # does `*` have it after all others? None: not at all
-    unknown: str = ""  # why nobody may read it, if so
+    unreadable_reason: str = ""  # why nobody may read it, if so
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     relations: tuple[Relation, ...]
     text: SourceText
-    merged: Mapping[str, Merged] = field(default_factory=dict)  # by name in lower case
+    shared_columns: Mapping[str, SharedColumn] = field(
+        default_factory=dict
+    )  # by name in lower case
 
     @property
-    def origin(self) -> Scope:
+    def star_scope(self) -> Scope:
         """The scope whose columns `*` stands for."""
         return self
 
-    def lifted(self, reference: Reference) -> Reference:
+    def output_reference(self, reference: ResolvedName) -> ResolvedName:
         """A reference of the origin as one of this scope."""
         return reference
 
     @property
-    def called(self) -> tuple[str, ...]:
+    def stream_aliases(self) -> tuple[str, ...]:
         """What texts call the streams that they read."""
         return tuple(relation.alias for relation in self.relations)
 
     @property
-    def plain(self) -> bool:
-        return any(relation.plain for relation in self.relations)
+    def is_unqualified(self) -> bool:
+        return any(relation.is_unqualified for relation in self.relations)
 
-    def refer(self, number: int, column: Column) -> Reference:
+    def refer(self, number: int, column: Column) -> ResolvedName:
         """A column of a relation."""
         origin = (number, column.name)
         expression = self.relations[number].refer(column.name, column.type)
-        return Reference(expression, 0, 0, (origin,), column, False, origin)
+        return ResolvedName(expression, 0, 0, (origin,), column, False, origin)
 
-    def shared(self, name: str) -> Reference | None:
+    def shared_column(self, name: str) -> ResolvedName | None:
         """The column of that name which both sides of a join share."""
-        found = self.merged.get(name.lower())
-        if found is None or found.unknown:
+        found = self.shared_columns.get(name.lower())
+        if found is None or found.unreadable_reason:
             return None
-        return Reference(found.expression, 0, 0, found.reads, found.column, False, found.origin)
+        return ResolvedName(found.expression, 0, 0, found.reads, found.column, False, found.origin)
 
-    def unknown(self, name: str) -> str:
+    def unreadable_reason(self, name: str) -> str:
         """Why a column that both sides share may not be read; empty if there is none."""
-        found = self.merged.get(name.lower())
-        return found.unknown if found else ""
+        found = self.shared_columns.get(name.lower())
+        return found.unreadable_reason if found else ""
 
     def shared_names(self, *, last: bool) -> tuple[str, ...]:
         """Names of shared columns, in lower case: those first in `*`, or those last."""
-        return tuple(name for name, found in self.merged.items() if found.last is last)
+        return tuple(name for name, found in self.shared_columns.items() if found.last is last)
 
-    def resolve(self, column: exp.Column) -> Reference:
+    def resolve(self, column: exp.Column) -> ResolvedName:
         """The meaning of a column reference, by Spark's rules: a qualifier goes before a struct."""
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
         names = [part.name for part in parts]
@@ -149,7 +155,7 @@ class Scope:
                     known = self.refer(number, found)
                     end = parts[1].meta["end"]
                     return replace(known, start=start, end=end, has_fields=len(names) > 2)
-        if shared := self.shared(names[0]):
+        if shared := self.shared_column(names[0]):
             return replace(shared, start=start, end=end, has_fields=len(names) > 1)
         owners = [
             (number, found)
@@ -161,7 +167,7 @@ class Scope:
             known = self.refer(number, found)
             return replace(known, start=start, end=end, has_fields=len(names) > 1)
         place = place_of(column, self.text)
-        if not owners and (why := self.unknown(names[0])):
+        if not owners and (why := self.unreadable_reason(names[0])):
             raise PlanError(
                 "MS-PLAN-WINDOW-COLUMN",
                 f"{names[0]} is not known: {why}.",
@@ -169,7 +175,9 @@ class Scope:
                 place=place,
             )
         if owners:
-            raise _ambiguous(names[0], [self.relations[number] for number, _ in owners], place)
+            raise _ambiguous_error(
+                names[0], [self.relations[number] for number, _ in owners], place
+            )
         raise self._unknown(names, place)
 
     def relation(self, alias: str, place: Place | None) -> tuple[int, Relation]:
@@ -186,27 +194,29 @@ class Scope:
     @property
     def _aliases(self) -> list[str]:
         """Those that the user has written."""
-        return [relation.alias for relation in self.relations if not relation.unnamed]
+        return [relation.alias for relation in self.relations if not relation.is_unnamed]
 
     def _unknown(self, names: list[str], place: Place | None) -> PlanError:
         for name in names[:2]:
-            if missing := missing_system_column(name, self.relations[0].node, place):
+            if missing := missing_system_column_error(name, self.relations[0].node, place):
                 return missing
         if len(names) > 1:
             for relation in self.relations:
                 if same(relation.alias, names[0]):
-                    return _unknown_column(names[1], (relation,), place)
+                    return _unknown_column_error(names[1], (relation,), place)
             return PlanError(
                 "MS-PLAN-UNKNOWN-TABLE",
                 f"{names[0]} is neither a table nor a column of this query.",
                 fix=nearest(names[0], self._aliases),
                 place=place,
             )
-        return _unknown_column(names[0], self.relations, place)
+        return _unknown_column_error(names[0], self.relations, place)
 
 
-def _unknown_column(name: str, relations: tuple[Relation, ...], place: Place | None) -> PlanError:
-    owners = " and ".join(relation.called for relation in relations)
+def _unknown_column_error(
+    name: str, relations: tuple[Relation, ...], place: Place | None
+) -> PlanError:
+    owners = " and ".join(relation.display_name for relation in relations)
     verb = "has" if len(relations) == 1 else "have"
     if name.lower() == EVENT_TIME:
         return PlanError(
@@ -224,14 +234,14 @@ def _unknown_column(name: str, relations: tuple[Relation, ...], place: Place | N
     )
 
 
-def _ambiguous(name: str, owners: list[Relation], place: Place | None) -> PlanError:
-    named = [relation.alias for relation in owners if not relation.unnamed]
+def _ambiguous_error(name: str, owners: list[Relation], place: Place | None) -> PlanError:
+    named = [relation.alias for relation in owners if not relation.is_unnamed]
     ways = [f"write {' or '.join(f'{alias}.{name}' for alias in named)}"] if named else []
-    ways += [f"give {each.name} an alias" for each in owners if each.unnamed]
+    ways += [f"give {each.name} an alias" for each in owners if each.is_unnamed]
     fix = ", or ".join(ways)
     return PlanError(
         "MS-PLAN-AMBIGUOUS",
-        f"{name} is a column of {' and of '.join(relation.called for relation in owners)}.",
+        f"{name} is a column of {' and of '.join(relation.display_name for relation in owners)}.",
         fix=f"{fix[0].upper()}{fix[1:]}.",
         place=place,
     )

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.nodes import Node
-from millstream.plan.nodes.traversal import below
+from millstream.plan.nodes.traversal import children_of
 from millstream.plan.reject import place_of
 from millstream.sql.limits import MAX_COLUMNS, MAX_JOINS, MAX_STEPS
 from millstream.sql.text import SourceText
@@ -22,18 +22,18 @@ def reject_many_steps(root: Node, place: Place | None) -> None:
     while waiting:
         count += 1
         if count > MAX_STEPS:
-            raise _too_large(
+            raise _too_large_error(
                 f"this query consists of more than {MAX_STEPS} sources, queries, joins and "
                 "operators; a stream counts each time it is read.",
                 place,
             )
-        waiting += below(waiting.pop())
+        waiting += children_of(waiting.pop())
 
 
 def reject_many_joins(tree: exp.Select, text: SourceText) -> None:
     joins = tree.args.get("joins") or []
     if len(joins) > MAX_JOINS:
-        raise _too_large(
+        raise _too_large_error(
             f"this query has {len(joins)} joins, and may have {MAX_JOINS}.",
             place_of(joins[MAX_JOINS], text),
         )
@@ -49,5 +49,5 @@ def reject_many_columns(count: int, place: Place | None) -> None:
         )
 
 
-def _too_large(cause: str, place: Place | None) -> PlanError:
+def _too_large_error(cause: str, place: Place | None) -> PlanError:
     return PlanError("MS-PLAN-SIZE", cause, fix=_FIX, place=place)

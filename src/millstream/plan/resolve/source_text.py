@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from millstream.plan.expressions.compose import joined
+from millstream.plan.expressions.compose import merge_parts
 from millstream.plan.expressions.expression import Part
 from millstream.plan.expressions.spark_sql import reference_sql, to_spark_sql
-from millstream.plan.resolve.scope import Reference
+from millstream.plan.resolve.scope import ResolvedName
 from millstream.sql.dialect import Millstream
 from millstream.sql.origins import Piece
 from millstream.sql.text import SourceText
 
 
-def flat_text(source: str, span: tuple[int, int], references: dict[int, Reference]) -> str:
+def flat_text(source: str, span: tuple[int, int], references: dict[int, ResolvedName]) -> str:
     """The characters of a span with references put in place, on one line and without comments."""
     parts, _ = flat_parts(source, span, references)
     return "".join(part if isinstance(part, str) else reference_sql(part) for part in parts)
 
 
 def flat_parts(
-    source: str, span: tuple[int, int], references: dict[int, Reference]
+    source: str, span: tuple[int, int], references: dict[int, ResolvedName]
 ) -> tuple[tuple[Part, ...], tuple[Piece, ...]]:
     """The parts of an expression that a span becomes, and the pieces that its text is made of."""
     start, end = span
@@ -41,9 +41,9 @@ def flat_parts(
         else:
             parts.append(source[token_start : token_end + 1])
             length += token_end + 1 - token_start
-    return joined(parts), tuple(origins)
+    return merge_parts(parts), tuple(origins)
 
 
-def was_filled(span: tuple[int, int], text: SourceText) -> bool:
+def contains_variable(span: tuple[int, int], text: SourceText) -> bool:
     """Was a variable filled in there? Errors show no values of variables."""
     return any(start <= span[1] and span[0] < end for start, end, *_ in text.fillings)

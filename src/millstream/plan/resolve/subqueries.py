@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.reject import is_aggregate, place_of
-from millstream.plan.resolve.table_queries import of_table
+from millstream.plan.resolve.table_queries import table_join_fix
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
 from millstream.suggestions import same
@@ -16,16 +16,16 @@ from millstream.suggestions import same
 _RUNNING = "OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
 
 
-def refused_subquery(node: exp.Expr, text: SourceText) -> PlanError:
+def subquery_error(node: exp.Expr, text: SourceText) -> PlanError:
     parent = node.parent
-    if fix := of_table(node, text):
+    if fix := table_join_fix(node, text):
         pass
     elif isinstance(node, exp.Subquery) and isinstance(parent, exp.In):
         fix = "Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT IN, with a time bound."
     elif isinstance(parent, exp.Exists):
         fix = "Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT EXISTS, with a time bound."
     else:
-        fix = _rewritten(node, text) or (
+        fix = _running_value_fix(node, text) or (
             "Put its value beside every row in a query in FROM: join a windowed aggregate, or "
             f"write agg(x) {_RUNNING}."
         )
@@ -37,15 +37,20 @@ def refused_subquery(node: exp.Expr, text: SourceText) -> PlanError:
     )
 
 
-def _rewritten(node: exp.Expr, text: SourceText) -> str | None:
+def _running_value_fix(node: exp.Expr, text: SourceText) -> str | None:
     """The rows compared with the running value, if the query is an aggregate of the same stream."""
     inner, outer = node, node.find_ancestor(exp.Select)
     while isinstance(inner, exp.Subquery):
         inner = inner.this
-    if not isinstance(inner, exp.Select) or outer is None or _more(inner) or _more(outer):
+    if (
+        not isinstance(inner, exp.Select)
+        or outer is None
+        or _has_other_clauses(inner)
+        or _has_other_clauses(outer)
+    ):
         return None
-    value, stream = _single(inner), _stream(inner)
-    if value is None or stream is None or not same(stream, _stream(outer) or ""):
+    value, stream = _single_aggregate(inner), _stream_name(inner)
+    if value is None or stream is None or not same(stream, _stream_name(outer) or ""):
         return None
     condition, span = _condition(node), span_of(node)
     whole = span_of(condition) if condition is not None else None
@@ -61,14 +66,14 @@ def _rewritten(node: exp.Expr, text: SourceText) -> str | None:
     )
 
 
-def _more(query: exp.Select) -> bool:
+def _has_other_clauses(query: exp.Select) -> bool:
     """Is there more to a query than FROM, WHERE and a list?"""
     plain = {"expressions", "from_", "emit", "options", "kind"}
     more = {name for name, value in query.args.items() if value} - plain
     return bool(more - ({"where"} if query.find_ancestor(exp.Select) is None else set()))
 
 
-def _single(query: exp.Select) -> exp.Expr | None:
+def _single_aggregate(query: exp.Select) -> exp.Expr | None:
     if len(query.expressions) != 1:
         return None
     item = query.expressions[0]
@@ -76,7 +81,7 @@ def _single(query: exp.Select) -> exp.Expr | None:
     return value if is_aggregate(value) and span_of(value) else None
 
 
-def _stream(query: exp.Select) -> str | None:
+def _stream_name(query: exp.Select) -> str | None:
     from_ = query.args.get("from_")
     table = from_.this if from_ else None
     return table.name if isinstance(table, exp.Table) and not table.args.get("db") else None

@@ -11,32 +11,32 @@ from dataclasses import replace
 
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import column, template
-from millstream.plan.facts.watermark_delay import lag_of
+from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import WINDOW_TIME, Column, Output, Select, Source, TableJoin
 from millstream.plan.nodes.traversal import Stateless
-from millstream.plan.reject import not_yet
+from millstream.plan.reject import not_supported
 from millstream.suggestions import same
 
 EVENT_TIME, TIMESTAMP = "_event_time", "_timestamp"
 WINDOW_COLUMNS = ("_window_start", "_window_end")
-_OF_KAFKA = ("_partition", "_offset")
+_KAFKA_COLUMNS = ("_partition", "_offset")
 
 
 def time_of(node: Source | Select) -> str | None:
     """The event time of a stream: a column, or that of a window's result, which can be had."""
     if node.time is not None:
         return node.time
-    return WINDOW_TIME if isinstance(node, Select) and _of_window(node) else None
+    return WINDOW_TIME if isinstance(node, Select) and _has_window_time(node) else None
 
 
-def _of_window(node: Select) -> bool:
+def _has_window_time(node: Select) -> bool:
     """Could the time of a window's result be carried up to here?"""
     if any(same(each.name, WINDOW_TIME) for each in node.columns):
         return False
     below = node.input
     if isinstance(below, Select):
-        return below.time is None and _of_window(below)
+        return below.time is None and _has_window_time(below)
     if isinstance(below, TableJoin):
         return time_of(below.left.node) == WINDOW_TIME
     return not isinstance(below, Source) and kind_of(below).has_window_time(below)
@@ -56,7 +56,7 @@ def system_column(node: Source | Select, name: str) -> Column | None:
     return None
 
 
-def with_hidden(node: Source | Select, names: Collection[str | None]) -> Source | Select:
+def with_system_columns(node: Source | Select, names: Collection[str | None]) -> Source | Select:
     """The stream with those of the named columns that it can have and does not show."""
     missing = set(names) - {each.name for each in node.columns}
     if isinstance(node, Source):
@@ -85,8 +85,8 @@ def _with_window_time(node: Select) -> Select:
         alias = node.alias
     elif isinstance(below, TableJoin):
         alias = below.left.alias
-        stream = with_hidden(below.left.node, {WINDOW_TIME})
-        side = replace(below.left, node=stream, time=WINDOW_TIME, delay=lag_of(stream))
+        stream = with_system_columns(below.left.node, {WINDOW_TIME})
+        side = replace(below.left, node=stream, time=WINDOW_TIME, delay=watermark_delay_of(stream))
         if WINDOW_TIME not in side.used:
             side = replace(side, used=(*side.used, WINDOW_TIME))
         below = replace(below, left=side)
@@ -97,7 +97,7 @@ def _with_window_time(node: Select) -> Select:
     return replace(node, input=below, outputs=outputs, time=WINDOW_TIME)
 
 
-def missing_system_column(
+def missing_system_column_error(
     name: str, node: Source | Select, place: Place | None
 ) -> PlanError | None:
     """Why a stream has not the system column of that name; None if it is none."""
@@ -122,11 +122,11 @@ def missing_system_column(
             fix="Let a column of the source carry the time." if by else f"Select {name} there.",
             place=place,
         )
-    if lower in _OF_KAFKA:
+    if lower in _KAFKA_COLUMNS:
         return PlanError(
             "MS-PLAN-SYSTEM-COLUMN",
             f"{name} is a column of Kafka's records, and {called} is none of Kafka.",
             fix="Leave it out.",
             place=place,
         )
-    return not_yet(f"the system column {name}", place) if lower == "_op" else None
+    return not_supported(f"the system column {name}", place) if lower == "_op" else None

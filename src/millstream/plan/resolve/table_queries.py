@@ -11,28 +11,28 @@ from millstream.plan.expressions import column
 from millstream.plan.nodes import Column
 from millstream.plan.reject import place_of
 from millstream.plan.resolve.names import quote
-from millstream.plan.resolve.scope import Reference
-from millstream.plan.resolve.source_text import flat_text, was_filled
+from millstream.plan.resolve.scope import ResolvedName
+from millstream.plan.resolve.source_text import flat_text, contains_variable
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
 from millstream.suggestions import same
 
-_TABLE = "table"  # the mark of a name that means a table
+_IS_TABLE = "table"  # the mark of a name that means a table
 
 
 def mark_tables(tree: exp.Expr, is_table: Callable[[exp.Expr], bool]) -> None:
     """Mark every name in a query that means a table, for those who know names no more."""
     for item in tree.find_all(exp.Table):
-        item.meta[_TABLE] = is_table(item)
+        item.meta[_IS_TABLE] = is_table(item)
 
 
-def refuse_joined(join: exp.Join, text: SourceText) -> None:
+def reject_table_query_join(join: exp.Join, text: SourceText) -> None:
     """Refuse a join with a query over nothing but a table."""
     item = join.this
     table = _only_table(item.this) if isinstance(item, exp.Subquery) else None
     if table is None:
         return
-    written = _join(join, item, table, text)
+    written = _join_sql(join, item, table, text)
     raise PlanError(
         "MS-PLAN-TABLE",
         f"{table.name} is a table: a row is looked up in it, not in a query over it.",
@@ -41,18 +41,24 @@ def refuse_joined(join: exp.Join, text: SourceText) -> None:
     )
 
 
-def _join(join: exp.Join, item: exp.Subquery, table: exp.Table, text: SourceText) -> str:
+def _join_sql(join: exp.Join, item: exp.Subquery, table: exp.Table, text: SourceText) -> str:
     alias = item.alias or table.alias_or_name
     named = table.name if same(alias, table.name) else f"{table.name} {quote(alias)}"
     inner, on, whole, own = item.this, join.args.get("on"), span_of(join), span_of(item)
-    if on is None or whole is None or own is None or not _plain(inner) or was_filled(whole, text):
+    if (
+        on is None
+        or whole is None
+        or own is None
+        or not _is_projection(inner)
+        or contains_variable(whole, text)
+    ):
         return f"JOIN {named} ON …"
     before = flat_text(text.parsed, (whole[0], own[0] - 1), {})
-    terms = [_term(on, text), *_filter(inner, table, alias, text)]
+    terms = [_term_sql(on, text), *_filter_terms(inner, table, alias, text)]
     return f"{before} {named} ON {' AND '.join(terms)}"
 
 
-def of_table(node: exp.Expr, text: SourceText) -> str:
+def table_join_fix(node: exp.Expr, text: SourceText) -> str:
     """The join that IN or EXISTS with a query over a table stands for; empty if it is another."""
     parent = node.parent
     inner = node.this if isinstance(node, exp.Subquery) else node
@@ -63,7 +69,7 @@ def of_table(node: exp.Expr, text: SourceText) -> str:
         return ""
     word = "IN" if isinstance(parent, exp.In) else "EXISTS"
     named = f"{table.name} {table.alias}" if table.alias else table.name
-    on = _on(parent, inner, table, text)
+    on = _on_sql(parent, inner, table, text)
     if on is None:
         return (
             f"Write LEFT SEMI JOIN {named} ON …, or LEFT ANTI JOIN for NOT {word}; a table needs "
@@ -73,25 +79,29 @@ def of_table(node: exp.Expr, text: SourceText) -> str:
     return f"Write LEFT {kind} JOIN {named} ON {on}; a table needs no time bound."
 
 
-def _on(parent: exp.Expr, inner: exp.Select, table: exp.Table, text: SourceText) -> str | None:
+def _on_sql(parent: exp.Expr, inner: exp.Select, table: exp.Table, text: SourceText) -> str | None:
     where, outer = parent.find_ancestor(exp.Where, exp.Select), parent.find_ancestor(exp.Select)
     span = span_of(where) if isinstance(where, exp.Where) else None
-    if span is None or was_filled(span, text) or outer is None:
+    if span is None or contains_variable(span, text) or outer is None:
         return None
     if isinstance(parent, exp.Exists):
         condition = inner.args.get("where")
-        return _term(condition.this, text) if condition is not None else None
+        return _term_sql(condition.this, text) if condition is not None else None
     shown = inner.expressions[0]
-    if not _plain(inner) or len(inner.expressions) != 1 or not isinstance(shown, exp.Column):
+    if (
+        not _is_projection(inner)
+        or len(inner.expressions) != 1
+        or not isinstance(shown, exp.Column)
+    ):
         return None
-    alias, given = table.alias_or_name, _term(parent.this, text)
-    if isinstance(parent.this, exp.Column) and not parent.this.table and _alone(outer):
+    alias, given = table.alias_or_name, _term_sql(parent.this, text)
+    if isinstance(parent.this, exp.Column) and not parent.this.table and _reads_one_stream(outer):
         given = f"{quote(outer.args['from_'].this.alias_or_name)}.{given}"
     terms = [f"{given} = {quote(alias)}.{quote(shown.name)}"]
-    return " AND ".join([*terms, *_filter(inner, table, alias, text)])
+    return " AND ".join([*terms, *_filter_terms(inner, table, alias, text)])
 
 
-def _alone(query: exp.Select) -> bool:
+def _reads_one_stream(query: exp.Select) -> bool:
     """Does it read one stream, with a name?"""
     from_ = query.args.get("from_")
     return from_ is not None and bool(from_.this.alias_or_name) and not query.args.get("joins")
@@ -101,19 +111,19 @@ def _only_table(query: exp.Expr) -> exp.Table | None:
     """The table that a query reads, if that is all it reads."""
     from_ = query.args.get("from_") if isinstance(query, exp.Select) else None
     table = from_.this if from_ is not None else None
-    if not isinstance(table, exp.Table) or not table.meta.get(_TABLE) or query.args.get("joins"):
+    if not isinstance(table, exp.Table) or not table.meta.get(_IS_TABLE) or query.args.get("joins"):
         return None
     return table
 
 
-def _plain(query: exp.Select) -> bool:
+def _is_projection(query: exp.Select) -> bool:
     """Is it nothing but columns, as they are, and a filter?"""
     others = {name for name, value in query.args.items() if value}
     others -= {"expressions", "from_", "where", "kind"}
     return not others and all(isinstance(each, exp.Column | exp.Star) for each in query.expressions)
 
 
-def _filter(query: exp.Select, table: exp.Table, alias: str, text: SourceText) -> list[str]:
+def _filter_terms(query: exp.Select, table: exp.Table, alias: str, text: SourceText) -> list[str]:
     """WHERE of a query over a table, with its columns called by the alias."""
     where = query.args.get("where")
     if where is None:
@@ -123,11 +133,13 @@ def _filter(query: exp.Select, table: exp.Table, alias: str, text: SourceText) -
         span = span_of(node)
         if span is not None and (not node.table or same(node.table, table.alias_or_name)):
             own = column(alias, node.name)
-            columns[span[0]] = Reference(own, *span, (), Column(node.name), False)
-    return [_term(where.this, text, columns)]
+            columns[span[0]] = ResolvedName(own, *span, (), Column(node.name), False)
+    return [_term_sql(where.this, text, columns)]
 
 
-def _term(node: exp.Expr, text: SourceText, columns: dict[int, Reference] | None = None) -> str:
+def _term_sql(
+    node: exp.Expr, text: SourceText, columns: dict[int, ResolvedName] | None = None
+) -> str:
     """An expression as it was written, so that AND may follow."""
     span = span_of(node)
     written = flat_text(text.parsed, span, columns or {}) if span else node.sql("spark")

@@ -11,17 +11,17 @@ from dataclasses import replace
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import template
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output, Select
-from millstream.plan.resolve.event_time import needs_time
-from millstream.plan.resolve.names import fresh
+from millstream.plan.resolve.event_time import require_event_time
+from millstream.plan.resolve.names import unused_name
 from millstream.plan.resolve.scope import Relation
-from millstream.plan.resolve.system_columns import with_hidden
+from millstream.plan.resolve.system_columns import with_system_columns
 from millstream.temporal import Window, WindowKind
 from millstream.values import Pane
 
 _STARTS = "_window_starts"
 
 
-def assigned(
+def assign_windows(
     relation: Relation,
     window: Window,
     place: Place | None,
@@ -38,8 +38,8 @@ def assigned(
             fix="Add GROUP BY and aggregates, or use TUMBLING or SLIDING windows of event time.",
             place=place,
         )
-    time = needs_time(relation.name, relation.node, relation.time, relation.place or place)
-    node = with_hidden(relation.node, {time})
+    time = require_event_time(relation.name, relation.node, relation.time, relation.place or place)
+    node = with_system_columns(relation.node, {time})
     columns = tuple(
         Output(relation.refer(column.name, column.type), column.name)
         for column in node.columns
@@ -67,15 +67,15 @@ def assigned(
     else:
         count = window.size // window.slide
         each = f"_nth -> timestamp_micros({{}} - _nth * {window.slide}L)"
-        name = fresh(_STARTS, (column.name for column in columns))
+        name = unused_name(_STARTS, (column.name for column in columns))
         panes = template(f"transform(sequence(0, {{}}), {each})", count - 1, last)
         starts = Output(panes, name)
         inner = Select(node, (*columns, starts), alias=relation.alias, time=time, place=place)
-        below = _exploded(inner, relation, window, after)
+        below = _explode_windows(inner, relation, window, after)
     return replace(relation, node=replace(below, window=(WINDOW_START, WINDOW_END)))
 
 
-def _exploded(
+def _explode_windows(
     inner: Select, relation: Relation, window: Window, after: Mapping[str, int]
 ) -> Select:
     """A row a window. A row without a time has no windows, and stays to be dealt with."""

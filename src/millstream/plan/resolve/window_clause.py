@@ -24,7 +24,7 @@ _EXAMPLES = {
 _WORDS = {"SIZE": "size", "SLIDE": "slide", "GAP": "gap", "OFFSET": "offset"}
 
 
-def window_clause(tree: exp.Select, text: SourceText, *, joins: bool) -> exp.Expr | None:
+def find_window_clause(tree: exp.Select, text: SourceText, *, joins: bool) -> exp.Expr | None:
     """The query's WINDOW clause, wherever it stands; `joins` says that it joins streams."""
     of_query: exp.Expr | None = tree.args.get("stream_window")
     from_ = tree.args.get("from_")
@@ -41,7 +41,7 @@ def window_clause(tree: exp.Select, text: SourceText, *, joins: bool) -> exp.Exp
     return of_query or of_table
 
 
-def window_of(clause: exp.Expr, text: SourceText) -> Window:
+def read_window(clause: exp.Expr, text: SourceText) -> Window:
     kind = WindowKind(clause.args["kind"].lower())
     spans = _spans(kind, clause, text)
     place = place_of(clause, text)
@@ -51,31 +51,35 @@ def window_of(clause: exp.Expr, text: SourceText) -> Window:
     wall_clock = bool(clause.args.get("wall_clock"))
     if kind is WindowKind.SESSION:
         if "OFFSET" in spans:
-            raise _bad("a session begins with its first row, so it has no offset.", offset_place)
+            raise _window_error(
+                "a session begins with its first row, so it has no offset.", offset_place
+            )
         return Window(kind, size[0], wall_clock=wall_clock)
     if slide > size[0]:
         fix = f"Give a slide of {format_span(size[0])} or less."
         cause = f"the slide {format_span(slide)} is longer than the size {format_span(size[0])}"
-        raise _bad(f"{cause}, so rows between windows would be lost.", slide_place, fix)
+        raise _window_error(f"{cause}, so rows between windows would be lost.", slide_place, fix)
     if size[0] // slide > MAX_PANES:
         cause = f"every row belongs to {size[0] // slide:,} windows, and may belong to"
         fix = f"Give a slide of {format_span(-(-size[0] // MAX_PANES))} or more."
-        raise _bad(f"{cause} {MAX_PANES:,}.", slide_place, fix)
+        raise _window_error(f"{cause} {MAX_PANES:,}.", slide_place, fix)
     if size[0] % slide:
-        raise _indivisible(size[0], slide, slide_place)
+        raise _indivisible_error(size[0], slide, slide_place)
     if offset < 0 or offset >= slide:
         fix = f"{format_span(offset % slide)} gives the same windows."
         limit = f"0s or more, and less than the slide {format_span(slide)}"
-        raise _bad(f"the offset is {format_span(offset)}; it must be {limit}.", offset_place, fix)
+        raise _window_error(
+            f"the offset is {format_span(offset)}; it must be {limit}.", offset_place, fix
+        )
     assert place is not None
     return Window(kind, size[0], slide, offset, wall_clock)
 
 
-def _indivisible(size: int, slide: int, place: Place | None) -> PlanError:
+def _indivisible_error(size: int, slide: int, place: Place | None) -> PlanError:
     """The nearest slide that divides the size, by how many slides there would be."""
     around = [size // count for count in range(1, 2 + size // slide * 2) if size % count == 0]
     nearest = min(around, key=lambda found: abs(found - slide))
-    return _bad(
+    return _window_error(
         f"the slide {format_span(slide)} does not divide the size {format_span(size)}, "
         "so windows would not be made of whole panes.",
         place,
@@ -94,25 +98,27 @@ def _spans(
         place = place_of(argument, text)
         name = argument.name or next(unnamed, "")
         if name in spans or name not in (*names, "OFFSET"):
-            raise _bad(f"{kind.upper()} takes other arguments.", place, _write(kind))
+            raise _window_error(f"{kind.upper()} takes other arguments.", place, _example_fix(kind))
         micros = interval_micros(argument.expression, text)
         if micros is None:
             fix = "Use weeks, days, hours, minutes, seconds or milliseconds, written as a constant."
-            raise _bad(f"the {_WORDS[name]} of the window has no fixed length.", place, fix)
+            raise _window_error(
+                f"the {_WORDS[name]} of the window has no fixed length.", place, fix
+            )
         if name != "OFFSET" and micros <= 0:
             cause = f"the {_WORDS[name]} of the window is {format_span(micros)}"
-            raise _bad(f"{cause}; it must be longer than 0s.", place, _write(kind))
+            raise _window_error(f"{cause}; it must be longer than 0s.", place, _example_fix(kind))
         spans[name] = (micros, place)
     missing = [name for name in names if name not in spans]
     if missing:
         cause = f"{kind.upper()} does not say its {_WORDS[missing[0]]}."
-        raise _bad(cause, place_of(clause, text), _write(kind))
+        raise _window_error(cause, place_of(clause, text), _example_fix(kind))
     return spans
 
 
-def _write(kind: WindowKind) -> str:
+def _example_fix(kind: WindowKind) -> str:
     return f"Write WINDOW {_EXAMPLES[kind]}."
 
 
-def _bad(cause: str, place: Place | None, fix: str = "") -> PlanError:
+def _window_error(cause: str, place: Place | None, fix: str = "") -> PlanError:
     return PlanError("MS-PLAN-WINDOW", cause, fix=fix, place=place)
