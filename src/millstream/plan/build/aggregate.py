@@ -8,15 +8,21 @@ from contextlib import suppress
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.build.aggregate_calls import GROWING, RETRACTABLE, Calls
-from millstream.plan.build.emit import emit_of
-from millstream.plan.build.group_by import keys_of
-from millstream.plan.build.group_scope import Groups, GroupScope
-from millstream.plan.build.joins.conjuncts import conjuncts_of, filters_of
-from millstream.plan.build.operator_input import Base, of_sessions
-from millstream.plan.build.policies import late_policy, lateness_of, limit_of, refuse_unused, ttl_of
-from millstream.plan.build.query_options import Asked
-from millstream.plan.expressions import Expression, all_of, to_spark_sql
+from millstream.plan.build.aggregate_calls import GROWING_STATE, RETRACTABLE, AggregateCalls
+from millstream.plan.build.emit import resolve_emit
+from millstream.plan.build.group_by import resolve_group_keys
+from millstream.plan.build.group_scope import GroupColumns, GroupScope
+from millstream.plan.build.joins.conjuncts import read_filters, split_conjunction
+from millstream.plan.build.operator_input import OperatorInput, has_session_windows
+from millstream.plan.build.query_options import (
+    QueryOptions,
+    reject_unused_properties,
+    resolve_late_policy,
+    resolve_lateness,
+    resolve_state_limit,
+    resolve_state_ttl,
+)
+from millstream.plan.expressions import Expression, join_with_and, to_spark_sql
 from millstream.plan.kinds.operator_properties import CLOCK_WINDOW, GROUP, WINDOW
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -28,47 +34,53 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.reject import place_of
 from millstream.plan.resolve.event_time import (
-    needs_time,
-    refuse_forgetting,
-    refuse_late_changes,
-    staying,
+    reject_expiring_groups,
+    reject_late_retractions,
+    require_event_time,
+    retraction_fix,
 )
-from millstream.plan.resolve.expressions import Expressions
-from millstream.plan.resolve.scope import Reference
+from millstream.plan.resolve.expressions import ExpressionReader
+from millstream.plan.resolve.scope import ResolvedName
 from millstream.plan.resolve.select_list import (
-    Item,
-    carrying,
-    carrying_window,
-    distinct,
+    SelectItem,
+    find_time_output,
+    find_window_outputs,
     is_star,
-    outputs_of,
+    read_outputs,
+    require_distinct_names,
 )
 from millstream.temporal import LateAction, Window, WindowKind
 
 
-def plan_aggregate(tree: exp.Select, base: Base, window: Window | None, asked: Asked) -> Select:
-    keys = list(keys_of(tree, base.below))
-    given = _given(keys, base) if window is None else None
+def plan_aggregate(
+    tree: exp.Select, stream: OperatorInput, window: Window | None, options: QueryOptions
+) -> Select:
+    keys = list(resolve_group_keys(tree, stream.input_expressions))
+    given = _given(keys, stream) if window is None else None
     if given:
-        window = Window(WindowKind.GIVEN)
-    groups = Groups(base.below, window is not None, Calls(base.below))
+        window = Window(WindowKind.INHERITED)
+    groups = GroupColumns(
+        stream.input_expressions, window is not None, AggregateCalls(stream.input_expressions)
+    )
     _add_keys(groups, keys, given)
-    scope = GroupScope((), base.text, below=base.below.scope, has_keys=bool(groups.keys))
-    items = list(_items(tree, Expressions(scope, groups.replace)))
+    scope = GroupScope(
+        (), stream.text, below=stream.input_expressions.scope, has_keys=bool(groups.keys)
+    )
+    items = list(_items(tree, ExpressionReader(scope, groups.replace)))
     where = _having(tree, groups, scope, items)
-    aggregate = _aggregate(base, groups, window, given, asked)
+    aggregate = _aggregate(stream, groups, window, given, options)
     event_time = window is not None and not window.wall_clock
     return Select(
         input=aggregate,
-        outputs=distinct(items, scope, asked.place),
-        where=all_of(where),
-        time=carrying(items, ((0, WINDOW_TIME),)) if event_time else None,
-        window=carrying_window(items),
-        place=asked.place,
+        outputs=require_distinct_names(items, scope, options.place),
+        where=join_with_and(where),
+        time=find_time_output(items, ((0, WINDOW_TIME),)) if event_time else None,
+        window=find_window_outputs(items),
+        place=options.place,
     )
 
 
-def _items(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
+def _items(tree: exp.Select, expressions: ExpressionReader) -> Iterator[SelectItem]:
     for item in tree.expressions:
         if is_star(item):
             raise PlanError(
@@ -77,98 +89,102 @@ def _items(tree: exp.Select, expressions: Expressions) -> Iterator[Item]:
                 fix="List the keys of GROUP BY and the aggregates.",
                 place=place_of(item, expressions.scope.text),
             )
-    return outputs_of(tree, expressions)
+    return read_outputs(tree, expressions)
 
 
 def _having(
-    tree: exp.Select, groups: Groups, scope: GroupScope, items: list[Item]
+    tree: exp.Select, groups: GroupColumns, scope: GroupScope, items: list[SelectItem]
 ) -> tuple[Expression, ...]:
     having = tree.args.get("having")
     if having is None:
         return ()
     aliases = {item.output.name.lower(): item.output.expression for item in items}
     named = GroupScope((), scope.text, {}, scope.below, aliases, scope.has_keys)
-    return filters_of(list(conjuncts_of(having.this)), Expressions(named, groups.replace))
+    return read_filters(
+        list(split_conjunction(having.this)), ExpressionReader(named, groups.replace)
+    )
 
 
 def _aggregate(
-    base: Base,
-    groups: Groups,
+    stream: OperatorInput,
+    groups: GroupColumns,
     window: Window | None,
     given: tuple[Expression, Expression] | None,
-    asked: Asked,
+    options: QueryOptions,
 ) -> Aggregate:
-    properties, place = asked.properties, asked.place
+    properties, place = options.properties, options.place
     kind = GROUP if window is None else CLOCK_WINDOW if window.wall_clock else WINDOW
-    refuse_unused(properties, kind, *asked.kinds)
-    emit = emit_of(asked.emit, windowed=window is not None, text=base.text)
-    late = late_policy(properties if kind is WINDOW else {}, asked.sinks)
-    time = base.time
+    reject_unused_properties(properties, kind, *options.kinds)
+    emit = resolve_emit(options.emit, windowed=window is not None, text=stream.text)
+    late = resolve_late_policy(properties if kind is WINDOW else {}, options.sinks)
+    time = stream.time
     if window is not None:
         time = (
             None
             if window.wall_clock
-            else needs_time(base.name, base.node, base.time, base.place or place)
+            else require_event_time(stream.name, stream.node, stream.time, stream.place or place)
         )
     ttl = None
-    grows = _growing(groups.calls) if not base.over_changes else ""
+    grows = _find_growing_call(groups.calls) if not stream.over_changes else ""
     if window is None and (groups.keys or grows or "state.ttl" in properties):
-        cause = f"every group of {base.name} would be kept for ever."
+        cause = f"every group of {stream.name} would be kept for ever."
         if not groups.keys:
             cause = f"without a window, {grows} would grow for ever."
-        ttl = ttl_of(properties, cause, time, base.name, place, base.node)
-    over_changes = base.over_changes
+        ttl = resolve_state_ttl(properties, cause, time, stream.name, place, stream.node)
+    over_changes = stream.over_changes
     if over_changes:
         if window is not None and window.kind is WindowKind.SESSION:
-            raise _session_over_changes(base, place)
-        refuse_late_changes(late, properties, base.name, staying(base.node, base.name))
-        _refuse_over_changes(groups.calls, base)
-        refuse_forgetting(base.node, base.name, base.place or place)
+            raise _session_over_changes(stream, place)
+        reject_late_retractions(
+            late, properties, stream.name, retraction_fix(stream.node, stream.name)
+        )
+        _reject_changes(groups.calls, stream)
+        reject_expiring_groups(stream.node, stream.name, stream.place or place)
     keeps = late.action is LateAction.SIDE_OUTPUT
     return Aggregate(
-        input=base.input(time, base.columns(set(), keeps)),
+        input=stream.input(time, stream.columns(set(), keeps)),
         keys=tuple(groups.keys),
-        calls=tuple(groups.calls.found),
+        calls=tuple(groups.calls.unique),
         window=window,
         given=given,
         emit=emit,
-        lateness=lateness_of(properties) if kind is WINDOW else 0,
+        lateness=resolve_lateness(properties) if kind is WINDOW else 0,
         late=late,
         ttl=ttl,
-        limit=limit_of(properties),
+        limit=resolve_state_limit(properties),
         over_changes=over_changes,
         place=place,
     )
 
 
-def _growing(calls: Calls) -> str:
-    """A call whose state grows with every row. Rows that are taken back are not asked about: what
+def _find_growing_call(calls: AggregateCalls) -> str:
+    """A call whose state grows with every row. Rows that are taken back are not options about: what
     is held of them is what the query below holds, which has said how long."""
-    return next((call.function for call in calls.found if call.function in GROWING), "")
+    return next((call.function for call in calls.unique if call.function in GROWING_STATE), "")
 
 
-def _session_over_changes(base: Base, place: Place | None) -> PlanError:
+def _session_over_changes(stream: OperatorInput, place: Place | None) -> PlanError:
     return PlanError(
         "MS-PLAN-RETRACT",
-        f"{base.name} takes rows back, and a session that has grown cannot shrink.",
-        fix=f"{staying(base.node, base.name)}, or use a TUMBLING or SLIDING window here.",
-        place=base.place or place,
+        f"{stream.name} takes rows back, and a session that has grown cannot shrink.",
+        fix=f"{retraction_fix(stream.node, stream.name)}, or use a TUMBLING or SLIDING window here.",
+        place=stream.place or place,
     )
 
 
-def _refuse_over_changes(calls: Calls, base: Base) -> None:
-    for call, place in zip(calls.found, calls.places, strict=True):
+def _reject_changes(calls: AggregateCalls, stream: OperatorInput) -> None:
+    for call, place in zip(calls.unique, calls.places, strict=True):
         if call.function not in RETRACTABLE:
             raise PlanError(
                 "MS-PLAN-RETRACT",
-                f"{base.name} takes rows back, and {call.function} cannot forget a row.",
-                fix=f"{staying(base.node, base.name)}, or use one of {', '.join(RETRACTABLE)}.",
+                f"{stream.name} takes rows back, and {call.function} cannot forget a row.",
+                fix=f"{retraction_fix(stream.node, stream.name)}, or use one of {', '.join(RETRACTABLE)}.",
                 place=place,
             )
 
 
 def _add_keys(
-    groups: Groups, keys: list[exp.Expr], given: tuple[Expression, Expression] | None
+    groups: GroupColumns, keys: list[exp.Expr], given: tuple[Expression, Expression] | None
 ) -> None:
     for moment, name in zip(given or (), (WINDOW_START, WINDOW_END), strict=False):
         groups.columns[to_spark_sql(moment)] = Column(name, "TIMESTAMP")
@@ -177,25 +193,27 @@ def _add_keys(
             groups.add_key(node)
 
 
-def _given(keys: list[exp.Expr], base: Base) -> tuple[Expression, Expression] | None:
+def _given(keys: list[exp.Expr], stream: OperatorInput) -> tuple[Expression, Expression] | None:
     """The window that rows come with, if the query groups by it."""
-    if base.window is None:
+    if stream.window is None:
         return None
-    asked = {bare.reads[0][1] for key in keys if (bare := _bare(key, base))} & set(base.window)
-    if not asked:
+    grouped = {bare.reads[0][1] for key in keys if (bare := _bare(key, stream))} & set(
+        stream.window
+    )
+    if not grouped:
         return None
-    if len(asked) == 1 and of_sessions(base):
+    if len(grouped) == 1 and has_session_windows(stream):
         raise PlanError(
             "MS-PLAN-WINDOW",
             "a session is known by its start and its end, and GROUP BY has one of them.",
             fix="Group by both.",
-            place=base.place,
+            place=stream.place,
         )
-    (relation,) = base.below.scope.relations
-    return relation.refer(base.window[0]), relation.refer(base.window[1])
+    (relation,) = stream.input_expressions.scope.relations
+    return relation.refer(stream.window[0]), relation.refer(stream.window[1])
 
 
-def _bare(key: exp.Expr, base: Base) -> Reference | None:
+def _bare(key: exp.Expr, stream: OperatorInput) -> ResolvedName | None:
     with suppress(PlanError):
-        return base.below.bare(key)
+        return stream.input_expressions.column_reference(key)
     return None

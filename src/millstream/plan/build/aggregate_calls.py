@@ -1,4 +1,4 @@
-"""Aggregate calls as they are written, and as the plan holds them."""
+"""Aggregate calls as they are parsed, and as the plan holds them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.expressions import Expression, all_of, column, template
-from millstream.plan.expressions.compose import parenthesised
+from millstream.plan.expressions import Expression, column, join_with_and, template
+from millstream.plan.expressions.compose import parenthesise
 from millstream.plan.nodes import FUNCTIONS, Call
-from millstream.plan.reject import function_name, is_aggregate, not_yet, place_of
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.reject import function_name, is_aggregate, not_supported, place_of
+from millstream.plan.resolve.expressions import ExpressionReader
 
 _BY_CLASS: dict[type[exp.Expr], str] = {
     exp.Count: "count",
@@ -42,66 +42,66 @@ _BY_CLASS: dict[type[exp.Expr], str] = {
     exp.ArgMin: "min_by",
 }
 _BY_NAME = {"mean": "avg", "std": "stddev_samp", "every": "bool_and", "some": "bool_or"}
-_SEE_NULLS = ("first", "last")
-_SAME_DISTINCT = ("min", "max", "bool_and", "bool_or", "collect_set")
-GROWING = ("count_distinct", "collect_list", "collect_set")  # state grows with the values
+_NULL_SENSITIVE = ("first", "last")
+_DISTINCT_INSENSITIVE = ("min", "max", "bool_and", "bool_or", "collect_set")
+GROWING_STATE = ("count_distinct", "collect_list", "collect_set")  # state grows with the values
 RETRACTABLE = (
     *("count", "count_distinct", "sum", "avg", "collect_list", "collect_set"),
     *("stddev_samp", "stddev_pop", "var_samp", "var_pop", "bool_and", "bool_or"),
 )
 
 
-_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+_MODIFIERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """An aggregate call taken apart."""
+class ParsedCall:
+    """An aggregate call reserved apart."""
 
     node: exp.Expr  # the function itself
     where: exp.Expr | None
     ignore_nulls: bool
 
 
-def written_call(node: exp.Expr) -> Written | None:
+def parse_call(node: exp.Expr) -> ParsedCall | None:
     """The aggregate call that a node is, with FILTER and IGNORE NULLS; None if it is none."""
     where: exp.Expr | None = None
     ignore_nulls = False
     inner = node
-    while isinstance(inner, _AROUND):
+    while isinstance(inner, _MODIFIERS):
         if isinstance(inner, exp.Filter):
             where = inner.expression.this
         ignore_nulls = ignore_nulls or isinstance(inner, exp.IgnoreNulls)
         inner = inner.this
-    return Written(inner, where, ignore_nulls) if is_aggregate(inner) else None
+    return ParsedCall(inner, where, ignore_nulls) if is_aggregate(inner) else None
 
 
 @dataclass(slots=True)
-class Calls:
+class AggregateCalls:
     """The distinct calls of a query, each a column; `expressions` reads their arguments."""
 
-    expressions: Expressions
-    found: list[Call] = field(default_factory=list)
+    expressions: ExpressionReader
+    unique: list[Call] = field(default_factory=list)
     places: list[Place | None] = field(default_factory=list)
-    taken: frozenset[str] = frozenset()  # names of columns that come out beside
+    reserved: frozenset[str] = frozenset()  # names of columns that come out beside
 
-    def result(self, node: exp.Expr, written: Written) -> Expression:
+    def add(self, node: exp.Expr, parsed: ParsedCall) -> Expression:
         """The expression that stands for a call above the operator."""
-        function = self._function(written.node, node)
+        function = self._function(parsed.node, node)
         place = place_of(node, self.expressions.scope.text)
         if function == "approx_percentile":
-            return self._percentiles(written, place)
-        call = self._call(function, written, place)
+            return self._percentiles(parsed, place)
+        call = self._build_call(function, parsed, place)
         return self._column(call, place)
 
     def _column(self, call: Call, place: Place | None) -> Expression:
-        known = next((c for c in self.found if replace(c, name="") == call), None)
+        known = next((c for c in self.unique if replace(c, name="") == call), None)
         if known is None:
-            name = f"a{len(self.found)}"
-            while name in self.taken:
+            name = f"a{len(self.unique)}"
+            while name in self.reserved:
                 name += "_"
             known = replace(call, name=name)
-            self.found.append(known)
+            self.unique.append(known)
             self.places.append(place)
         return column(None, known.name, known.type)
 
@@ -111,45 +111,45 @@ class Calls:
             found = _BY_NAME.get(inner.name.lower())
         if found is None:
             text = self.expressions.scope.text
-            raise _refused(
+            raise _aggregate_error(
                 f"there is no aggregate {function_name(node, text).lower()} over streams.",
                 f"There is {', '.join(FUNCTIONS)}.",
                 place_of(node, text),
             )
         return found
 
-    def _call(self, function: str, written: Written, place: Place | None) -> Call:
-        node, where = written.node, self._checked(written.where)
+    def _build_call(self, function: str, parsed: ParsedCall, place: Place | None) -> Call:
+        node, where = parsed.node, self._read_optional(parsed.where)
         arguments, distinct = _arguments(node)
         if function in ("count", "count_if"):
-            return self._count(function, arguments, distinct, where, place)
+            return self._build_count(function, arguments, distinct, where, place)
         if distinct and function == "collect_list":
             function, distinct = "collect_set", False
-        if distinct and function not in _SAME_DISTINCT:
-            raise _refused(
+        if distinct and function not in _DISTINCT_INSENSITIVE:
+            raise _aggregate_error(
                 f"DISTINCT goes with count, not with {function}.",
                 "Remove duplicates in a query in FROM with SELECT DISTINCT.",
                 place,
             )
         if None in arguments:
-            raise _refused(f"{function} has too few arguments.", "See Spark SQL.", place)
+            raise _aggregate_error(f"{function} has too few arguments.", "See Spark SQL.", place)
         argument = self._read(arguments[0])
         kind = _type(function, self.expressions, arguments[0])
         if function in ("max_by", "min_by"):
             by = self._read(arguments[1])
-            return Call(function, argument, "", kind, by=_filtered(by, where))
-        if function in _SEE_NULLS:
-            if written.ignore_nulls:
-                return Call(function, _filtered(argument, where), "", kind)
+            return Call(function, argument, "", kind, by=_null_unless(by, where))
+        if function in _NULL_SENSITIVE:
+            if parsed.ignore_nulls:
+                return Call(function, _null_unless(argument, where), "", kind)
             return Call(function, argument, "", kind, filter=where, ignore_nulls=False)
         parameters = (
             _numbers([node.args["accuracy"]], place)
             if function == "approx_count_distinct" and node.args.get("accuracy")
             else ()
         )
-        return _of_some(Call(function, argument, "", kind, parameters=parameters), where)
+        return _with_filter(Call(function, argument, "", kind, parameters=parameters), where)
 
-    def _count(
+    def _build_count(
         self,
         function: str,
         arguments: list[exp.Expr],
@@ -162,24 +162,24 @@ class Calls:
             where = condition if where is None else template("({}) AND ({})", where, condition)
             return Call("count", None, "", "BIGINT", filter=where)
         if distinct and isinstance(arguments[0], exp.Star):
-            raise _refused("count(DISTINCT *) names no columns.", "List them.", place)
+            raise _aggregate_error("count(DISTINCT *) names no columns.", "List them.", place)
         if isinstance(arguments[0], exp.Star | exp.Literal):
             return Call("count", None, "", "BIGINT", filter=where)
         values = [self._read(argument) for argument in arguments]
         if len(values) > 1:
             # Rows with a NULL among several arguments do not count.
             known = [template("{} IS NOT NULL", value) for value in values]
-            where = all_of(known if where is None else [parenthesised(where), *known])
+            where = join_with_and(known if where is None else [parenthesise(where), *known])
             if not distinct:
                 return Call("count", None, "", "BIGINT", filter=where)
-            values = [_call_of("struct", values)]
+            values = [_function_call("struct", values)]
         name = "count_distinct" if distinct else "count"
-        return _of_some(Call(name, values[0], "", "BIGINT"), where)
+        return _with_filter(Call(name, values[0], "", "BIGINT"), where)
 
-    def _percentiles(self, written: Written, place: Place | None) -> Expression:
-        node = written.node
+    def _percentiles(self, parsed: ParsedCall, place: Place | None) -> Expression:
+        node = parsed.node
         if node.args.get("accuracy"):
-            raise _refused(
+            raise _aggregate_error(
                 "the accuracy of approx_percentile is that of its sketch.",
                 "Leave the third argument out.",
                 place,
@@ -187,29 +187,29 @@ class Calls:
         quantile = node.args.get("quantile")
         if quantile is None:
             fix = "Write approx_percentile(column, 0.5)."
-            raise _refused("approx_percentile does not say which fraction.", fix, place)
+            raise _aggregate_error("approx_percentile does not say which fraction.", fix, place)
         several = isinstance(quantile, exp.Array)
         numbers = _numbers(quantile.expressions if several else [quantile], place)
         argument = self._read(node.this)
-        where = self._checked(written.where)
+        where = self._read_optional(parsed.where)
         kind = _type("approx_percentile", self.expressions, node.this)
         calls = (
             Call("approx_percentile", argument, "", kind, parameters=(number,))
             for number in numbers
         )
-        columns = [self._column(_of_some(call, where), place) for call in calls]
+        columns = [self._column(_with_filter(call, where), place) for call in calls]
         if several:
-            return _call_of("array", columns)
+            return _function_call("array", columns)
         return columns[0]
 
-    def _checked(self, node: exp.Expr | None) -> Expression | None:
+    def _read_optional(self, node: exp.Expr | None) -> Expression | None:
         return None if node is None else self._read(node)
 
     def _read(self, node: exp.Expr) -> Expression:
         self.expressions.check(node)
         expression = self.expressions.read(node)
         if expression is None:
-            raise not_yet("this expression", place_of(node, self.expressions.scope.text))
+            raise not_supported("this expression", place_of(node, self.expressions.scope.text))
         return expression
 
 
@@ -228,15 +228,15 @@ def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
     return [first, *more], False
 
 
-def _of_some(call: Call, where: Expression | None) -> Call:
+def _with_filter(call: Call, where: Expression | None) -> Call:
     """The call, of rows that pass a FILTER. An argument that is no column may fail on others."""
     assert call.argument is not None
-    if where is None or _is_value(call.argument):
+    if where is None or _cannot_fail(call.argument):
         return replace(call, filter=where)
-    return replace(call, argument=_filtered(call.argument, where))
+    return replace(call, argument=_null_unless(call.argument, where))
 
 
-def _is_value(expression: Expression) -> bool:
+def _cannot_fail(expression: Expression) -> bool:
     """Is it a column, a field of one, or a constant? To evaluate it cannot fail."""
     tree = expression.tree
     while isinstance(tree, exp.Dot):
@@ -244,13 +244,13 @@ def _is_value(expression: Expression) -> bool:
     return isinstance(tree, exp.Column | exp.Literal | exp.Boolean | exp.Null)
 
 
-def _filtered(expression: Expression, where: Expression | None) -> Expression:
+def _null_unless(expression: Expression, where: Expression | None) -> Expression:
     if where is None:
         return expression
     return template("CASE WHEN {} THEN {} END", where, expression)
 
 
-def _call_of(function: str, arguments: Sequence[Expression]) -> Expression:
+def _function_call(function: str, arguments: Sequence[Expression]) -> Expression:
     return template(f"{function}({', '.join('{}' for _ in arguments)})", *arguments)
 
 
@@ -258,7 +258,7 @@ def _numbers(nodes: list[exp.Expr], place: Place | None) -> tuple[float, ...]:
     numbers = []
     for node in nodes:
         if not isinstance(node, exp.Literal) or node.is_string or not 0 <= float(node.name) <= 1:
-            raise _refused(
+            raise _aggregate_error(
                 "a fraction here must be a number from 0 to 1.", "Write a constant.", place
             )
         numbers.append(float(node.name))
@@ -270,13 +270,13 @@ _FLOATING = ("DOUBLE", "FLOAT", "REAL")
 _MOMENTS = ("avg", "stddev_samp", "stddev_pop", "var_samp", "var_pop")
 
 
-def _type(function: str, expressions: Expressions, argument: exp.Expr) -> str | None:
+def _type(function: str, expressions: ExpressionReader, argument: exp.Expr) -> str | None:
     """The type of a call's result, where it is plain from that of its argument."""
     if function in ("bool_and", "bool_or"):
         return "BOOLEAN"
     if function == "approx_count_distinct":
         return "BIGINT"
-    bare = expressions.bare(argument)
+    bare = expressions.column_reference(argument)
     of = (bare.column.type or "").upper() if bare else ""
     if function == "sum":
         return "BIGINT" if of in _WHOLE else "DOUBLE" if of in _FLOATING else None
@@ -287,5 +287,5 @@ def _type(function: str, expressions: Expressions, argument: exp.Expr) -> str | 
     return bare.column.type if bare else None
 
 
-def _refused(cause: str, fix: str, place: Place | None) -> PlanError:
+def _aggregate_error(cause: str, fix: str, place: Place | None) -> PlanError:
     return PlanError("MS-PLAN-AGGREGATE", cause, fix=fix, place=place)

@@ -8,7 +8,7 @@ from millstream.errors import MillstreamError, PlanError, PropertyError
 from millstream.plan.connectors import (
     ConnectorRegistry,
     ConnectorSpec,
-    Declaration,
+    ConnectorStatement,
     Options,
     Role,
 )
@@ -21,7 +21,7 @@ _WHERE = {CreateSource: Where.SOURCE, CreateTable: Where.TABLE, CreateSink: Wher
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ConnectorProperties:
     """A statement's connector, all its properties, and those that the connector gets."""
 
     spec: ConnectorSpec
@@ -29,9 +29,9 @@ class Checked:
     options: tuple[tuple[str, str], ...]
 
 
-def check_statement(
+def validate_properties(
     statement: CreateSource | CreateTable | CreateSink, role: Role, registry: ConnectorRegistry
-) -> Checked:
+) -> ConnectorProperties:
     """Returns what a statement says about its connector; raises PropertyError or PlanError at the
     place of the first wrong property."""
     where = _WHERE[type(statement)]
@@ -41,7 +41,7 @@ def check_statement(
         alias = _declaration(statement, role, spec, given)
         _require(alias, spec)
         spec = registry[spec.resolve(alias)]
-    own = spec.of(role)
+    own = spec.properties_of(role)
     properties = check(
         where,
         statement.properties,
@@ -53,7 +53,7 @@ def check_statement(
     _reject_other_formats(declared, spec)
     _require(declared, spec)
     options = _options(declared, spec)
-    return Checked(spec, properties, tuple(options.items()))
+    return ConnectorProperties(spec, properties, tuple(options.items()))
 
 
 def _declaration(
@@ -61,17 +61,19 @@ def _declaration(
     role: Role,
     spec: ConnectorSpec,
     properties: dict[str, Property],
-) -> Declaration:
+) -> ConnectorStatement:
     what = str(_WHERE[type(statement)])
-    return Declaration(role, what, statement.name, spec.name, properties, statement.place)
+    return ConnectorStatement(role, what, statement.name, spec.name, properties, statement.place)
 
 
-def _options(declared: Declaration, spec: ConnectorSpec) -> Options:
+def _options(declared: ConnectorStatement, spec: ConnectorSpec) -> Options:
     """Returns the properties that the connector gets; those of a table in the declared order."""
-    common = PROPERTIES[Where(declared.what)]
+    common = PROPERTIES[Where(declared.noun)]
     written = {name: item.value for name, item in declared.properties.items() if name not in common}
     if declared.role is Role.TABLE:
-        first = {name: written[name] for name in spec.of(declared.role) if name in written}
+        first = {
+            name: written[name] for name in spec.properties_of(declared.role) if name in written
+        }
         written = {**first, **written}
     return spec.check(declared, written) if spec.check else written
 
@@ -81,7 +83,7 @@ def _spec(
 ) -> ConnectorSpec:
     name = item.value.lower() if item else _DEFAULT
     found = registry.get(name)
-    if found is not None and found.in_sql and found.has(role):
+    if found is not None and found.in_sql and found.has_role(role):
         return found
     assert item is not None
     raise _no_connector(where, item, role, registry)
@@ -138,8 +140,8 @@ def _list(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _reject_other_formats(declared: Declaration, spec: ConnectorSpec) -> None:
-    own = spec.of(declared.role)
+def _reject_other_formats(declared: ConnectorStatement, spec: ConnectorSpec) -> None:
+    own = spec.properties_of(declared.role)
     form = declared.value("format", (own["format"].default or "") if "format" in own else "")
     for name, item in declared.properties.items():
         formats = own[name].formats if name in own else ()
@@ -147,13 +149,13 @@ def _reject_other_formats(declared: Declaration, spec: ConnectorSpec) -> None:
             raise PropertyError(
                 "MS-PROP-UNUSED",
                 f"'{name}' applies to the format {' or '.join(formats)}, and the format of the "
-                f"{declared.what} {declared.name} is {form.lower()}.",
+                f"{declared.noun} {declared.name} is {form.lower()}.",
                 fix=f"Leave it out, or set 'format' = '{formats[0]}'.",
                 place=item.place,
             )
 
 
-def _require(declared: Declaration, spec: ConnectorSpec) -> None:
-    for each in spec.of(declared.role).values():
+def _require(declared: ConnectorStatement, spec: ConnectorSpec) -> None:
+    for each in spec.properties_of(declared.role).values():
         if each.required and each.name not in declared.properties:
-            raise declared.missing(each.name, each.required)
+            raise declared.missing_property_error(each.name, each.required)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.errors import PlanError
-from millstream.plan.build.connector_properties import Checked, check_statement
+from millstream.plan.build.connector_properties import ConnectorProperties, validate_properties
 from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.nodes import Column, SinkDef, Source
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
@@ -13,14 +13,16 @@ from millstream.suggestions import nearest, same
 from millstream.temporal import Malformed, MissingTime, Watermark, parse_span
 
 
-def source_of(statement: CreateSource, registry: ConnectorRegistry) -> Source:
-    return source_from(statement, check_statement(statement, Role.SOURCE, registry))
+def build_source(statement: CreateSource, registry: ConnectorRegistry) -> Source:
+    return build_source_from(statement, validate_properties(statement, Role.SOURCE, registry))
 
 
-def source_from(statement: CreateSource | CreateTable, checked: Checked) -> Source:
+def build_source_from(
+    statement: CreateSource | CreateTable, checked: ConnectorProperties
+) -> Source:
     properties = checked.properties
     columns = tuple(Column(column.name, column.type) for column in statement.columns)
-    refuse_second_column(statement)
+    reject_duplicate_columns(statement)
     dead_letter = properties.get("dead_letter.sink")
     return Source(
         name=statement.name,
@@ -101,7 +103,7 @@ def _watermark(
     return Watermark(column.name, given.delay, int(every.value) if every else 1)
 
 
-def refuse_second_column(statement: CreateSource | CreateTable) -> None:
+def reject_duplicate_columns(statement: CreateSource | CreateTable) -> None:
     seen: set[str] = set()
     for column in statement.columns:
         if column.name.lower() in seen:
@@ -113,8 +115,8 @@ def refuse_second_column(statement: CreateSource | CreateTable) -> None:
         seen.add(column.name.lower())
 
 
-def sink_of(statement: CreateSink, registry: ConnectorRegistry) -> SinkDef:
-    checked = check_statement(statement, Role.SINK, registry)
+def build_sink_definition(statement: CreateSink, registry: ConnectorRegistry) -> SinkDef:
+    checked = validate_properties(statement, Role.SINK, registry)
     return SinkDef(statement.name, checked.spec.name, checked.options, statement.place)
 
 

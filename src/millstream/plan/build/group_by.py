@@ -7,37 +7,37 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.reject import is_aggregate, not_yet, place_of
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.reject import is_aggregate, not_supported, place_of
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.suggestions import same
 
 _SETS = {"rollup": "ROLLUP", "cube": "CUBE", "grouping_sets": "GROUPING SETS", "totals": "TOTALS"}
 
 
-def has_aggregate(node: exp.Expr) -> bool:
+def contains_aggregate(node: exp.Expr) -> bool:
     """Does an expression hold an aggregate that is none of a window function?"""
     if isinstance(node, exp.Window | exp.Query):
         return False
-    return is_aggregate(node) or any(has_aggregate(part) for part in node.iter_expressions())
+    return is_aggregate(node) or any(contains_aggregate(part) for part in node.iter_expressions())
 
 
-def keys_of(tree: exp.Select, below: Expressions) -> Iterator[exp.Expr]:
+def resolve_group_keys(tree: exp.Select, below: ExpressionReader) -> Iterator[exp.Expr]:
     group = tree.args.get("group")
     if group is None:
         return
-    _refuse_sets(group, below)
+    _reject_grouping_sets(group, below)
     items = [item.this if isinstance(item, exp.Alias) else item for item in tree.expressions]
     if group.args.get("all"):
-        yield from (item for item in items if not has_aggregate(item))
+        yield from (item for item in items if not contains_aggregate(item))
         return
     for node in group.expressions:
         if isinstance(node, exp.Tuple) and not node.expressions:  # GROUP BY ()
             continue
-        found = _looked_up(node, tree, items, below)
-        if has_aggregate(found):
+        found = _resolve_key(node, tree, items, below)
+        if contains_aggregate(found):
             raise PlanError(
                 "MS-PLAN-GROUP",
-                f"{below.written(node)} is an aggregate, and GROUP BY makes the groups for it.",
+                f"{below.source_sql(node)} is an aggregate, and GROUP BY makes the groups for it.",
                 fix="Group by other columns; for groups of aggregates, put them in a query in "
                 "FROM.",
                 place=place_of(node, below.scope.text),
@@ -45,18 +45,18 @@ def keys_of(tree: exp.Select, below: Expressions) -> Iterator[exp.Expr]:
         yield found
 
 
-def _refuse_sets(group: exp.Expr, below: Expressions) -> None:
+def _reject_grouping_sets(group: exp.Expr, below: ExpressionReader) -> None:
     place = place_of(group, below.scope.text)
     for name, word in _SETS.items():
         if group.args.get(name):
-            raise not_yet(word, place)
+            raise not_supported(word, place)
     for node in group.expressions:
         if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
-            raise not_yet(_SETS[node.key.replace("groupingsets", "grouping_sets")], place)
+            raise not_supported(_SETS[node.key.replace("groupingsets", "grouping_sets")], place)
 
 
-def _looked_up(
-    node: exp.Expr, tree: exp.Select, items: list[exp.Expr], below: Expressions
+def _resolve_key(
+    node: exp.Expr, tree: exp.Select, items: list[exp.Expr], below: ExpressionReader
 ) -> exp.Expr:
     """A name is a column of the input before it is an alias of the select list, as in Spark."""
     if isinstance(node, exp.Literal) and node.is_int:
@@ -73,11 +73,11 @@ def _looked_up(
         try:
             below.scope.resolve(node)
         except PlanError:
-            return _aliased(tree, node.name) or node
+            return _find_aliased(tree, node.name) or node
     return node
 
 
-def _aliased(tree: exp.Select, name: str) -> exp.Expr | None:
+def _find_aliased(tree: exp.Select, name: str) -> exp.Expr | None:
     for item in tree.expressions:
         if isinstance(item, exp.Alias) and same(item.alias, name):
             found: exp.Expr = item.this

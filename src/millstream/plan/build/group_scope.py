@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.build.aggregate_calls import Calls, written_call
-from millstream.plan.expressions import Expression, column, enclosed, to_spark_sql
+from millstream.plan.build.aggregate_calls import AggregateCalls, parse_call
+from millstream.plan.expressions import Expression, column, parenthesise_if_needed, to_spark_sql
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, WINDOW_TIME, Column, Output
-from millstream.plan.reject import not_yet, place_of
-from millstream.plan.resolve.expressions import Expressions
-from millstream.plan.resolve.scope import Reference, Scope
+from millstream.plan.reject import not_supported, place_of
+from millstream.plan.resolve.expressions import ExpressionReader
+from millstream.plan.resolve.scope import ResolvedName, Scope
 from millstream.sql.spans import span_of
 
 _WINDOW = (WINDOW_START, WINDOW_END, WINDOW_TIME)
 
 
 @dataclass(slots=True)
-class Groups:
+class GroupColumns:
     """The keys of a query and what its expressions make of them. `below` reads the input."""
 
-    below: Expressions
+    below: ExpressionReader
     windowed: bool
-    calls: Calls
+    calls: AggregateCalls
     keys: list[Output] = field(default_factory=list)
     columns: dict[str, Column] = field(default_factory=dict)  # by the canonical text of a key
 
@@ -33,7 +33,7 @@ class Groups:
         self.below.check(node)
         expression = self.below.read(node)
         if expression is None:
-            raise not_yet("this key", place_of(node, self.below.scope.text))
+            raise not_supported("this key", place_of(node, self.below.scope.text))
         canonical = self.canonical(node)
         if canonical is None or canonical in self.columns:
             return
@@ -41,22 +41,22 @@ class Groups:
         self.keys.append(key)
         self.columns[canonical] = Column(key.name, key.type)
 
-    def replace(self, node: exp.Expr) -> Reference | None:
+    def replace(self, node: exp.Expr) -> ResolvedName | None:
         """The column of the result that a part of an expression stands for."""
         span = span_of(node)
         if span is None:
             return None
         if isinstance(node, exp.Column):
             return self._column(node, span)
-        if written := written_call(node):
-            result = self.calls.result(node, written)
+        if parsed := parse_call(node):
+            result = self.calls.add(node, parsed)
             read = Column(to_spark_sql(result), result.type)
-            return Reference(result, *span, ((0, read.name),), read, False)
+            return ResolvedName(result, *span, ((0, read.name),), read, False)
         canonical = self.canonical(node)
         found = self.columns.get(canonical) if canonical else None
         return _reference(span, found) if found else None
 
-    def _column(self, node: exp.Column, span: tuple[int, int]) -> Reference | None:
+    def _column(self, node: exp.Column, span: tuple[int, int]) -> ResolvedName | None:
         if self.windowed and len(node.parts) == 1 and node.name.lower() in _WINDOW:
             return _reference(span, Column(node.name.lower(), "TIMESTAMP"))
         try:
@@ -88,13 +88,13 @@ class Groups:
         return exp.Var(this=_dotted(found, rest))
 
 
-def _dotted(found: Reference, rest: Iterable[str] = ()) -> str:
+def _dotted(found: ResolvedName, rest: Iterable[str] = ()) -> str:
     return ".".join([to_spark_sql(found.expression), *rest])
 
 
-def _reference(span: tuple[int, int], found: Column, *, has_fields: bool = False) -> Reference:
+def _reference(span: tuple[int, int], found: Column, *, has_fields: bool = False) -> ResolvedName:
     expression = column(None, found.name, found.type)
-    return Reference(expression, *span, ((0, found.name),), found, has_fields)
+    return ResolvedName(expression, *span, ((0, found.name),), found, has_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +105,20 @@ class GroupScope(Scope):
     aliases: Mapping[str, Expression] = field(default_factory=dict)  # by lower name
     has_keys: bool = False
 
-    def resolve(self, column: exp.Column) -> Reference:
+    def resolve(self, column: exp.Column) -> ResolvedName:
         assert self.below is not None
         span = span_of(column) or (0, 0)
         if len(column.parts) == 1 and column.name.lower() in self.aliases:
-            expression = enclosed(self.aliases[column.name.lower()])
-            return Reference(expression, *span, (), Column(column.name), False)
+            expression = parenthesise_if_needed(self.aliases[column.name.lower()])
+            return ResolvedName(expression, *span, (), Column(column.name), False)
         found = self.below.resolve(column)  # refuses what is no column at all
         written = ".".join(part.name for part in column.parts)
-        raise not_grouped(written, found, place_of(column, self.text), self.has_keys)
+        raise not_grouped_error(written, found, place_of(column, self.text), self.has_keys)
 
 
-def not_grouped(text: str, found: Reference, place: Place | None, has_keys: bool) -> PlanError:
+def not_grouped_error(
+    text: str, found: ResolvedName, place: Place | None, has_keys: bool
+) -> PlanError:
     name = found.column.name
     key = f"Add {text} to GROUP BY" if has_keys else f"Add GROUP BY {text}"
     return PlanError(

@@ -7,23 +7,21 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TypeGuard
 
 from millstream.errors import PlanError, SqlError
-from millstream.plan.build.declarations import sink_of
-from millstream.plan.build.emit import mode_of
-from millstream.plan.build.joins.salt import refuse_more_salt
-from millstream.plan.build.namespace import Catalog
-from millstream.plan.build.query import Planned, inner_select
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.declarations import build_sink_definition
+from millstream.plan.build.emit import resolve_output_mode
+from millstream.plan.build.joins.salt import reject_excess_salt
+from millstream.plan.build.namespace import JobNamespace
+from millstream.plan.build.query import PlannedQuery, select_of_inner_query
+from millstream.plan.build.query_groups import group_into_queries, share_window_times
 from millstream.plan.build.tables.datasets import DatasetResolver, reads_dataset
-from millstream.plan.build.top_n import refuse_unlimited
-from millstream.plan.build.window_times import share_window_times
+from millstream.plan.build.top_n import reject_unlimited_rankings
 from millstream.plan.connectors import ConnectorRegistry
-from millstream.plan.facts.determinism import refuse_unsteady
+from millstream.plan.facts.determinism import reject_nondeterministic
 from millstream.plan.facts.pipeline import choose_engine
 from millstream.plan.installed_connectors import installed_connectors
-from millstream.plan.nodes import Engine, Job, Pipeline, Reference, Select, SinkDef, Source
+from millstream.plan.nodes import Engine, Job, Pipeline, ReferenceTable, Select, SinkDef, Source
+from millstream.plan.resolve.name_checks import check_object_name, reject_reserved_names
 from millstream.plan.resolve.names import literal, quote
-from millstream.plan.resolve.object_names import check_object_name
-from millstream.plan.resolve.reserved_names import reject_reserved_names
 from millstream.sql.limits import deep_recursion
 from millstream.sql.parse import parse
 from millstream.sql.properties import Where, check
@@ -47,51 +45,51 @@ def build_job(
     *,
     variables: Mapping[str, str] | None = None,
     sources: Mapping[str, Source] | None = None,
-    tables: Mapping[str, Reference] | None = None,
+    tables: Mapping[str, ReferenceTable] | None = None,
     connectors: ConnectorRegistry | None = None,
     datasets: DatasetResolver | None = None,
 ) -> Job:
     """The job that a text describes. `sources` and `tables` are those that it need not declare;
     `connectors` are those that it may name, by default all that are installed; `datasets` resolves
-    names of a catalog."""
-    with unfilled(variables or {}), deep_recursion(_too_deep):
-        catalog = _catalog(sources or {}, tables or {}, connectors)
-        catalog.datasets = datasets
-        return _job(parse(text, variables), catalog)
+    names of a namespace."""
+    with unfilled(variables or {}), deep_recursion(_nesting_error):
+        namespace = _namespace(sources or {}, tables or {}, connectors)
+        namespace.datasets = datasets
+        return _job(parse(text, variables), namespace)
 
 
 def read_settings(text: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
     """Returns the settings of a job without planning its queries."""
-    with unfilled(variables or {}), deep_recursion(_too_deep):
+    with unfilled(variables or {}), deep_recursion(_nesting_error):
         return dict(_settings(parse(text, variables)))
 
 
-def _job(statements: Sequence[Statement], catalog: Catalog) -> Job:
+def _job(statements: Sequence[Statement], namespace: JobNamespace) -> Job:
     for statement in statements:
-        catalog.declare(statement)
-    catalog.resolve_dead_letters()
+        namespace.declare(statement)
+    namespace.resolve_dead_letters()
     settings = _settings(statements)
     pipelines = []
     for statement in statements:
-        feed = _feed(statement)
+        feed = _sink_and_query(statement)
         if feed is None:
             continue
         name, query = feed
-        sink = catalog.sink(name, statement.place)
+        sink = namespace.sink(name, statement.place)
         engine = Engine(dict(settings).get("engine", "auto").lower())
         span = span_of(query.tree)
-        pipelines.append(_pipeline(sink, catalog.plan(query), engine, catalog.connectors, span))
+        pipelines.append(_pipeline(sink, namespace.plan(query), engine, namespace.connectors, span))
     if not pipelines:
         raise PlanError(
             "MS-PLAN-NO-QUERY",
             "no query of the text writes to a sink.",
             fix="Add CREATE SINK name WITH (…) AS SELECT …, or INSERT INTO name SELECT …",
         )
-    refuse_more_salt(pipelines, dict(settings).get("key_groups"))
+    reject_excess_salt(pipelines, dict(settings).get("key_groups"))
     shared = tuple(share_window_times(pipelines))
-    job = Job(shared, tuple(catalog.sinks.values()), settings, query.text)
-    catalog.check_side_outputs(job)
-    queries_of(job)  # rejects pipelines that cannot share a sink
+    job = Job(shared, tuple(namespace.sinks.values()), settings, query.text)
+    namespace.check_side_outputs(job)
+    group_into_queries(job)  # rejects pipelines that cannot share a sink
     return job
 
 
@@ -99,7 +97,7 @@ def build_query(
     select_text: str,
     sources: Mapping[str, Source | Select],
     *,
-    tables: Mapping[str, Reference] | None = None,
+    tables: Mapping[str, ReferenceTable] | None = None,
 ) -> Pipeline:
     """One SELECT over the given sources; its rows go back to Python as a data frame."""
     return build_pipeline(plan_select(select_text, sources, tables=tables))
@@ -109,14 +107,14 @@ def plan_select(
     select_text: str,
     inputs: Mapping[str, Source | Select],
     *,
-    tables: Mapping[str, Reference] | None = None,
+    tables: Mapping[str, ReferenceTable] | None = None,
     side_outputs: Collection[str] = (),
     datasets: DatasetResolver | None = None,
-) -> Planned:
+) -> PlannedQuery:
     """Plans one SELECT over `inputs` by name: sources, and results of other SELECTs, which it
     reads as it would read views. `side_outputs` are the names that 'late.sink' may have. With
     `datasets`, CREATE TABLE statements that read datasets may precede the SELECT."""
-    with deep_recursion(_too_deep):
+    with deep_recursion(_nesting_error):
         statements = parse(select_text)
         select = statements[-1] if statements else None
         declared = [each for each in statements if _reads_dataset(each)]
@@ -127,13 +125,13 @@ def plan_select(
                 fix="A text with other statements is a job.",
                 place=statements[-1].place if statements else None,
             )
-        catalog = _catalog(inputs, tables or {}, None)
-        catalog.datasets = datasets
-        catalog.sinks = {name.lower(): SinkDef(name, "dataframe") for name in side_outputs}
+        namespace = _namespace(inputs, tables or {}, None)
+        namespace.datasets = datasets
+        namespace.sinks = {name.lower(): SinkDef(name, "dataframe") for name in side_outputs}
         for statement in declared:
             _reject_declared_input(statement, [*inputs, *(tables or {})])
-            catalog.declare(statement)
-        return catalog.plan(select.query)
+            namespace.declare(statement)
+        return namespace.plan(select.query)
 
 
 def _reads_dataset(statement: Statement) -> TypeGuard[CreateTable]:
@@ -150,13 +148,13 @@ def _reject_declared_input(statement: CreateTable, inputs: Collection[str]) -> N
         )
 
 
-def plan_view(planned: Planned) -> Select:
+def plan_view(planned: PlannedQuery) -> Select:
     """Returns the stream that another query reads; rejects options of an outermost query."""
-    return inner_select(planned, planned.select.place)
+    return select_of_inner_query(planned, planned.select.place)
 
 
 def build_pipeline(
-    planned: Planned, sink: SinkDef | None = None, mode: OutputMode | None = None
+    planned: PlannedQuery, sink: SinkDef | None = None, mode: OutputMode | None = None
 ) -> Pipeline:
     """Returns the pipeline that writes a planned SELECT to a sink; by default to a DataFrame.
     `mode` replaces the query's own 'output.mode'."""
@@ -170,10 +168,10 @@ def build_sink(name: str, properties: Mapping[str, str]) -> SinkDef:
     check_object_name("sink", name, None)
     (statement,) = parse(f"CREATE SINK {quote(name)} WITH ({listed})")
     assert isinstance(statement, CreateSink)
-    return sink_of(statement, installed_connectors())
+    return build_sink_definition(statement, installed_connectors())
 
 
-def _too_deep() -> PlanError:
+def _nesting_error() -> PlanError:
     return PlanError(
         "MS-PLAN-SIZE",
         "the text is nested too deeply to be planned.",
@@ -181,35 +179,35 @@ def _too_deep() -> PlanError:
     )
 
 
-def _catalog(
+def _namespace(
     sources: Mapping[str, Source | Select],
-    tables: Mapping[str, Reference],
+    tables: Mapping[str, ReferenceTable],
     connectors: ConnectorRegistry | None,
-) -> Catalog:
+) -> JobNamespace:
     for name in sources:
         check_object_name("source", name, None)
     for name in tables:
         check_object_name("table", name, None)
     references = {name.lower(): table for name, table in tables.items()}
     known = installed_connectors() if connectors is None else connectors
-    return Catalog(known, given=dict(sources), given_tables=references)
+    return JobNamespace(known, given_streams=dict(sources), given_tables=references)
 
 
 def _pipeline(
     sink: SinkDef,
-    planned: Planned,
+    planned: PlannedQuery,
     engine: Engine,
     connectors: ConnectorRegistry,
     span: tuple[int, int] | None = None,
     mode: OutputMode | None = None,
 ) -> Pipeline:
-    refuse_unlimited(planned.select)
+    reject_unlimited_rankings(planned.select)
     spec = connectors[sink.connector]
-    mode = mode_of(planned.mode, planned.select, sink, spec.modes, mode)
+    mode = resolve_output_mode(planned.mode, planned.select, sink, spec.modes, mode)
     if spec.check_columns is not None:
         columns = [output.name for output in planned.select.outputs]
         spec.check_columns(sink, columns, mode is not OutputMode.APPEND)
-    refuse_unsteady(planned.select, mode)
+    reject_nondeterministic(planned.select, mode)
     pipeline = Pipeline(
         sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode, span
     )
@@ -218,7 +216,7 @@ def _pipeline(
     return pipeline
 
 
-def _feed(statement: Statement) -> tuple[str, Query] | None:
+def _sink_and_query(statement: Statement) -> tuple[str, Query] | None:
     """The sink and the query of a statement that makes a pipeline."""
     if isinstance(statement, InsertInto):
         return statement.sink, statement.query

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.errors import Place, PlanError
-from millstream.plan.build.declarations import sink_of, source_of
-from millstream.plan.build.query import Planned, Planner
-from millstream.plan.build.tables.datasets import DatasetResolver, declare_datasets, with_dataset
-from millstream.plan.build.tables.reference import is_reference, reference_of
-from millstream.plan.build.tables.versioned import Table, table_of
+from millstream.plan.build.declarations import build_sink_definition, build_source
+from millstream.plan.build.query import PlannedQuery, QueryPlanner
+from millstream.plan.build.tables.datasets import DatasetResolver, declare_datasets, resolve_dataset
+from millstream.plan.build.tables.reference import build_reference_table, is_reference_table
+from millstream.plan.build.tables.versioned import VersionedTable, build_versioned_table
 from millstream.plan.connectors import ConnectorRegistry
-from millstream.plan.nodes import Job, Reference, Select, SinkDef, Source
+from millstream.plan.nodes import Job, ReferenceTable, Select, SinkDef, Source
 from millstream.plan.nodes.traversal import operators_of
-from millstream.plan.reject import not_yet
-from millstream.plan.resolve.object_names import check_object_name
+from millstream.plan.reject import not_supported
+from millstream.plan.resolve.name_checks import check_object_name
 from millstream.plan.resolve.size_limits import reject_many_columns
 from millstream.sql.limits import MAX_NESTING
 from millstream.sql.statements import (
@@ -38,27 +38,27 @@ _KINDS: Mapping[type, str] = {
 
 
 @dataclass(slots=True)
-class Catalog:
+class JobNamespace:
     """The names of a job: sources, views, tables and sinks. Letter case does not matter."""
 
     connectors: ConnectorRegistry
-    given: dict[str, Source | Select] = field(default_factory=dict)
-    given_tables: dict[str, Reference] = field(default_factory=dict)  # by lower name
+    given_streams: dict[str, Source | Select] = field(default_factory=dict)
+    given_tables: dict[str, ReferenceTable] = field(default_factory=dict)  # by lower name
     sources: dict[str, Source] = field(default_factory=dict)
     views: dict[str, CreateStream] = field(default_factory=dict)
     tables: dict[str, CreateTable] = field(default_factory=dict)  # those that have versions
-    references: dict[str, Reference] = field(default_factory=dict)
+    references: dict[str, ReferenceTable] = field(default_factory=dict)
     sinks: dict[str, SinkDef] = field(default_factory=dict)
     dead_letters: dict[str, Property] = field(default_factory=dict)  # by source
-    planning: list[str] = field(default_factory=list)
+    planning_stack: list[str] = field(default_factory=list)
     datasets: DatasetResolver | None = None
 
     def declare(self, statement: Statement) -> None:
         if isinstance(statement, CreateSource | CreateTable | CreateStream | CreateSink):
             check_object_name(_KINDS[type(statement)], statement.name, statement.place)
-            self._refuse_second(statement.name, statement.place)
+            self._reject_duplicate_name(statement.name, statement.place)
         if isinstance(statement, CreateTable):
-            statement = with_dataset(statement, self.datasets)
+            statement = resolve_dataset(statement, self.datasets)
         if isinstance(statement, CreateSource | CreateTable):
             reject_many_columns(len(statement.columns), statement.place)
             self.dead_letters |= {
@@ -67,20 +67,20 @@ class Catalog:
                 if item.name == "dead_letter.sink"
             }
         if isinstance(statement, CreateSource):
-            self.sources[statement.name.lower()] = source_of(statement, self.connectors)
+            self.sources[statement.name.lower()] = build_source(statement, self.connectors)
         elif isinstance(statement, CreateTable):
-            if is_reference(statement):
-                found = reference_of(statement, self.connectors)
+            if is_reference_table(statement):
+                found = build_reference_table(statement, self.connectors)
                 self.references[statement.name.lower()] = found
             else:
-                table_of(statement, self.connectors)
+                build_versioned_table(statement, self.connectors)
                 self.tables[statement.name.lower()] = statement
         elif isinstance(statement, CreateStream):
             self.views[statement.name.lower()] = statement
         elif isinstance(statement, CreateSink):
-            self.sinks[statement.name.lower()] = sink_of(statement, self.connectors)
+            self.sinks[statement.name.lower()] = build_sink_definition(statement, self.connectors)
 
-    def plan(self, query: Query) -> Planned:
+    def plan(self, query: Query) -> PlannedQuery:
         return self._planner(query).plan(query.tree)
 
     def _declare_dataset(self, statement: CreateTable) -> None:
@@ -88,10 +88,10 @@ class Catalog:
         if statement.name.lower() not in self.references:
             self.declare(statement)
 
-    def _planner(self, query: Query) -> Planner:
+    def _planner(self, query: Query) -> QueryPlanner:
         declare_datasets(query, self.datasets, self._declare_dataset)
         sinks = [sink.name for sink in self.sinks.values()]
-        return Planner(query.text, self.lookup, sinks, self.table, self.connectors)
+        return QueryPlanner(query.text, self.lookup, sinks, self.table, self.connectors)
 
     def lookup(self, name: str, place: Place | None) -> Source | Select:
         key = name.lower()
@@ -100,22 +100,22 @@ class Catalog:
         if key in self.sources:
             return self.sources[key]
         if key in self.tables:
-            raise not_yet(
+            raise not_supported(
                 f"reading the table {name}",
                 place,
                 fix=f"For its versions, write JOIN {name} FOR SYSTEM_TIME AS OF o.event_time ON …",
             )
         if key in self.references:
-            raise _no_stream(self.references[key], place)
-        for given, stream in self.given.items():
-            if same(given, name):
+            raise _not_a_stream_error(self.references[key], place)
+        for given_name, stream in self.given_streams.items():
+            if same(given_name, name):
                 return stream
         if key in self.given_tables:
-            raise _no_stream(self.given_tables[key], place)
+            raise _not_a_stream_error(self.given_tables[key], place)
         known = [
             *(view.name for view in self.views.values()),
             *(source.name for source in self.sources.values()),
-            *self.given,
+            *self.given_streams,
             *(table.name for table in self.tables.values()),
             *(table.name for table in self.references.values()),
             *(table.name for table in self.given_tables.values()),
@@ -127,7 +127,7 @@ class Catalog:
             place=place,
         )
 
-    def table(self, name: str) -> Table | Reference | None:
+    def table(self, name: str) -> VersionedTable | ReferenceTable | None:
         """The table of that name, if it is one."""
         key = name.lower()
         letters = self.dead_letters.get(key)
@@ -135,30 +135,30 @@ class Catalog:
         if key in self.references:
             return replace(self.references[key], dead_letter=sink)
         if key in self.tables:
-            table = table_of(self.tables[key], self.connectors)
+            table = build_versioned_table(self.tables[key], self.connectors)
             return replace(table, source=replace(table.source, dead_letter=sink))
-        known = (*self.views, *self.sources, *map(str.lower, self.given))
+        known = (*self.views, *self.sources, *map(str.lower, self.given_streams))
         return None if key in known else self.given_tables.get(key)
 
     def _view(self, view: CreateStream, place: Place | None) -> Select:
-        if view.name in self.planning:
+        if view.name in self.planning_stack:
             raise PlanError(
                 "MS-PLAN-CYCLE",
                 f"the stream {view.name} is made of itself: "
-                f"{' reads '.join([*self.planning, view.name])}.",
+                f"{' reads '.join([*self.planning_stack, view.name])}.",
                 place=place,
             )
-        if len(self.planning) >= MAX_NESTING:
+        if len(self.planning_stack) >= MAX_NESTING:
             raise PlanError(
                 "MS-PLAN-SIZE",
-                f"the stream {self.planning[0]} reads {view.name} through more than {MAX_NESTING} "
+                f"the stream {self.planning_stack[0]} reads {view.name} through more than {MAX_NESTING} "
                 "others.",
                 fix="Write their results to a sink, and read them in a second job.",
                 place=place,
             )
-        self.planning.append(view.name)
+        self.planning_stack.append(view.name)
         select = self._planner(view.query).plan_inner(view.query.tree, view.place)
-        self.planning.pop()
+        self.planning_stack.pop()
         return replace(select, stream=view.name)
 
     def sink(self, name: str, place: Place | None) -> SinkDef:
@@ -190,7 +190,7 @@ class Catalog:
             for operator in operators_of(pipeline.root):
                 _reject_written(written, operator.late.sink, "late rows", operator.place)
 
-    def _refuse_second(self, name: str, place: Place) -> None:
+    def _reject_duplicate_name(self, name: str, place: Place) -> None:
         for known in (self.sources, self.views, self.tables, self.references, self.sinks):
             if name.lower() in known:
                 raise PlanError("MS-PLAN-DUPLICATE-NAME", f"{name} is declared twice.", place=place)
@@ -206,7 +206,7 @@ def _reject_written(written: set[str], sink: str | None, what: str, place: Place
         )
 
 
-def _no_stream(table: Reference, place: Place | None) -> PlanError:
+def _not_a_stream_error(table: ReferenceTable, place: Place | None) -> PlanError:
     name = table.name
     return PlanError(
         "MS-PLAN-TABLE",

@@ -5,45 +5,45 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.build.aggregate_calls import written_call
-from millstream.plan.build.operator_input import Base
+from millstream.plan.build.aggregate_calls import parse_call
+from millstream.plan.build.operator_input import OperatorInput
 from millstream.plan.build.over_aggregate import plan_rows_over
-from millstream.plan.build.query_options import Asked
+from millstream.plan.build.query_options import QueryOptions
 from millstream.plan.build.top_n import plan_ranking
-from millstream.plan.build.window_frames import over_nodes
+from millstream.plan.build.window_spec import find_window_functions
 from millstream.plan.nodes import Select
 from millstream.plan.reject import function_name, place_of
 
-_WORKS = (
+_SUPPORTED = (
     "ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) with a filter such as <= 10, and aggregates "
     "OVER (PARTITION BY … ORDER BY the event time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW)"
 )
 
 
-def plan_over(tree: exp.Select, base: Base, asked: Asked) -> Select:
-    nodes = over_nodes(tree)
+def plan_over(tree: exp.Select, stream: OperatorInput, options: QueryOptions) -> Select:
+    nodes = find_window_functions(tree)
     ranking = [node for node in nodes if isinstance(node.this, exp.RowNumber)]
     for node in nodes:
-        if node not in ranking and written_call(node.this) is None:
+        if node not in ranking and parse_call(node.this) is None:
             raise PlanError(
                 "MS-PLAN-OVER",
-                f"there is no window function {function_name(node, base.text).upper()} over "
+                f"there is no window function {function_name(node, stream.text).upper()} over "
                 "streams.",
-                fix=f"There is {_WORKS}.",
-                place=place_of(node, base.text),
+                fix=f"There is {_SUPPORTED}.",
+                place=place_of(node, stream.text),
             )
     if not nodes:
         raise PlanError(
             "MS-PLAN-OVER",
             "QUALIFY filters by a window function, and this query has none.",
             fix="Write WHERE, or QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= 10.",
-            place=place_of(tree.args["qualify"], base.text),
+            place=place_of(tree.args["qualify"], stream.text),
         )
     if ranking and len(ranking) < len(nodes):
         raise PlanError(
             "MS-PLAN-ONE-OPERATOR",
             "the query has both ROW_NUMBER() and an aggregate with OVER.",
             fix="Put the one that goes first in a query in FROM.",
-            place=place_of(nodes[1], base.text),
+            place=place_of(nodes[1], stream.text),
         )
-    return plan_ranking(tree, base, asked) if ranking else plan_rows_over(tree, base, asked)
+    return plan_ranking(tree, stream, options) if ranking else plan_rows_over(tree, stream, options)

@@ -8,37 +8,39 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError, PropertyError
-from millstream.plan.build.emit import emit_over
-from millstream.plan.build.joins.aggregate_window import joined_below
-from millstream.plan.build.joins.conjuncts import conjuncts_of, filters_of
-from millstream.plan.build.joins.from_clause import Joined, plan_joins
-from millstream.plan.build.joins.join_windows import join_windows
-from millstream.plan.build.operator_input import of_relation
-from millstream.plan.build.operators import Shape, plan_operator, shape_of
-from millstream.plan.build.query_options import Asked, keeps_late
+from millstream.plan.build.emit import resolve_emit_of_stateless_query
+from millstream.plan.build.joins.conjuncts import read_filters, split_conjunction
+from millstream.plan.build.joins.from_clause import JoinClause, plan_joins
+from millstream.plan.build.joins.join_windows import resolve_join_windows
+from millstream.plan.build.joins.window_rewrite import rewrite_with_windowed_join
+from millstream.plan.build.operator_input import input_from_stream
+from millstream.plan.build.query_operator import QueryOperator, find_query_operator, plan_operator
+from millstream.plan.build.query_options import QueryOptions, has_late_side_output
 from millstream.plan.build.query_over_joins import (
-    emit_of_joins,
     plan_over_joins,
-    refuse_type_as_written,
+    reject_impossible_join_type,
+    resolve_join_emit,
 )
-from millstream.plan.build.stateless import plan_plain
-from millstream.plan.build.tables.as_of import refuse_now, table_relation
-from millstream.plan.build.tables.versioned import Table
+from millstream.plan.build.stateless import plan_stateless_query
+from millstream.plan.build.tables.versioned import (
+    VersionedTable,
+    build_table_relation,
+    reject_current_version,
+)
 from millstream.plan.connectors import ConnectorRegistry, Role
-from millstream.plan.expressions import Expression, all_of
-from millstream.plan.join_kinds import JoinKind
+from millstream.plan.expressions import Expression, join_with_and
 from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import Engine, Reference, Select, Source
+from millstream.plan.nodes import Engine, JoinKind, ReferenceTable, Select, Source
 from millstream.plan.nodes.traversal import Stateless
-from millstream.plan.reject import not_yet, place_of, refuse_clauses
-from millstream.plan.resolve.expressions import Expressions
-from millstream.plan.resolve.names import unnamed as unnamed_query
+from millstream.plan.reject import not_supported, place_of, reject_clauses
+from millstream.plan.resolve.expressions import ExpressionReader
+from millstream.plan.resolve.names import unnamed_query_phrase as unnamed_query
 from millstream.plan.resolve.scope import Relation, Scope
 from millstream.plan.resolve.size_limits import reject_many_joins, reject_many_steps
-from millstream.plan.resolve.table_queries import mark_tables, refuse_joined
-from millstream.plan.resolve.window_assignment import assigned
-from millstream.plan.resolve.window_clause import window_clause, window_of
-from millstream.plan.resolve.window_columns import with_own_windows
+from millstream.plan.resolve.table_queries import mark_tables, reject_table_query_join
+from millstream.plan.resolve.window_assignment import assign_windows
+from millstream.plan.resolve.window_clause import find_window_clause, read_window
+from millstream.plan.resolve.window_columns import rename_own_window_columns
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import Where, check
 from millstream.sql.statements import Property
@@ -50,7 +52,7 @@ Lookup = Callable[[str, Place | None], Source | Select]
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedQuery:
     """A planned query and what it asks of the pipeline that runs it."""
 
     select: Select
@@ -59,7 +61,7 @@ class Planned:
     mode: Property | None = None
 
 
-def inner_select(planned: Planned, place: Place | None) -> Select:
+def select_of_inner_query(planned: PlannedQuery, place: Place | None) -> Select:
     """The Select of a query inside another, which may not have options of the outermost one."""
     if planned.engine is not None:
         raise PlanError(
@@ -78,27 +80,27 @@ def inner_select(planned: Planned, place: Place | None) -> Select:
     return planned.select
 
 
-AnyTable = Table | Reference | None
+TableDefinition = VersionedTable | ReferenceTable | None
 
 
-def _no_table(_: str) -> AnyTable:
+def _no_table(_: str) -> TableDefinition:
     return None
 
 
 @dataclass(slots=True)
-class Planner:
+class QueryPlanner:
     """Plans the queries of one text. `lookup` knows sources and views by name."""
 
     text: SourceText
     lookup: Lookup
     sinks: Collection[str] = ()
-    table: Callable[[str], AnyTable] = _no_table
+    table: Callable[[str], TableDefinition] = _no_table
     connectors: ConnectorRegistry = field(default_factory=lambda: ConnectorRegistry(()))
 
-    def plan(self, tree: exp.Expr) -> Planned:
+    def plan(self, tree: exp.Expr) -> PlannedQuery:
         return self._plan(tree, None, ())
 
-    def _of_connector(self, name: str) -> tuple[str, str, str] | None:
+    def _explain_connector_property(self, name: str) -> tuple[str, str, str] | None:
         """Code, cause and fix for a property of a connector on a query."""
         owners = self.connectors.owners(name)
         roles = [str(role) for role in Role if self.connectors.owners(name, role)]
@@ -109,33 +111,37 @@ class Planner:
 
     def plan_inner(self, tree: exp.Expr, place: Place | None) -> Select:
         """A query inside another; the outermost one alone may choose the engine."""
-        return inner_select(self.plan(tree), place)
+        return select_of_inner_query(self.plan(tree), place)
 
-    def _plan(self, tree: exp.Expr, emit: exp.Expr | None, options: Sequence[exp.Expr]) -> Planned:
-        emit = self._one_emit(tree.args.get("emit"), emit)
-        options = [*(tree.args.get("options") or []), *options]
+    def _plan(
+        self, tree: exp.Expr, emit: exp.Expr | None, property_nodes: Sequence[exp.Expr]
+    ) -> PlannedQuery:
+        emit = self._merge_emit(tree.args.get("emit"), emit)
+        property_nodes = [*(tree.args.get("options") or []), *property_nodes]
         place = place_of(tree, self.text)
         if isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
-            return self._plan(tree.this, emit, options)
+            return self._plan(tree.this, emit, property_nodes)
         if not isinstance(tree, exp.Select):
             what = tree.key.upper() if isinstance(tree, exp.SetOperation) else "this query"
-            raise not_yet(what, place)
-        refuse_clauses(tree, self.text)
+            raise not_supported(what, place)
+        reject_clauses(tree, self.text)
         properties = check(
-            Where.QUERY, properties_of(options, self.text), explain=self._of_connector
+            Where.QUERY,
+            properties_of(property_nodes, self.text),
+            explain=self._explain_connector_property,
         )
-        asked = Asked(properties, self.sinks, emit, place)
-        select = self._with_views(tree).select(tree, asked)
+        options = QueryOptions(properties, self.sinks, emit, place)
+        select = self._with_views(tree).select(tree, options)
         reject_many_steps(select, place)
         engine = properties.get("engine")
-        return Planned(
+        return PlannedQuery(
             select,
             self._emit(emit, select),
             Engine(engine.value.lower()) if engine else None,
             properties.get("output.mode"),
         )
 
-    def _one_emit(self, inner: exp.Expr | None, outer: exp.Expr | None) -> exp.Expr | None:
+    def _merge_emit(self, inner: exp.Expr | None, outer: exp.Expr | None) -> exp.Expr | None:
         """What stands in brackets and what stands after them are about the same query."""
         if inner is not None and outer is not None and inner.name.lower() != outer.name.lower():
             raise PlanError(
@@ -151,15 +157,15 @@ class Planner:
         own = None
         if not isinstance(below, Stateless):
             own = kind_of(below).emit(below)
-        return own or emit_over(clause, select, self.text)
+        return own or resolve_emit_of_stateless_query(clause, select, self.text)
 
-    def _with_views(self, tree: exp.Select) -> Planner:
+    def _with_views(self, tree: exp.Select) -> QueryPlanner:
         """A planner that also knows the names of this query's WITH clause."""
         with_ = tree.args.get("with_")
         if with_ is None:
             return self
         if with_.args.get("recursive"):
-            raise not_yet("WITH RECURSIVE", place_of(with_, self.text))
+            raise not_supported("WITH RECURSIVE", place_of(with_, self.text))
         planner, names = self, set()
         for cte in with_.expressions:
             name = cte.alias.lower()
@@ -170,83 +176,87 @@ class Planner:
                 )
             names.add(name)
             if cte.args["alias"].args.get("columns"):
-                raise not_yet("a list of columns after a name in WITH", place_of(cte, self.text))
+                raise not_supported(
+                    "a list of columns after a name in WITH", place_of(cte, self.text)
+                )
             planner = replace(
                 planner, lookup=_with_view(planner, cte), table=_without_table(planner, cte)
             )
         return planner
 
-    def select(self, tree: exp.Select, asked: Asked) -> Select:
+    def select(self, tree: exp.Select, options: QueryOptions) -> Select:
         from_ = tree.args.get("from_")
         if from_ is None:
             raise PlanError(
                 "MS-PLAN-NO-SOURCE",
                 "the query reads no stream.",
                 fix="Add FROM and the name of a source.",
-                place=asked.place,
+                place=options.place,
             )
-        mark_tables(tree, lambda item: isinstance(self._table(item), Reference))
-        shape = shape_of(tree, self.text)
+        mark_tables(tree, lambda item: isinstance(self._table(item), ReferenceTable))
+        operator = find_query_operator(tree, self.text)
         reject_many_joins(tree, self.text)
         tables = [self._table(join.this) for join in tree.args.get("joins") or []]
-        of_streams = not all(isinstance(table, Reference) for table in tables)
-        clause = window_clause(tree, self.text, joins=of_streams)
-        window = window_of(clause, self.text) if clause else None
+        has_stream_join = not all(isinstance(table, ReferenceTable) for table in tables)
+        clause = find_window_clause(tree, self.text, joins=has_stream_join)
+        window = read_window(clause, self.text) if clause else None
         first = self._relation(from_.this, "_query")
-        every = keeps_late(asked)
-        if window and clause and shape is not Shape.AGGREGATE and not of_streams:
-            first = assigned(with_own_windows(first), window, place_of(clause, self.text))
+        every = has_late_side_output(options)
+        if window and clause and operator is not QueryOperator.AGGREGATE and not has_stream_join:
+            first = assign_windows(
+                rename_own_window_columns(first), window, place_of(clause, self.text)
+            )
             window = clause = None
         if tables:
-            own = window if shape is Shape.AGGREGATE else None
-            return self._joined(tree, first, tables, shape, own, clause, asked)
-        self._refuse_within(from_.this)
-        if shape is Shape.PLAIN:
-            return plan_plain(tree, first, self.text, asked)
+            own = window if operator is QueryOperator.AGGREGATE else None
+            return self._joined(tree, first, tables, operator, own, clause, options)
+        self._reject_within(from_.this)
+        if operator is QueryOperator.NONE:
+            return plan_stateless_query(tree, first, self.text, options)
         where = self._where(tree, first)
-        base = of_relation(tree, first, where, self.text, every=every)
-        return plan_operator(tree, shape, base, window, asked)
+        stream = input_from_stream(tree, first, where, self.text, every=every)
+        return plan_operator(tree, operator, stream, window, options)
 
     def _joined(
         self,
         tree: exp.Select,
         first: Relation,
-        tables: list[AnyTable],
-        shape: Shape,
+        tables: list[TableDefinition],
+        operator: QueryOperator,
         own: Window | None,
         clause: exp.Expr | None,
-        asked: Asked,
+        options: QueryOptions,
     ) -> Select:
         """A query over joins; `own` is the window of its aggregate."""
-        windows = join_windows(tree, clause if own is None else None, tables, self.text)
-        refuse_type_as_written(asked.properties, [each.kind for each in windows])
+        windows = resolve_join_windows(tree, clause if own is None else None, tables, self.text)
+        reject_impossible_join_type(options.properties, [each.kind for each in windows])
         added = [window for each in windows for window in (each.left, each.right) if window]
         apart = any(window.kind is not WindowKind.SESSION for window in added)
-        first = with_own_windows(first) if apart else first
-        joined = []
+        first = rename_own_window_columns(first) if apart else first
+        join_clauses = []
         for number, (each, table) in enumerate(zip(windows, tables, strict=True)):
             join = tree.args["joins"][number]
-            refuse_joined(join, self.text)
+            reject_table_query_join(join, self.text)
             versions = table if each.kind in (JoinKind.TEMPORAL, JoinKind.LOOKUP) else None
             right = self._relation(join.this, f"_query_{number + 2}", versions)
-            if apart and not isinstance(table, Reference):
-                right = with_own_windows(right)
-            joined.append(Joined(join, right, each, versions))
-        emit = emit_of_joins(shape, asked)
-        below = joined_below(tree, clause, self.text) if own and clause else None
+            if apart and not isinstance(table, ReferenceTable):
+                right = rename_own_window_columns(right)
+            join_clauses.append(JoinClause(join, right, each, versions))
+        emit = resolve_join_emit(operator, options)
+        below = rewrite_with_windowed_join(tree, clause, self.text) if own and clause else None
         planned = plan_joins(
-            tree, first, joined, asked.properties, self.text, self.sinks, emit, below
+            tree, first, join_clauses, options.properties, self.text, self.sinks, emit, below
         )
-        return plan_over_joins(tree, planned, shape, own, asked, self.text)
+        return plan_over_joins(tree, planned, operator, own, options, self.text)
 
     def _where(self, tree: exp.Select, relation: Relation) -> Expression | None:
         where = tree.args.get("where")
         if where is None:
             return None
-        expressions = Expressions(Scope((relation,), self.text))
-        return all_of(filters_of(list(conjuncts_of(where.this)), expressions))
+        expressions = ExpressionReader(Scope((relation,), self.text))
+        return join_with_and(read_filters(list(split_conjunction(where.this)), expressions))
 
-    def _refuse_within(self, table: exp.Expr) -> None:
+    def _reject_within(self, table: exp.Expr) -> None:
         if within := table.args.get("within"):
             raise PlanError(
                 "MS-PLAN-WITHIN",
@@ -255,19 +265,19 @@ class Planner:
                 place=place_of(within, self.text),
             )
 
-    def _table(self, item: exp.Expr) -> AnyTable:
+    def _table(self, item: exp.Expr) -> TableDefinition:
         """The table that stands in a join, if it is one."""
         named = isinstance(item, exp.Table) and not item.args.get("db")
         return self.table(item.name) if named else None
 
     def _relation(
-        self, item: exp.Table | exp.Subquery, unnamed: str, table: AnyTable = None
+        self, item: exp.Table | exp.Subquery, unnamed: str, table: TableDefinition = None
     ) -> Relation:
         place = place_of(item, self.text)
         if isinstance(item, exp.Subquery):
             query = self.plan_inner(item.this, place)
             if not item.alias:
-                return Relation(unnamed, unnamed_query(place), query, place, unnamed=True)
+                return Relation(unnamed, unnamed_query(place), query, place, is_unnamed=True)
             return Relation(item.alias, item.alias, query, place)
         if item.args.get("db"):
             raise PlanError(
@@ -277,21 +287,21 @@ class Planner:
                 place=place,
             )
         version = item.args.get("version")
-        if isinstance(table, Reference):
-            return table_relation(table, item.alias or item.name, version, place)
+        if isinstance(table, ReferenceTable):
+            return build_table_relation(table, item.alias or item.name, version, place)
         if version is not None:
-            refuse_now(version, item.name, table, place)
+            reject_current_version(version, item.name, table, place)
         node = table.source if table else self.lookup(item.name, place)
         name = node.name if isinstance(node, Source) else item.name
         return Relation(item.alias or item.name, name, node, place)
 
 
-def _without_table(planner: Planner, cte: exp.Expr) -> Callable[[str], AnyTable]:
+def _without_table(planner: QueryPlanner, cte: exp.Expr) -> Callable[[str], TableDefinition]:
     """A name of WITH hides a table of the same name."""
     return lambda name: None if same(name, cte.alias) else planner.table(name)
 
 
-def _with_view(planner: Planner, cte: exp.Expr) -> Lookup:
+def _with_view(planner: QueryPlanner, cte: exp.Expr) -> Lookup:
     """A lookup that finds one more view, planned whenever it is used."""
 
     def lookup(name: str, place: Place | None) -> Source | Select:

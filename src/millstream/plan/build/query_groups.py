@@ -8,20 +8,24 @@ pipelines that share a stream but no operator run as queries of their own there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from millstream.errors import PlanError
 from millstream.plan.expressions.determinism import nondeterministic_parts
-from millstream.plan.expressions.shapes import written
-from millstream.plan.facts.branches import branches_of, computed_streams, streams_of
+from millstream.plan.expressions.shapes import source_sql
+from millstream.plan.facts.branches import branches_of, computed_named_streams, named_streams
 from millstream.plan.facts.engine import choose_engine
-from millstream.plan.nodes import Engine, Job, Pipeline, Query, Select
-from millstream.plan.nodes.traversal import bottom_of, operators_of
+from millstream.plan.kinds import kind_of
+from millstream.plan.nodes import Engine, Job, Operator, Pipeline, Query, Select
+from millstream.plan.nodes.traversal import operators_of, upstream_of, with_operators
 
 
-def queries_of(job: Job) -> tuple[Query, ...]:
+def group_into_queries(job: Job) -> tuple[Query, ...]:
     """The queries of a job, in the order of their first outputs."""
     groups: list[list[Pipeline]] = []
     for pipeline in job.pipelines:
-        joined = [group for group in groups if any(_together(each, pipeline) for each in group)]
+        joined = [group for group in groups if any(_share_query(each, pipeline) for each in group)]
         merged = [each for group in joined for each in group] + [pipeline]
         groups = [group for group in groups if group not in joined]
         groups.append(merged)
@@ -35,23 +39,23 @@ def queries_of(job: Job) -> tuple[Query, ...]:
     return queries
 
 
-def engine_of(query: Query) -> tuple[Engine, str]:
+def choose_query_engine(query: Query) -> tuple[Engine, str]:
     """The engine that runs a query, and why that one: outputs without state run on either."""
     with_state = [each for each in query.outputs if operators_of(each.root)]
     return choose_engine((with_state or query.outputs)[0])
 
 
-def _together(one: Pipeline, other: Pipeline) -> bool:
+def _share_query(one: Pipeline, other: Pipeline) -> bool:
     if one.sink.name == other.sink.name:
         return True
-    if streams_of(one.root).isdisjoint(streams_of(other.root)):
+    if named_streams(one.root).isdisjoint(named_streams(other.root)):
         return False
     with_state = [each for each in (one, other) if operators_of(each.root)]
     if all(choose_engine(each)[0] is Engine.COLUMNAR for each in with_state):
         return True
     # One query of Spark's own engine has one operator.
     engines = {choose_engine(each)[0] for each in (one, other)}
-    return engines == {Engine.NATIVE} and bottom_of(one.root) == bottom_of(other.root)
+    return engines == {Engine.NATIVE} and upstream_of(one.root) == upstream_of(other.root)
 
 
 def _check(query: Query) -> None:
@@ -69,7 +73,7 @@ def _check(query: Query) -> None:
             fix="Set the same 'engine' for all of them, or give each statement a sink of its own.",
             place=with_state[-1].root.place,
         )
-    operators = {bottom_of(each.root) for each in with_state}
+    operators = {upstream_of(each.root) for each in with_state}
     if Engine.NATIVE in engines and (len(operators) > 1 or len(with_state) < len(query.outputs)):
         raise PlanError(
             "MS-PLAN-SHARED-SINK",
@@ -84,7 +88,7 @@ def _check_determinism(query: Query) -> None:
     """Rejects a stream whose values would differ between sinks: each branch computes it again."""
     computed: dict[str, Select] = {}
     for branch in branches_of(query):
-        for stream in computed_streams(branch):
+        for stream in computed_named_streams(branch):
             part = _random_part(stream)
             if part is not None and stream.stream in computed:
                 raise PlanError(
@@ -95,14 +99,14 @@ def _check_determinism(query: Query) -> None:
                     "that in another job.",
                     place=stream.place,
                 )
-        computed |= {stream.stream or "": stream for stream in computed_streams(branch)}
+        computed |= {stream.stream or "": stream for stream in computed_named_streams(branch)}
 
 
 def _random_part(stream: Select) -> str | None:
     read = [output.expression for output in stream.outputs]
     for expression in (*read, *((stream.where,) if stream.where is not None else ())):
         for part in nondeterministic_parts(expression.tree, clock=False):
-            return written(part, expression)
+            return source_sql(part, expression)
     return None
 
 
@@ -125,3 +129,30 @@ def _check_columns(one: Pipeline, other: Pipeline) -> None:
             fix="Set the same 'output.mode' in both, or give each statement its own sink.",
             place=other.root.place,
         )
+
+
+def share_window_times(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
+    """Replaces operators of pipelines by those with a window time that others of their stream
+    have."""
+    found = []
+    for pipeline in pipelines:
+        streams = named_streams(pipeline.root)
+        elsewhere = {
+            operator
+            for other in pipelines
+            if other is not pipeline and not streams.isdisjoint(named_streams(other.root))
+            for operator in operators_of(other.root)
+        }
+        replaced = {
+            operator: timed
+            for operator in operators_of(pipeline.root)
+            if (timed := _with_window_time(operator)) != operator and timed in elsewhere
+        }
+        root = with_operators(pipeline.root, replaced) if replaced else pipeline.root
+        found.append(replace(pipeline, root=root))
+    return found
+
+
+def _with_window_time(operator: Operator) -> Operator:
+    kind = kind_of(operator)
+    return kind.with_window_time(operator)[0] if kind.has_window_time(operator) else operator

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from millstream.errors import Place
-from millstream.plan.kinds.operator_properties import OperatorProperties
+from millstream.errors import Place, PlanError, PropertyError
+from millstream.plan.kinds.operator_properties import TABLE_JOIN, OperatorProperties
+from millstream.plan.nodes import Select, Source
+from millstream.plan.resolve.event_time import missing_time_reason
 from millstream.sql.statements import Property
-from millstream.temporal import LateAction
+from millstream.suggestions import nearest, same
+from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit, parse_span
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryOptions:
     properties: Mapping[str, Property]
     sinks: Collection[str]  # names that 'late.sink' may say
     emit: exp.Expr | None
@@ -22,7 +25,158 @@ class Asked:
     kinds: tuple[OperatorProperties, ...] = ()  # of other operators of the same query
 
 
-def keeps_late(asked: Asked) -> bool:
+def has_late_side_output(options: QueryOptions) -> bool:
     """Do late rows come out with all that they came with?"""
-    policy = asked.properties.get("late.policy")
+    policy = options.properties.get("late.policy")
     return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT
+
+
+_ANYWHERE = ("engine", "output.mode")
+
+
+def reject_unused_properties(
+    properties: Mapping[str, Property], *kinds: OperatorProperties
+) -> None:
+    """Refuse what none of a query's operators has a use for."""
+    for name, item in properties.items():
+        if name in _ANYWHERE or any(name in kind.accepted for kind in kinds):
+            continue
+        if name.startswith("join."):
+            if not any(kind.is_join for kind in kinds) and not _applies_to_table_join(name, kinds):
+                what = "a join of streams" if TABLE_JOIN in kinds else "a join"
+                raise _misplaced_error(
+                    f"'{name}' is for {what}, and this query has none.", "join", item
+                )
+            continue
+        if name.startswith("temporal."):
+            raise _misplaced_error(
+                f"'{name}' is for a temporal join, and this query has none.", "join", item
+            )
+        if not kinds:
+            what = "for what keeps state, and this query keeps none"
+            raise _misplaced_error(f"'{name}' is {what}.", "join, aggregate or DISTINCT", item)
+        kind = next((kind for kind in kinds if kind is not TABLE_JOIN), kinds[0])
+        if name == "state.ttl":
+            raise _useless_error(f"{kind.name} needs no '{name}': {kind.ttl_reason}.", item)
+        if name == "window.lateness":
+            raise _useless_error(
+                f"'{name}' is for windows of event time, and this query has none.", item
+            )
+        raise _useless_error(f"'{name}' has no use in {kind.name}: {kind.late_reason}.", item)
+
+
+def _applies_to_table_join(name: str, kinds: tuple[OperatorProperties, ...]) -> bool:
+    return name == "join.type" and TABLE_JOIN in kinds
+
+
+def _misplaced_error(cause: str, what: str, item: Property) -> PropertyError:
+    fix = f"Put it on the query that holds the {what}."
+    return PropertyError("MS-PROP-UNUSED", cause, fix=fix, place=item.place)
+
+
+def _useless_error(cause: str, item: Property) -> PropertyError:
+    return PropertyError("MS-PROP-UNUSED", cause, fix="Leave it out.", place=item.place)
+
+
+def resolve_late_policy(properties: Mapping[str, Property], sinks: Collection[str]) -> LatePolicy:
+    policy, sink = properties.get("late.policy"), properties.get("late.sink")
+    action = LateAction(policy.value.lower()) if policy else LateAction.DROP
+    budget = _late_budget(properties, action)
+    if sink is None:
+        return LatePolicy(action, budget)
+    if action is not LateAction.SIDE_OUTPUT:
+        what = "dropped" if action is LateAction.DROP else "reassigned"
+        raise PlanError(
+            "MS-PLAN-LATE-SINK",
+            f"'late.sink' names {sink.value}, but late rows are {what}.",
+            fix="Add 'late.policy' = 'side_output'.",
+            place=sink.place,
+        )
+    known = next((name for name in sinks if same(name, sink.value)), None)
+    if known is None:
+        raise PlanError(
+            "MS-PLAN-UNKNOWN-SINK",
+            f"'late.sink' names {sink.value}, which is not declared.",
+            fix=nearest(sink.value, sinks) or f"Add CREATE SINK {sink.value} WITH (…);",
+            place=sink.value_place,
+        )
+    return LatePolicy(action, sink=known)
+
+
+def _late_budget(properties: Mapping[str, Property], action: LateAction) -> int:
+    budget = properties.get("late.budget")
+    if action is LateAction.REASSIGN:
+        if budget is None:
+            raise PlanError(
+                "MS-PLAN-LATE-BUDGET",
+                "'late.policy' = 'reassign' does not say how late a row may be.",
+                fix="Add 'late.budget' = '1m'; rows that are later still are dropped.",
+                place=properties["late.policy"].place,
+            )
+        return parse_span(budget.value)
+    if budget is not None:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            "'late.budget' says how late a row may be to be reassigned, and late rows are not.",
+            fix="Add 'late.policy' = 'reassign'.",
+            place=budget.place,
+        )
+    return 0
+
+
+def resolve_lateness(properties: Mapping[str, Property]) -> int:
+    given = properties.get("window.lateness")
+    return parse_span(given.value) if given else 0
+
+
+def resolve_state_ttl(
+    properties: Mapping[str, Property],
+    cause: str,
+    time: str | None,
+    of: str,
+    place: Place | None,
+    node: Source | Select,
+) -> int | None:
+    """How long state is kept; None for ever, if the query says so. `cause` is what would be kept
+    without end, `of` and `node` the stream that `time` is the event time of."""
+    given = properties.get("state.ttl")
+    if given is None:
+        raise PlanError(
+            "MS-PLAN-UNBOUNDED",
+            cause,
+            fix="Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.",
+            place=place,
+        )
+    if given.value.lower() == "forever":
+        return None
+    if time is None:
+        why, fix = missing_time_reason(of, node) or (
+            f"{of} has no event time",
+            f"Declare a watermark in the source and select its column in {of}",
+        )
+        raise PlanError(
+            "MS-PLAN-NO-WATERMARK",
+            f"'state.ttl' goes by the watermark, and {why}.",
+            fix=f"{fix}, or write 'state.ttl' = 'forever'.",
+            place=given.place,
+        )
+    return parse_span(given.value)
+
+
+def resolve_state_limit(properties: Mapping[str, Property]) -> StateLimit:
+    def number(name: str) -> int | None:
+        found = properties.get(name)
+        return int(found.value) if found else None
+
+    max_rows, max_bytes = number("state.max_rows"), number("state.max_bytes")
+    on_limit = properties.get("state.on_limit")
+    if on_limit is None:
+        return StateLimit(max_rows, max_bytes)
+    if max_rows is None and max_bytes is None:
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            "'state.on_limit' says what happens at a limit, and there is none.",
+            fix="Add 'state.max_rows' or 'state.max_bytes'.",
+            place=on_limit.place,
+        )
+    return StateLimit(max_rows, max_bytes, OnLimit(on_limit.value.lower()))

@@ -8,51 +8,64 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.errors import Place, PropertyError
+from millstream.plan.build.emit import final_without_window_error
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.operator_input import of_join
-from millstream.plan.build.operators import Shape, plan_operator
-from millstream.plan.build.policies import refuse_unused
-from millstream.plan.build.query_options import Asked, keeps_late
-from millstream.plan.build.window_join_final import plan_final
-from millstream.plan.expressions import all_of
-from millstream.plan.join_kinds import JoinKind
+from millstream.plan.build.joins.event_times import WINDOW
+from millstream.plan.build.operator_input import JOINED, input_from_join
+from millstream.plan.build.query_operator import QueryOperator, plan_operator
+from millstream.plan.build.query_options import (
+    QueryOptions,
+    has_late_side_output,
+    reject_unused_properties,
+    resolve_state_limit,
+)
+from millstream.plan.expressions import column, join_with_and, template
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.kinds.operator_properties import TABLE_JOIN, OperatorProperties
-from millstream.plan.nodes import Join, Select, TableJoin
-from millstream.plan.resolve.expressions import Expressions
-from millstream.plan.resolve.select_list import distinct, outputs_of
+from millstream.plan.nodes import Join, JoinKind, Key, Output, RowsOver, Select, TableJoin
+from millstream.plan.resolve.expressions import ExpressionReader
+from millstream.plan.resolve.names import unused_name
+from millstream.plan.resolve.select_list import (
+    find_time_output,
+    read_outputs,
+    require_distinct_names,
+)
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
 from millstream.temporal import Emit, Window
 
 
-def emit_of_joins(shape: Shape, asked: Asked) -> Emit:
+def resolve_join_emit(operator: QueryOperator, options: QueryOptions) -> Emit:
     """EMIT of a join that can wait until its windows close. It does, unless the query says
     otherwise; EMIT of a query with an operator is for that."""
-    changes = shape is Shape.PLAIN and asked.emit is not None and asked.emit.name == "CHANGES"
+    changes = (
+        operator is QueryOperator.NONE
+        and options.emit is not None
+        and options.emit.name == "CHANGES"
+    )
     return Emit.CHANGES if changes else Emit.FINAL
 
 
 def plan_over_joins(
     tree: exp.Select,
     planned: PlannedJoin,
-    shape: Shape,
+    operator: QueryOperator,
     own: Window | None,
-    asked: Asked,
+    options: QueryOptions,
     text: SourceText,
 ) -> Select:
     """`own` is the window of the query's aggregate."""
     joins = _joins(planned)
-    _refuse_other_type(asked.properties, [_type_of(join) for join in joins])
+    _reject_other_join_type(options.properties, [_join_kind(join) for join in joins])
     kinds = tuple(dict.fromkeys(_properties_of(join) for join in joins))
-    if shape is not Shape.PLAIN:
-        base = of_join(tree, planned, text, every=keeps_late(asked))
-        return plan_operator(tree, shape, base, own, replace(asked, kinds=kinds))
-    refuse_unused(asked.properties, *kinds)
-    final = asked.emit is not None and asked.emit.name == "FINAL"
-    if final and not _waits(planned):
-        return plan_final(tree, planned, asked, text)
-    return _over_join(tree, planned, asked.place)
+    if operator is not QueryOperator.NONE:
+        stream = input_from_join(tree, planned, text, every=has_late_side_output(options))
+        return plan_operator(tree, operator, stream, own, replace(options, kinds=kinds))
+    reject_unused_properties(options.properties, *kinds)
+    final = options.emit is not None and options.emit.name == "FINAL"
+    if final and not _emits_at_window_end(planned):
+        return plan_final_window_join(tree, planned, options, text)
+    return _select_from_join(tree, planned, options.place)
 
 
 def _joins(planned: PlannedJoin) -> list[Join | TableJoin]:
@@ -61,7 +74,7 @@ def _joins(planned: PlannedJoin) -> list[Join | TableJoin]:
     return [*below, planned.join]
 
 
-def _waits(planned: PlannedJoin) -> bool:
+def _emits_at_window_end(planned: PlannedJoin) -> bool:
     """Do rows come out once their window is closed, by the join itself?"""
     while isinstance(planned.join, TableJoin) and planned.below is not None:
         planned = planned.below.planned
@@ -69,7 +82,7 @@ def _waits(planned: PlannedJoin) -> bool:
     return not isinstance(join, TableJoin) and join_kind_of(join).emit(join) is Emit.FINAL
 
 
-def _type_of(join: Join | TableJoin) -> JoinKind:
+def _join_kind(join: Join | TableJoin) -> JoinKind:
     return JoinKind.LOOKUP if isinstance(join, TableJoin) else join_kind_of(join).type
 
 
@@ -77,28 +90,28 @@ def _properties_of(join: Join | TableJoin) -> OperatorProperties:
     return TABLE_JOIN if isinstance(join, TableJoin) else join_kind_of(join).properties(join)
 
 
-def _over_join(tree: exp.Select, planned: PlannedJoin, place: Place | None) -> Select:
-    expressions = Expressions(planned.scope)
-    outputs = list(outputs_of(tree, expressions))
-    time = planned.carried(outputs)
+def _select_from_join(tree: exp.Select, planned: PlannedJoin, place: Place | None) -> Select:
+    expressions = ExpressionReader(planned.scope)
+    outputs = list(read_outputs(tree, expressions))
+    time = planned.event_time_output(outputs)
     reads = {read for output in outputs for read in output.reads}
     return Select(
-        input=planned.used_by(reads),
-        outputs=distinct(outputs, planned.scope, place),
-        where=all_of(planned.where),
+        input=planned.with_used_columns(reads),
+        outputs=require_distinct_names(outputs, planned.scope, place),
+        where=join_with_and(planned.where),
         time=time,
         window=planned.window(outputs),
         place=place,
     )
 
 
-def refuse_type_as_written(properties: Mapping[str, Property], kinds: list[JoinKind]) -> None:
+def reject_impossible_join_type(properties: Mapping[str, Property], kinds: list[JoinKind]) -> None:
     """Refuse a 'join.type' that no join of the query can be, by its syntax."""
     may_be = [JoinKind.REGULAR] if JoinKind.INTERVAL in kinds else []  # its bounds tell
-    _refuse_other_type(properties, kinds + may_be)
+    _reject_other_join_type(properties, kinds + may_be)
 
 
-def _refuse_other_type(properties: Mapping[str, Property], kinds: list[JoinKind]) -> None:
+def _reject_other_join_type(properties: Mapping[str, Property], kinds: list[JoinKind]) -> None:
     given = properties.get("join.type")
     if given is None or JoinKind(given.value.lower()) in kinds:
         return
@@ -117,3 +130,48 @@ _TYPES = {
     JoinKind.LOOKUP: "Join a table without WATERMARK, or leave it out.",
     JoinKind.REGULAR: "Leave the bound out and add 'state.ttl', or leave it out.",
 }
+
+
+_SPREAD = "_spread"
+
+
+def plan_final_window_join(
+    tree: exp.Select, planned: PlannedJoin, options: QueryOptions, text: SourceText
+) -> Select:
+    assert options.emit is not None
+    join = planned.join
+    if WINDOW not in planned.times.non_null:
+        raise final_without_window_error(options.emit, text)
+    sides = [0] if not join.how.preserves_right else [0, 1] if join.how.preserves_left else [1]
+    reads = {read for read in planned.key_reads if read[0] in sides}
+    spread = replace(planned, reads=planned.reads | reads, time_order=(WINDOW,))
+    stream = input_from_join(tree, spread, text, every=False)
+    assert isinstance(stream.node, Select)
+    keys = [
+        key.right if side == 1 and isinstance(key, Key) else key.left
+        for side in sides
+        for key in planned.keys
+    ]
+    name = unused_name(_SPREAD, (output.name for output in stream.node.outputs))
+    listed = ", ".join("{}" for _ in keys)
+    hashed = Output(template(f"xxhash64({listed})", *keys, kind="BIGINT"), name)
+    node = replace(stream.node, outputs=(*stream.node.outputs, hashed))
+    stream = replace(stream, node=node)
+    items = list(read_outputs(tree, ExpressionReader(stream.output_scope)))
+    used = tuple(name for name in stream.used(items, every=False) if name != hashed.name)
+    waiting = RowsOver(
+        input=stream.input(stream.time, used),
+        partition=(column(JOINED, hashed.name, hashed.type),),
+        preceding=0,
+        calls=(),
+        limit=resolve_state_limit(options.properties),
+        place=options.place,
+    )
+    shown = tuple(find_time_output(items, ((0, name),)) for name in stream.window or ())
+    return Select(
+        input=waiting,
+        outputs=require_distinct_names(items, stream.output_scope, options.place),
+        time=find_time_output(items, ((0, stream.time),)),
+        window=(shown[0], shown[1]) if len(shown) == 2 and shown[0] and shown[1] else None,
+        place=options.place,
+    )

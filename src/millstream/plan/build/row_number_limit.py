@@ -22,23 +22,23 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """The first `n`; `whole` says that the filter means just that."""
+class RowLimit:
+    """The first `n`; `is_exact` says that the filter means just that."""
 
     n: int
-    whole: bool
+    is_exact: bool
 
 
-def limit_in(
+def extract_row_limit(
     terms: list[exp.Expr], is_rank: Callable[[exp.Expr], bool], text: SourceText
-) -> tuple[list[exp.Expr], Limit | None]:
+) -> tuple[list[exp.Expr], RowLimit | None]:
     """The limit that the terms set, and the terms that say more than it."""
-    left: list[exp.Expr] = []
-    limits: list[Limit] = []
+    remaining: list[exp.Expr] = []
+    limits: list[RowLimit] = []
     for term in terms:
         found = _limit(term, is_rank)
         if found is None:
-            left.append(term)
+            remaining.append(term)
             continue
         if found.n < 1:
             raise PlanError(
@@ -55,39 +55,43 @@ def limit_in(
                 place=place_of(term, text),
             )
         limits.append(found)
-        if not found.whole:
-            left.append(term)
-    return left, min(limits, key=lambda limit: limit.n, default=None)
+        if not found.is_exact:
+            remaining.append(term)
+    return remaining, min(limits, key=lambda limit: limit.n, default=None)
 
 
-def _limit(term: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> Limit | None:
+def _limit(term: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> RowLimit | None:
     while isinstance(term, exp.Paren):
         term = term.this
-    if isinstance(term, exp.Between) and is_rank(_open(term.this)):
+    if isinstance(term, exp.Between) and is_rank(_unwrap(term.this)):
         low, high = _number(term.args["low"]), _number(term.args["high"])
-        return None if low is None or high is None else Limit(high, low <= 1)
+        return None if low is None or high is None else RowLimit(high, low <= 1)
     operator = type(term)
     if operator not in _FLIPPED:
         return None
-    one, other = _open(term.this), _open(term.expression)
+    one, other = _unwrap(term.this), _unwrap(term.expression)
     if is_rank(other):
         one, other, operator = other, one, _FLIPPED[operator]
     number = _number(other)
     if number is None or not is_rank(one):
         return None
-    said: dict[type[exp.Expr], int] = {exp.LTE: number, exp.LT: number - 1, exp.EQ: number}
-    n = said.get(operator)
-    return None if n is None else Limit(n, operator is not exp.EQ or n == 1)
+    limits_by_operator: dict[type[exp.Expr], int] = {
+        exp.LTE: number,
+        exp.LT: number - 1,
+        exp.EQ: number,
+    }
+    n = limits_by_operator.get(operator)
+    return None if n is None else RowLimit(n, operator is not exp.EQ or n == 1)
 
 
-def _open(node: exp.Expr) -> exp.Expr:
+def _unwrap(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
 
 
 def _number(node: exp.Expr) -> int | None:
-    node = _open(node)
+    node = _unwrap(node)
     negative = isinstance(node, exp.Neg)
     literal = node.this if negative else node
     if not isinstance(literal, exp.Literal) or literal.is_string or not literal.is_int:

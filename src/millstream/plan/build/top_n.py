@@ -12,30 +12,40 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.build.emit import emit_of
-from millstream.plan.build.joins.conjuncts import conjuncts_of, filters_of
-from millstream.plan.build.operator_input import Base, of_sessions
-from millstream.plan.build.policies import late_policy, limit_of, refuse_unused, ttl_of
-from millstream.plan.build.query_options import Asked
-from millstream.plan.build.row_number_limit import Limit, limit_in
-from millstream.plan.build.window_frames import Frame, frame_of, over_nodes
-from millstream.plan.expressions import Expression, all_of, column
+from millstream.plan.build.emit import resolve_emit
+from millstream.plan.build.joins.conjuncts import read_filters, split_conjunction
+from millstream.plan.build.operator_input import OperatorInput, has_session_windows
+from millstream.plan.build.query_options import (
+    QueryOptions,
+    reject_unused_properties,
+    resolve_late_policy,
+    resolve_state_limit,
+    resolve_state_ttl,
+)
+from millstream.plan.build.row_number_limit import RowLimit, extract_row_limit
+from millstream.plan.build.window_spec import WindowSpec, find_window_functions, read_window_spec
+from millstream.plan.expressions import Expression, column, join_with_and
 from millstream.plan.kinds import kind_of
 from millstream.plan.kinds.operator_properties import TOP, TOP_OF_WINDOW, OperatorProperties
 from millstream.plan.nodes import Column, Join, Output, Select, Source, TopN
-from millstream.plan.nodes.traversal import bottom_of, operators_of
+from millstream.plan.nodes.traversal import operators_of, upstream_of
 from millstream.plan.reject import place_of
-from millstream.plan.resolve.aliases import with_aliases
 from millstream.plan.resolve.event_time import (
-    needs_time,
-    refuse_forgetting,
-    refuse_late_changes,
-    staying,
+    reject_expiring_groups,
+    reject_late_retractions,
+    require_event_time,
+    retraction_fix,
 )
-from millstream.plan.resolve.expressions import Expressions, Replace
-from millstream.plan.resolve.names import fresh
-from millstream.plan.resolve.scope import Reference, Relation, Scope
-from millstream.plan.resolve.select_list import Item, carrying, distinct, outputs_of
+from millstream.plan.resolve.expressions import ExpressionReader, Replace
+from millstream.plan.resolve.names import unused_name
+from millstream.plan.resolve.scope import Relation, ResolvedName, Scope
+from millstream.plan.resolve.select_list import (
+    SelectItem,
+    find_time_output,
+    read_outputs,
+    require_distinct_names,
+    with_aliases,
+)
 from millstream.sql.spans import span_of
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
@@ -49,58 +59,58 @@ class Ranking(TopN):
     """Numbered rows whose limit is not known yet, with what their own query asks."""
 
     name: str = ""  # of the input
-    time_of_window: bool = False  # are its rows results of the window they are numbered in?
+    input_is_windowed: bool = False  # are its rows results of the window they are numbered in?
     properties: Mapping[str, Property] = field(default_factory=dict)
     emit_clause: exp.Expr | None = None
     kinds: tuple[OperatorProperties, ...] = ()
 
 
-def plan_ranking(tree: exp.Select, base: Base, asked: Asked) -> Select:
-    nodes = over_nodes(tree)
-    frames = [frame_of(node, tree, base.below) for node in nodes]
+def plan_ranking(tree: exp.Select, stream: OperatorInput, options: QueryOptions) -> Select:
+    nodes = find_window_functions(tree)
+    frames = [read_window_spec(node, tree, stream.input_expressions) for node in nodes]
     if any(replace(frame, spec=None) != replace(frames[0], spec=None) for frame in frames):
-        raise _refused(
+        raise _top_n_error(
             "the query numbers rows in two ways.",
             "Put one of them in a query in FROM.",
-            place_of(nodes[-1], base.text),
+            place_of(nodes[-1], stream.text),
         )
-    frame, place = frames[0], place_of(nodes[0], base.text)
+    frame, place = frames[0], place_of(nodes[0], stream.text)
     if not frame.order:
         fix = "Add ORDER BY to its OVER."
-        raise _refused("ROW_NUMBER() has no order, so its numbers mean nothing.", fix, place)
-    refuse_forgetting(base.node, base.name, base.place or place)
-    columns = [each.name for each in base.node.columns]
-    rank = fresh(_own_alias(tree) or _RANK, columns)
-    expressions = Expressions(base.above, _replacing(rank))
-    items = list(outputs_of(tree, expressions))
-    terms, limit = _qualified(tree, items, expressions, rank)
-    after = Expressions(with_aliases(base.above, items), _replacing(rank))
+        raise _top_n_error("ROW_NUMBER() has no order, so its numbers mean nothing.", fix, place)
+    reject_expiring_groups(stream.node, stream.name, stream.place or place)
+    columns = [each.name for each in stream.node.columns]
+    rank = unused_name(_rank_alias(tree) or _RANK, columns)
+    expressions = ExpressionReader(stream.output_scope, _rank_replacement(rank))
+    items = list(read_outputs(tree, expressions))
+    terms, limit = _read_qualify(tree, items, expressions, rank)
+    after = ExpressionReader(with_aliases(stream.output_scope, items), _rank_replacement(rank))
     reads = {name for item in items for _, name in item.reads}
-    reads |= {name for term in terms for _, name in after.reads(term)}
-    used = base.columns(reads - {rank}, _keeps_late(asked.properties))
+    reads |= {name for term in terms for _, name in after.columns_read(term)}
+    used = stream.columns(reads - {rank}, _keeps_late(options.properties))
     select = Select(
         input=Ranking(
-            input=base.input(base.time, used),
+            input=stream.input(stream.time, used),
             partition=frame.partition,
             order=frame.order,
             n=0,
             rank=rank if rank in reads else None,
-            due=_due(frame, base),
-            over_changes=base.over_changes,
+            due=_window_end(frame, stream),
+            over_changes=stream.over_changes,
             place=place,
-            name=base.name,
-            time_of_window=_of_window(base),
-            properties=asked.properties,
-            emit_clause=asked.emit,
-            kinds=asked.kinds,
+            name=stream.name,
+            input_is_windowed=_reads_windowed_result(stream),
+            properties=options.properties,
+            emit_clause=options.emit,
+            kinds=options.kinds,
         ),
-        outputs=distinct(items, base.above, asked.place),
-        where=all_of(filters_of(terms, after)),
-        time=carrying(items, ((0, base.time),)) if base.time else None,
-        window=_window(items, base),
-        place=asked.place,
+        outputs=require_distinct_names(items, stream.output_scope, options.place),
+        where=join_with_and(read_filters(terms, after)),
+        time=find_time_output(items, ((0, stream.time),)) if stream.time else None,
+        window=_window(items, stream),
+        place=options.place,
     )
-    return select if limit is None else _finished(select, limit, asked, base.text)
+    return select if limit is None else _build_top_n(select, limit, options, stream.text)
 
 
 def _keeps_late(properties: Mapping[str, Property]) -> bool:
@@ -108,32 +118,32 @@ def _keeps_late(properties: Mapping[str, Property]) -> bool:
     return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT
 
 
-def _own_alias(tree: exp.Select) -> str | None:
+def _rank_alias(tree: exp.Select) -> str | None:
     for item in tree.expressions:
         if isinstance(item, exp.Alias) and isinstance(item.this, exp.Window):
             return item.alias
     return None
 
 
-def _replacing(rank: str) -> Replace:
-    def replaced(node: exp.Expr) -> Reference | None:
+def _rank_replacement(rank: str) -> Replace:
+    def replaced(node: exp.Expr) -> ResolvedName | None:
         span = span_of(node)
         if span is None or not isinstance(node, exp.Window):
             return None
         number = column(None, rank, "INT")
-        return Reference(number, *span, ((0, rank),), Column(rank, "INT"), False)
+        return ResolvedName(number, *span, ((0, rank),), Column(rank, "INT"), False)
 
     return replaced
 
 
-def _qualified(
-    tree: exp.Select, items: list[Item], expressions: Expressions, rank: str
-) -> tuple[list[exp.Expr], Limit | None]:
+def _read_qualify(
+    tree: exp.Select, items: list[SelectItem], expressions: ExpressionReader, rank: str
+) -> tuple[list[exp.Expr], RowLimit | None]:
     """What QUALIFY filters by, and the limit it sets."""
     qualify = tree.args.get("qualify")
     if qualify is None:
         return [], None
-    named = {item.output.name.lower() for item in items if item.bare and _is_rank(item, rank)}
+    named = {item.output.name.lower() for item in items if item.reference and _is_rank(item, rank)}
 
     def is_rank(node: exp.Expr) -> bool:
         if isinstance(node, exp.Column):
@@ -141,48 +151,52 @@ def _qualified(
         return isinstance(node, exp.Window)
 
     text = expressions.scope.text
-    terms, limit = limit_in(list(conjuncts_of(qualify.this)), is_rank, text)
+    terms, limit = extract_row_limit(list(split_conjunction(qualify.this)), is_rank, text)
     if limit is None:
-        raise _unlimited(place_of(qualify, text))
+        raise _unlimited_error(place_of(qualify, text))
     return terms, limit
 
 
-def _is_rank(item: Item, rank: str) -> bool:
-    return item.bare is not None and item.bare.reads == ((0, rank),)
+def _is_rank(item: SelectItem, rank: str) -> bool:
+    return item.reference is not None and item.reference.reads == ((0, rank),)
 
 
-def _due(frame: Frame, base: Base) -> Expression | None:
+def _window_end(frame: WindowSpec, stream: OperatorInput) -> Expression | None:
     """The end of the window, if rows are numbered by window."""
-    if base.window is None:
+    if stream.window is None:
         return None
-    (relation,) = base.below.scope.relations
-    moments = [relation.refer(name) for name in base.window]
-    asked = set(moments) & set(frame.partition)
-    if asked and moments[1] not in asked and of_sessions(base):
+    (relation,) = stream.input_expressions.scope.relations
+    moments = [relation.refer(name) for name in stream.window]
+    partitioned = set(moments) & set(frame.partition)
+    if partitioned and moments[1] not in partitioned and has_session_windows(stream):
         raise PlanError(
             "MS-PLAN-WINDOW",
             "sessions that start together need not end together, and PARTITION BY has their start "
             "alone.",
             fix="Partition by their end, or by both.",
-            place=base.place,
+            place=stream.place,
         )
-    return moments[1] if asked else None
+    return moments[1] if partitioned else None
 
 
-def _of_window(base: Base) -> bool:
-    below = bottom_of(base.node)
+def _reads_windowed_result(stream: OperatorInput) -> bool:
+    below = upstream_of(stream.node)
     return not isinstance(below, Source | Join) and kind_of(below).window(below) is not None
 
 
-def _window(items: list[Item], base: Base) -> tuple[str, str] | None:
-    if base.window is None:
+def _window(items: list[SelectItem], stream: OperatorInput) -> tuple[str, str] | None:
+    if stream.window is None:
         return None
-    start, end = (carrying(items, ((0, name),)) for name in base.window)
+    start, end = (find_time_output(items, ((0, name),)) for name in stream.window)
     return (start, end) if start and end else None
 
 
-def limited(
-    tree: exp.Select, relation: Relation, terms: list[exp.Expr], text: SourceText, asked: Asked
+def finish_ranking(
+    tree: exp.Select,
+    relation: Relation,
+    terms: list[exp.Expr],
+    text: SourceText,
+    options: QueryOptions,
 ) -> tuple[Relation, list[exp.Expr]] | None:
     """The numbered rows that a query reads, finished by the limit in its WHERE; and what else
     WHERE says."""
@@ -190,47 +204,51 @@ def limited(
     ranking = node.input if isinstance(node, Select) else None
     if not isinstance(node, Select) or not isinstance(ranking, Ranking):
         return None
-    number = next((o.name for o in node.outputs if _is(o, ranking.rank)), None)
-    expressions = Expressions(Scope((relation,), text))
+    number = next((o.name for o in node.outputs if _is_column(o, ranking.rank)), None)
+    expressions = ExpressionReader(Scope((relation,), text))
 
     def is_rank(part: exp.Expr) -> bool:
-        bare = expressions.bare(part) if isinstance(part, exp.Column) else None
+        bare = expressions.column_reference(part) if isinstance(part, exp.Column) else None
         return bare is not None and bare.reads == ((0, number),)
 
-    left, limit = limit_in(terms, is_rank, text)
+    left, limit = extract_row_limit(terms, is_rank, text)
     if limit is None:
-        raise _unlimited(ranking.place)
-    reads = {name for item in outputs_of(tree, expressions) for _, name in item.reads}
-    reads |= {name for term in left for _, name in expressions.reads(term)}
+        raise _unlimited_error(ranking.place)
+    reads = {name for item in read_outputs(tree, expressions) for _, name in item.reads}
+    reads |= {name for term in left for _, name in expressions.columns_read(term)}
     if number not in reads:
         shown = tuple(output for output in node.outputs if output.name != number)
         node = replace(node, outputs=shown, input=replace(ranking, rank=None))
-    return replace(relation, node=_finished(node, limit, asked, text)), left
+    return replace(relation, node=_build_top_n(node, limit, options, text)), left
 
 
-def _is(output: Output, name: str | None) -> bool:
+def _is_column(output: Output, name: str | None) -> bool:
     return name is not None and output.expression.column_of(None) == name
 
 
-def _finished(select: Select, limit: Limit, asked: Asked, text: SourceText) -> Select:
+def _build_top_n(
+    select: Select, limit: RowLimit, options: QueryOptions, text: SourceText
+) -> Select:
     ranking = select.input
     assert isinstance(ranking, Ranking)
-    properties = {**ranking.properties, **asked.properties}
-    emit = emit_of(asked.emit or ranking.emit_clause, windowed=ranking.due is not None, text=text)
+    properties = {**ranking.properties, **options.properties}
+    emit = resolve_emit(
+        options.emit or ranking.emit_clause, windowed=ranking.due is not None, text=text
+    )
     final = emit is Emit.FINAL
-    kinds = dict.fromkeys((TOP_OF_WINDOW if final else TOP, *ranking.kinds, *asked.kinds))
-    refuse_unused(properties, *kinds)
+    kinds = dict.fromkeys((TOP_OF_WINDOW if final else TOP, *ranking.kinds, *options.kinds))
+    reject_unused_properties(properties, *kinds)
     source, time, place = ranking.input, ranking.input.time, ranking.place
     ttl = None
     if final:
-        needs_time(ranking.name, source.node, time, place)
+        require_event_time(ranking.name, source.node, time, place)
     elif ranking.partition or ranking.over_changes or "state.ttl" in properties:
         cause = f"the first rows of every partition of {ranking.name} would be kept for ever."
-        ttl = ttl_of(properties, cause, time, ranking.name, place, source.node)
-    late = late_policy(properties if final else {}, asked.sinks)
+        ttl = resolve_state_ttl(properties, cause, time, ranking.name, place, source.node)
+    late = resolve_late_policy(properties if final else {}, options.sinks)
     if ranking.over_changes:
-        way_out = staying(source.node, ranking.name)
-        refuse_late_changes(late, properties, ranking.name, way_out)
+        way_out = retraction_fix(source.node, ranking.name)
+        reject_late_retractions(late, properties, ranking.name, way_out)
     if late.action is LateAction.SIDE_OUTPUT:
         source = replace(source, used=tuple(each.name for each in source.node.columns))
     top = TopN(
@@ -244,21 +262,21 @@ def _finished(select: Select, limit: Limit, asked: Asked, text: SourceText) -> S
         ttl=ttl,
         over_changes=ranking.over_changes,
         late=late,
-        limit=limit_of(properties),
+        limit=resolve_state_limit(properties),
         place=place,
     )
-    in_time = final and ranking.time_of_window
+    in_time = final and ranking.input_is_windowed
     return replace(select, input=top, time=select.time if in_time else None)
 
 
-def refuse_unlimited(root: Select) -> None:
+def reject_unlimited_rankings(root: Select) -> None:
     for operator in operators_of(root):
         if isinstance(operator, Ranking):
-            raise _unlimited(operator.place)
+            raise _unlimited_error(operator.place)
 
 
-def _unlimited(place: Place | None) -> PlanError:
-    return _refused(
+def _unlimited_error(place: Place | None) -> PlanError:
+    return _top_n_error(
         "ROW_NUMBER() has no limit, so every row would be kept and numbered anew for ever.",
         "Keep the first ones: WHERE n <= 10 in the query around this one, n being the number's "
         "name, or QUALIFY ROW_NUMBER() OVER (…) <= 10.",
@@ -266,5 +284,5 @@ def _unlimited(place: Place | None) -> PlanError:
     )
 
 
-def _refused(cause: str, fix: str, place: Place | None) -> PlanError:
+def _top_n_error(cause: str, fix: str, place: Place | None) -> PlanError:
     return PlanError("MS-PLAN-TOP-N", cause, fix=fix, place=place)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.build.joins.event_times import Times
-from millstream.plan.build.joins.time_bounds import Bound, no_fixed_length, time_bound
-from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.time_bounds import Bound, no_fixed_length_error, read_time_bound
+from millstream.plan.kinds.time_bounds import TimeBounds
 from millstream.plan.reject import place_of
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Scope
 from millstream.sql.intervals import interval_micros
 from millstream.sql.statements import Property
@@ -19,7 +19,7 @@ from millstream.temporal import Bounds, DurationRangeError, format_span, parse_s
 from millstream.values import JoinType
 
 
-def refuse_within_first(query: exp.Select, scope: Scope) -> None:
+def reject_within_on_first_table(query: exp.Select, scope: Scope) -> None:
     if first := query.args["from_"].this.args.get("within"):
         raise PlanError(
             "MS-PLAN-WITHIN",
@@ -29,35 +29,39 @@ def refuse_within_first(query: exp.Select, scope: Scope) -> None:
         )
 
 
-def within(clause: exp.Join, scope: Scope) -> OpenBounds:
+def within_bounds(clause: exp.Join, scope: Scope) -> TimeBounds:
     second = clause.this.args.get("within")
     if second is None:
-        return OpenBounds()
+        return TimeBounds()
     try:
         span = interval_micros(second.this, scope.text)
     except DurationRangeError as error:
         raise error.at(place_of(second, scope.text)) from None
     if span is None:
-        raise no_fixed_length(second, Expressions(scope))
-    return OpenBounds(-span, span)
+        raise no_fixed_length_error(second, ExpressionReader(scope))
+    return TimeBounds(-span, span)
 
 
-def property_bounds(properties: Mapping[str, Property]) -> OpenBounds:
+def property_bounds(properties: Mapping[str, Property]) -> TimeBounds:
     lower, upper = properties.get("join.lower_bound"), properties.get("join.upper_bound")
-    return OpenBounds(
+    return TimeBounds(
         parse_span(lower.value) if lower else None, parse_span(upper.value) if upper else None
     )
 
 
-def refuse_bound_in_where(
-    filters: list[exp.Expr], expressions: Expressions, times: Times, right: int, how: JoinType
+def reject_bound_in_where(
+    filters: list[exp.Expr],
+    expressions: ExpressionReader,
+    times: EventTimes,
+    right: int,
+    how: JoinType,
 ) -> None:
     """Refuse a bound in WHERE of an outer join that has none in ON."""
     if how.left_only:
         return
     for term in filters:
         expressions.check(term)
-        if time_bound(term, expressions, times, right):
+        if read_time_bound(term, expressions, times, right):
             raise PlanError(
                 "MS-PLAN-BOUND-IN-WHERE",
                 f"the time bound of a {how.upper()} JOIN stands in WHERE, "
@@ -67,15 +71,15 @@ def refuse_bound_in_where(
             )
 
 
-def chosen_time(given: Bound, times: Times, rather: int) -> int:
+def choose_left_time(given: Bound, times: EventTimes, preferred: int) -> int:
     """The number of the left time that a join goes by: one that its bound names from both ends, or
     one from which the bounds of the joins below lead there."""
-    numbers = sorted(times.in_order, key=lambda number: number != rather)
+    numbers = sorted(times.in_order, key=lambda number: number != preferred)
     for number in numbers:
-        if number in given and given[number].closed:
+        if number in given and given[number].is_closed:
             return number
     for number in numbers:
-        if times.after(number, given).closed:
+        if times.distance_to_new_time(number, given).is_closed:
             return number
     return next((number for number in numbers if number in given), numbers[0])
 
@@ -83,12 +87,12 @@ def chosen_time(given: Bound, times: Times, rather: int) -> int:
 _OR_TTL = "or WITH ('state.ttl' = '1d')"
 
 
-def closed(
-    given: OpenBounds,
+def require_closed_bounds(
+    given: TimeBounds,
     names: tuple[str, str],
     texts: tuple[str, str],
     place: Place | None,
-    below: str | None = None,
+    window_rewrite: str | None = None,
 ) -> Bounds:
     """The bound, or the reason why it is none. `texts` are the times that it is between, `below` is
     the query with its join in windows, if it has a WINDOW that is not for the join."""
@@ -99,7 +103,7 @@ def closed(
         cause = f"{join} has no time bound, so every row would be kept for ever."
         fix = f"Add AND {other} BETWEEN {one} AND {one} + INTERVAL 24 HOURS to ON, "
         fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, "
-        fix += f"or a WINDOW, {_OR_TTL}." if below is None else f"{_OR_TTL}."
+        fix += f"or a WINDOW, {_OR_TTL}." if window_rewrite is None else f"{_OR_TTL}."
     elif given.upper is None:
         cause = f"{join} has no upper time bound, so rows of {left} would be kept for ever."
         fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON, {_OR_TTL}."
@@ -117,7 +121,11 @@ def closed(
                 place=place,
             )
         return bounds
-    if below is not None:
+    if window_rewrite is not None:
         cause = f"{cause[:-1]}: the WINDOW of a query that aggregates is for its aggregate."
-        fix += f" For a join in windows, give it a query in FROM: {below}." if below else ""
+        fix += (
+            f" For a join in windows, give it a query in FROM: {window_rewrite}."
+            if window_rewrite
+            else ""
+        )
     raise PlanError("MS-PLAN-UNBOUNDED", cause, fix=fix, place=place)

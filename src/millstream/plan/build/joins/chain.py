@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
-from millstream.plan.build.joins.event_times import WINDOW, Times
-from millstream.plan.expressions import Expression, all_of, column
-from millstream.plan.facts.watermark_delay import lag_of
+from millstream.plan.build.joins.event_times import WINDOW, EventTimes
+from millstream.plan.expressions import Expression, column, join_with_and
+from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.nodes import (
     WINDOW_END,
     WINDOW_START,
@@ -26,15 +26,15 @@ from millstream.plan.nodes import (
     TableJoin,
     TableKey,
 )
-from millstream.plan.nodes.traversal import retracts
-from millstream.plan.resolve.scope import Reference, Scope
-from millstream.plan.resolve.select_list import Item
-from millstream.plan.resolve.system_columns import with_hidden
+from millstream.plan.nodes.traversal import can_retract
+from millstream.plan.resolve.scope import ResolvedName, Scope
+from millstream.plan.resolve.select_list import SelectItem
+from millstream.plan.resolve.system_columns import with_system_columns
 from millstream.temporal import LateAction
 
 Reads = frozenset[tuple[int, str]]
 Origin = tuple[int, str]  # the number of a relation, and its column
-OF_WINDOW: tuple[Origin, Origin] = (WINDOW, WINDOW_START), (WINDOW, WINDOW_END)
+WINDOW_COLUMNS: tuple[Origin, Origin] = (WINDOW, WINDOW_START), (WINDOW, WINDOW_END)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,140 +45,142 @@ class PlannedJoin:
     scope: Scope
     where: tuple[Expression, ...]
     reads: Reads
-    times: Times
-    order: tuple[int, ...]  # of the times, by which the result rather goes
+    times: EventTimes
+    time_order: tuple[int, ...]  # of the times, by which the result preferred goes
     keys: tuple[Key | TableKey, ...] = ()  # without that of a window
     key_reads: Reads = frozenset()
-    below: Lifted | None = None  # the left side, if it is the result of other joins
-    made: tuple[str, ...] = ()  # columns that a late row did not come with
-    windows: tuple[Origin, Origin] = OF_WINDOW  # what carries the start and end of a window
+    below: JoinResult | None = None  # the left side, if it is the result of other joins
+    added_columns: tuple[str, ...] = ()  # columns that a late row did not come with
+    windows: tuple[Origin, Origin] = WINDOW_COLUMNS  # what carries the start and end of a window
 
     @property
-    def takes_back(self) -> bool:
+    def retracts(self) -> bool:
         """May rows of the result be taken back? A join with a table passes on what comes in."""
         if not isinstance(self.join, TableJoin):
             return self.join.retracts
-        return self.below.planned.takes_back if self.below else retracts(self.join.left.node)
+        return self.below.planned.retracts if self.below else can_retract(self.join.left.node)
 
-    def go_by(self, number: int) -> None:
+    def use_time(self, number: int) -> None:
         """Users of the result go by that time; a join with a table hands it on."""
         if isinstance(self.join, TableJoin) and self.below is not None:
-            self.below.go_by(number)
+            self.below.use_time(number)
 
-    def used_by(self, reads: Collection[tuple[int, str]]) -> Join | TableJoin:
+    def with_used_columns(self, reads: Collection[tuple[int, str]]) -> Join | TableJoin:
         """The join, its inputs knowing which of their columns are read by it and its users."""
         used = [{name for index, name in {*reads, *self.reads} if index == side} for side in (0, 1)]
         if isinstance(self.join, TableJoin):
             columns = (each.name for each in self.join.table.columns)
             return replace(
                 self.join,
-                left=self._passing(self.join.left, used[0]),
+                left=self._stream_input(self.join.left, used[0]),
                 used=tuple(name for name in columns if name in used[1]),
             )
         every = self.join.late.action is LateAction.SIDE_OUTPUT
         sides = []
         for number, side in enumerate((self.join.left, self.join.right)):
             made = self.below.select() if number == 0 and self.below is not None else side.node
-            node = with_hidden(made, {*used[number], side.time, side.progress})
+            node = with_system_columns(made, {*used[number], side.time, side.progress})
             names = tuple(
                 each.name
                 for each in node.columns
-                if each.name in used[number] or (every and each.name not in self.made)
+                if each.name in used[number] or (every and each.name not in self.added_columns)
             )
-            lag = 0 if side.time is None else lag_of(node)
+            lag = 0 if side.time is None else watermark_delay_of(node)
             sides.append(replace(side, node=node, used=names, delay=lag))
         return replace(self.join, left=sides[0], right=sides[1])
 
-    def _passing(self, side: Input, used: Collection[str]) -> Input:
+    def _stream_input(self, side: Input, used: Collection[str]) -> Input:
         """The stream that a join with a table is a step of, with the event time that it carries."""
         made = side.node if self.below is None else self.below.select()
-        node = with_hidden(made, used)
+        node = with_system_columns(made, used)
         names = tuple(each.name for each in node.columns if each.name in used)
-        lag = 0 if node.time is None else lag_of(node)
+        lag = 0 if node.time is None else watermark_delay_of(node)
         return replace(side, node=node, time=node.time, used=names, delay=lag)
 
-    def time(self, number: int) -> Reference:
+    def time(self, number: int) -> ResolvedName:
         """The event time of one relation, or of the window."""
         if number == WINDOW:
-            found = self.scope.shared(WINDOW_TIME)
+            found = self.scope.shared_column(WINDOW_TIME)
             assert found is not None
             return found
         return self.scope.refer(number, Column(self.times.columns[number], "TIMESTAMP"))
 
     @property
     def result_times(self) -> list[int]:
-        """Times that no row of the result lacks, the one it rather goes by first."""
-        return [number for number in self.order if number in self.times.whole]
+        """EventTimes that no row of the result lacks, the one it preferred goes by first."""
+        return [number for number in self.time_order if number in self.times.non_null]
 
-    def carried(self, items: list[Item]) -> str | None:
+    def event_time_output(self, items: list[SelectItem]) -> str | None:
         """The output that carries an event time which no row of the result lacks."""
         for number in self.result_times:
             wanted = (number, self.times.columns[number])
             for item in items:
-                if item.bare and item.bare.origin == wanted:
-                    self.go_by(number)
+                if item.reference and item.reference.origin == wanted:
+                    self.use_time(number)
                     return item.output.name
         return None
 
-    def window(self, items: list[Item]) -> tuple[str, str] | None:
+    def window(self, items: list[SelectItem]) -> tuple[str, str] | None:
         """The outputs that carry the window of a row, if both are there."""
         found = [
-            next((i.output.name for i in items if i.bare and i.bare.origin == origin), None)
+            next(
+                (i.output.name for i in items if i.reference and i.reference.origin == origin), None
+            )
             for origin in self.windows
         ]
         return (found[0], found[1]) if found[0] and found[1] else None
 
-    def window_columns(self) -> list[Reference]:
+    def window_columns(self) -> list[ResolvedName]:
         """The start and the end of a row's window."""
         found = []
         for number, name in self.windows:
-            shared = self.scope.shared(name) if number == WINDOW else None
+            shared = self.scope.shared_column(name) if number == WINDOW else None
             found.append(shared or self.scope.refer(number, Column(name, "TIMESTAMP")))
         return found
 
 
 @dataclass(slots=True)
-class Lifted:
+class JoinResult:
     """The result of joins as a stream. `time` is the name of the column that its users go by."""
 
     planned: PlannedJoin
     alias: str
     time: str | None = None
     wrap: Callable[[Select], Select] | None = None  # what stands above it, such as windows
-    items: dict[Expression, Item] = field(default_factory=dict)  # by the column below
+    items: dict[Expression, SelectItem] = field(default_factory=dict)  # by the column below
 
-    def name(self, reference: Reference) -> str:
+    def output_name(self, reference: ResolvedName) -> str:
         """The name under which a column of the joins comes out."""
         if reference.expression not in self.items:
             taken = {item.output.name for item in self.items.values()}
-            name = new_name(reference, taken, self.planned.scope)
+            name = unique_name(reference, taken, self.planned.scope)
             output = Output(reference.expression, name)
-            item = Item(output, frozenset(reference.reads), reference, None)
+            item = SelectItem(output, frozenset(reference.reads), reference, None)
             self.items[reference.expression] = item
         return self.items[reference.expression].output.name
 
-    def go_by(self, number: int) -> str:
+    def use_time(self, number: int) -> str:
         """From now on the stream goes by that time; the name of its column."""
-        self.time = self.name(self.planned.time(number))
-        self.planned.go_by(number)
+        self.time = self.output_name(self.planned.time(number))
+        self.planned.use_time(number)
         return self.time
 
-    def go_by_shared(self, name: str) -> str:
+    def use_shared_time(self, name: str) -> str:
         """The same, by a column that the joins below share."""
         found = self.shared(name)
-        self.time = self.name(found)
+        self.time = self.output_name(found)
         below = self.planned.below
         if isinstance(self.planned.join, TableJoin) and below is not None:
-            below.go_by_shared(name)
+            below.use_shared_time(name)
         return self.time
 
-    def shared(self, name: str) -> Reference:
-        found = self.planned.scope.shared(name)
+    def shared(self, name: str) -> ResolvedName:
+        found = self.planned.scope.shared_column(name)
         assert found is not None, f"the joins below share no {name}"
         return found
 
-    def lifted(self, reference: Reference) -> Reference:
-        name = self.name(reference)
+    def output_reference(self, reference: ResolvedName) -> ResolvedName:
+        name = self.output_name(reference)
         kept = Column(name, reference.column.type)
         expression = column(self.alias, name, kept.type)
         return replace(reference, expression=expression, reads=((0, name),), column=kept)
@@ -186,16 +188,16 @@ class Lifted:
     def select(self) -> Select:
         reads = {read for item in self.items.values() for read in item.reads}
         select = Select(
-            input=self.planned.used_by(reads),
+            input=self.planned.with_used_columns(reads),
             outputs=tuple(item.output for item in self.items.values()),
-            where=all_of(self.planned.where),
+            where=join_with_and(self.planned.where),
             time=self.time,
             place=self.planned.join.place,
         )
         return self.wrap(select) if self.wrap else select
 
 
-def new_name(reference: Reference, taken: Collection[str], scope: Scope) -> str:
+def unique_name(reference: ResolvedName, taken: Collection[str], scope: Scope) -> str:
     """The column's own name or, if that is taken, one with its relation's alias before it."""
     lower = {name.lower() for name in taken}
     name = reference.column.name
@@ -204,3 +206,47 @@ def new_name(reference: Reference, taken: Collection[str], scope: Scope) -> str:
     while name.lower() in lower:
         name += "_"
     return name
+
+
+@dataclass(frozen=True, slots=True)
+class ChainScope(Scope):
+    """The relations of FROM so far; those of the left side go by names of its own."""
+
+    left: JoinResult | None = None
+
+    @property
+    def _left(self) -> JoinResult:
+        assert self.left is not None
+        return self.left
+
+    @property
+    def stream_aliases(self) -> tuple[str, ...]:
+        return (*(relation.alias for relation in self.relations), self._left.alias)
+
+    def refer(self, number: int, column: Column) -> ResolvedName:
+        below = self._left.planned.scope
+        if number < len(below.relations):
+            # The name that `*` and users see is the relation's own.
+            join_result = self._left.output_reference(below.refer(number, column))
+            return replace(join_result, column=Column(column.name, join_result.column.type))
+        own = self.relations[number].refer(column.name, column.type)
+        return ResolvedName(own, 0, 0, ((1, column.name),), column, False, (number, column.name))
+
+    def shared_column(self, name: str) -> ResolvedName | None:
+        own = Scope.shared_column(self, name)
+        if own is not None:
+            return own
+        below = self._left.planned.scope.shared_column(name)
+        if below is None:
+            return None
+        return replace(self._left.output_reference(below), column=below.column)
+
+    def unreadable_reason(self, name: str) -> str:
+        return Scope.unreadable_reason(self, name) or self._left.planned.scope.unreadable_reason(
+            name
+        )
+
+    def shared_names(self, *, last: bool) -> tuple[str, ...]:
+        own = Scope.shared_names(self, last=last)
+        below = self._left.planned.scope.shared_names(last=last)
+        return (*(name for name in below if name not in self.shared_columns), *own)

@@ -8,13 +8,13 @@ from typing import Literal
 
 from sqlglot import exp
 
-from millstream.plan.build.joins.event_times import Times
-from millstream.plan.build.joins.time_bounds import Bound, both, time_bound
-from millstream.plan.expressions import Expression, all_of
-from millstream.plan.expressions.compose import parenthesised
+from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.time_bounds import Bound, intersect_bounds, read_time_bound
+from millstream.plan.expressions import Expression, join_with_and
+from millstream.plan.expressions.compose import parenthesise
 from millstream.plan.nodes import Key
-from millstream.plan.reject import not_yet, place_of
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.reject import not_supported, place_of
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.values import Compare, Logic, PredicateOf
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -36,28 +36,34 @@ class Conjuncts:
     """What the conjuncts of a join say, each in the one place it belongs to."""
 
     bounds: Bound = field(default_factory=dict)
-    timed: list[tuple[exp.Expr, frozenset[int]]] = field(default_factory=list)  # what says them
+    bound_terms: list[tuple[exp.Expr, frozenset[int]]] = field(
+        default_factory=list
+    )  # what says them
     keys: list[Key] = field(default_factory=list)
-    one_side: tuple[list[Expression], list[Expression]] = field(default_factory=lambda: ([], []))
+    side_filters: tuple[list[Expression], list[Expression]] = field(
+        default_factory=lambda: ([], [])
+    )
     across: list[PredicateOf[Expression]] = field(default_factory=list)
     across_terms: list[Expression] = field(default_factory=list)
     only_spark: bool = False
-    after: list[Expression] = field(default_factory=list)  # to filter the join's output with
+    output_filters: list[Expression] = field(
+        default_factory=list
+    )  # to filter the join's output with
     reads: set[tuple[int, str]] = field(default_factory=set)  # by across_terms and after
     key_reads: set[tuple[int, str]] = field(default_factory=set)
     key_origins: set[int] = field(default_factory=set)  # relations that the keys are of
 
     @property
     def left_where(self) -> Expression | None:
-        return all_of(self.one_side[0])
+        return join_with_and(self.side_filters[0])
 
     @property
     def right_where(self) -> Expression | None:
-        return all_of(self.one_side[1])
+        return join_with_and(self.side_filters[1])
 
     @property
     def across_sql(self) -> Expression | None:
-        return all_of(self.across_terms)
+        return join_with_and(self.across_terms)
 
     @property
     def predicate(self) -> PredicateOf[Expression] | None:
@@ -66,20 +72,25 @@ class Conjuncts:
         return self.across[0] if self.across else None
 
 
-def conjuncts_of(node: exp.Expr | None) -> Iterator[exp.Expr]:
+def split_conjunction(node: exp.Expr | None) -> Iterator[exp.Expr]:
     """The terms of a conjunction, parentheses around conjunctions opened."""
     inner = node
     while isinstance(inner, exp.Paren):
         inner = inner.this
     if isinstance(inner, exp.And):
-        yield from conjuncts_of(inner.this)
-        yield from conjuncts_of(inner.expression)
+        yield from split_conjunction(inner.this)
+        yield from split_conjunction(inner.expression)
     elif node is not None:
         yield node
 
 
-def sort_conjuncts(
-    terms: list[exp.Expr], expressions: Expressions, times: Times, right: int, *, inner: bool
+def classify_conjuncts(
+    terms: list[exp.Expr],
+    expressions: ExpressionReader,
+    times: EventTimes,
+    right: int,
+    *,
+    inner: bool,
 ) -> Conjuncts:
     """Sort the terms. In an inner join, one that depends on chance or a clock filters pairs. Bounds
     are between `times`, that of the join's right side and one of the others."""
@@ -88,79 +99,81 @@ def sort_conjuncts(
         expressions.check(term)
         if isinstance(term, exp.Boolean) and term.this:
             continue
-        expression = conjunct_of(term, expressions)
-        sides = expressions.sides(term)
-        if inner and (not sides or not expressions.steady(term)):
-            found.after.append(expression)
-            found.reads |= expressions.reads(term)
-        elif bound := time_bound(term, expressions, times, right):
-            found.bounds = both(found.bounds, bound)
-            found.timed.append((term, frozenset(bound)))
-        elif len(sides) == 1 and expressions.steady(term):
-            found.one_side[next(iter(sides))].append(expression)
-        elif key := key_of(term, expressions):
+        expression = read_predicate(term, expressions)
+        sides = expressions.inputs_read(term)
+        if inner and (not sides or not expressions.is_deterministic(term)):
+            found.output_filters.append(expression)
+            found.reads |= expressions.columns_read(term)
+        elif bound := read_time_bound(term, expressions, times, right):
+            found.bounds = intersect_bounds(found.bounds, bound)
+            found.bound_terms.append((term, frozenset(bound)))
+        elif len(sides) == 1 and expressions.is_deterministic(term):
+            found.side_filters[next(iter(sides))].append(expression)
+        elif key := read_key(term, expressions):
             found.keys.append(key)
-            found.key_reads |= expressions.reads(term)
-            found.key_origins |= expressions.origins(term)
+            found.key_reads |= expressions.columns_read(term)
+            found.key_origins |= expressions.relations_read(term)
         else:
-            _sort_across(term, expression, expressions, found)
+            _add_pair_predicate(term, expression, expressions, found)
     return found
 
 
-def go_by(found: Conjuncts, number: int, expressions: Expressions) -> None:
+def add_bounds_of_other_times(found: Conjuncts, number: int, expressions: ExpressionReader) -> None:
     """The join goes by the time of one relation: bounds from other times are predicates of pairs,
     too."""
-    for term, numbers in found.timed:
+    for term, numbers in found.bound_terms:
         if numbers != {number}:
-            _sort_across(term, conjunct_of(term, expressions), expressions, found)
+            _add_pair_predicate(term, read_predicate(term, expressions), expressions, found)
 
 
-def conjunct_of(term: exp.Expr, expressions: Expressions) -> Expression:
+def read_predicate(term: exp.Expr, expressions: ExpressionReader) -> Expression:
     expression = expressions.read(term)
     if expression is None:
-        raise not_yet("this predicate", place_of(term, expressions.scope.text))
-    return parenthesised(expression) if isinstance(term, exp.Or) else expression
+        raise not_supported("this predicate", place_of(term, expressions.scope.text))
+    return parenthesise(expression) if isinstance(term, exp.Or) else expression
 
 
-def filters_of(terms: Iterable[exp.Expr], expressions: Expressions) -> tuple[Expression, ...]:
+def read_filters(
+    terms: Iterable[exp.Expr], expressions: ExpressionReader
+) -> tuple[Expression, ...]:
     """Filters in the order they were written."""
     filters = []
     for term in terms:
         expressions.check(term)
-        filters.append(conjunct_of(term, expressions))
+        filters.append(read_predicate(term, expressions))
     return tuple(filters)
 
 
-def _sort_across(
-    term: exp.Expr, expression: Expression, expressions: Expressions, found: Conjuncts
+def _add_pair_predicate(
+    term: exp.Expr, expression: Expression, expressions: ExpressionReader, found: Conjuncts
 ) -> None:
     inside = term
     while isinstance(inside, exp.Paren):
         inside = inside.this
     if isinstance(inside, exp.NullSafeEQ):
-        raise not_yet(
+        raise not_supported(
             "an equality that takes NULL for NULL (<=>) across the sides of a join",
             place_of(term, expressions.scope.text),
             fix="Write = if NULL keys need not match.",
         )
     found.across_terms.append(expression)
-    found.reads |= expressions.reads(term)
-    predicate = _predicate(term, expressions) if expressions.steady(term) else None
+    found.reads |= expressions.columns_read(term)
+    predicate = _predicate(term, expressions) if expressions.is_deterministic(term) else None
     if predicate is None:
         found.only_spark = True
     else:
         found.across.append(predicate)
 
 
-def key_of(term: exp.Expr, expressions: Expressions) -> Key | None:
+def read_key(term: exp.Expr, expressions: ExpressionReader) -> Key | None:
     """The equality of both sides that a term is, if it is one."""
     compare = _compare(term, expressions)
-    if isinstance(compare, Compare) and compare.op == "=" and expressions.steady(term):
+    if isinstance(compare, Compare) and compare.op == "=" and expressions.is_deterministic(term):
         return Key(compare.left, compare.right)
     return None
 
 
-def _predicate(node: exp.Expr, expressions: Expressions) -> PredicateOf[Expression] | None:
+def _predicate(node: exp.Expr, expressions: ExpressionReader) -> PredicateOf[Expression] | None:
     """The predicate as a tree that a kernel can decide, or None."""
     if isinstance(node, exp.Paren):
         return _predicate(node.this, expressions)
@@ -174,25 +187,25 @@ def _predicate(node: exp.Expr, expressions: Expressions) -> PredicateOf[Expressi
             return None
         return Logic("and" if isinstance(node, exp.And) else "or", (one, other))
     if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-        low = _sided(exp.GTE, node.this, node.args["low"], expressions)
-        high = _sided(exp.LTE, node.this, node.args["high"], expressions)
+        low = _comparison(exp.GTE, node.this, node.args["low"], expressions)
+        high = _comparison(exp.LTE, node.this, node.args["high"], expressions)
         return Logic("and", (low, high)) if low and high else None
     return _compare(node, expressions)
 
 
-def _compare(node: exp.Expr, expressions: Expressions) -> Compare[Expression] | None:
+def _compare(node: exp.Expr, expressions: ExpressionReader) -> Compare[Expression] | None:
     while isinstance(node, exp.Paren):
         node = node.this
     if type(node) not in _OPERATORS:
         return None
-    return _sided(type(node), node.this, node.expression, expressions)
+    return _comparison(type(node), node.this, node.expression, expressions)
 
 
-def _sided(
-    operator: type[exp.Expr], one: exp.Expr, other: exp.Expr, expressions: Expressions
+def _comparison(
+    operator: type[exp.Expr], one: exp.Expr, other: exp.Expr, expressions: ExpressionReader
 ) -> Compare[Expression] | None:
     """The comparison with the left side's expression on its left."""
-    sides = expressions.sides(one), expressions.sides(other)
+    sides = expressions.inputs_read(one), expressions.inputs_read(other)
     one_side, other_side = expressions.read(one), expressions.read(other)
     if one_side is None or other_side is None:
         return None

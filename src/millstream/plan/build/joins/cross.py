@@ -9,24 +9,22 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.joins.join_windows import Windows
-from millstream.plan.build.joins.left_input import Left
-from millstream.plan.build.joins.options import JoinAsked
-from millstream.plan.build.joins.window import plan_in_windows
-from millstream.plan.build.joins.window_inputs import windows_of
-from millstream.plan.join_kinds import JoinKind
-from millstream.plan.nodes import CrossJoin, Key, WindowJoin
+from millstream.plan.build.joins.join_windows import JoinWindows, require_windows
+from millstream.plan.build.joins.left_input import LeftInput
+from millstream.plan.build.joins.options import JoinOptions
+from millstream.plan.build.joins.window import plan_windowed_join
+from millstream.plan.nodes import CrossJoin, JoinKind, Key, WindowJoin
 from millstream.temporal import WindowKind
 
 
-def is_cross(clause: exp.Join) -> bool:
+def is_cross_join(clause: exp.Join) -> bool:
     """Is the join written as CROSS JOIN? A list of streams is an inner join."""
     return clause.args.get("kind") == "CROSS" and not clause.meta.get("comma")
 
 
-def refuse_unbounded(clause: exp.Join, kind: JoinKind, place: Place | None) -> None:
+def reject_unbounded_cross_join(clause: exp.Join, kind: JoinKind, place: Place | None) -> None:
     """Rejects a CROSS JOIN without a window, and one with a side or a condition."""
-    if not is_cross(clause):
+    if not is_cross_join(clause):
         return
     side = clause.args.get("side")
     if side or clause.args.get("on") is not None or clause.args.get("using"):
@@ -55,29 +53,29 @@ def refuse_unbounded(clause: exp.Join, kind: JoinKind, place: Place | None) -> N
     )
 
 
-def plan_cross(left: Left, windows: Windows, asked: JoinAsked) -> PlannedJoin:
+def plan_cross_join(left: LeftInput, windows: JoinWindows, options: JoinOptions) -> PlannedJoin:
     """WHERE may still give a key: then it is a window join."""
-    if left.lifted is None:  # without ON, a WINDOW after the right stream is for both
+    if left.join_result is None:  # without ON, a WINDOW after the right stream is for both
         windows = replace(windows, left=windows.left or windows.right)
-    one, other = windows_of(left, windows, asked)
+    one, other = require_windows(left, windows, options)
     if WindowKind.SESSION in (one.kind, other.kind):
         raise PlanError(
             "MS-PLAN-CROSS-JOIN",
             "sessions are those of a key, and a CROSS JOIN has none.",
             fix="Write WINDOW TUMBLING(…) or SLIDING(…), or JOIN … ON with an equality of both "
             "sides.",
-            place=asked.place,
+            place=options.place,
         )
     if one != other:
         raise PlanError(
             "MS-PLAN-CROSS-JOIN",
-            f"{left.name} is in {one}, {asked.right.name} in {other}, and rows of a CROSS JOIN "
-            "meet by their window alone.",
+            f"{left.name} is in {one}, {options.right.name} in {other}, and rows of a CROSS JOIN "
+            "meet by their window is_only_join.",
             fix="Give both the same window.",
-            place=asked.place,
+            place=options.place,
         )
 
     def by_window(given: tuple[Key, ...], **fields: Any) -> WindowJoin | CrossJoin:
         return WindowJoin(**fields) if given else CrossJoin(**fields)
 
-    return plan_in_windows(left, windows, asked, by_window)
+    return plan_windowed_join(left, windows, options, by_window)

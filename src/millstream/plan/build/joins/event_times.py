@@ -10,56 +10,58 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from millstream.plan.kinds.open_bounds import NONE_APART, OpenBounds
+from millstream.plan.kinds.time_bounds import ZERO_BOUNDS, TimeBounds
 
 WINDOW = -1  # the number that the window of a join goes by, beside those of the relations
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
-    """`columns` are event times by the number of their relation; `whole` are those that no row
+class EventTimes:
+    """`columns` are event times by the number of their relation; `non_null` are those that no row
     lacks. `apart` has time j - time i by (i, j), where both are there."""
 
     columns: Mapping[int, str] = field(default_factory=dict)
-    whole: frozenset[int] = frozenset()
-    apart: Mapping[tuple[int, int], OpenBounds] = field(default_factory=dict)
+    non_null: frozenset[int] = frozenset()
+    distances: Mapping[tuple[int, int], TimeBounds] = field(default_factory=dict)
 
-    def gap(self, one: int, other: int) -> OpenBounds:
+    def distance(self, one: int, other: int) -> TimeBounds:
         """How far the time of `other` is after that of `one`."""
-        return NONE_APART if one == other else self.apart.get((one, other), OpenBounds())
+        return ZERO_BOUNDS if one == other else self.distances.get((one, other), TimeBounds())
 
-    def after(self, one: int, links: Mapping[int, OpenBounds]) -> OpenBounds:
+    def distance_to_new_time(self, one: int, links: Mapping[int, TimeBounds]) -> TimeBounds:
         """How far a new time is after that of `one`, if it is `links[k]` after each time k."""
-        found = OpenBounds()
+        found = TimeBounds()
         for number, bounds in links.items():
-            found &= self.gap(one, number) + bounds
+            found &= self.distance(one, number) + bounds
         return found
 
-    def plus(self, number: int, column: str, links: Mapping[int, OpenBounds]) -> Times:
+    def with_time(self, number: int, column: str, links: Mapping[int, TimeBounds]) -> EventTimes:
         """With one time more, which no row lacks."""
-        apart = dict(self.apart)
+        distances = dict(self.distances)
         for one in self.columns:
-            found = self.after(one, links)
-            apart[one, number], apart[number, one] = found, -found
-        return Times({**self.columns, number: column}, self.whole | {number}, apart)
+            found = self.distance_to_new_time(one, links)
+            distances[one, number], distances[number, one] = found, -found
+        return EventTimes({**self.columns, number: column}, self.non_null | {number}, distances)
 
-    def only(self, whole: Iterable[int]) -> Times:
-        """With no other whole times than these."""
-        return Times(self.columns, self.whole & frozenset(whole), self.apart)
+    def restrict_non_null(self, non_null: Iterable[int]) -> EventTimes:
+        """With no other non_null times than these."""
+        return EventTimes(self.columns, self.non_null & frozenset(non_null), self.distances)
 
-    def near(self, number: int) -> Times:
-        """With no other whole times than that one and those that keep to it."""
-        return self.only(one for one in self.whole if self.gap(number, one).closed)
+    def within_distance_of(self, number: int) -> EventTimes:
+        """With no other non_null times than that one and those that keep to it."""
+        return self.restrict_non_null(
+            one for one in self.non_null if self.distance(number, one).is_closed
+        )
 
-    def without(self, number: int) -> Times:
+    def without_time(self, number: int) -> EventTimes:
         columns = {one: name for one, name in self.columns.items() if one != number}
-        apart = {pair: gap for pair, gap in self.apart.items() if number not in pair}
-        return Times(columns, self.whole - {number}, apart)
+        distances = {pair: gap for pair, gap in self.distances.items() if number not in pair}
+        return EventTimes(columns, self.non_null - {number}, distances)
 
     def is_time(self, origin: tuple[int, str] | None) -> bool:
         return origin is not None and self.columns.get(origin[0]) == origin[1]
 
     @property
     def in_order(self) -> list[int]:
-        """The whole ones, in the order of FROM, a window last."""
-        return sorted(self.whole, key=lambda number: (number < 0, number))
+        """The non_null ones, in the order of FROM, a window last."""
+        return sorted(self.non_null, key=lambda number: (number < 0, number))

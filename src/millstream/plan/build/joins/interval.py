@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from millstream.errors import PlanError
 from millstream.plan.build.joins.bound_sources import (
-    chosen_time,
-    closed,
+    choose_left_time,
     property_bounds,
-    refuse_bound_in_where,
-    within,
+    reject_bound_in_where,
+    require_closed_bounds,
+    within_bounds,
 )
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.joins.conjuncts import Conjuncts, filters_of, go_by, sort_conjuncts
-from millstream.plan.build.joins.event_times import Times
-from millstream.plan.build.joins.left_input import Left
-from millstream.plan.build.joins.options import JoinAsked
-from millstream.plan.build.joins.retention import retention_of
-from millstream.plan.build.joins.salt import salt_of
-from millstream.plan.build.joins.time_bounds import both
+from millstream.plan.build.joins.conjuncts import (
+    Conjuncts,
+    add_bounds_of_other_times,
+    classify_conjuncts,
+    read_filters,
+)
+from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.left_input import LeftInput
+from millstream.plan.build.joins.options import JoinOptions
+from millstream.plan.build.joins.salt import resolve_salt
+from millstream.plan.build.joins.time_bounds import intersect_bounds
 from millstream.plan.build.joins.using import (
     Pair,
     merged_columns,
@@ -27,42 +33,50 @@ from millstream.plan.build.joins.using import (
 )
 from millstream.plan.expressions import Expression
 from millstream.plan.nodes import Input, IntervalJoin
-from millstream.plan.resolve.event_time import A_BOUNDED_JOIN, needs_time, refuse_changes
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.resolve.event_time import BOUNDED_JOIN, reject_retractions, require_event_time
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Relation, Scope
+from millstream.sql.statements import Property
+from millstream.temporal import Bounds, format_span, parse_span
 from millstream.values import JoinType
 
 
-def plan_interval(left: Left, asked: JoinAsked, *, or_none: bool = False) -> PlannedJoin | None:
-    """`or_none`: without a bound, it is another kind of join; else it is refused."""
-    right, place, how = asked.right, asked.place, asked.how
+def plan_interval_join(
+    left: LeftInput, options: JoinOptions, *, allow_unbounded: bool = False
+) -> PlannedJoin | None:
+    """`allow_unbounded`: without a bound, it is another kind of join; else it is refused."""
+    right, place, how = options.right, options.place, options.how
     inner = how is JoinType.INNER
-    left.ready(place)
-    time = right_time(right, asked)
+    left.require_event_time(place)
+    time = require_right_time(right, options)
     names = left.scope(right)
-    pairs = using_pairs(asked.clause, names)
+    pairs = using_pairs(options.clause, names)
     merged = merged_columns(pairs, how)
     scope = left.scope(None if how.left_only else right, merged)
-    times = left.times.plus(left.number, time, {})
-    on = Expressions(left.scope(right, merged) if inner else names)
-    found = sort_conjuncts(asked.terms, on, times, left.number, inner=inner)
+    times = left.times.with_time(left.right_number, time, {})
+    on = ExpressionReader(left.scope(right, merged) if inner else names)
+    found = classify_conjuncts(options.terms, on, times, left.right_number, inner=inner)
     keys = (*using_keys(pairs, times), *found.keys)
-    refuse_no_key(keys, left, asked)
-    given = both(found.bounds, using_bounds(pairs, times))
-    rather = _rather(left, found, pairs)
-    beside = within(asked.clause, names) & property_bounds(asked.properties)
+    reject_missing_key(keys, left, options)
+    given = intersect_bounds(found.bounds, using_bounds(pairs, times))
+    preferred = _preferred_time(left, found, pairs)
+    beside = within_bounds(options.clause, names) & property_bounds(options.properties)
     if beside.lower is not None or beside.upper is not None:
-        given = both(given, {rather: beside})
-    number = chosen_time(given, left.times, rather)
-    after = left.times.after(number, given)
-    if or_none and not after.closed:
+        given = intersect_bounds(given, {preferred: beside})
+    number = choose_left_time(given, left.times, preferred)
+    after = left.times.distance_to_new_time(number, given)
+    if allow_unbounded and not after.is_closed:
         return None
-    if not inner and not after.closed:
-        refuse_bound_in_where(asked.filters, Expressions(scope), times, left.number, how)
-    texts = left.time_text(number), right.shown(time)
-    bounds = closed(after, (left.name, right.name), texts, place, asked.below)
-    go_by(found, number, on)
-    own = left.go_by(number)
+    if not inner and not after.is_closed:
+        reject_bound_in_where(
+            options.filters, ExpressionReader(scope), times, left.right_number, how
+        )
+    texts = left.time_text(number), right.display_sql(time)
+    bounds = require_closed_bounds(
+        after, (left.name, right.name), texts, place, options.window_rewrite
+    )
+    add_bounds_of_other_times(found, number, on)
+    own = left.use_time(number)
     join = IntervalJoin(
         left=Input(left.alias, left.node, own, 0, ()),
         right=Input(right.alias, right.node, time, 0, ()),
@@ -74,71 +88,89 @@ def plan_interval(left: Left, asked: JoinAsked, *, or_none: bool = False) -> Pla
         across=found.predicate,
         across_sql=found.across_sql,
         only_spark=found.only_spark,
-        late=asked.late,
-        retention=retention_of(asked.properties, bounds),
-        limit=asked.limit,
-        salt=salt_of(asked),
+        late=options.late,
+        retention=resolve_retention(options.properties, bounds),
+        limit=options.limit,
+        salt=resolve_salt(options),
         place=place,
     )
-    near = left.times.near(number)
-    times = times_after(left, how, near.plus(left.number, time, given))
-    where, reads = filtered(found, asked, scope)
-    order = (number, left.number, *times.in_order)
-    of_keys = key_reads(found, pairs)
-    return PlannedJoin(join, scope, where, reads, times, order, keys, of_keys, left.lifted)
+    near = left.times.within_distance_of(number)
+    times = join_output_times(left, how, near.with_time(left.right_number, time, given))
+    where, reads = read_output_filters(found, options, scope)
+    time_order = (number, left.right_number, *times.in_order)
+    of_keys = columns_of_keys(found, pairs)
+    return PlannedJoin(
+        join, scope, where, reads, times, time_order, keys, of_keys, left.join_result
+    )
 
 
-def right_time(right: Relation, asked: JoinAsked) -> str:
-    place = right.place or asked.place
-    refuse_changes(right.node, right.name, A_BOUNDED_JOIN, place)
-    return needs_time(right.name, right.node, right.time, place)
+def require_right_time(right: Relation, options: JoinOptions) -> str:
+    place = right.place or options.place
+    reject_retractions(right.node, right.name, BOUNDED_JOIN, place)
+    return require_event_time(right.name, right.node, right.time, place)
 
 
-def refuse_no_key(keys: tuple[object, ...], left: Left, asked: JoinAsked) -> None:
+def reject_missing_key(keys: tuple[object, ...], left: LeftInput, options: JoinOptions) -> None:
     if not keys:
-        right = asked.right
-        one, other = left.relations[0].shown("id"), right.shown("id")
+        right = options.right
+        one, other = left.relations[0].display_sql("id"), right.display_sql("id")
         raise PlanError(
             "MS-PLAN-NO-KEY",
             f"join of {left.name} and {right.name} has no key.",
             fix=f"Add an equality of both sides to ON, such as {one} = {other}.",
-            place=asked.place,
+            place=options.place,
         )
 
 
-def times_after(left: Left, how: JoinType, times: Times) -> Times:
+def join_output_times(left: LeftInput, how: JoinType, times: EventTimes) -> EventTimes:
     """The times of a join's result: which of them no row lacks."""
     if how.left_only:
-        return times.without(left.number)
-    whole = set(times.whole)
-    if how.keeps_left:  # so the right side may be missing
-        whole -= {left.number}
-    if how.keeps_right:
-        whole -= left.times.whole
-    return times.only(whole)
+        return times.without_time(left.right_number)
+    non_null = set(times.non_null)
+    if how.preserves_left:  # so the right side may be missing
+        non_null -= {left.right_number}
+    if how.preserves_right:
+        non_null -= left.times.non_null
+    return times.restrict_non_null(non_null)
 
 
-def filtered(
-    found: Conjuncts, asked: JoinAsked, scope: Scope
+def read_output_filters(
+    found: Conjuncts, options: JoinOptions, scope: Scope
 ) -> tuple[tuple[Expression, ...], frozenset[tuple[int, str]]]:
     """What filters the output, and the columns that it and the predicates across read."""
-    if asked.step.inner:
-        return tuple(found.after), frozenset(found.reads)
+    if options.step.inner:
+        return tuple(found.output_filters), frozenset(found.reads)
     # The WHERE of an outer join drops rows that the join must keep in view: it is never pushed.
-    expressions = Expressions(scope)
-    outer = filters_of(asked.filters, expressions)
-    reads = {read for term in asked.filters for read in expressions.reads(term)}
+    expressions = ExpressionReader(scope)
+    outer = read_filters(options.filters, expressions)
+    reads = {read for term in options.filters for read in expressions.columns_read(term)}
     return outer, frozenset(found.reads | reads)
 
 
-def _rather(left: Left, found: Conjuncts, pairs: list[Pair]) -> int:
+def _preferred_time(left: LeftInput, found: Conjuncts, pairs: list[Pair]) -> int:
     """The left time that WITHIN means: that of the one stream which the key is of, else the first
     that no row lacks."""
     origins = found.key_origins | {one.origin[0] for one, _ in pairs if one.origin}
-    of_left = origins & left.times.whole
+    of_left = origins & left.times.non_null
     return of_left.pop() if len(of_left) == 1 else left.times.in_order[0]
 
 
-def key_reads(found: Conjuncts, pairs: list[Pair]) -> frozenset[tuple[int, str]]:
+def columns_of_keys(found: Conjuncts, pairs: list[Pair]) -> frozenset[tuple[int, str]]:
     of_pairs = {read for pair in pairs for one in pair for read in one.reads}
     return frozenset(found.key_reads | of_pairs)
+
+
+def resolve_retention(properties: Mapping[str, Property], bounds: Bounds) -> int | None:
+    given = properties.get("join.retention")
+    if given is None:
+        return None
+    retention, needed = parse_span(given.value), max(bounds.upper, -bounds.lower, 0)
+    if retention < needed:
+        raise PlanError(
+            "MS-PLAN-RETENTION",
+            f"'join.retention' is {format_span(retention)}, but the bound {bounds} needs rows "
+            f"to be kept for {format_span(needed)}.",
+            fix=f"Give {format_span(needed)} or more, or leave it out.",
+            place=given.value_place,
+        )
+    return retention

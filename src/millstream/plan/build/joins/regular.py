@@ -9,59 +9,66 @@ from __future__ import annotations
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.joins.conjuncts import sort_conjuncts
-from millstream.plan.build.joins.event_times import Times
-from millstream.plan.build.joins.interval import filtered, key_reads, refuse_no_key
-from millstream.plan.build.joins.left_input import Left
-from millstream.plan.build.joins.options import JoinAsked
-from millstream.plan.build.joins.salt import refuse_salt
+from millstream.plan.build.joins.conjuncts import classify_conjuncts
+from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.interval import (
+    columns_of_keys,
+    read_output_filters,
+    reject_missing_key,
+)
+from millstream.plan.build.joins.left_input import LeftInput
+from millstream.plan.build.joins.options import JoinOptions
+from millstream.plan.build.joins.salt import reject_salt
 from millstream.plan.build.joins.using import merged_columns, using_keys, using_pairs
-from millstream.plan.build.policies import ttl_of
-from millstream.plan.join_kinds import JoinKind
-from millstream.plan.nodes import Input, RegularJoin
-from millstream.plan.nodes.traversal import retracts
-from millstream.plan.reject import not_yet
-from millstream.plan.resolve.event_time import refuse_forgetting, refuse_late_changes, staying
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.build.query_options import resolve_state_ttl
+from millstream.plan.nodes import Input, JoinKind, RegularJoin
+from millstream.plan.nodes.traversal import can_retract
+from millstream.plan.reject import not_supported
+from millstream.plan.resolve.event_time import (
+    reject_expiring_groups,
+    reject_late_retractions,
+    retraction_fix,
+)
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.temporal import LateAction, LatePolicy
 from millstream.values import JoinType
 
 
-def is_regular(left: Left, asked: JoinAsked) -> bool:
+def must_be_regular(left: LeftInput, options: JoinOptions) -> bool:
     """Is it clear, without a look at ON, that no bound says how long rows are kept?"""
-    if not may_be_regular(asked) or asked.clause.this.args.get("within"):
+    if not can_be_regular(options) or options.clause.this.args.get("within"):
         return False
-    timeless = not left.times.whole or asked.right.time is None
-    return timeless or left.takes_back or retracts(asked.right.node)
+    timeless = not left.times.non_null or options.right.time is None
+    return timeless or left.retracts or can_retract(options.right.node)
 
 
-def may_be_regular(asked: JoinAsked) -> bool:
-    kind = asked.properties.get("join.type")
+def can_be_regular(options: JoinOptions) -> bool:
+    kind = options.properties.get("join.type")
     other = kind is not None and kind.value.lower() != JoinKind.REGULAR
-    return "state.ttl" in asked.properties and not other
+    return "state.ttl" in options.properties and not other
 
 
-def plan_regular(left: Left, asked: JoinAsked) -> PlannedJoin:
-    _refuse_bounds(asked)
-    refuse_salt(asked, "its rows are counted where they meet")
-    right, how, place = asked.right, asked.how, asked.place
+def plan_regular_join(left: LeftInput, options: JoinOptions) -> PlannedJoin:
+    _reject_bounds(options)
+    reject_salt(options, "its rows are counted where they meet")
+    right, how, place = options.right, options.how, options.place
     inner = how is JoinType.INNER
     names = left.scope(right)
-    pairs = using_pairs(asked.clause, names)
+    pairs = using_pairs(options.clause, names)
     merged = merged_columns(pairs, how)
     scope = left.scope(None if how.left_only else right, merged)
-    on = Expressions(left.scope(right, merged) if inner else names)
-    found = sort_conjuncts(asked.terms, on, Times(), left.number, inner=inner)
-    keys = (*using_keys(pairs, Times()), *found.keys)
-    refuse_no_key(keys, left, asked)
-    ttl = _ttl(left, asked)
+    on = ExpressionReader(left.scope(right, merged) if inner else names)
+    found = classify_conjuncts(options.terms, on, EventTimes(), left.right_number, inner=inner)
+    keys = (*using_keys(pairs, EventTimes()), *found.keys)
+    reject_missing_key(keys, left, options)
+    ttl = _ttl(left, options)
     number = left.times.in_order[0] if ttl is not None else None
-    changes = left.takes_back, retracts(right.node)
-    if left.lifted is None:
+    changes = left.retracts, can_retract(right.node)
+    if left.join_result is None:
         first = left.relations[0]
-        refuse_forgetting(first.node, first.name, first.place or place)
-    refuse_forgetting(right.node, right.name, right.place or place)
-    own = None if number is None else left.go_by(number)
+        reject_expiring_groups(first.node, first.name, first.place or place)
+    reject_expiring_groups(right.node, right.name, right.place or place)
+    own = None if number is None else left.use_time(number)
     join = RegularJoin(
         left=Input(left.alias, left.node, own, 0, ()),
         right=Input(right.alias, right.node, right.time if ttl is not None else None, 0, ()),
@@ -74,21 +81,23 @@ def plan_regular(left: Left, asked: JoinAsked) -> PlannedJoin:
         across=found.predicate,
         across_sql=found.across_sql,
         only_spark=found.only_spark,
-        late=_late(left, asked, ttl),
-        limit=asked.limit,
+        late=_late(left, options, ttl),
+        limit=options.limit,
         place=place,
     )
-    where, reads = filtered(found, asked, scope)
-    times, order = Times(), tuple[int, ...]()
+    where, reads = read_output_filters(found, options, scope)
+    times, time_order = EventTimes(), tuple[int, ...]()
     if number is not None and not join.retracts:
-        times = _times(left, number, asked)
-        order = (number, left.number, *times.in_order)
-    of_keys = key_reads(found, pairs)
-    return PlannedJoin(join, scope, where, reads, times, order, keys, of_keys, left.lifted)
+        times = _times(left, number, options)
+        time_order = (number, left.right_number, *times.in_order)
+    of_keys = columns_of_keys(found, pairs)
+    return PlannedJoin(
+        join, scope, where, reads, times, time_order, keys, of_keys, left.join_result
+    )
 
 
-def _refuse_bounds(asked: JoinAsked) -> None:
-    for name, item in asked.properties.items():
+def _reject_bounds(options: JoinOptions) -> None:
+    for name, item in options.properties.items():
         if name.endswith("_bound") or name == "join.retention":
             raise PropertyError(
                 "MS-PROP-UNUSED",
@@ -99,16 +108,20 @@ def _refuse_bounds(asked: JoinAsked) -> None:
             )
 
 
-def _ttl(left: Left, asked: JoinAsked) -> int | None:
-    right, given = asked.right, asked.properties["state.ttl"]
+def _ttl(left: LeftInput, options: JoinOptions) -> int | None:
+    right, given = options.right, options.properties["state.ttl"]
     if given.value.lower() == "forever":
         return None
-    if left.times.whole:
-        return ttl_of(asked.properties, "", right.time, right.name, asked.place, right.node)
-    if left.lifted is None:
+    if left.times.non_null:
+        return resolve_state_ttl(
+            options.properties, "", right.time, right.name, options.place, right.node
+        )
+    if left.join_result is None:
         first = left.relations[0]
-        return ttl_of(asked.properties, "", None, first.name, asked.place, first.node)  # refuses
-    cause, fix = left.timeless()
+        return resolve_state_ttl(
+            options.properties, "", None, first.name, options.place, first.node
+        )  # refuses
+    cause, fix = left.explain_missing_time()
     raise PlanError(
         "MS-PLAN-NO-WATERMARK",
         f"'state.ttl' goes by the watermark, and {cause}.",
@@ -117,30 +130,30 @@ def _ttl(left: Left, asked: JoinAsked) -> int | None:
     )
 
 
-def _late(left: Left, asked: JoinAsked, ttl: int | None) -> LatePolicy:
+def _late(left: LeftInput, options: JoinOptions, ttl: int | None) -> LatePolicy:
     if ttl is None:
         return LatePolicy()
-    late = asked.late
+    late = options.late
     if late.action is LateAction.DROP:
         return late
     if late.action is LateAction.REASSIGN:
-        raise not_yet(
+        raise not_supported(
             "'late.policy' = 'reassign' of a join without a time bound",
-            asked.properties["late.policy"].place,
+            options.properties["late.policy"].place,
             fix="A row is late once it is older than 'state.ttl': give more, or use side_output.",
         )
-    if left.takes_back or retracts(asked.right.node):
-        of, way_out = asked.right.name, staying(asked.right.node, asked.right.name)
-        if left.takes_back:
-            of, way_out = left.name, left.staying()
-        refuse_late_changes(late, asked.properties, of, way_out)
+    if left.retracts or can_retract(options.right.node):
+        of, way_out = options.right.name, retraction_fix(options.right.node, options.right.name)
+        if left.retracts:
+            of, way_out = left.name, left.append_only_fix()
+        reject_late_retractions(late, options.properties, of, way_out)
     return late
 
 
-def _times(left: Left, number: int, asked: JoinAsked) -> Times:
+def _times(left: LeftInput, number: int, options: JoinOptions) -> EventTimes:
     """The times of pairs that stay: those of the left side that keep to the one the join goes by,
     and that of the right side, which may be any time away from them."""
-    kept = left.times.near(number)
-    if asked.how.left_only or asked.right.time is None:
+    kept = left.times.within_distance_of(number)
+    if options.how.left_only or options.right.time is None:
         return kept
-    return kept.plus(left.number, asked.right.time, {})
+    return kept.with_time(left.right_number, options.right.time, {})

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.build.joins.options import JoinAsked
+from millstream.plan.build.joins.options import JoinOptions
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.nodes import Join, Pipeline
 from millstream.plan.nodes.traversal import operators_of
 from millstream.values import JoinType
 
 
-def salt_of(asked: JoinAsked) -> int:
-    given = asked.properties.get("join.salt")
+def resolve_salt(options: JoinOptions) -> int:
+    given = options.properties.get("join.salt")
     if given is None:
         return 1
-    if asked.how is JoinType.FULL:
+    if options.how is JoinType.FULL:
         raise PlanError(
             "MS-PLAN-SALT",
             "with 'join.salt' the rows of one side are in several groups, and none of a row's "
@@ -30,8 +30,8 @@ def salt_of(asked: JoinAsked) -> int:
     return int(given.value)
 
 
-def refuse_salt(asked: JoinAsked, why: str) -> None:
-    given = asked.properties.get("join.salt")
+def reject_salt(options: JoinOptions, why: str) -> None:
+    given = options.properties.get("join.salt")
     if given is not None:
         raise PropertyError(
             "MS-PROP-UNUSED",
@@ -41,7 +41,7 @@ def refuse_salt(asked: JoinAsked, why: str) -> None:
         )
 
 
-def refuse_more_salt(pipelines: Iterable[Pipeline], groups: str | None) -> None:
+def reject_excess_salt(pipelines: Iterable[Pipeline], groups: str | None) -> None:
     """Refuse to spread rows over more groups than the job has, if it says how many."""
     for pipeline in pipelines if groups else ():
         for operator in operators_of(pipeline.root):

@@ -7,55 +7,60 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.joins.conjuncts import conjunct_of, conjuncts_of, filters_of, key_of
-from millstream.plan.build.joins.event_times import Times
-from millstream.plan.build.joins.left_input import Left
-from millstream.plan.build.joins.options import JoinAsked
-from millstream.plan.build.joins.table_checks import (
-    refuse_kind,
-    refuse_many,
-    refuse_no_table_key,
-    refuse_taking_back,
+from millstream.plan.build.joins.conjuncts import (
+    read_filters,
+    read_key,
+    read_predicate,
+    split_conjunction,
 )
-from millstream.plan.build.joins.table_conditions import conditions_of
+from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.left_input import LeftInput
+from millstream.plan.build.joins.options import JoinOptions
+from millstream.plan.build.joins.table_checks import (
+    reject_missing_table_key,
+    reject_multiple_matches,
+    reject_retractions,
+    reject_unsupported_join,
+)
+from millstream.plan.build.joins.table_conditions import read_conditions
 from millstream.plan.build.joins.using import merged_columns, using_keys, using_pairs
-from millstream.plan.expressions import Expression, all_of, template
-from millstream.plan.nodes import Input, Key, Reference, TableJoin, TableKey
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.expressions import Expression, join_with_and, template
+from millstream.plan.nodes import Input, Key, ReferenceTable, TableJoin, TableKey
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Relation
 from millstream.values import Condition, JoinType
 
 _LEFT, _TABLE = frozenset((0,)), frozenset((1,))
 
 
-def plan_table(left: Left, table: Reference, asked: JoinAsked) -> PlannedJoin:
-    how, right = asked.how, asked.right
-    refuse_kind(table, asked)
-    refuse_taking_back(left, table, asked)
+def plan_table_join(left: LeftInput, table: ReferenceTable, options: JoinOptions) -> PlannedJoin:
+    how, right = options.how, options.right
+    reject_unsupported_join(table, options)
+    reject_retractions(left, table, options)
     names = left.scope(right)
-    pairs = using_pairs(asked.clause, names)
+    pairs = using_pairs(options.clause, names)
     merged = merged_columns(pairs, how)
     inner = how is JoinType.INNER
-    on = Expressions(left.scope(right, merged) if inner else names)
-    found = _Found(inner)
-    for key in using_keys(pairs, Times()):
+    on = ExpressionReader(left.scope(right, merged) if inner else names)
+    found = _TableConjuncts(inner)
+    for key in using_keys(pairs, EventTimes()):
         found.add_key(key.left, _name_of(key, table, right))
-    for term in conjuncts_of(asked.clause.args.get("on")):
+    for term in split_conjunction(options.clause.args.get("on")):
         found.add(term, on)
     if inner:
-        for term in asked.filters:
+        for term in options.filters:
             found.add(term, on)
-    refuse_no_table_key(found.keys, (*found.across, *found.after), left, asked, on)
+    reject_missing_table_key(found.keys, (*found.across, *found.after), left, options, on)
     if not inner:
-        refuse_many(found.across, found.equal, table, asked, on)
+        reject_multiple_matches(found.across, found.equal, table, options, on)
     scope = left.scope(None if how.left_only else right, merged)
-    where, reads = filters_of(found.after, on), set[tuple[int, str]]()
+    where, reads = read_filters(found.after, on), set[tuple[int, str]]()
     if not inner:
-        above = Expressions(scope)
-        where = filters_of(asked.filters, above)
-        reads |= {read for term in asked.filters for read in above.reads(term)}
-        found.ask_less(asked.filters, on)
-    reads |= {read for term in (*found.after, *found.across) for read in on.reads(term)}
+        above = ExpressionReader(scope)
+        where = read_filters(options.filters, above)
+        reads |= {read for term in options.filters for read in above.columns_read(term)}
+        found.add_lookup_filters(options.filters, on)
+    reads |= {read for term in (*found.after, *found.across) for read in on.columns_read(term)}
     join = TableJoin(
         left=Input(left.alias, left.node, None, 0, ()),
         table=table,
@@ -63,32 +68,32 @@ def plan_table(left: Left, table: Reference, asked: JoinAsked) -> PlannedJoin:
         how=how,
         keys=tuple(TableKey(key, column) for column, key in found.keys.items()),
         used=(),
-        left_where=all_of(found.left_where),
+        left_where=join_with_and(found.left_where),
         conditions=tuple(found.conditions),
-        across_sql=all_of(filters_of(found.across, on)),
-        place=asked.place,
+        across_sql=join_with_and(read_filters(found.across, on)),
+        place=options.place,
     )
-    order = left.lifted.planned.order if left.lifted else (0,)
+    time_order = left.join_result.planned.time_order if left.join_result else (0,)
     return PlannedJoin(
         join=join,
         scope=scope,
         where=where,
         reads=frozenset(reads),
         times=left.times,
-        order=(*order, *left.times.in_order),
+        time_order=(*time_order, *left.times.in_order),
         keys=join.keys,
         key_reads=frozenset(found.key_reads | {r for one, _ in pairs for r in one.reads}),
-        below=left.lifted,
+        below=left.join_result,
         windows=left.windows,
     )
 
 
-def _name_of(key: Key, table: Reference, right: Relation) -> str:
+def _name_of(key: Key, table: ReferenceTable, right: Relation) -> str:
     return next(each.name for each in table.columns if right.refer(each.name) == key.right)
 
 
 @dataclass(slots=True)
-class _Found:
+class _TableConjuncts:
     """What the terms of ON and, of an inner join, of WHERE say."""
 
     inner: bool
@@ -109,39 +114,39 @@ class _Found:
         if known != key:  # both are to be equal to the column, so they are to each other
             self.left_where.append(template("{} = {}", known, key))
 
-    def add(self, term: exp.Expr, on: Expressions) -> None:
+    def add(self, term: exp.Expr, on: ExpressionReader) -> None:
         on.check(term)
         if isinstance(term, exp.Boolean) and term.this:
             return
-        sides = on.sides(term)
-        if self.inner and not on.steady(term):
+        sides = on.inputs_read(term)
+        if self.inner and not on.is_deterministic(term):
             self.after.append(term)
         elif sides <= _LEFT:
-            self.left_where.append(conjunct_of(term, on))
-        elif sides == _TABLE and (asked := conditions_of(term, on)):
-            self.conditions += asked
+            self.left_where.append(read_predicate(term, on))
+        elif sides == _TABLE and (conditions := read_conditions(term, on)):
+            self.conditions += conditions
         elif key := self._key(term, on):
             self.add_key(*key)
-            self.key_reads |= {read for read in on.reads(term) if read[0] == 0}
+            self.key_reads |= {read for read in on.columns_read(term) if read[0] == 0}
         else:
             (self.after if self.inner else self.across).append(term)
 
-    def _key(self, term: exp.Expr, on: Expressions) -> tuple[Expression, str] | None:
+    def _key(self, term: exp.Expr, on: ExpressionReader) -> tuple[Expression, str] | None:
         """The left expression and the column, if a term is the equality of both."""
         inside = term
         while isinstance(inside, exp.Paren):
             inside = inside.this
-        key = key_of(inside, on)
+        key = read_key(inside, on)
         if key is None or not isinstance(inside, exp.EQ):
             return None
         for node in (inside.this, inside.expression):
-            bare = on.bare(node)
+            bare = on.column_reference(node)
             if bare is not None and bare.reads == ((1, bare.column.name),):
                 return key.left, bare.column.name
         return None
 
-    def ask_less(self, filters: list[exp.Expr], on: Expressions) -> None:
+    def add_lookup_filters(self, filters: list[exp.Expr], on: ExpressionReader) -> None:
         """A row that WHERE drops need not be looked up."""
         for term in filters:
-            if on.sides(term) == _LEFT and on.steady(term):
-                self.left_where.append(conjunct_of(term, on))
+            if on.inputs_read(term) == _LEFT and on.is_deterministic(term):
+                self.left_where.append(read_predicate(term, on))

@@ -1,6 +1,6 @@
 """Comparisons of a table's column with constants, which a database decides as Spark does.
 
-Whole numbers of whole columns; texts and booleans by equality alone, since databases differ in how
+Whole numbers of whole columns; texts and booleans by equality is_only_join, since databases differ in how
 they order texts. What is none of these, Spark decides.
 """
 
@@ -11,7 +11,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.values import Condition
 
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -29,18 +29,18 @@ _TEXT = re.compile(r"STRING|VARCHAR\(\d+\)", re.IGNORECASE)  # with a collation,
 _BOOLEAN = re.compile(r"BOOLEAN", re.IGNORECASE)
 
 
-def conditions_of(term: exp.Expr, on: Expressions) -> tuple[Condition, ...]:
-    """What a term over a table alone says, if all of it can be asked of a database; else nothing.
+def read_conditions(term: exp.Expr, on: ExpressionReader) -> tuple[Condition, ...]:
+    """What a term over a table is_only_join says, if all of it can be options of a database; else nothing.
     The table is the operator's input 1."""
-    node = _inside(term)
+    node = _unwrap(term)
     if isinstance(node, exp.Not):
         return _negated(node, on)
     if isinstance(node, exp.Is):
         column = _column(node.this, on)
-        null = isinstance(_inside(node.expression), exp.Null)
+        null = isinstance(_unwrap(node.expression), exp.Null)
         return (Condition(column[0], "null"),) if column and null else ()
     if isinstance(node, exp.In):
-        return _among(node, on)
+        return _in_list(node, on)
     if isinstance(node, exp.Between) and not node.args.get("symmetric"):
         low = _compared(exp.GTE, node.this, node.args["low"], on)
         high = _compared(exp.LTE, node.this, node.args["high"], on)
@@ -51,37 +51,37 @@ def conditions_of(term: exp.Expr, on: Expressions) -> tuple[Condition, ...]:
     return (Condition(column[0], "=", (True,)),) if column and _BOOLEAN.fullmatch(column[1]) else ()
 
 
-def _negated(node: exp.Not, on: Expressions) -> tuple[Condition, ...]:
-    inner = _inside(node.this)
+def _negated(node: exp.Not, on: ExpressionReader) -> tuple[Condition, ...]:
+    inner = _unwrap(node.this)
     column = _column(inner.this if isinstance(inner, exp.Is) else inner, on)
     if column is None:
         return ()
     if isinstance(inner, exp.Is):
-        null = isinstance(_inside(inner.expression), exp.Null)
+        null = isinstance(_unwrap(inner.expression), exp.Null)
         return (Condition(column[0], "not null"),) if null else ()
     return (Condition(column[0], "=", (False,)),) if _BOOLEAN.fullmatch(column[1]) else ()
 
 
-def _among(node: exp.In, on: Expressions) -> tuple[Condition, ...]:
+def _in_list(node: exp.In, on: ExpressionReader) -> tuple[Condition, ...]:
     column, values = _column(node.this, on), [_constant(each, on) for each in node.expressions]
     if column is None or not values or node.args.get("query"):
         return ()
-    known = [value for value in values if value is not None and _fits(value, column[1], "=")]
+    known = [value for value in values if value is not None and _is_pushable(value, column[1], "=")]
     return (Condition(column[0], "in", tuple(known)),) if len(known) == len(values) else ()
 
 
 def _compared(
-    operator: type[exp.Expr], one: exp.Expr, other: exp.Expr, on: Expressions
+    operator: type[exp.Expr], one: exp.Expr, other: exp.Expr, on: ExpressionReader
 ) -> tuple[Condition, ...]:
     as_is, flipped = _OPERATORS[operator]
     for left, right, op in ((one, other, as_is), (other, one, flipped)):
         column, value = _column(left, on), _constant(right, on)
-        if column and value is not None and _fits(value, column[1], op):
+        if column and value is not None and _is_pushable(value, column[1], op):
             return (Condition(column[0], op, (value,)),)
     return ()
 
 
-def _fits(value: Value, kind: str, op: Comparison) -> bool:
+def _is_pushable(value: Value, kind: str, op: Comparison) -> bool:
     equality = op in ("=", "<>")
     if isinstance(value, bool):
         return equality and _BOOLEAN.fullmatch(kind) is not None
@@ -90,16 +90,16 @@ def _fits(value: Value, kind: str, op: Comparison) -> bool:
     return -(2**63) <= value < 2**63 and _WHOLE.fullmatch(kind) is not None
 
 
-def _column(node: exp.Expr, on: Expressions) -> tuple[str, str] | None:
+def _column(node: exp.Expr, on: ExpressionReader) -> tuple[str, str] | None:
     """The name and type of the table's column that an expression is."""
-    found = on.bare(node) if isinstance(_inside(node), exp.Column) else None
+    found = on.column_reference(node) if isinstance(_unwrap(node), exp.Column) else None
     if found is None or found.reads != ((1, found.column.name),):
         return None
     return found.column.name, found.column.type or ""
 
 
-def _constant(node: exp.Expr, on: Expressions) -> Value | None:
-    inner = _inside(node)
+def _constant(node: exp.Expr, on: ExpressionReader) -> Value | None:
+    inner = _unwrap(node)
     if isinstance(inner, exp.Boolean):
         return bool(inner.this)
     if isinstance(inner, exp.Neg):
@@ -107,14 +107,14 @@ def _constant(node: exp.Expr, on: Expressions) -> Value | None:
         return -value if isinstance(value, int) and not isinstance(value, bool) else None
     if isinstance(inner, exp.Literal):
         if inner.is_string:
-            # Of what is escaped, Spark alone knows what it stands for.
-            text, written = str(inner.this), on.written(inner)
+            # Of what is escaped, Spark is_only_join knows what it stands for.
+            text, written = str(inner.this), on.source_sql(inner)
             return text if written in (f"'{text}'", f'"{text}"') else None
         return int(inner.this) if str(inner.this).isdecimal() else None
     return None
 
 
-def _inside(node: exp.Expr) -> exp.Expr:
+def _unwrap(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node

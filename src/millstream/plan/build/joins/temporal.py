@@ -8,18 +8,18 @@ from sqlglot import exp
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.joins.conjuncts import conjuncts_of, filters_of, key_of
-from millstream.plan.build.joins.event_times import Times
-from millstream.plan.build.joins.interval import refuse_no_key, right_time
-from millstream.plan.build.joins.left_input import Left
-from millstream.plan.build.joins.options import JoinAsked
-from millstream.plan.build.joins.salt import salt_of
+from millstream.plan.build.joins.conjuncts import read_filters, read_key, split_conjunction
+from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.interval import reject_missing_key, require_right_time
+from millstream.plan.build.joins.left_input import LeftInput
+from millstream.plan.build.joins.options import JoinOptions
+from millstream.plan.build.joins.salt import resolve_salt
 from millstream.plan.build.joins.using import merged_columns, using_keys, using_pairs
-from millstream.plan.build.tables.versioned import Table
+from millstream.plan.build.tables.versioned import VersionedTable
 from millstream.plan.expressions import Expression, template
 from millstream.plan.nodes import OP, Input, Key, Output, Select, TemporalJoin
-from millstream.plan.reject import not_yet, place_of
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.reject import not_supported, place_of
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Relation
 from millstream.suggestions import same
 from millstream.temporal import parse_span
@@ -28,23 +28,25 @@ from millstream.values import Direction, JoinType
 _TEXT = ("STRING", "VARCHAR", "CHAR")
 
 
-def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJoin:
-    how = asked.how
+def plan_temporal_join(
+    left: LeftInput, table: VersionedTable | None, options: JoinOptions
+) -> PlannedJoin:
+    how = options.how
     if how not in (JoinType.INNER, JoinType.LEFT):
         raise PlanError(
             "MS-PLAN-TEMPORAL",
             f"a temporal join finds a version for each row, and {how.upper()} JOIN asks for more.",
             fix="Write JOIN or LEFT JOIN.",
-            place=asked.place,
+            place=options.place,
         )
-    if within := asked.clause.this.args.get("within"):
+    if within := options.clause.this.args.get("within"):
         raise PlanError(
             "MS-PLAN-WITHIN",
             "WITHIN stands in a temporal join, which meets one version however old.",
             fix="Write WITH ('temporal.tolerance' = '5m').",
             place=place_of(within, left.text),
         )
-    for name, item in asked.properties.items():
+    for name, item in options.properties.items():
         if name.endswith("_bound") or name == "join.retention":
             raise PropertyError(
                 "MS-PROP-UNUSED",
@@ -52,62 +54,62 @@ def plan_temporal(left: Left, table: Table | None, asked: JoinAsked) -> PlannedJ
                 fix="Leave it out, or write 'temporal.tolerance' = '5m'.",
                 place=item.place,
             )
-    op = _op_of(asked.right, table)
-    right = _versions(asked.right, op)
-    left.ready(asked.place)
-    time = right_time(right, asked)
+    op = _change_column(options.right, table)
+    right = _version_stream(options.right, op)
+    left.require_event_time(options.place)
+    time = require_right_time(right, options)
     names = left.scope(right)
-    number = _as_of(left, asked)
-    pairs = using_pairs(asked.clause, names)
+    number = _as_of_relation(left, options)
+    pairs = using_pairs(options.clause, names)
     merged = merged_columns(pairs, how)
     scope = left.scope(right, merged)
-    on = Expressions(names)
-    terms, others = _keys(asked, on, table)
-    keys = [*using_keys(pairs, Times()), *(key for key, _ in terms)]
+    on = ExpressionReader(names)
+    terms, others = _keys(options, on, table)
+    keys = [*using_keys(pairs, EventTimes()), *(key for key, _ in terms)]
     if table is not None:
-        _refuse_part_of_key(keys, table, left, asked)
-    refuse_no_key(tuple(keys), left, asked)
-    extra = filters_of(others, on)
+        _reject_partial_key(keys, table, left, options)
+    reject_missing_key(tuple(keys), left, options)
+    extra = read_filters(others, on)
     if others and how is JoinType.LEFT:
-        raise not_yet(
+        raise not_supported(
             "a predicate beside the key in ON of a LEFT temporal join",
             place_of(others[0], left.text),
             fix="Write CASE WHEN … END over the version's columns in SELECT, or filter in WHERE.",
         )
-    above = Expressions(scope)
-    direction, tolerance = _direction(asked)
+    above = ExpressionReader(scope)
+    direction, tolerance = _direction(options)
     join = TemporalJoin(
-        left=Input(left.alias, left.node, left.go_by(number), 0, ()),
+        left=Input(left.alias, left.node, left.use_time(number), 0, ()),
         right=Input(right.alias, right.node, time, 0, ()),
         how=how,
         keys=tuple(keys),
         direction=direction,
         tolerance=tolerance,
         deletes=template("{} <=> '-D'", right.refer(op)) if op else None,
-        late=asked.late,
-        limit=asked.limit,
-        salt=salt_of(asked),
-        place=asked.place,
+        late=options.late,
+        limit=options.limit,
+        salt=resolve_salt(options),
+        place=options.place,
     )
-    where = (*extra, *filters_of(asked.filters, above))
-    reads = {read for term in others for read in on.reads(term)}
-    reads |= {read for term in asked.filters for read in above.reads(term)}
-    of_keys = {read for _, term in terms for read in on.reads(term)}
+    where = (*extra, *read_filters(options.filters, above))
+    reads = {read for term in others for read in on.columns_read(term)}
+    reads |= {read for term in options.filters for read in above.columns_read(term)}
+    of_keys = {read for _, term in terms for read in on.columns_read(term)}
     of_keys |= {read for pair in pairs for one in pair for read in one.reads}
     return PlannedJoin(
         join=join,
         scope=scope,
         where=where,
         reads=frozenset(reads),
-        times=left.times.near(number),
-        order=(number, *left.times.in_order),
+        times=left.times.within_distance_of(number),
+        time_order=(number, *left.times.in_order),
         keys=tuple(keys),
         key_reads=frozenset(of_keys),
-        below=left.lifted,
+        below=left.join_result,
     )
 
 
-def _op_of(right: Relation, table: Table | None) -> str | None:
+def _change_column(right: Relation, table: VersionedTable | None) -> str | None:
     """The column with the kind of change: the one that 'changelog.op' names, else `_OP`."""
     name = (table.op if table else None) or OP
     found = next((column for column in right.columns if same(column.name, name)), None)
@@ -124,7 +126,7 @@ def _op_of(right: Relation, table: Table | None) -> str | None:
     return found.name
 
 
-def _versions(right: Relation, op: str | None) -> Relation:
+def _version_stream(right: Relation, op: str | None) -> Relation:
     """The stream of versions: of a changelog, without the old values of changes."""
     if op is None:
         return right
@@ -135,43 +137,43 @@ def _versions(right: Relation, op: str | None) -> Relation:
     return replace(right, node=node)
 
 
-def _as_of(left: Left, asked: JoinAsked) -> int:
+def _as_of_relation(left: LeftInput, options: JoinOptions) -> int:
     """The number of the left stream whose event time the join goes by."""
-    moment = asked.clause.this.args["version"].expression
-    expressions = Expressions(left.scope(None))
+    moment = options.clause.this.args["version"].expression
+    expressions = ExpressionReader(left.scope(None))
     bare = None
     if isinstance(moment, exp.Column):
         expressions.check(moment)
-        bare = expressions.bare(moment)
+        bare = expressions.column_reference(moment)
     known = " or ".join(left.time_text(number) for number in left.times.in_order)
     if bare is None or bare.origin is None or not left.times.is_time(bare.origin):
         raise PlanError(
             "MS-PLAN-TEMPORAL",
-            f"AS OF {expressions.written(moment)} is not the event time of {left.name}.",
+            f"AS OF {expressions.source_sql(moment)} is not the event time of {left.name}.",
             fix=f"Write FOR SYSTEM_TIME AS OF {known}.",
-            place=place_of(moment, left.text, asked.place),
+            place=place_of(moment, left.text, options.place),
         )
-    if bare.origin[0] not in left.times.whole:
+    if bare.origin[0] not in left.times.non_null:
         raise PlanError(
             "MS-PLAN-TEMPORAL",
-            f"an outer join pads {left.relations[bare.origin[0]].called}, so not every row has "
-            f"{expressions.written(moment)}.",
+            f"an outer join pads {left.relations[bare.origin[0]].display_name}, so not every row has "
+            f"{expressions.source_sql(moment)}.",
             fix=f"Write FOR SYSTEM_TIME AS OF {known}, or join with INNER.",
-            place=place_of(moment, left.text, asked.place),
+            place=place_of(moment, left.text, options.place),
         )
     return bare.origin[0]
 
 
 def _keys(
-    asked: JoinAsked, on: Expressions, table: Table | None
+    options: JoinOptions, on: ExpressionReader, table: VersionedTable | None
 ) -> tuple[list[tuple[Key, exp.Expr]], list[exp.Expr]]:
     """The keys of ON with the terms that say them, and its other terms. A table's versions are told
     apart by its primary key, so any other equality is a predicate of the version that was found."""
     keys, others = [], []
-    own = {asked.right.refer(name) for name in table.primary_key} if table else set()
-    for term in conjuncts_of(asked.clause.args.get("on")):
+    own = {options.right.refer(name) for name in table.primary_key} if table else set()
+    for term in split_conjunction(options.clause.args.get("on")):
         on.check(term)
-        key = key_of(term, on) or _constant(term, on, own)
+        key = read_key(term, on) or _constant(term, on, own)
         if key is not None and (table is None or key.right in own):
             keys.append((key, term))
         elif not (isinstance(term, exp.Boolean) and term.this):
@@ -179,41 +181,46 @@ def _keys(
     return keys, others
 
 
-def _constant(term: exp.Expr, on: Expressions, own: set[Expression]) -> Key | None:
+def _constant(term: exp.Expr, on: ExpressionReader, own: set[Expression]) -> Key | None:
     """An equality of a part of the primary key and a constant."""
-    if not isinstance(term, exp.EQ) or not on.steady(term):
+    if not isinstance(term, exp.EQ) or not on.is_deterministic(term):
         return None
     for one, other in ((term.this, term.expression), (term.expression, term.this)):
-        bare, constant = on.bare(one), on.read(other)
-        if bare and bare.expression in own and constant and not on.sides(other):
+        bare, constant = on.column_reference(one), on.read(other)
+        if bare and bare.expression in own and constant and not on.inputs_read(other):
             return Key(constant, bare.expression)
     return None
 
 
-def _refuse_part_of_key(keys: list[Key], table: Table, left: Left, asked: JoinAsked) -> None:
+def _reject_partial_key(
+    keys: list[Key], table: VersionedTable, left: LeftInput, options: JoinOptions
+) -> None:
     given = {key.right for key in keys}
-    missing = [name for name in table.primary_key if asked.right.refer(name) not in given]
+    missing = [name for name in table.primary_key if options.right.refer(name) not in given]
     name = table.source.name
     if not table.primary_key:
         raise PlanError(
             "MS-PLAN-TEMPORAL",
             f"the table {name} has no primary key, so its versions cannot be told apart.",
             fix=f"Add PRIMARY KEY (…) to {name}.",
-            place=asked.place,
+            place=options.place,
         )
     if missing:
-        one, other = left.relations[0].shown(missing[0]), asked.right.shown(missing[0])
+        one, other = (
+            left.relations[0].display_sql(missing[0]),
+            options.right.display_sql(missing[0]),
+        )
         raise PlanError(
             "MS-PLAN-TEMPORAL",
             f"ON says nothing of {missing[0]}, which is part of the primary key of {name}.",
             fix=f"Add an equality, such as {one} = {other}.",
-            place=asked.place,
+            place=options.place,
         )
 
 
-def _direction(asked: JoinAsked) -> tuple[Direction, int | None]:
-    given = asked.properties.get("temporal.direction")
-    within = asked.properties.get("temporal.tolerance")
+def _direction(options: JoinOptions) -> tuple[Direction, int | None]:
+    given = options.properties.get("temporal.direction")
+    within = options.properties.get("temporal.tolerance")
     direction = Direction(given.value.lower()) if given else Direction.BACKWARD
     if given and within is None and direction is not Direction.BACKWARD:
         raise PlanError(

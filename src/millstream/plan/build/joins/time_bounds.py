@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.build.joins.event_times import Times
-from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.kinds.time_bounds import TimeBounds
 from millstream.plan.reject import place_of
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.sql.intervals import interval_micros
 from millstream.temporal import MAX_SPAN, DurationRangeError
 
@@ -30,48 +30,54 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
 }
 
 
-Bound = dict[int, OpenBounds]  # by the number of the relation whose time it starts from
+Bound = dict[int, TimeBounds]  # by the number of the relation whose time it starts from
 
 
 @dataclass(frozen=True, slots=True)
-class _Linear:
-    """The sum of times, by the number of their relation, each so many times, and of micros; `odd`
+class _LinearForm:
+    """The sum of times, by the number of their relation, each so many times, and of micros; `variable_interval`
     is an interval of no fixed length."""
 
     times: Mapping[int, int] = field(default_factory=dict)
     micros: int = 0
-    odd: exp.Expr | None = None
+    variable_interval: exp.Expr | None = None
 
-    def plus(self, other: _Linear, sign: int = 1) -> _Linear:
+    def plus(self, other: _LinearForm, sign: int = 1) -> _LinearForm:
         times = {
             number: count
             for number in {*self.times, *other.times}
             if (count := self.times.get(number, 0) + sign * other.times.get(number, 0))
         }
-        return _Linear(times, self.micros + sign * other.micros, self.odd or other.odd)
+        return _LinearForm(
+            times,
+            self.micros + sign * other.micros,
+            self.variable_interval or other.variable_interval,
+        )
 
 
-def time_bound(node: exp.Expr, expressions: Expressions, times: Times, right: int) -> Bound | None:
+def read_time_bound(
+    node: exp.Expr, expressions: ExpressionReader, times: EventTimes, right: int
+) -> Bound | None:
     """The bound that a conjunct says, or None if it says something else.
 
     `times` has the event times of all relations, that of the join's right side under `right`.
     """
     if isinstance(node, exp.Paren):
-        return time_bound(node.this, expressions, times, right)
+        return read_time_bound(node.this, expressions, times, right)
     if isinstance(node, exp.Between) and not node.args.get("symmetric"):
         low = _compared(exp.GTE, node.this, node.args["low"], expressions, times, right)
         high = _compared(exp.LTE, node.this, node.args["high"], expressions, times, right)
-        return both(low, high) if low and high else None
+        return intersect_bounds(low, high) if low and high else None
     for operator in _FLIPPED:
         if type(node) is operator:
             return _compared(operator, node.this, node.expression, expressions, times, right)
     return None
 
 
-def both(one: Bound, other: Bound) -> Bound:
+def intersect_bounds(one: Bound, other: Bound) -> Bound:
     found = dict(one)
     for number, bounds in other.items():
-        found[number] = found.get(number, OpenBounds()) & bounds
+        found[number] = found.get(number, TimeBounds()) & bounds
     return found
 
 
@@ -79,8 +85,8 @@ def _compared(
     operator: type[exp.Expr],
     one: exp.Expr,
     other: exp.Expr,
-    expressions: Expressions,
-    times: Times,
+    expressions: ExpressionReader,
+    times: EventTimes,
     right: int,
 ) -> Bound | None:
     before, after = _linear(one, expressions, times), _linear(other, expressions, times)
@@ -96,44 +102,44 @@ def _compared(
         operator, value = _FLIPPED[operator], form.micros
     else:
         return None
-    if form.odd is not None:
-        raise no_fixed_length(form.odd, expressions)
+    if form.variable_interval is not None:
+        raise no_fixed_length_error(form.variable_interval, expressions)
     if abs(value) > MAX_SPAN:
-        text = f"{expressions.written(one)} - ({expressions.written(other)})"
+        text = f"{expressions.source_sql(one)} - ({expressions.source_sql(other)})"
         raise DurationRangeError.of(text).at(place_of(one, expressions.scope.text))
-    # Times are whole microseconds, so a strict comparison is one microsecond tighter.
-    said: dict[type[exp.Expr], OpenBounds] = {
-        exp.LTE: OpenBounds(upper=value),
-        exp.LT: OpenBounds(upper=value - 1),
-        exp.GTE: OpenBounds(lower=value),
-        exp.GT: OpenBounds(lower=value + 1),
-        exp.EQ: OpenBounds(value, value),
+    # EventTimes are whole microseconds, so a strict comparison is one microsecond tighter.
+    said: dict[type[exp.Expr], TimeBounds] = {
+        exp.LTE: TimeBounds(upper=value),
+        exp.LT: TimeBounds(upper=value - 1),
+        exp.GTE: TimeBounds(lower=value),
+        exp.GT: TimeBounds(lower=value + 1),
+        exp.EQ: TimeBounds(value, value),
     }
     return {number: said[operator]}
 
 
-def no_fixed_length(node: exp.Expr, expressions: Expressions) -> PlanError:
+def no_fixed_length_error(node: exp.Expr, expressions: ExpressionReader) -> PlanError:
     return PlanError(
         "MS-PLAN-INTERVAL",
-        f"{expressions.written(node)} has no fixed length.",
+        f"{expressions.source_sql(node)} has no fixed length.",
         fix="Use weeks, days, hours, minutes, seconds or milliseconds, written as a constant.",
         place=place_of(node, expressions.scope.text),
     )
 
 
-def _linear(node: exp.Expr, expressions: Expressions, times: Times) -> _Linear | None:
+def _linear(node: exp.Expr, expressions: ExpressionReader, times: EventTimes) -> _LinearForm | None:
     if isinstance(node, exp.Paren):
         return _linear(node.this, expressions, times)
     if isinstance(node, exp.Column):
         return _linear_column(node, expressions, times)
     micros = interval_micros(node, expressions.scope.text)
     if micros is not None:
-        return _Linear(micros=micros)
+        return _LinearForm(micros=micros)
     if isinstance(node, exp.Interval):
-        return _Linear(odd=node)
+        return _LinearForm(variable_interval=node)
     if isinstance(node, exp.Neg):
         form = _linear(node.this, expressions, times)
-        return _Linear().plus(form, -1) if form else None
+        return _LinearForm().plus(form, -1) if form else None
     if isinstance(node, exp.Add | exp.Sub):
         one = _linear(node.this, expressions, times)
         other = _linear(node.expression, expressions, times)
@@ -143,8 +149,10 @@ def _linear(node: exp.Expr, expressions: Expressions, times: Times) -> _Linear |
     return None
 
 
-def _linear_column(node: exp.Column, expressions: Expressions, times: Times) -> _Linear | None:
-    reference = expressions.bare(node)
+def _linear_column(
+    node: exp.Column, expressions: ExpressionReader, times: EventTimes
+) -> _LinearForm | None:
+    reference = expressions.column_reference(node)
     if reference is None or reference.origin is None or not times.is_time(reference.origin):
         return None
-    return _Linear({reference.origin[0]: 1})
+    return _LinearForm({reference.origin[0]: 1})

@@ -5,29 +5,29 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.build.joins.event_times import Times
+from millstream.plan.build.joins.event_times import EventTimes
 from millstream.plan.build.joins.time_bounds import Bound
 from millstream.plan.expressions import template
-from millstream.plan.kinds.open_bounds import NONE_APART
+from millstream.plan.kinds.time_bounds import ZERO_BOUNDS
 from millstream.plan.nodes import Key
 from millstream.plan.reject import place_of
-from millstream.plan.resolve.scope import Merged, Reference, Relation, Scope
+from millstream.plan.resolve.scope import Relation, ResolvedName, Scope, SharedColumn
 from millstream.suggestions import nearest, same
 from millstream.values import JoinType
 
-Pair = tuple[Reference, Reference]
+Pair = tuple[ResolvedName, ResolvedName]
 
 
-def using_pairs(clause: exp.Join, both: Scope) -> list[Pair]:
-    """The columns of both sides that USING names. The right side is the scope's last relation."""
+def using_pairs(clause: exp.Join, scope: Scope) -> list[Pair]:
+    """The columns of scope sides that USING names. The right side is the scope's last relation."""
     return [
-        (_left(identifier, both), _right(identifier, both))
+        (_left(identifier, scope), _right(identifier, scope))
         for identifier in clause.args.get("using") or []
     ]
 
 
-def using_keys(pairs: list[Pair], times: Times) -> list[Key]:
-    """The keys; the event times, if USING names both, are a bound and no key."""
+def using_keys(pairs: list[Pair], times: EventTimes) -> list[Key]:
+    """The keys; the event times, if USING names scope, are a bound and no key."""
     return [
         Key(one.expression, other.expression)
         for one, other in pairs
@@ -35,68 +35,68 @@ def using_keys(pairs: list[Pair], times: Times) -> list[Key]:
     ]
 
 
-def using_bounds(pairs: list[Pair], times: Times) -> Bound:
-    """USING the event times of both sides says that they are equal."""
+def using_bounds(pairs: list[Pair], times: EventTimes) -> Bound:
+    """USING the event times of scope sides says that they are equal."""
     return {
-        one.origin[0]: NONE_APART
+        one.origin[0]: ZERO_BOUNDS
         for one, other in pairs
         if one.origin and _are_times(one, other, times)
     }
 
 
-def _are_times(one: Reference, other: Reference, times: Times) -> bool:
+def _are_times(one: ResolvedName, other: ResolvedName, times: EventTimes) -> bool:
     return times.is_time(one.origin) and times.is_time(other.origin)
 
 
-def merged_columns(pairs: list[Pair], how: JoinType) -> dict[str, Merged]:
+def merged_columns(pairs: list[Pair], how: JoinType) -> dict[str, SharedColumn]:
     merged = {}
     for one, other in pairs:
         if how is JoinType.FULL:
             sides = one.expression, other.expression
             either = template("coalesce({}, {})", *sides, kind=one.column.type)
-            item = Merged(either, (*one.reads, *other.reads), one.column)
+            item = SharedColumn(either, (*one.reads, *other.reads), one.column)
         else:
             kept = other if how is JoinType.RIGHT else one
-            item = Merged(kept.expression, kept.reads, kept.column, kept.origin)
+            item = SharedColumn(kept.expression, kept.reads, kept.column, kept.origin)
         merged[one.column.name.lower()] = item
     return merged
 
 
-def _left(identifier: exp.Expr, both: Scope) -> Reference:
+def _left(identifier: exp.Expr, scope: Scope) -> ResolvedName:
     name = identifier.name
-    if shared := both.shared(name):
+    if shared := scope.shared_column(name):
         return shared
-    left = both.relations[:-1]
+    left = scope.relations[:-1]
     found = [
         (number, column)
         for number, relation in enumerate(left)
         for column in relation.columns
         if same(column.name, name)
     ]
-    place = place_of(identifier, both.text)
+    place = place_of(identifier, scope.text)
     if not found:
         raise _missing(name, left, place)
     if len(found) > 1:
-        owners = [left[number].called for number, _ in found]
+        owners = [left[number].display_name for number, _ in found]
         raise PlanError(
             "MS-PLAN-AMBIGUOUS",
             f"{name}, which USING names, is a column of {' and of '.join(owners)}.",
             fix=f"Join those with USING ({name}), too, or write ON.",
             place=place,
         )
-    return both.refer(*found[0])
+    return scope.refer(*found[0])
 
 
-def _right(identifier: exp.Expr, both: Scope) -> Reference:
-    right, name = both.relations[-1], identifier.name
+def _right(identifier: exp.Expr, scope: Scope) -> ResolvedName:
+    right, name = scope.relations[-1], identifier.name
     found = next((column for column in right.columns if same(column.name, name)), None)
     if found is None:
-        raise _missing(name, (right,), place_of(identifier, both.text))
-    return both.refer(len(both.relations) - 1, found)
+        raise _missing(name, (right,), place_of(identifier, scope.text))
+    return scope.refer(len(scope.relations) - 1, found)
 
 
 def _missing(name: str, relations: tuple[Relation, ...], place: Place | None) -> PlanError:
-    owners = " and ".join(relation.called for relation in relations)
+    owners = " and ".join(relation.display_name for relation in relations)
     verb = "has" if len(relations) == 1 else "have"
     known = [column.name for relation in relations for column in relation.columns]
     return PlanError(

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millstream.errors import PlanError
-from millstream.plan.build.joins.conjuncts import conjuncts_of
+from millstream.plan.build.joins.conjuncts import split_conjunction
 from millstream.plan.expressions import column
-from millstream.plan.resolve.expressions import Expressions
-from millstream.plan.resolve.scope import Merged, Relation, Scope
+from millstream.plan.resolve.expressions import ExpressionReader
+from millstream.plan.resolve.scope import Relation, Scope, SharedColumn
 from millstream.sql.text import SourceText
 from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JoinStep:
     """A join of the chain as its syntax tells: `inner` if WHERE may be part of its ON."""
 
     clause: exp.Join
@@ -31,31 +31,31 @@ class Step:
     inner: bool
 
 
-def filters_by_step(
-    query: exp.Select, first: Relation, steps: list[Step], text: SourceText
+def assign_filters(
+    query: exp.Select, first: Relation, steps: list[JoinStep], text: SourceText
 ) -> list[list[exp.Expr]]:
     """The terms of WHERE by the number of the join that decides them."""
     where = query.args.get("where")
-    terms = list(conjuncts_of(where.this)) if where else []
+    terms = list(split_conjunction(where.this)) if where else []
     found: list[list[exp.Expr]] = [[] for _ in steps]
     if len(steps) == 1:
         return [terms]
-    expressions = Expressions(_names(first, steps, text))
+    expressions = ExpressionReader(_names(first, steps, text))
     joined = [0, *(number for number, step in enumerate(steps) if not step.how.left_only)]
-    lowest = max((n for n, step in enumerate(steps) if step.how.keeps_right), default=0)
+    lowest = max((n for n, step in enumerate(steps) if step.how.preserves_right), default=0)
     for term in terms:
         at = len(steps) - 1
         with suppress(PlanError):  # the last join knows all names, and refuses what is none
-            numbers = expressions.sides(term)
-            if numbers and expressions.steady(term):
+            numbers = expressions.inputs_read(term)
+            if numbers and expressions.is_deterministic(term):
                 at = max(lowest, *(joined[number] for number in numbers))
         found[at].append(term)
     return found
 
 
-def _names(first: Relation, steps: list[Step], text: SourceText) -> Scope:
+def _names(first: Relation, steps: list[JoinStep], text: SourceText) -> Scope:
     """All that WHERE may name. A column of USING is there when its last join is."""
-    relations, merged = [first], dict[str, Merged]()
+    relations, merged = [first], dict[str, SharedColumn]()
     for step in steps:
         if not step.how.left_only:
             relations.append(step.right)
@@ -64,5 +64,5 @@ def _names(first: Relation, steps: list[Step], text: SourceText) -> Scope:
             found = next((c for c in step.right.columns if c.name.lower() == name.lower()), None)
             if found is not None:
                 reads = ((len(relations) - 1, found.name),)
-                merged[name.lower()] = Merged(column(None, name), reads, found)
+                merged[name.lower()] = SharedColumn(column(None, name), reads, found)
     return Scope(tuple(relations), text, merged)

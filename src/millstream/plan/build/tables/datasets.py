@@ -67,7 +67,7 @@ def reads_dataset(statement: CreateTable) -> bool:
     return any(item.name == _DATASET for item in statement.properties)
 
 
-def with_dataset(statement: CreateTable, resolver: DatasetResolver | None) -> CreateTable:
+def resolve_dataset(statement: CreateTable, resolver: DatasetResolver | None) -> CreateTable:
     """Returns CREATE TABLE with the properties of its dataset in place of 'catalog.dataset'."""
     given = {item.name: item for item in statement.properties}
     item = given.get(_DATASET)

@@ -1,6 +1,6 @@
 """CREATE TABLE without event time: a table that rows are looked up in.
 
-A connector that declares a lookup is asked for keys, or, with 'table.mode' = 'broadcast', read
+A connector that declares a lookup is options for keys, or, with 'table.mode' = 'broadcast', read
 whole and broadcast; any other is always broadcast. A primary key is optional.
 """
 
@@ -9,42 +9,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.build.connector_properties import check_statement
-from millstream.plan.build.declarations import refuse_second_column
-from millstream.plan.build.tables.unused_properties import refuse_unused
+from millstream.plan.build.connector_properties import validate_properties
+from millstream.plan.build.declarations import reject_duplicate_columns
 from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec, Role
-from millstream.plan.nodes import Broadcast, Column, Reference
+from millstream.plan.nodes import Broadcast, Column, ReferenceTable
+from millstream.sql.properties import PROPERTIES, Where
 from millstream.sql.statements import CreateTable, Property
 from millstream.suggestions import nearest, same
 from millstream.temporal import parse_span
 from millstream.values import Lookup, OnError
 
 
-def is_reference(statement: CreateTable) -> bool:
-    """A table with a watermark, or that is told as changes, has versions instead."""
-    told = any(item.name.lower() == "changelog.op" for item in statement.properties)
-    return statement.watermark is None and not told
+def is_reference_table(statement: CreateTable) -> bool:
+    """A table with a watermark, or that is has_changelog as changes, has versions instead."""
+    has_changelog = any(item.name.lower() == "changelog.op" for item in statement.properties)
+    return statement.watermark is None and not has_changelog
 
 
-def reference_of(statement: CreateTable, registry: ConnectorRegistry) -> Reference:
-    _refuse_stream(statement, registry)
-    checked = check_statement(statement, Role.TABLE, registry)
+def build_reference_table(statement: CreateTable, registry: ConnectorRegistry) -> ReferenceTable:
+    _reject_stream_connector(statement, registry)
+    checked = validate_properties(statement, Role.TABLE, registry)
     properties, spec = checked.properties, checked.spec
-    refuse_second_column(statement)
+    reject_duplicate_columns(statement)
     lookup = _is_lookup(properties, spec)
-    refuse_unused(properties, statement, spec, lookup=lookup)
-    return Reference(
+    reject_unused_table_properties(properties, statement, spec, lookup=lookup)
+    return ReferenceTable(
         name=statement.name,
         columns=tuple(Column(column.name, column.type) for column in statement.columns),
-        primary_key=tuple(column_of(name, statement) for name in statement.primary_key),
+        primary_key=tuple(find_column(name, statement) for name in statement.primary_key),
         connector=spec.name,
         options=checked.options,
-        access=_lookup(properties) if lookup else _broadcast(properties),
+        access=_read_lookup(properties) if lookup else _read_broadcast(properties),
         place=statement.place,
     )
 
 
-def column_of(name: str, statement: CreateTable, what: str = "the primary key") -> str:
+def find_column(name: str, statement: CreateTable, what: str = "the primary key") -> str:
     known = [column.name for column in statement.columns]
     found = next((column for column in known if same(column, name)), None)
     if found is None:
@@ -57,10 +57,10 @@ def column_of(name: str, statement: CreateTable, what: str = "the primary key") 
     return found
 
 
-def _refuse_stream(statement: CreateTable, registry: ConnectorRegistry) -> None:
+def _reject_stream_connector(statement: CreateTable, registry: ConnectorRegistry) -> None:
     item = next((each for each in statement.properties if each.name == "connector"), None)
     spec = registry.get(item.value.lower()) if item else None
-    if item and spec and spec.has(Role.SOURCE) and not spec.has(Role.TABLE):
+    if item and spec and spec.has_role(Role.SOURCE) and not spec.has_role(Role.TABLE):
         raise PlanError(
             "MS-PLAN-TABLE",
             f"the table {statement.name} has no WATERMARK, and '{spec.name}' is a stream: its rows "
@@ -78,14 +78,14 @@ def _is_lookup(properties: Mapping[str, Property], spec: ConnectorSpec) -> bool:
     if mode is not None and mode.value.lower() == "lookup":
         raise PropertyError(
             "MS-PROP-VALUE",
-            f"'table.mode' is 'lookup', and '{spec.name}' is no database that could be asked.",
+            f"'table.mode' is 'lookup', and '{spec.name}' is no database that could be options.",
             fix="Leave it out: every worker holds the table whole.",
             place=mode.value_place,
         )
     return False
 
 
-def _lookup(properties: Mapping[str, Property]) -> Lookup:
+def _read_lookup(properties: Mapping[str, Property]) -> Lookup:
     default = Lookup()
     on_error = properties.get("lookup.on_error")
     return Lookup(
@@ -99,7 +99,7 @@ def _lookup(properties: Mapping[str, Property]) -> Lookup:
     )
 
 
-def _broadcast(properties: Mapping[str, Property]) -> Broadcast:
+def _read_broadcast(properties: Mapping[str, Property]) -> Broadcast:
     default, every = Broadcast(), properties.get("refresh.interval")
     on = properties["refresh.on"].value.lower() if "refresh.on" in properties else ""
     return Broadcast(
@@ -117,3 +117,63 @@ def _number(properties: Mapping[str, Property], name: str, default: int) -> int:
 
 def _span(properties: Mapping[str, Property], name: str, default: int) -> int:
     return parse_span(properties[name].value) if name in properties else default
+
+
+def reject_unused_table_properties(
+    properties: Mapping[str, Property], statement: CreateTable, spec: ConnectorSpec, *, lookup: bool
+) -> None:
+    """Rejects properties of Millstream that a table without event time has no use for."""
+    known = {"connector", "table.mode"}
+    for name, item in properties.items():
+        if name in known or name not in PROPERTIES[Where.TABLE]:
+            continue
+        why = _why_unused(name, properties, spec, lookup=lookup)
+        if why:
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                f"'{name}' has no use for the table {statement.name}: {why}.",
+                fix=_FIXES.get(name, "Leave it out."),
+                place=item.place,
+            )
+
+
+_FIXES = {
+    "dead_letter.sink": "Add 'lookup.on_error' = 'side_output', or leave it out.",
+    "refresh.on": "Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or leave it out.",
+}
+
+
+def _why_unused(
+    name: str, properties: Mapping[str, Property], spec: ConnectorSpec, *, lookup: bool
+) -> str:
+    """Why a property means nothing to a table; empty if it does."""
+    why = "it is read as it is, not as a stream"
+    if name.startswith("lookup."):
+        why = _why_unused_by_lookup(name, properties) if lookup else "every worker holds it whole"
+    elif name.startswith(("refresh.", "broadcast.")):
+        why = (
+            "it is options as it is, and not held"
+            if lookup
+            else _why_unused_by_broadcast(name, properties[name].value, spec)
+        )
+    elif name == "dead_letter.sink":
+        on_error = properties.get("lookup.on_error")
+        aside = on_error is not None and on_error.value.lower() == OnError.SIDE_OUTPUT
+        why = "" if lookup and aside else "no row is set aside"
+    elif name in ("event.missing", "idle.timeout", "watermark.every", "watermark.max_ahead"):
+        why = "it has no event time"
+    return why
+
+
+def _why_unused_by_lookup(name: str, properties: Mapping[str, Property]) -> str:
+    cached = properties.get("lookup.cache.rows")
+    nothing = cached is not None and int(cached.value) == 0
+    return "nothing is remembered" if name == "lookup.cache.ttl" and nothing else ""
+
+
+def _why_unused_by_broadcast(name: str, value: str, spec: ConnectorSpec) -> str:
+    if name.startswith("refresh.") and not spec.refreshable:
+        return "its rows are given when the job starts"
+    if name == "refresh.on" and value.lower() == "change" and not spec.watchable:
+        return f"changes of a table in {spec.name} are not known without reading it"
+    return ""

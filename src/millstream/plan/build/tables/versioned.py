@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.errors import PlanError, PropertyError
-from millstream.plan.build.connector_properties import check_statement
-from millstream.plan.build.declarations import source_from
-from millstream.plan.build.tables.reference import column_of
+from sqlglot import exp
+
+from millstream.errors import Place, PlanError, PropertyError
+from millstream.plan.build.connector_properties import validate_properties
+from millstream.plan.build.declarations import build_source_from
+from millstream.plan.build.tables.reference import find_column
 from millstream.plan.connectors import ConnectorRegistry, Role
-from millstream.plan.nodes import Source
+from millstream.plan.nodes import ReferenceTable, Source
+from millstream.plan.reject import is_proctime
+from millstream.plan.resolve.scope import Relation
 from millstream.sql.statements import CreateTable
 
-_OF_OTHER_TABLES = ("lookup.", "refresh.", "broadcast.", "table.mode")
+_REFERENCE_TABLE_PROPERTIES = ("lookup.", "refresh.", "broadcast.", "table.mode")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class VersionedTable:
     """A versioned table: a stream of rows, each in force from its own time on until the next of its
     primary key. `op` is the column that 'changelog.op' names."""
 
@@ -25,10 +29,10 @@ class Table:
     op: str | None = None
 
 
-def table_of(statement: CreateTable, registry: ConnectorRegistry) -> Table:
+def build_versioned_table(statement: CreateTable, registry: ConnectorRegistry) -> VersionedTable:
     connector = next((item for item in statement.properties if item.name == "connector"), None)
     spec = registry.get(connector.value.lower()) if connector else None
-    if connector and spec and spec.has(Role.TABLE) and not spec.has(Role.SOURCE):
+    if connector and spec and spec.has_role(Role.TABLE) and not spec.has_role(Role.SOURCE):
         raise PlanError(
             "MS-PLAN-TABLE",
             f"the table {statement.name} has versions, which come as a stream, and "
@@ -36,9 +40,9 @@ def table_of(statement: CreateTable, registry: ConnectorRegistry) -> Table:
             fix="Leave WATERMARK and 'changelog.op' out: rows are then looked up as they are.",
             place=connector.value_place,
         )
-    checked = check_statement(statement, Role.SOURCE, registry)
+    checked = validate_properties(statement, Role.SOURCE, registry)
     for name, item in checked.properties.items():
-        if name.startswith(_OF_OTHER_TABLES):
+        if name.startswith(_REFERENCE_TABLE_PROPERTIES):
             raise PropertyError(
                 "MS-PROP-UNUSED",
                 f"'{name}' is for a table that is looked up, and {statement.name} is versioned.",
@@ -46,8 +50,46 @@ def table_of(statement: CreateTable, registry: ConnectorRegistry) -> Table:
                 place=item.place,
             )
     given = checked.properties.get("changelog.op")
-    return Table(
-        source_from(statement, checked),
-        tuple(column_of(name, statement) for name in statement.primary_key),
-        column_of(given.value, statement, "'changelog.op'") if given else None,
+    return VersionedTable(
+        build_source_from(statement, checked),
+        tuple(find_column(name, statement) for name in statement.primary_key),
+        find_column(given.value, statement, "'changelog.op'") if given else None,
+    )
+
+
+def build_table_relation(
+    table: ReferenceTable, alias: str, version: exp.Expr | None, place: Place | None
+) -> Relation:
+    """A table in FROM. It is no stream: a source without event time stands for its columns."""
+    if version is not None and not is_proctime(version):
+        raise PlanError(
+            "MS-PLAN-NO-WATERMARK",
+            f"{table.name} has no WATERMARK, so nobody knows how it was at another time than now.",
+            fix="Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column "
+            f"in {table.name}, and its rows are versions.",
+            place=place,
+        )
+    node = Source(table.name, table.columns, connector="table", place=table.place)
+    return Relation(alias, table.name, node, place)
+
+
+def reject_current_version(
+    version: exp.Expr, name: str, table: VersionedTable | None, place: Place | None
+) -> None:
+    """Refuse AS OF PROCTIME() of what has no rows that are in force now."""
+    if not is_proctime(version):
+        return
+    if table is not None:
+        raise PlanError(
+            "MS-PLAN-TABLE",
+            f"the table {name} has versions, and which is in force is known of a row's own time.",
+            fix="Write FOR SYSTEM_TIME AS OF and the event time of the other side.",
+            place=place,
+        )
+    raise PlanError(
+        "MS-PLAN-TABLE",
+        f"AS OF PROCTIME() asks a table as it is now, and {name} is a stream.",
+        fix=f"Declare {name} as a TABLE without WATERMARK, or write FOR SYSTEM_TIME AS OF and the "
+        "event time of the other side.",
+        place=place,
     )

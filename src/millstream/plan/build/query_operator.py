@@ -9,38 +9,38 @@ from sqlglot import exp
 from millstream.errors import PlanError
 from millstream.plan.build.aggregate import plan_aggregate
 from millstream.plan.build.distinct import plan_distinct
-from millstream.plan.build.group_by import has_aggregate
-from millstream.plan.build.operator_input import Base
+from millstream.plan.build.group_by import contains_aggregate
+from millstream.plan.build.operator_input import OperatorInput
 from millstream.plan.build.over import plan_over
-from millstream.plan.build.query_options import Asked
+from millstream.plan.build.query_options import QueryOptions
 from millstream.plan.nodes import Select
 from millstream.plan.reject import place_of
 from millstream.sql.text import SourceText
 from millstream.temporal import Window
 
 
-class Shape(Enum):
+class QueryOperator(Enum):
     """What the clauses after FROM and WHERE make of rows."""
 
-    PLAIN = "nothing"
+    NONE = "nothing"
     AGGREGATE = "GROUP BY or an aggregate"
     DISTINCT = "DISTINCT"
     OVER = "OVER or QUALIFY"
 
 
-def shape_of(tree: exp.Select, text: SourceText) -> Shape:
-    found: dict[Shape, exp.Expr] = {}
+def find_query_operator(tree: exp.Select, text: SourceText) -> QueryOperator:
+    found: dict[QueryOperator, exp.Expr] = {}
     grouping = [tree.args.get("group"), tree.args.get("having")]
-    grouping += [item for item in tree.expressions if has_aggregate(item)]
+    grouping += [item for item in tree.expressions if contains_aggregate(item)]
     over = [tree.args.get("qualify"), *(item for item in tree.expressions if _has_over(item))]
-    for shape, nodes in (
-        (Shape.AGGREGATE, grouping),
-        (Shape.OVER, over),
-        (Shape.DISTINCT, [tree.args.get("distinct")]),
+    for operator, nodes in (
+        (QueryOperator.AGGREGATE, grouping),
+        (QueryOperator.OVER, over),
+        (QueryOperator.DISTINCT, [tree.args.get("distinct")]),
     ):
         present = [node for node in nodes if node is not None]
         if present:
-            found[shape] = present[0]
+            found[operator] = present[0]
     if len(found) > 1:
         (one, _), (other, place) = list(found.items())[:2]
         raise PlanError(
@@ -49,7 +49,7 @@ def shape_of(tree: exp.Select, text: SourceText) -> Shape:
             fix="Put the one that goes first in a query in FROM.",
             place=place_of(place, text, place_of(tree, text)),
         )
-    return next(iter(found), Shape.PLAIN)
+    return next(iter(found), QueryOperator.NONE)
 
 
 def _has_over(node: exp.Expr) -> bool:
@@ -59,12 +59,16 @@ def _has_over(node: exp.Expr) -> bool:
 
 
 def plan_operator(
-    tree: exp.Select, shape: Shape, base: Base, window: Window | None, asked: Asked
+    tree: exp.Select,
+    operator: QueryOperator,
+    stream: OperatorInput,
+    window: Window | None,
+    options: QueryOptions,
 ) -> Select:
-    match shape:
-        case Shape.AGGREGATE:
-            return plan_aggregate(tree, base, window, asked)
-        case Shape.DISTINCT:
-            return plan_distinct(tree, base, asked)
+    match operator:
+        case QueryOperator.AGGREGATE:
+            return plan_aggregate(tree, stream, window, options)
+        case QueryOperator.DISTINCT:
+            return plan_distinct(tree, stream, options)
         case _:
-            return plan_over(tree, base, asked)
+            return plan_over(tree, stream, options)

@@ -10,14 +10,14 @@ from sqlglot import exp
 from millstream.errors import PlanError
 from millstream.plan.expressions import Expression
 from millstream.plan.nodes import Order
-from millstream.plan.reject import not_yet, place_of
-from millstream.plan.resolve.expressions import Expressions
+from millstream.plan.reject import not_supported, place_of
+from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.sql.text import SourceText
 from millstream.suggestions import nearest, same
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class WindowSpec:
     """A window function's window, as expressions over the input; `spec` is its frame as written."""
 
     partition: tuple[Expression, ...]
@@ -25,27 +25,29 @@ class Frame:
     spec: exp.Expr | None
 
 
-def over_nodes(tree: exp.Select) -> list[exp.Window]:
+def find_window_functions(tree: exp.Select) -> list[exp.Window]:
     """Every window function of a query, in the order they are written."""
     nodes = [*tree.expressions, tree.args.get("qualify")]
-    return [found for node in nodes if node is not None for found in _within(node)]
+    return [
+        found for node in nodes if node is not None for found in _iterate_window_functions(node)
+    ]
 
 
-def _within(node: exp.Expr) -> Iterator[exp.Window]:
+def _iterate_window_functions(node: exp.Expr) -> Iterator[exp.Window]:
     if isinstance(node, exp.Window):
         yield node
     elif not isinstance(node, exp.Query):
         for part in node.iter_expressions():
-            yield from _within(part)
+            yield from _iterate_window_functions(part)
 
 
-def frame_of(node: exp.Window, tree: exp.Select, below: Expressions) -> Frame:
+def read_window_spec(node: exp.Window, tree: exp.Select, below: ExpressionReader) -> WindowSpec:
     text = below.scope.text
     named = _named(node, tree, text)
     partition = node.args.get("partition_by") or (named.args.get("partition_by") if named else [])
     order = node.args.get("order") or (named.args.get("order") if named else None)
     spec = node.args.get("spec") or (named.args.get("spec") if named else None)
-    return Frame(
+    return WindowSpec(
         tuple(_read(part, below) for part in partition or []),
         tuple(_order(term, below) for term in (order.expressions if order else [])),
         spec,
@@ -69,14 +71,14 @@ def _named(node: exp.Window, tree: exp.Select, text: SourceText) -> exp.Expr | N
     return found
 
 
-def _order(term: exp.Expr, below: Expressions) -> Order:
+def _order(term: exp.Expr, below: ExpressionReader) -> Order:
     descending = bool(term.args.get("desc"))
     return Order(_read(term.this, below), descending, bool(term.args.get("nulls_first")))
 
 
-def _read(node: exp.Expr, below: Expressions) -> Expression:
+def _read(node: exp.Expr, below: ExpressionReader) -> Expression:
     below.check(node)
     expression = below.read(node)
     if expression is None:
-        raise not_yet("this expression", place_of(node, below.scope.text))
+        raise not_supported("this expression", place_of(node, below.scope.text))
     return expression

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from millstream.plan.nodes import WINDOW_END, WINDOW_START
 from millstream.plan.resolve.names import quote
-from millstream.plan.resolve.source_text import flat_text, was_filled
+from millstream.plan.resolve.source_text import contains_variable, flat_text
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
 from millstream.suggestions import same
@@ -16,7 +16,7 @@ _WINDOW = (WINDOW_START, WINDOW_END)
 _OF_SIDES = ("within", "stream_window", "version")
 
 
-def joined_below(tree: exp.Select, clause: exp.Expr, text: SourceText) -> str:
+def rewrite_with_windowed_join(tree: exp.Select, clause: exp.Expr, text: SourceText) -> str:
     """The query with its join in a query in FROM, as far as it can be shown; empty if no join can
     be in such windows."""
     if clause.args.get("wall_clock"):
@@ -28,7 +28,7 @@ def joined_below(tree: exp.Select, clause: exp.Expr, text: SourceText) -> str:
     if first is None or last is None or sessions or any(map(_of_sides, sides)):
         return "SELECT … FROM (SELECT … JOIN … ON … WINDOW …) GROUP BY …"
     parts = [(first[0], last[1]), *_spans(tree.args.get("where"), clause)]
-    if any(was_filled(span, text) for span in parts):
+    if any(contains_variable(span, text) for span in parts):
         return "SELECT … FROM (SELECT … JOIN … ON … WINDOW …) GROUP BY …"
     written = " ".join(flat_text(text.parsed, span, {}) for span in parts)
     names = _names(tree)
