@@ -175,8 +175,8 @@ def _state_rows(task: Task, query: Any) -> int:
     import millstream as ms
 
     if task.engine == "columnar":
-        account = ms.account(query)
-        return account.state["state_rows"] if account else 0
+        ledger = ms.account(query)
+        return ledger.state["state_rows"] if ledger else 0
     return spark_state_rows(query)
 
 

@@ -60,7 +60,7 @@ class Streams:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SparkQuery:
     """A frame and how it is written. `kept` is what the driver takes of each batch, to add up."""
 
     frame: DataFrame
@@ -69,23 +69,23 @@ class Form:
     kept: Callable[[DataFrame], DataFrame] | None = None
 
 
-def q0(streams: Streams) -> Form:
-    return Form(streams.events("bid").select("auction", "bidder", "price", "dateTime", "extra"))
+def q0(streams: Streams) -> SparkQuery:
+    return SparkQuery(streams.events("bid").select("auction", "bidder", "price", "dateTime", "extra"))
 
 
-def q1(streams: Streams) -> Form:
-    return Form(
+def q1(streams: Streams) -> SparkQuery:
+    return SparkQuery(
         streams.events("bid").selectExpr(
             "auction", "bidder", "0.908 * price AS price", "dateTime", "extra"
         )
     )
 
 
-def q2(streams: Streams) -> Form:
-    return Form(streams.events("bid").where("auction % 123 = 0").select("auction", "price"))
+def q2(streams: Streams) -> SparkQuery:
+    return SparkQuery(streams.events("bid").where("auction % 123 = 0").select("auction", "price"))
 
 
-def q3(streams: Streams) -> Form:
+def q3(streams: Streams) -> SparkQuery:
     person = streams.timed("person").where("state IN ('OR', 'ID', 'CA')").alias("p")
     auction = streams.timed("auction").where("category = 10").alias("a")
     within = F.col("a.dateTime").between(
@@ -93,10 +93,10 @@ def q3(streams: Streams) -> Form:
         F.col("p.dateTime") + streams.micros("acts_after"),
     )
     joined = auction.join(person, F.expr("a.seller = p.id") & within)
-    return Form(joined.select("p.name", "p.city", "p.state", "a.id"))
+    return SparkQuery(joined.select("p.name", "p.city", "p.state", "a.id"))
 
 
-def q4(streams: Streams) -> Form:
+def q4(streams: Streams) -> SparkQuery:
     """The average over all batches is the driver's to keep: Spark lets no aggregate without a
     window follow another."""
     session = F.session_window("dateTime", f"{streams.data.options.longest_auction} microseconds")
@@ -106,7 +106,7 @@ def q4(streams: Streams) -> Form:
         .agg(F.max("price").alias("final"))
         .select("category", "final")
     )
-    return Form(
+    return SparkQuery(
         closed, kept=lambda rows: rows.groupBy("category").agg(F.sum("final"), F.count("*"))
     )
 
@@ -121,7 +121,7 @@ def _valid(streams: Streams, *columns: str | Column) -> DataFrame:
     return auction.join(bid, on).select("a.id", *columns, "b.price", "b.dateTime")
 
 
-def q5(streams: Streams) -> Form:
+def q5(streams: Streams) -> SparkQuery:
     """All counts of a window in one row, and of them those that are greatest."""
     window = F.window("dateTime", "10 seconds", "2 seconds")
     counted = streams.timed("bid").groupBy(window, "auction").agg(F.count("*").alias("num"))
@@ -129,10 +129,10 @@ def q5(streams: Streams) -> Form:
         F.collect_list(F.struct("auction", "num")).alias("all")
     )
     most = every.selectExpr("filter(all, x -> x.num = array_max(all.num)) AS most")
-    return Form(most.select(F.inline("most")))
+    return SparkQuery(most.select(F.inline("most")))
 
 
-def q7(streams: Streams) -> Form:
+def q7(streams: Streams) -> SparkQuery:
     highest = (
         streams.timed("bid")
         .groupBy(F.window("dateTime", "10 seconds"))
@@ -144,18 +144,18 @@ def q7(streams: Streams) -> Form:
         "AND last + INTERVAL '0.000001' SECONDS"
     )
     joined = streams.timed("bid").join(highest, F.expr(on))
-    return Form(joined.select("auction", "bidder", "price", "dateTime", "extra"))
+    return SparkQuery(joined.select("auction", "bidder", "price", "dateTime", "extra"))
 
 
-def q8(streams: Streams) -> Form:
+def q8(streams: Streams) -> SparkQuery:
     window = F.window("dateTime", "10 seconds")
     person = streams.timed("person").select("id", "name", window.alias("window"))
     auction = streams.timed("auction").select(F.col("seller").alias("id"), window.alias("window"))
     joined = person.join(auction, ["id", "window"], "left_semi")
-    return Form(joined.select("id", "name", F.col("window.start").alias("starttime")))
+    return SparkQuery(joined.select("id", "name", F.col("window.start").alias("starttime")))
 
 
-def q9(streams: Streams) -> Form:
+def q9(streams: Streams) -> SparkQuery:
     """Winning bids when they are known, not as they change."""
     auction = [f"a.{name}" for name in COLUMNS["auction"] if name not in ("id", "dateTime")]
     bid = ("b.auction", "b.bidder", F.col("b.extra").alias("bid_extra"))
@@ -164,7 +164,7 @@ def q9(streams: Streams) -> Form:
     order = F.struct("price", -F.unix_micros("dateTime"))
     row = F.struct(*[F.col(name) for name in valid.columns if name != "id"])
     won = valid.groupBy(session, "id").agg(F.max_by(row, order).alias("w"))
-    return Form(
+    return SparkQuery(
         won.select(
             "id", "w.itemName", "w.description", "w.initialBid", "w.reserve",
             F.col("w.began").alias("dateTime"), "w.expires", "w.seller", "w.category", "w.extra",
@@ -174,18 +174,18 @@ def q9(streams: Streams) -> Form:
     )  # fmt: skip
 
 
-def q10(streams: Streams) -> Form:
+def q10(streams: Streams) -> SparkQuery:
     rows = streams.events("bid").selectExpr(
         "auction", "bidder", "price", "dateTime", "extra",
         "date_format(dateTime, 'yyyy-MM-dd') AS dt", "date_format(dateTime, 'HH:mm') AS hm",
     )  # fmt: skip
-    return Form(rows, partitions=("dt", "hm"))
+    return SparkQuery(rows, partitions=("dt", "hm"))
 
 
-def q11(streams: Streams) -> Form:
+def q11(streams: Streams) -> SparkQuery:
     session = F.session_window("dateTime", "10 seconds").alias("w")
     counted = streams.timed("bid").groupBy("bidder", session).agg(F.count("*").alias("bid_count"))
-    return Form(
+    return SparkQuery(
         counted.select(
             "bidder",
             "bid_count",
@@ -195,13 +195,13 @@ def q11(streams: Streams) -> Form:
     )
 
 
-def q12(streams: Streams) -> Form:
+def q12(streams: Streams) -> SparkQuery:
     read = streams.events("bid").select("bidder", F.current_timestamp().alias("read"))
     timed = read.withWatermark("read", "0 seconds")
     counted = timed.groupBy("bidder", F.window("read", "10 seconds").alias("w")).agg(
         F.count("*").alias("bid_count")
     )
-    return Form(
+    return SparkQuery(
         counted.select(
             "bidder",
             "bid_count",
@@ -211,15 +211,15 @@ def q12(streams: Streams) -> Form:
     )
 
 
-def q13(streams: Streams) -> Form:
+def q13(streams: Streams) -> SparkQuery:
     side = F.broadcast(streams.side_input())
     joined = streams.events("bid").join(side, F.expr("auction % 10000 = key"))
-    return Form(joined.select("auction", "bidder", "price", "dateTime", "value"))
+    return SparkQuery(joined.select("auction", "bidder", "price", "dateTime", "value"))
 
 
-def q14(streams: Streams) -> Form:
+def q14(streams: Streams) -> SparkQuery:
     bids = streams.events("bid").where("0.908 * price > 1000000 AND 0.908 * price < 50000000")
-    return Form(
+    return SparkQuery(
         bids.selectExpr(
             "auction",
             "bidder",
@@ -260,20 +260,20 @@ def _distinct() -> list[Column]:
     ]
 
 
-def q15(streams: Streams) -> Form:
+def q15(streams: Streams) -> SparkQuery:
     day = F.window("dateTime", "1 day").alias("w")
     counted = streams.timed("bid").groupBy(day).agg(*_counts(), *_distinct())
-    return Form(_by_day(counted), "update")
+    return SparkQuery(_by_day(counted), "update")
 
 
-def q16(streams: Streams) -> Form:
+def q16(streams: Streams) -> SparkQuery:
     day = F.window("dateTime", "1 day").alias("w")
     minute = F.expr("max(date_format(dateTime, 'HH:mm'))").alias("minute")
     counted = streams.timed("bid").groupBy("channel", day).agg(minute, *_counts(), *_distinct())
-    return Form(_by_day(counted, "channel"), "update")
+    return SparkQuery(_by_day(counted, "channel"), "update")
 
 
-def q17(streams: Streams) -> Form:
+def q17(streams: Streams) -> SparkQuery:
     day = F.window("dateTime", "1 day").alias("w")
     counted = (
         streams.timed("bid")
@@ -286,7 +286,7 @@ def q17(streams: Streams) -> Form:
             F.sum("price").alias("sum_price"),
         )
     )
-    return Form(_by_day(counted, "auction"), "update")
+    return SparkQuery(_by_day(counted, "auction"), "update")
 
 
 def _by_day(counted: DataFrame, *keys: str) -> DataFrame:
@@ -294,26 +294,26 @@ def _by_day(counted: DataFrame, *keys: str) -> DataFrame:
     return counted.select(*keys, day, *(n for n in counted.columns if n not in ("w", *keys)))
 
 
-def q18(streams: Streams) -> Form:
+def q18(streams: Streams) -> SparkQuery:
     """Spark forgets no group without a window: state grows with every pair."""
     row = F.struct(*(F.col(name) for name in COLUMNS["bid"]))
     last = (
         streams.events("bid").groupBy("bidder", "auction").agg(F.max_by(row, "dateTime").alias("b"))
     )
-    return Form(last.select("b.*"), "update")
+    return SparkQuery(last.select("b.*"), "update")
 
 
-def q19(streams: Streams) -> Form:
+def q19(streams: Streams) -> SparkQuery:
     """Spark has no ROW_NUMBER over streams: the ten greatest as a list. State grows with every
     auction."""
     row = F.struct(*(F.col(name) for name in COLUMNS["bid"]))
     order = F.struct("price", -F.unix_micros("dateTime"))
     top = streams.events("bid").groupBy("auction").agg(F.max_by(row, order, 10).alias("top"))
     numbered = top.select(F.posexplode("top").alias("place", "b"))
-    return Form(numbered.select("b.*", (F.col("place") + 1).alias("rank_number")), "update")
+    return SparkQuery(numbered.select("b.*", (F.col("place") + 1).alias("rank_number")), "update")
 
 
-def q20(streams: Streams) -> Form:
+def q20(streams: Streams) -> SparkQuery:
     auction, bid = (
         streams.timed("auction").where("category = 10").alias("a"),
         streams.timed("bid").alias("b"),
@@ -323,7 +323,7 @@ def q20(streams: Streams) -> Form:
         F.col("a.dateTime") + streams.micros("bids_after"),
     )
     joined = bid.join(auction, F.expr("b.auction = a.id") & within)
-    return Form(
+    return SparkQuery(
         joined.selectExpr(
             "b.auction", "b.bidder", "b.price", "b.channel", "b.url", "b.dateTime AS bid_dateTime",
             "b.extra AS bid_extra", "a.itemName", "a.description", "a.initialBid", "a.reserve",
@@ -333,10 +333,10 @@ def q20(streams: Streams) -> Form:
     )  # fmt: skip
 
 
-def q21(streams: Streams) -> Form:
+def q21(streams: Streams) -> SparkQuery:
     known = "lower(channel) IN ('apple', 'google', 'facebook', 'baidu')"
     bids = streams.events("bid").where(f"url RLIKE '(&|^)channel_id=' OR {known}")
-    return Form(
+    return SparkQuery(
         bids.selectExpr(
             "auction",
             "bidder",
@@ -349,12 +349,12 @@ def q21(streams: Streams) -> Form:
     )
 
 
-def q22(streams: Streams) -> Form:
+def q22(streams: Streams) -> SparkQuery:
     parts = [f"split_part(url, '/', {n + 3}) AS dir{n}" for n in (1, 2, 3)]
-    return Form(streams.events("bid").selectExpr("auction", "bidder", "price", "channel", *parts))
+    return SparkQuery(streams.events("bid").selectExpr("auction", "bidder", "price", "channel", *parts))
 
 
-FORMS: dict[str, Callable[[Streams], Form]] = {
+SPARK_QUERIES: dict[str, Callable[[Streams], SparkQuery]] = {
     form.__name__: form
     for form in (
         q0, q1, q2, q3, q4, q5, q7, q8, q9, q10, q11, q12, q13, q14, q15, q16, q17, q18, q19, q20,

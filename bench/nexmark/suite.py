@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.nexmark.write import Data
 from millstream.plan.build.job import build_job
-from millstream.plan.facts.pipeline import check_job
+from millstream.plan.facts.pipeline import derive_job_facts
 from millstream.plan.nodes import Engine, Job
 
 HERE = Path(__file__).resolve().parent
@@ -88,5 +88,5 @@ def job_of(query: Query, data: Data, out: Path, *, files: int, engine: str) -> J
     job = build_job(query.sql(), variables=variables(data, out, files))
     asked = Engine(engine)
     job = replace(job, pipelines=tuple(replace(each, engine=asked) for each in job.pipelines))
-    check_job(job)
+    derive_job_facts(job)
     return job

@@ -27,7 +27,7 @@ from millstream.connectors.memory import MemorySink
 from millstream.connectors.registry import open_sink
 from millstream.connectors.sink import Sink
 from millstream.errors import MillstreamError
-from millstream.observe.ledger import Account
+from millstream.observe.ledger import Ledger
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Job, SinkDef
 from millstream.run.job import JobRun
@@ -160,7 +160,7 @@ class _Check:
         return self.folder / f"{self.query.name}-{self.engine}" / "out"
 
     def _run(self, job: Job) -> tuple[pl.DataFrame, list[str]]:
-        """The rows that came, and what is wrong with the account of them."""
+        """The rows that came, and what is wrong with the ledger of them."""
         kept = MemorySink()
         run = JobRun(
             self.spark,
@@ -177,10 +177,10 @@ class _Check:
             run.stop()
         wrong = []
         for each in run.running:
-            account = each.tally.account
-            if isinstance(account, Account):
-                wrong += account.errors
-                late = sum(side["late"] for side in account.inputs)
+            ledger = each.ledger_store.ledger
+            if isinstance(ledger, Ledger):
+                wrong += ledger.errors
+                late = sum(side["late"] for side in ledger.inputs)
                 wrong += [f"{late} rows were late"] if late else []
         came = pl.DataFrame(pa.concat_tables(kept.tables)) if kept.tables else self._partitions()
         return came, wrong

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from bench.nexmark.raw_spark import FORMS, Form, Streams
+from bench.nexmark.raw_spark import SPARK_QUERIES, SparkQuery, Streams
 from bench.nexmark.suite import QUERIES, job_of
 from bench.nexmark.write import read
 from bench.worker import (
@@ -76,16 +76,16 @@ def _ours(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
     while not run.wait(60):
         pass
     (pipeline,) = run.running
-    account = pipeline.tally.account
-    extra = {"rows_out": account.rows_out}
-    if rows := account.state.get("state_rows"):
+    ledger = pipeline.ledger_store.ledger
+    extra = {"rows_out": ledger.rows_out}
+    if rows := ledger.state.get("state_rows"):
         extra["state_rows"] = rows
     return started, pipeline.query, extra
 
 
 def _raw(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
-    """Spark's own, written as `Form` says, to nowhere unless the query is about writing."""
-    form = FORMS[task.query](Streams(spark, read(Path(task.folder)), task.files))
+    """Spark's own, written as `SparkQuery` says, to nowhere unless the query is about writing."""
+    form = SPARK_QUERIES[task.query](Streams(spark, read(Path(task.folder)), task.files))
     kept: list[Any] = []
     writer = form.frame.writeStream.outputMode(form.mode)
     writer = writer.option("checkpointLocation", task.checkpoint)
@@ -103,7 +103,7 @@ def _raw(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
     return started, query, {"rows_out": len(kept)} if form.kept is not None else {}
 
 
-def _keeping(form: Form, kept: list[Any]) -> Any:
+def _keeping(form: SparkQuery, kept: list[Any]) -> Any:
     def write(rows: DataFrame, _: int) -> None:
         assert form.kept is not None
         kept.extend(form.kept(rows).collect())

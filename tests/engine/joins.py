@@ -15,7 +15,7 @@ from tests.kernels.oracle import Bag, Row
 
 import millstream as ms
 from millstream.connectors.memory import MemorySink, MemoryStream
-from millstream.observe.ledger import Account
+from millstream.observe.ledger import Ledger
 
 EPOCH = datetime(2026, 1, 15, tzinfo=UTC)
 Rows = list[tuple[Any, ...]]
@@ -42,7 +42,7 @@ class JoinOnSpark:
 
     def run(
         self, batches: list[tuple[list[Row], list[Row]]]
-    ) -> tuple[list[tuple[Any, ...]], Account | None]:
+    ) -> tuple[list[tuple[Any, ...]], Ledger | None]:
         streams = MemoryStream(self.spark, SCHEMA), MemoryStream(self.spark, SCHEMA)
         for batch in batches:
             for stream, rows in zip(streams, batch, strict=True):
@@ -67,10 +67,10 @@ class JoinOnSpark:
                 ms.end_of_input(control)
                 for _ in range(2):
                     query.processAllAvailable()
-                account = ms.account(query)
+                ledger = ms.account(query)
             finally:
                 query.stop()
-        return [tuple(row.values()) for row in sink.rows()], account
+        return [tuple(row.values()) for row in sink.rows()], ledger
 
 
 def writer(sink: MemorySink) -> Callable[[DataFrame, int], None]:

@@ -14,16 +14,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.engine.processor.processor import KernelHost, Stage
+from millstream.engine.processor.processor import KernelProcessor, Stage
 from millstream.engine.processor.state_adapter import SparkState
 from millstream.engine.processor.step import step
 from millstream.engine.processor.watermarks import InputSpec
-from millstream.engine.shuffle.column_names import BLOB, FROM, LATE, MAIN, NOW, PORT, STATS
+from millstream.engine.shuffle.column_names import PAYLOAD, ORIGIN, LATE, MAIN, NOW, ROW_KIND, STATS
 from millstream.engine.shuffle.packer import (
     END_OF_INPUT,
     NO_TIME,
     PACKET_SCHEMA,
-    Packing,
+    PackerSpec,
     decode,
     pack_chunk,
 )
@@ -61,7 +61,7 @@ class Processor:
     kernel: Kernel
     columns: tuple[str, ...]
     input: InputSpec
-    packing: Packing
+    packer_spec: PackerSpec
     states: dict[int, Values] = field(default_factory=dict)
 
     def batch(
@@ -78,52 +78,52 @@ class Processor:
         packets: list[dict[str, Any]] = []
         if rows is not None and rows.num_rows:
             stamped = rows.append_column(NOW, pa.repeat(pa.scalar(now, pa.int64()), rows.num_rows))
-            packets = pack_chunk(self.packing, stamped).to_pylist()
+            packets = pack_chunk(self.packer_spec, stamped).to_pylist()
         messages = [*control, *([{"kind": END_OF_INPUT}] if end else [])]
         packets += [
             {**_MESSAGE, "label": label, **message}
-            for label in self.packing.labels
+            for label in self.packer_spec.labels
             for message in messages
         ]
         packets += [{**_MESSAGE, **allowance} for allowance in allowances]
         output = Output()
-        for label in self.packing.labels:
+        for label in self.packer_spec.labels:
             own = [packet for packet in packets if packet["label"] == label]
             if own:
                 self._run(label, own, output)
         return output
 
     def _run(self, label: int, packets: list[dict[str, Any]], output: Output) -> None:
-        host = KernelHost((Stage(0, self.kernel, (self.input,), "{}", evicts=True),), self.columns)
+        processor = KernelProcessor((Stage(0, self.kernel, (self.input,), "{}", evicts=True),), self.columns)
         held = self.states.setdefault(label, Values())
-        host.states = [SparkState(held)]  # type: ignore[arg-type]
+        processor.states = [SparkState(held)]  # type: ignore[arg-type]
         frame = pa.Table.from_pylist(packets, PACKET_SCHEMA).to_pandas()
-        for given in step(host, label, iter([frame])):
+        for given in step(processor, label, iter([frame])):
             for row in given.to_dict("records"):
-                port, blob = row.pop(PORT), row.pop(BLOB)
-                row.pop(FROM)
+                port, payload = row.pop(ROW_KIND), row.pop(PAYLOAD)
+                row.pop(ORIGIN)
                 if port == MAIN:
                     output.main.append(row)
                 elif port == LATE:
-                    output.late += decode(blob).to_pylist()
+                    output.late += decode(payload).to_pylist()
                 elif port == STATS:
-                    output.stats.append(json.loads(blob))
+                    output.stats.append(json.loads(payload))
 
     def copy(self) -> Processor:
         """With the same state, to run a batch again from where it began."""
         states = copy.deepcopy(self.states)
-        return Processor(self.kernel, self.columns, self.input, self.packing, states)
+        return Processor(self.kernel, self.columns, self.input, self.packer_spec, states)
 
 
 _MESSAGE = {
     "kind": 0,
     "source": 0,
     "place": 0,
-    "top": NO_TIME,
+    "max_time": NO_TIME,
     "now": NO_TIME,
     "rows": 0,
-    "silent": -1,
-    "blob": None,
-    "tally": None,
+    "is_idle": -1,
+    "payload": None,
+    "input_counts": None,
     "partitions": None,
 }

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import millstream as ms
 from millstream.connectors.memory import MemorySink, MemoryStream
-from millstream.observe.ledger import Account
+from millstream.observe.ledger import Ledger
 
 EPOCH = datetime(2026, 1, 15, tzinfo=UTC)
 SCHEMA = (
@@ -64,7 +64,7 @@ def run(
     engine: str = "auto",
     key_groups: int = 3,
     delay: int = DELAY,
-) -> tuple[Rows, Account | None]:
+) -> tuple[Rows, Ledger | None]:
     """The rows that `query` over the stream `s` gives, from the first to the end of input."""
     stream = MemoryStream(spark, SCHEMA)
     for batch in batches:
@@ -77,7 +77,7 @@ def run(
         return collect(frame, control, folder)
 
 
-def collect(frame: DataFrame, control: Path, folder: str) -> tuple[Rows, Account | None]:
+def collect(frame: DataFrame, control: Path, folder: str) -> tuple[Rows, Ledger | None]:
     sink = MemorySink()
 
     def write(batch: DataFrame, number: int) -> None:
@@ -94,10 +94,10 @@ def collect(frame: DataFrame, control: Path, folder: str) -> tuple[Rows, Account
         ms.end_of_input(control)
         for _ in range(2):
             query.processAllAvailable()
-        account = ms.account(query)
+        ledger = ms.account(query)
     finally:
         query.stop()
-    return sink.rows(), account
+    return sink.rows(), ledger
 
 
 def left_over(rows: Rows) -> Bag:

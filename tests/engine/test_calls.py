@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.types import LongType
 
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.engine.compile import aggregate_functions as calls
 from millstream.engine.compile.expressions import types_of
 from millstream.plan.expressions import Expression, column
@@ -26,25 +26,25 @@ def test_types_are_those_that_spark_gives(spark, monkeypatch, function) -> None:
     names = numbers if function in ("sum", "avg", "stddev_samp") else NAMES
     asked = tuple(Call(function, column(None, name), f"a{at}") for at, name in enumerate(names))
     known = {column(None, name): frame.schema[name].dataType for name in names}
-    mine = calls.result_types(Rows.of(frame), "t", asked, known)
+    mine = calls.result_types(DeferredFrame.of(frame), "t", asked, known)
     monkeypatch.setattr(calls, "_plain_type", lambda *_: None)
-    assert mine == calls.result_types(Rows.of(frame), "t", asked, known)
+    assert mine == calls.result_types(DeferredFrame.of(frame), "t", asked, known)
 
 
 def test_spark_is_asked_only_for_what_is_not_plain(spark, monkeypatch) -> None:
     frame = spark.createDataFrame([], COLUMNS)
     values = [parse_expression(text) for text in ("i", "i + 1", "m")]
-    known = dict(zip(values, types_of(Rows.of(frame), "frame", values), strict=True))
+    known = dict(zip(values, types_of(DeferredFrame.of(frame), "frame", values), strict=True))
     spoken: list[str] = []
-    made = calls.call_expression
+    compiled = calls.call_expression
 
     def told(call: Call) -> Expression:
         spoken.append(str(call.argument))
-        return made(call)
+        return compiled(call)
 
     monkeypatch.setattr(calls, "call_expression", told)
     asked = tuple(Call("sum", each, f"a{at}") for at, each in enumerate(values))
-    types = calls.result_types(Rows.of(frame), "t", asked, known)
+    types = calls.result_types(DeferredFrame.of(frame), "t", asked, known)
     assert spoken == ["m"]
     assert types[:2] == [LongType(), LongType()]
     assert types[2].simpleString() == "decimal(20,2)"

@@ -10,8 +10,8 @@ import pytest
 from tests.engine.processor import Processor
 
 from millstream.engine.processor.watermarks import InputSpec
-from millstream.engine.shuffle.packer import Packing
-from millstream.kernels.aggregate.windowed import folded, kernel_of
+from millstream.engine.shuffle.packer import PackerSpec
+from millstream.kernels.aggregate.windowed import pre_aggregate, create_kernel
 from millstream.kernels.core.specs import AggregateSpec, CallSpec, DeduplicateSpec
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.temporal import Window, WindowKind
@@ -42,9 +42,9 @@ def rows(now: int, keys: str = "aab") -> pa.Table:
 
 def counting(window: Window, *, fold: bool) -> Processor:
     spec = AggregateSpec(("k",), (CallSpec("count", "n"),), window)
-    packing = Packing(0, "s", (0, 1), fold=partial(folded, spec) if fold else None)
-    made = kernel_of(spec, TYPES)
-    return Processor(made, tuple(TYPES), InputSpec("s", 0, wall_clock=True), packing)
+    packer_spec = PackerSpec(0, "s", (0, 1), fold=partial(pre_aggregate, spec) if fold else None)
+    compiled = create_kernel(spec, TYPES)
+    return Processor(compiled, tuple(TYPES), InputSpec("s", 0, wall_clock=True), packer_spec)
 
 
 @pytest.mark.parametrize("fold", [True, False])
@@ -84,8 +84,8 @@ def test_processing_time_goes_on_with_ticks_while_the_clock_is_behind() -> None:
     processor = counting(WINDOWS["tumbling"], fold=True)
     processor.batch(rows(START), START)
     back = START - HOUR
-    tick = {"kind": 3, "now": START + 12 * SECOND}
-    emitted = processor.batch(rows(back, "c"), back, control=[tick]).main
+    send_processing_time = {"kind": 3, "now": START + 12 * SECOND}
+    emitted = processor.batch(rows(back, "c"), back, control=[send_processing_time]).main
     assert sorted((row["k"], row["n"]) for row in emitted) == [("a", 2), ("b", 1)]
     [last] = processor.batch(None, back, end=True).main
     assert (last["k"], last["_window_start"]) == ("c", START + 10 * SECOND)
@@ -97,7 +97,7 @@ def test_distinct_without_event_time_drops_no_row_when_the_clock_goes_back() -> 
         Deduplicate(spec),
         ("k",),
         InputSpec("s", 0, wall_clock=True),
-        Packing(0, "s", (0, 1)),
+        PackerSpec(0, "s", (0, 1)),
     )
     assert len(processor.batch(rows(START, "ab"), START).main) == 2
     output = processor.batch(rows(START - HOUR, "bc"), START - HOUR)

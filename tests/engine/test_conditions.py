@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import millstream as ms
-from millstream.engine.compile.expressions import found_as
+from millstream.engine.compile.expressions import find_column
 from millstream.engine.compile.pushdown import condition
 from millstream.plan.expressions.parse import parse_expression
 
@@ -67,7 +67,7 @@ LEFT_TO_SPARK = (
 def read(spark: Any, text: str) -> Any:
     frame = spark.createDataFrame([], SCHEMA)
     types = {each.name: each.dataType for each in frame.schema}
-    return condition(parse_expression(text), lambda it: found_as(it, "o", types), types)
+    return condition(parse_expression(text), lambda it: find_column(it, "o", types), types)
 
 
 def test_conditions_are_decided_as_spark_does(spark) -> None:
@@ -83,8 +83,8 @@ def test_conditions_are_decided_as_spark_does(spark) -> None:
     for number, text in enumerate(DECIDED):
         found = read(spark, text)
         assert found is not None, text
-        decided = pc.fill_null(found.decided(columns), False)
-        assert decided.to_pylist() == told[f"c{number}"].to_pylist(), text
+        evaluate = pc.fill_null(found.evaluate(columns), False)
+        assert evaluate.to_pylist() == told[f"c{number}"].to_pylist(), text
 
 
 @pytest.mark.parametrize("text", LEFT_TO_SPARK)
@@ -112,14 +112,14 @@ def test_rows_that_are_filtered_out_still_move_time(spark, tmp_path, reader) -> 
         s=stream,
     ).to_df()
     query = (
-        counted.writeStream.foreachBatch(lambda made, _: found.update(map(tuple, made.collect())))
+        counted.writeStream.foreachBatch(lambda compiled, _: found.update(map(tuple, compiled.collect())))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
         .start()
     )
     assert query.awaitTermination(120)
-    account = ms.account(query)
+    ledger = ms.account(query)
     assert found == Counter({(1, 1): 2, (2, 1): 1})
-    assert account is not None
-    (counts,) = account.inputs
+    assert ledger is not None
+    (counts,) = ledger.inputs
     assert (counts["in"], counts["filtered"]) == (5, 2)

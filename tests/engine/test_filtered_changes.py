@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from millstream.engine.compile.filtered_changes import kinds, settle
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT
+from millstream.engine.compile.filtered_changes import kinds, adjust_changes
+from millstream.kernels.core.kernel import UPDATE_AFTER, UPDATE_BEFORE, DELETE, INSERT
 
 NO_ROW = -1
 
@@ -21,25 +21,25 @@ def settled(ops: list[int], kept: list[bool]) -> list[int]:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (True, True, [BEFORE, AFTER]),
+        (True, True, [UPDATE_BEFORE, UPDATE_AFTER]),
         (True, False, [DELETE, INSERT]),
         (False, True, [DELETE, INSERT]),
     ],
     ids=["stays", "leaves", "enters"],
 )
 def test_a_change_by_what_the_filter_keeps(old: bool, new: bool, expected: list[int]) -> None:
-    assert settled([BEFORE, AFTER], [old, new]) == expected
+    assert settled([UPDATE_BEFORE, UPDATE_AFTER], [old, new]) == expected
 
 
 def test_old_values_come_before_the_new_ones_of_several_groups() -> None:
-    ops = [INSERT, BEFORE, BEFORE, AFTER, AFTER, BEFORE, AFTER, DELETE]
+    ops = [INSERT, UPDATE_BEFORE, UPDATE_BEFORE, UPDATE_AFTER, UPDATE_AFTER, UPDATE_BEFORE, UPDATE_AFTER, DELETE]
     kept = [True, True, True, True, False, False, True, True]
-    assert settled(ops, kept) == [INSERT, BEFORE, DELETE, AFTER, INSERT, DELETE, INSERT, DELETE]
+    assert settled(ops, kept) == [INSERT, UPDATE_BEFORE, DELETE, UPDATE_AFTER, INSERT, DELETE, INSERT, DELETE]
 
 
 def test_values_without_a_partner_are_deletes_and_inserts() -> None:
-    assert settled([BEFORE, BEFORE, AFTER], [True] * 3) == [DELETE, DELETE, INSERT]
-    assert settled([AFTER, NO_ROW, BEFORE], [True] * 3) == [INSERT, NO_ROW, DELETE]
+    assert settled([UPDATE_BEFORE, UPDATE_BEFORE, UPDATE_AFTER], [True] * 3) == [DELETE, DELETE, INSERT]
+    assert settled([UPDATE_AFTER, NO_ROW, UPDATE_BEFORE], [True] * 3) == [INSERT, NO_ROW, DELETE]
     assert settled([], []) == []
 
 
@@ -50,7 +50,7 @@ def test_pairs_may_be_cut_by_batches_anywhere() -> None:
         for _ in range(rng.randint(1, 5)):
             many = rng.randint(1, 3)
             ops += rng.choice(
-                [[BEFORE] * many + [AFTER] * many, [INSERT] * many, [DELETE] * many, [None]]
+                [[UPDATE_BEFORE] * many + [UPDATE_AFTER] * many, [INSERT] * many, [DELETE] * many, [None]]
             )
         kept = [rng.random() < 0.5 for _ in ops]
         table = pa.table(
@@ -60,15 +60,15 @@ def test_pairs_may_be_cut_by_batches_anywhere() -> None:
                 "_ms_keep": pa.array(kept),
             }
         )
-        whole = pa.Table.from_batches(settle(table.to_batches()))
-        cut = pa.Table.from_batches(settle(table.to_batches(max_chunksize=rng.randint(1, 4))))
+        whole = pa.Table.from_batches(adjust_changes(table.to_batches()))
+        cut = pa.Table.from_batches(adjust_changes(table.to_batches(max_chunksize=rng.randint(1, 4))))
         assert cut.to_pydict() == whole.to_pydict()
         assert whole["id"].to_pylist() == list(range(len(ops)))
 
 
 def test_only_the_copies_of_one_output_are_changed() -> None:
     """Of several outputs, the copies of a row follow each other."""
-    ops = [BEFORE, BEFORE, AFTER, AFTER, None]
+    ops = [UPDATE_BEFORE, UPDATE_BEFORE, UPDATE_AFTER, UPDATE_AFTER, None]
     table = pa.table(
         {
             "_ms_change": pa.array(ops, pa.int8()),
@@ -77,8 +77,8 @@ def test_only_the_copies_of_one_output_are_changed() -> None:
         }
     )
     found = [
-        pa.Table.from_batches(list(settle(table.to_batches(), output=output)))["_ms_change"]
+        pa.Table.from_batches(list(adjust_changes(table.to_batches(), output=output)))["_ms_change"]
         for output in (0, 1)
     ]
-    assert found[0].to_pylist() == [DELETE, BEFORE, INSERT, AFTER, None]
+    assert found[0].to_pylist() == [DELETE, UPDATE_BEFORE, INSERT, UPDATE_AFTER, None]
     assert found[1].to_pylist() == ops

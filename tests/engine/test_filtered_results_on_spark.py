@@ -77,12 +77,12 @@ def check(spark, name: str) -> None:
     query, batch = QUERIES[name]
     rng = random.Random(name)
     rows = random_rows(rng, 60)
-    came, account = run(spark, query, cut(rng, rows, 4))
+    came, ledger = run(spark, query, cut(rng, rows, 4))
     wanted = by_spark(spark, batch, rows)
     assert wanted
     assert left_over(came) == wanted
-    assert account is not None
-    assert account.errors == []
+    assert ledger is not None
+    assert ledger.errors == []
 
 
 def test_a_window_join_of_results_with_having(spark) -> None:

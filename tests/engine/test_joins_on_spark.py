@@ -60,12 +60,12 @@ def test_a_join_on_spark_is_its_definition(spark, how: JoinType, engine: str) ->
     lefts, rights = random_side(rng, 40), random_side(rng, 40)
     batches = list(zip(cut(rng, lefts, 4), cut(rng, rights, 4), strict=True))
     join = JoinOnSpark(spark, query(how, lower, upper), (DELAY, DELAY), engine)
-    rows, account = join.run(batches)
+    rows, ledger = join.run(batches)
     assert bag(rows) == final_rows(Join(how, lower, upper), lefts, rights)
     if engine == "columnar":
-        assert account is not None
-        assert account.errors == []
-        assert [each["in"] for each in account.inputs] == [40, 40]
+        assert ledger is not None
+        assert ledger.errors == []
+        assert [each["in"] for each in ledger.inputs] == [40, 40]
 
 
 @pytest.mark.parametrize("how", [JoinType.INNER, JoinType.FULL])
@@ -97,10 +97,10 @@ def test_what_only_spark_can_decide_filters_an_inner_join(spark) -> None:
 def test_a_silent_input_holds_unmatched_rows_until_the_end(spark) -> None:
     lefts = [Row(i, i * 10, ("a", 1)) for i in range(3)]
     text = query(JoinType.LEFT, 0, 1)
-    rows, account = JoinOnSpark(spark, text).run([(lefts[:1], []), (lefts[1:], [])])
+    rows, ledger = JoinOnSpark(spark, text).run([(lefts[:1], []), (lefts[1:], [])])
     assert sorted(rows) == [(0, None), (1, None), (2, None)]
-    assert account is not None
-    assert account.unmatched == 3
+    assert ledger is not None
+    assert ledger.unmatched == 3
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_a_condition_guards_the_expressions_that_rely_on_it(spark) -> None:
         "SELECT v.id AS l_id, r.id AS r_id FROM (SELECT * FROM l WHERE k1 RLIKE '^[0-9]+$') v "
         "JOIN r ON CAST(v.k1 AS BIGINT) = r.k2 AND r.t BETWEEN v.t AND v.t + INTERVAL 5 SECONDS"
     )
-    rows, account = JoinOnSpark(spark, text).run([(lefts, rights)])
+    rows, ledger = JoinOnSpark(spark, text).run([(lefts, rights)])
     assert rows == [(1, 3)]
-    assert account is not None
-    assert account.inputs[0]["filtered"] == 1
+    assert ledger is not None
+    assert ledger.inputs[0]["filtered"] == 1
 
 
 def test_a_random_condition_is_made_once_for_a_row(spark) -> None:

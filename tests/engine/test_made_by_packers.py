@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import millstream as ms
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.engine.compile.file_streams import FileStreams
-from millstream.engine.compile.packet_columns import Sent
-from millstream.engine.compile.stateless import Flow, flow
-from millstream.engine.scan.window_bounds import Moment
+from millstream.engine.compile.packet_columns import PacketColumnBuilder
+from millstream.engine.compile.stateless import StreamFrame, compile_stream
+from millstream.engine.scan.window_bounds import WindowBound
 from millstream.errors import PlanError
 from millstream.plan.expressions.parse import parse_expression
 from millstream.plan.nodes import Column, Output, Select, Source
@@ -50,56 +50,56 @@ QUERIES = {
 
 def test_spark_hears_of_no_stream_that_packers_read(spark, tmp_path) -> None:
     (tmp_path / "l").mkdir()
-    rows = Rows.of(spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "l")))
+    rows = DeferredFrame.of(spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "l")))
     below = Source("l", (Column("k", "bigint"), Column("t", "timestamp")))
     begin = "timestamp_micros(unix_micros(l.t) - pmod(unix_micros(l.t), 4000000))"
     pane = Output(parse_expression(begin), "begin", pane=Pane("t", 4_000_000))
     outputs = (Output(parse_expression("l.s"), "name"), pane)
 
-    def flow_of(*outputs: Output) -> Flow:
+    def compile_node(*outputs: Output) -> StreamFrame:
         node = Select(below, outputs, where=parse_expression("l.c >= 1"), alias="l")
-        return flow(node, {"l": rows}, no_operator, FileStreams(spark).of)
+        return compile_stream(node, {"l": rows}, no_operator, FileStreams(spark).of)
 
-    plain = flow_of(*outputs)
+    plain = compile_node(*outputs)
     assert plain.rows._made is None
     known = plain.rows.types
     assert plain.files is not None
     assert plain.rows._made is None
     assert known == {each.name: each.dataType for each in plain.frame.schema}
     assert (
-        flow_of(*outputs, Output(parse_expression("l.c + 1"), "more")).rows.frame.columns[2]
+        compile_node(*outputs, Output(parse_expression("l.c + 1"), "more")).rows.frame.columns[2]
         == "more"
     )
     with pytest.raises(PlanError, match="nowhere"):
-        flow_of(*outputs, Output(parse_expression("nowhere(l.c)"), "more"))
+        compile_node(*outputs, Output(parse_expression("nowhere(l.c)"), "more"))
 
 
-def no_operator(node: object) -> Flow:
+def no_operator(node: object) -> StreamFrame:
     raise AssertionError(node)
 
 
 @pytest.mark.parametrize(("slide", "offset", "after"), [(10, 0, 0), (7, 3, 7), (4, -1, 3)])
 def test_moments_are_those_of_spark(spark, slide, offset, after) -> None:
     times = pa.array([None, 0, -1, -7, 1, 13, 10**15], pa.timestamp("us", "UTC"))
-    made = Moment("t", Pane("t", slide, offset, after)).made(times)
+    compiled = WindowBound("t", Pane("t", slide, offset, after)).compiled(times)
     text = (
         f"timestamp_micros(unix_micros(t) - pmod(unix_micros(t) - {offset}, {slide}) + {after}) m"
     )
     told = spark.createDataFrame(pa.table({"t": times})).selectExpr(text).toArrow()
-    assert made.cast(pa.int64()).to_pylist() == told["m"].cast(pa.int64()).to_pylist()
+    assert compiled.cast(pa.int64()).to_pylist() == told["m"].cast(pa.int64()).to_pylist()
 
 
 @pytest.mark.parametrize("about", QUERIES)
 def test_rows_are_the_same_whoever_reads_the_files(spark, tmp_path, monkeypatch, about) -> None:
     read: list[bool] = []
-    ready = Sent.ready
+    ready = PacketColumnBuilder.ready
 
-    def told(self: Sent, *args: Any, **options: Any) -> Any:
-        made = ready(self, *args, **options)
-        read.append(made.scan is not None)
-        return made
+    def told(self: PacketColumnBuilder, *args: Any, **options: Any) -> Any:
+        compiled = ready(self, *args, **options)
+        read.append(compiled.scan is not None)
+        return compiled
 
-    monkeypatch.setattr(Sent, "ready", told)
+    monkeypatch.setattr(PacketColumnBuilder, "ready", told)
     for side, seed in (("l", 1), ("r", 2)):
         _write(tmp_path / side, Random(seed))
     by_packers = _result(spark, tmp_path, "auto", QUERIES[about])
@@ -140,7 +140,7 @@ def _result(spark: SparkSession, folder: Path, reader: str, text: str) -> Counte
         ms.sql(text, **used)
         .to_df()
         .select(F.struct("*").cast("string"))
-        .writeStream.foreachBatch(lambda made, _: found.update(map(tuple, made.collect())))
+        .writeStream.foreachBatch(lambda compiled, _: found.update(map(tuple, compiled.collect())))
         .option("checkpointLocation", str(folder / f"checkpoint-{reader}"))
         .trigger(availableNow=True)
         .start()

@@ -32,9 +32,9 @@ def check(
     `hosts`: the number of stateful operators that it must be for Spark.
     """
     rng = random.Random(query)
-    made = {name: random_rows(rng, rows, span=60) for name in NAMES[:count]}
+    compiled = {name: random_rows(rng, rows, span=60) for name in NAMES[:count]}
     streams = {}
-    for name, given in made.items():
+    for name, given in compiled.items():
         stream = MemoryStream(spark, SCHEMA)
         for part in cut(rng, given, 4):
             stream.add(part)
@@ -44,13 +44,13 @@ def check(
         control = Path(folder) / "control"
         frame = ms.sql(query, **streams).to_df(control=control, key_groups=3)
         plan = frame._jdf.queryExecution().analyzed().toString()
-        came, account = collect(frame, control, folder)
+        came, ledger = collect(frame, control, folder)
     assert hosts is None or plan.count("- ~TransformWithState") == hosts
     wanted: Bag = left_over(spark.sql(batch).toArrow().to_pylist())
     assert left_over(came) == wanted
     assert wanted, "a test of nothing"
-    assert account is not None
-    assert account.errors == []
+    assert ledger is not None
+    assert ledger.errors == []
     return came
 
 

@@ -41,7 +41,7 @@ def test_tumbling_windows_with_every_function(spark, emit: str) -> None:
         f"SELECT k, _window_start AS ws, _WINDOW_END AS we, {LIST} FROM s "
         f"WINDOW TUMBLING(INTERVAL '10' SECONDS) GROUP BY k EMIT {emit}"
     )
-    came, account = run(spark, query, cut(rng, rows, 4))
+    came, ledger = run(spark, query, cut(rng, rows, 4))
     wanted = by_spark(
         spark,
         f"SELECT k, w.start AS ws, w.end AS we, {LIST} FROM "
@@ -49,10 +49,10 @@ def test_tumbling_windows_with_every_function(spark, emit: str) -> None:
         rows,
     )
     assert left_over(came) == wanted
-    assert account is not None
-    assert account.errors == []
-    assert account.inputs[0]["in"] == 120
-    assert account.inputs[0]["late"] == 0
+    assert ledger is not None
+    assert ledger.errors == []
+    assert ledger.inputs[0]["in"] == 120
+    assert ledger.inputs[0]["late"] == 0
 
 
 @pytest.mark.parametrize("emit", ["FINAL", "CHANGES"])
@@ -76,7 +76,7 @@ def test_windows(spark, ours: str, theirs: str, keys: str, emit: str) -> None:
         f"SELECT {keys}, _window_start AS ws, _window_end AS we, {SOME} FROM s WINDOW {ours} "
         f"GROUP BY {keys} EMIT {emit}"
     )
-    came, account = run(spark, query, cut(rng, rows, 5))
+    came, ledger = run(spark, query, cut(rng, rows, 5))
     wanted = by_spark(
         spark,
         f"SELECT {keys}, w.start AS ws, w.end AS we, n, sx, ay, ms FROM "
@@ -84,8 +84,8 @@ def test_windows(spark, ours: str, theirs: str, keys: str, emit: str) -> None:
         rows,
     )
     assert left_over(came) == wanted
-    assert account is not None
-    assert account.errors == []
+    assert ledger is not None
+    assert ledger.errors == []
 
 
 @pytest.mark.parametrize(
@@ -145,10 +145,10 @@ def test_windows(spark, ours: str, theirs: str, keys: str, emit: str) -> None:
 def test_other_operators(spark, query: str, batch: str) -> None:
     rng = random.Random(query)
     rows = random_rows(rng, 90)
-    came, account = run(spark, query, cut(rng, rows, 4))
+    came, ledger = run(spark, query, cut(rng, rows, 4))
     assert left_over(came) == by_spark(spark, batch, rows)
-    assert account is not None
-    assert account.errors == []
+    assert ledger is not None
+    assert ledger.errors == []
 
 
 @pytest.mark.parametrize(

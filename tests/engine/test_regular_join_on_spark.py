@@ -96,7 +96,7 @@ def test_rows_that_expired_are_met_no_more_and_what_was_told_of_them_stays(spark
     query = (
         "SELECT l.id AS x, r.id AS y FROM l LEFT JOIN r ON l.k1 = r.k1 WITH ('state.ttl' = '10s')"
     )
-    rows, account = JoinOnSpark(spark, query).run(
+    rows, ledger = JoinOnSpark(spark, query).run(
         [
             ([Row(1, 0, ("a", 1))], []),
             ([Row(2, 100, ("b", 1))], [Row(7, 100, ("b", 1))]),
@@ -104,7 +104,7 @@ def test_rows_that_expired_are_met_no_more_and_what_was_told_of_them_stays(spark
         ]
     )
     assert Counter(rows) == {(1, None, "+I"): 1, (2, 7, "+I"): 1, (4, 7, "+I"): 1}
-    assert account is not None
-    assert account.errors == []
-    left, right = account.inputs
+    assert ledger is not None
+    assert ledger.errors == []
+    left, right = ledger.inputs
     assert (left["late"], left["expired"], right["expired"]) == (1, 3, 2)

@@ -6,21 +6,21 @@ import pyarrow as pa
 
 from millstream.engine.compile.relay import opener
 from millstream.engine.shuffle.column_names import (
-    BLOB,
-    FROM,
+    PAYLOAD,
+    ORIGIN,
     INPUTS,
     LATE,
     MAIN,
     OUTPUT,
     OUTPUT_ROWS,
-    PORT,
+    ROW_KIND,
     RELAYED,
     STATS,
     output_column,
 )
 from millstream.engine.shuffle.packer import decode, encode
 
-RESULTS = pa.schema([("n", pa.int64()), (PORT, pa.int8()), (FROM, pa.int32()), (BLOB, pa.binary())])
+RESULTS = pa.schema([("n", pa.int64()), (ROW_KIND, pa.int8()), (ORIGIN, pa.int32()), (PAYLOAD, pa.binary())])
 
 
 def batch(
@@ -37,7 +37,7 @@ def batch(
             pa.array(origins, pa.int32()),
             pa.array(blobs, pa.binary()),
         ],
-        names=[OUTPUT, output_column(0), output_column(1), PORT, FROM, BLOB],
+        names=[OUTPUT, output_column(0), output_column(1), ROW_KIND, ORIGIN, PAYLOAD],
     )
 
 
@@ -59,11 +59,11 @@ def test_results_are_opened_and_rows_of_outputs_become_packets() -> None:
             ]
         )
     )
-    assert [row["n"] for row in found if row[PORT] == MAIN] == [7, 8]
-    [written] = [row for row in found if row[PORT] == OUTPUT_ROWS]
-    assert written[FROM] == 0
-    assert decode(written[BLOB]).to_pydict() == {"x": [1, 2]}  # type: ignore[arg-type]
-    assert {(row[PORT], row[BLOB]) for row in found} >= {(STATS, b"{}"), (LATE, b"late")}
+    assert [row["n"] for row in found if row[ROW_KIND] == MAIN] == [7, 8]
+    [written] = [row for row in found if row[ROW_KIND] == OUTPUT_ROWS]
+    assert written[ORIGIN] == 0
+    assert decode(written[PAYLOAD]).to_pydict() == {"x": [1, 2]}  # type: ignore[arg-type]
+    assert {(row[ROW_KIND], row[PAYLOAD]) for row in found} >= {(STATS, b"{}"), (LATE, b"late")}
     assert len(found) == 5
 
 
@@ -75,8 +75,8 @@ def test_results_of_other_operators_pass_only_if_they_are_read_later() -> None:
         ]
     )
     assert [row["n"] for row in opened(given)] == [2]
-    relayed = [row for row in opened(given, frozenset({2, 3})) if row[PORT] == RELAYED]
-    assert [row[FROM] for row in relayed] == [2 * INPUTS, 3 * INPUTS]
+    relayed = [row for row in opened(given, frozenset({2, 3})) if row[ROW_KIND] == RELAYED]
+    assert [row[ORIGIN] for row in relayed] == [2 * INPUTS, 3 * INPUTS]
 
 
 def test_a_batch_without_rows_gives_none() -> None:

@@ -16,14 +16,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 import millstream as ms
-from millstream.connectors.deferred_frame import Rows
-from millstream.connectors.file.names import read_type
+from millstream.connectors.deferred_frame import DeferredFrame
+from millstream.connectors.file.names import to_reader_type
 from millstream.connectors.file.parquet_files import ParquetFiles
 from millstream.connectors.file.values import Column
 from millstream.connectors.work_items import PART
-from millstream.engine.compile.columnar import Columnar
-from millstream.engine.compile.file_streams import FileStreams, SparkParquet
-from millstream.engine.scan.loop import Scan, Scanned
+from millstream.engine.compile.columnar import ColumnarCompiler
+from millstream.engine.compile.file_streams import FileStreams, SparkParquetReader
+from millstream.engine.scan.loop import Scan, ScannedColumn
 from millstream.errors import RunError
 
 SCHEMA = (
@@ -51,12 +51,12 @@ ROWS = [ROW, dict.fromkeys(ROW), {**ROW, "g": float("inf"), "h": ""}]
 def scan_of(schema: str, base: Path) -> Scan:
     columns, declared = [], []
     for field in cast("StructType", StructType.fromDDL(schema)):
-        kind = read_type(field.dataType)
+        kind = to_reader_type(field.dataType)
         assert kind is not None
-        columns.append(Scanned(field.name, field.name, kind))
+        columns.append(ScannedColumn(field.name, field.name, kind))
         declared.append(Column(field.name, kind, field.dataType.simpleString().upper()))
     files = ParquetFiles(str(base), tuple(declared), any_file=True)
-    return Scan(SparkParquet("s", files), tuple(columns))
+    return Scan(SparkParquetReader("s", files), tuple(columns))
 
 
 def scanned(schema: str, path: Path, **same: int) -> list[dict[str, Any]]:
@@ -128,16 +128,16 @@ def test_the_parts_of_a_file_are_all_of_it_in_order(tmp_path, parts, group) -> N
 
 def test_files_are_cut_where_that_pays(spark, tmp_path, monkeypatch) -> None:
     """The result is the same, whatever reads them."""
-    monkeypatch.setattr(SparkParquet, "least_part", 1)
+    monkeypatch.setattr(SparkParquetReader, "min_part_bytes", 1)
     read: list[int] = []
-    cut = Columnar._cut
+    cut = ColumnarCompiler._split_files
 
-    def counted(self: Columnar, inputs: Any) -> Any:
-        made = list(cut(self, inputs))
-        read.extend(packing.scan.parts for _, packing in made if packing.scan)
-        return made
+    def counted(self: ColumnarCompiler, inputs: Any) -> Any:
+        compiled = list(cut(self, inputs))
+        read.extend(packer_spec.scan.parts for _, packer_spec in compiled if packer_spec.scan)
+        return compiled
 
-    monkeypatch.setattr(Columnar, "_cut", counted)
+    monkeypatch.setattr(ColumnarCompiler, "_cut", counted)
     assert sum(count for *_, count in _counted(spark, tmp_path, ("auto", "auto"))) == 200
     assert read == [2, 2]
 
@@ -206,16 +206,16 @@ def test_a_folder_that_is_a_value_is_refused(tmp_path) -> None:
 
 def test_which_streams_packers_read(spark, tmp_path) -> None:
     def known(frame: Any) -> bool:
-        return FileStreams(spark).of("s", Rows.of(frame)) is not None
+        return FileStreams(spark).of("s", DeferredFrame.of(frame)) is not None
 
-    plain, apart = tmp_path / "plain", tmp_path / "apart"
+    plain, has_progress_column = tmp_path / "plain", tmp_path / "apart"
     plain.mkdir()
-    (apart / "day=1").mkdir(parents=True)
+    (has_progress_column / "day=1").mkdir(parents=True)
     reader = spark.readStream.schema("x bigint, day int")
     assert known(reader.parquet(str(plain)))
     assert known(reader.option("maxFilesPerTrigger", 1).parquet(f"file://{plain}"))
     assert not known(reader.parquet(str(plain)).where("x > 1"))
-    assert not known(reader.parquet(str(apart)))
+    assert not known(reader.parquet(str(has_progress_column)))
     assert not known(reader.parquet(f"{plain}*"))
     assert not known(reader.json(str(plain)))
     assert not known(reader.option("reader", "spark").parquet(str(plain)))
@@ -251,14 +251,14 @@ def test_an_expression_that_makes_rows_makes_them_unread(spark, tmp_path) -> Non
 
 def test_a_stream_that_is_read_twice_is_one_source(spark, tmp_path) -> None:
     streams = FileStreams(spark)
-    rows = Rows.of(spark.readStream.schema("x bigint").parquet(str(tmp_path)))
+    rows = DeferredFrame.of(spark.readStream.schema("x bigint").parquet(str(tmp_path)))
     assert streams.of("s", rows) is streams.of("s", rows)
 
 
-@pytest.mark.parametrize("least", [1, ParquetFiles.least_part])
+@pytest.mark.parametrize("least", [1, ParquetFiles.min_part_bytes])
 def test_a_job_may_change_its_reader(spark, tmp_path, monkeypatch, least) -> None:
     """Both keep the same log of what was read, and hash and group keys alike, also of parts."""
-    monkeypatch.setattr(SparkParquet, "least_part", least)
+    monkeypatch.setattr(SparkParquetReader, "min_part_bytes", least)
     whole, changed = (
         _counted(spark, tmp_path / name, readers)
         for name, readers in (

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 import millstream as ms
 from millstream.engine.compile import columnar
-from millstream.plan.facts.colocation import shared_exchange
+from millstream.plan.facts.colocation import find_shared_shuffle
 
 SCHEMA = "k bigint, i int, s string, d decimal(10,2), c int, m map<string, int>, t timestamp"
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -75,18 +75,18 @@ def test_the_result_is_that_of_an_exchange(spark, tmp_path, monkeypatch, about) 
     text, changing = {**QUERIES, **CHANGING}[about], about in CHANGING
     shared: list[bool] = []
 
-    def decided(operator: Any) -> Any:
-        found = shared_exchange(operator)
+    def evaluate(operator: Any) -> Any:
+        found = find_shared_shuffle(operator)
         shared.append(found is not None)
         return found
 
-    monkeypatch.setattr(columnar, "shared_exchange", decided)
-    made = [_result(spark, tmp_path, text, files, changing) for files in (1, 4)]
+    monkeypatch.setattr(columnar, "shared_exchange", evaluate)
+    compiled = [_result(spark, tmp_path, text, files, changing) for files in (1, 4)]
     expected = SHARED.get(about, [True, False])
     assert shared == expected * 2, "the operator reads the join's results in its host"
     monkeypatch.setattr(columnar, "shared_exchange", lambda _: None)
-    assert made == [_result(spark, tmp_path, text, 2, changing)] * 2
-    assert made[0].total() > 5
+    assert compiled == [_result(spark, tmp_path, text, 2, changing)] * 2
+    assert compiled[0].total() > 5
 
 
 def _write(folder: Path, random: Random) -> None:
@@ -122,8 +122,8 @@ def _result(
         reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files)
         streams[side] = ms.stream(reader.parquet(str(folder / side)), time="t", delay="10s")
 
-    def add(made: Any, _: int) -> None:
-        for op, row in made.collect():
+    def add(compiled: Any, _: int) -> None:
+        for op, row in compiled.collect():
             found[row] += -1 if op in ("-U", "-D") else 1
 
     rows = ms.sql(text, **streams).to_df()

@@ -13,11 +13,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.processor import Processor
-from tests.engine.watermark_oracle import Batch, Chunk, Oracle
+from tests.engine.watermark_oracle import MicroBatch, Chunk, Oracle
 
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker
-from millstream.engine.shuffle.packer import NEW_PARTITION, TICK, Packing
+from millstream.engine.shuffle.packer import NEW_PARTITION, PROCESSING_TIME, PackerSpec
 from millstream.kernels.core.specs import DeduplicateSpec
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy
@@ -36,14 +36,14 @@ def again(found: WatermarkTracker) -> WatermarkTracker:
 
 
 def run(
-    found: WatermarkTracker, now: int, ended: str | None = None, **tops: int | None
+    found: WatermarkTracker, now: int, ended: str | None = None, **max_times: int | None
 ) -> tuple[WatermarkTracker, int]:
     """One batch with rows of partitions of the first input; returns the next batch's tracker."""
     found = again(found)
     found.set_processing_time(now)
-    if tops:
-        top = max((each for each in tops.values() if each is not None), default=None)
-        found.record_chunk(0, top, len(tops), partitions=tops)
+    if max_times:
+        max_time = max((each for each in max_times.values() if each is not None), default=None)
+        found.record_chunk(0, max_time, len(max_times), partitions=max_times)
     if ended is not None:
         found.end("orders", ended)
     return found, found.advance()
@@ -54,7 +54,7 @@ def test_the_slowest_partition_decides() -> None:
     assert watermark == 55
     found, watermark = run(found, 0, b=200)
     assert watermark == 95
-    assert found.tops == {"orders": 100}
+    assert found.max_times == {"orders": 100}
 
 
 def test_an_announced_partition_is_waited_for_before_it_has_rows() -> None:
@@ -92,7 +92,7 @@ def test_an_input_is_idle_when_all_its_partitions_are() -> None:
     assert (watermark, found.idle) == (110, ())
     found, watermark = run(found, 15 * SECOND)
     assert (watermark, found.idle) == (500, ("orders",))
-    assert not found.silent
+    assert not found.is_idle
 
 
 def test_a_new_partition_holds_the_watermark_from_its_first_rows_on() -> None:
@@ -121,7 +121,7 @@ def test_a_partition_that_has_ended_does_not_count() -> None:
 def test_partitions_that_have_ended_do_not_end_the_input_while_others_are_idle() -> None:
     found, _ = run(tracker(replace(ORDERS, idle=SECOND)), 0, a=100, b=60)
     found, watermark = run(found, 5 * SECOND, ended="b")
-    assert (watermark, found.silent) == (60, True)
+    assert (watermark, found.is_idle) == (60, True)
     found, watermark = run(found, 5 * SECOND, a=110)
     assert watermark == 110
 
@@ -159,7 +159,7 @@ CHUNK = st.builds(
     st.integers(1, 5),
 )
 BATCH = st.builds(
-    Batch,
+    MicroBatch,
     st.integers(-2, 20),  # added to the time of the batch before: a clock may go back
     st.lists(CHUNK, max_size=4),
     st.lists(st.tuples(st.sampled_from(SOURCES), st.sampled_from(NAMES)), max_size=2),
@@ -176,21 +176,21 @@ INPUT = st.builds(
 
 def cut(chunk: Chunk, chance: random.Random) -> list[Chunk]:
     """A chunk, or the same rows as one chunk per partition."""
-    whole = len(chunk.tops) == 1 or None in chunk.tops.values() or chance.random() < 0.5
+    whole = len(chunk.max_times) == 1 or None in chunk.max_times.values() or chance.random() < 0.5
     if whole:
         return [chunk]
-    (first, top), *others = chunk.tops.items()
-    one = Chunk(chunk.input, {first: top}, chunk.rows)
+    (first, max_time), *others = chunk.max_times.items()
+    one = Chunk(chunk.input, {first: max_time}, chunk.rows)
     return [one, *(Chunk(chunk.input, {name: its}, 0) for name, its in others)]
 
 
-def apply(found: WatermarkTracker, batch: Batch, chance: random.Random) -> int:
+def apply(found: WatermarkTracker, batch: MicroBatch, chance: random.Random) -> int:
     """Packets of a batch come in any order."""
     calls: list[Callable[[], None]] = [partial(found.set_processing_time, batch.now)]
     for chunk in (each for whole in batch.chunks for each in cut(whole, chance)):
-        top = max((each for each in chunk.tops.values() if each is not None), default=None)
+        max_time = max((each for each in chunk.max_times.values() if each is not None), default=None)
         calls.append(
-            partial(found.record_chunk, chunk.input, top, chunk.rows, partitions=chunk.tops)
+            partial(found.record_chunk, chunk.input, max_time, chunk.rows, partitions=chunk.max_times)
         )
     calls += [partial(found.add_partition, *each) for each in batch.announced]
     calls += [partial(found.end, *each) for each in batch.ended]
@@ -207,7 +207,7 @@ def apply(found: WatermarkTracker, batch: Batch, chance: random.Random) -> int:
     st.randoms(use_true_random=False),
 )
 def test_a_tracker_decides_as_the_definition_says(
-    specs: list[InputSpec], batches: list[Batch], ends: bool, chance: random.Random
+    specs: list[InputSpec], batches: list[MicroBatch], ends: bool, chance: random.Random
 ) -> None:
     inputs = tuple(
         replace(spec, name=source, source=source)
@@ -215,7 +215,7 @@ def test_a_tracker_decides_as_the_definition_says(
     )
     oracle, found, now = Oracle(inputs), tracker(*inputs), 0
     if ends:
-        batches = [*batches, Batch(1, ended=[(None, None)])]
+        batches = [*batches, MicroBatch(1, ended=[(None, None)])]
     for batch in batches:
         now += batch.now
         its = [chunk for chunk in batch.chunks if chunk.input < len(inputs)]
@@ -231,10 +231,10 @@ def test_a_tracker_decides_as_the_definition_says(
         assert found.watermark == END_OF_TIME
 
 
-def rows_of(tops: list[tuple[str, int]], now: int) -> pa.Table:
+def rows_of(max_times: list[tuple[str, int]], now: int) -> pa.Table:
     """Rows as Spark sends them to a packer, each with a key of its own."""
-    names, times = zip(*tops, strict=True)
-    keys = pa.array([hash((number, now)) for number in range(len(tops))], pa.int64())
+    names, times = zip(*max_times, strict=True)
+    keys = pa.array([hash((number, now)) for number in range(len(max_times))], pa.int64())
     return pa.table({
         "_t": pa.array(times, pa.int64()), "_h": keys, "k": keys,
         PARTITION: pa.array(names, pa.string()),
@@ -258,8 +258,8 @@ def test_rows_behind_the_watermark_before_their_batch_are_late(
     kernel = Deduplicate(
         DeduplicateSpec(("k",), ("k",), 1, late=LatePolicy(LateAction.SIDE_OUTPUT))
     )
-    packing = Packing(0, "orders", (0, 1), partitioned=True)
-    processor = Processor(kernel, ("k",), spec, packing)
+    packer_spec = PackerSpec(0, "orders", (0, 1), partitioned=True)
+    processor = Processor(kernel, ("k",), spec, packer_spec)
     oracle, now = Oracle((spec,)), 0
     control: list[dict[str, Any]] = [
         {"kind": NEW_PARTITION, "partitions": json.dumps({"source": "orders", "partition": name})}
@@ -268,16 +268,16 @@ def test_rows_behind_the_watermark_before_their_batch_are_late(
     for number, (rows, later) in enumerate(batches):
         now += later
         before = oracle.watermark
-        tops: dict[str, int | None] = {}
+        max_times: dict[str, int | None] = {}
         for name, time in rows:
-            tops[name] = max(time, tops.get(name) or time)
-        chunks = [Chunk(0, tops, len(rows))] if tops else []
-        named = [("orders", name) for name in announced] if number == 0 else []
+            max_times[name] = max(time, max_times.get(name) or time)
+        chunks = [Chunk(0, max_times, len(rows))] if max_times else []
+        referenced_column = [("orders", name) for name in announced] if number == 0 else []
         retried = processor.copy()
         table = rows_of(rows, now) if rows else None
-        messages = [*(control if number == 0 else []), {"kind": TICK, "now": now}]
+        messages = [*(control if number == 0 else []), {"kind": PROCESSING_TIME, "now": now}]
         output = processor.batch(table, now, control=messages)
-        oracle.run(Batch(now, chunks, named))
+        oracle.run(MicroBatch(now, chunks, referenced_column))
         assert {each["after"] for each in output.stats} == {oracle.watermark}
         assert sorted(row["_t"] for row in output.late) == sorted(
             time for _, time in rows if time < before

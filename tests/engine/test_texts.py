@@ -8,8 +8,8 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token
 
 import millstream as ms
-from millstream.connectors.declared_columns import schema_of
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.declared_columns import to_spark_schema
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.memory import MemoryStream
 from millstream.engine.compile.expressions import spark_column, types_of
 from millstream.plan.expressions.parse import parse_expression
@@ -23,13 +23,13 @@ TYPES = (
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_declared_types_are_those_of_spark(spark, kind) -> None:
-    assert schema_of(spark, [Column("a b", kind)]) == StructType.fromDDL(f"`a b` {kind}")
+    assert to_spark_schema(spark, [Column("a b", kind)]) == StructType.fromDDL(f"`a b` {kind}")
 
 
 def test_timestamps_are_those_that_a_session_asks_for(spark) -> None:
     spark.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
     try:
-        (field,) = schema_of(spark, [Column("t", "TIMESTAMP")])
+        (field,) = to_spark_schema(spark, [Column("t", "TIMESTAMP")])
     finally:
         spark.conf.unset("spark.sql.timestampType")
     assert field.dataType == TimestampNTZType()
@@ -40,9 +40,9 @@ def test_timestamps_are_those_that_a_session_asks_for(spark) -> None:
 )
 def test_an_expression_is_what_spark_reads(spark, text) -> None:
     rows = spark.sql("SELECT 7L AS a, 'é' AS `x y`, named_struct('f', 3) AS st").alias("s")
-    (made,) = rows.select(spark_column(parse_expression(text)).alias("it")).collect()
+    (compiled,) = rows.select(spark_column(parse_expression(text)).alias("it")).collect()
     (told,) = rows.selectExpr(f"{text} AS it").collect()
-    assert made == told
+    assert compiled == told
 
 
 def test_a_word_of_sql_is_no_column(spark) -> None:
@@ -52,7 +52,7 @@ def test_a_word_of_sql_is_no_column(spark) -> None:
 
 
 def test_types_of_plain_columns_and_of_expressions(spark) -> None:
-    rows = Rows.of(spark.sql("SELECT 7L AS a, 'é' AS b"))
+    rows = DeferredFrame.of(spark.sql("SELECT 7L AS a, 'é' AS b"))
     texts = ["s.a", "upper(s.b)", "b", "length(b) + a"]
     given = [parse_expression(text) for text in texts]
     assert types_of(rows, "s", given) == [LongType(), StringType(), StringType(), LongType()]

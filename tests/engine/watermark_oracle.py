@@ -18,12 +18,12 @@ class Chunk:
     """Rows of an input: by partition their greatest time, None if no row has one."""
 
     input: int
-    tops: dict[str, int | None]
+    max_times: dict[str, int | None]
     rows: int
 
 
 @dataclass
-class Batch:
+class MicroBatch:
     now: int
     chunks: list[Chunk] = field(default_factory=list)
     announced: list[tuple[str, str]] = field(default_factory=list)  # source, partition
@@ -33,7 +33,7 @@ class Batch:
 @dataclass
 class Partition:
     last: int  # processing time of its last rows, or at which it became known
-    top: int = BEGIN_OF_TIME
+    max_time: int = BEGIN_OF_TIME
     pending: int = BEGIN_OF_TIME
     ended: bool = False
 
@@ -52,7 +52,7 @@ class Oracle:
         self.known = [{} for _ in self.inputs]
         self.unknown = [None for _ in self.inputs]
 
-    def run(self, batch: Batch) -> int:
+    def run(self, batch: MicroBatch) -> int:
         if self.now is None:
             self.unknown = [Partition(batch.now) for _ in self.inputs]
         self.now = batch.now if self.now is None else max(self.now, batch.now)
@@ -65,7 +65,7 @@ class Oracle:
             if self.rows[number] >= spec.every:
                 self.rows[number] = 0
                 for each in self.known[number].values():
-                    each.top = max(each.top, each.pending)
+                    each.max_time = max(each.max_time, each.pending)
             for ended, partition in batch.ended:
                 if ended in (None, spec.source):
                     self._end(number, partition)
@@ -73,12 +73,12 @@ class Oracle:
         return self.watermark
 
     def _record(self, chunk: Chunk, now: int) -> None:
-        for name, top in chunk.tops.items():
+        for name, max_time in chunk.max_times.items():
             found = self._add(chunk.input, name)
             found.last = now
-            if top is not None:
-                found.pending = max(found.pending, top)
-        if any(top is not None for top in chunk.tops.values()):
+            if max_time is not None:
+                found.pending = max(found.pending, max_time)
+        if any(max_time is not None for max_time in chunk.max_times.values()):
             self.rows[chunk.input] += chunk.rows
 
     def _add(self, number: int, name: str) -> Partition:
@@ -105,7 +105,7 @@ class Oracle:
                 every.append(each)
                 idle = spec.idle is not None and now - each.last >= spec.idle
                 if not each.ended and not idle:
-                    active.append(each.top - spec.delay)
+                    active.append(each.max_time - spec.delay)
         if all(each.ended for each in every):
             self.watermark = END_OF_TIME
         elif active:

@@ -106,7 +106,7 @@ class _Job:
         return json.dumps(row) + "\n" if self.rng.random() < 0.7 else ""
 
     def finished(self, out: str) -> tuple[Counter[str], dict[str, Any]]:
-        """Rows and account of a job that is started until it ends by itself."""
+        """Rows and ledger of a job that is started until it ends by itself."""
         told = ""
         for _ in range(STARTS):
             process = self._start(out, "--flush")
@@ -215,5 +215,5 @@ def _difference(
     more, less = came[0] - wanted[0], wanted[0] - came[0]
     lines = [f"  + {row}" for row in list(more)[:5]] + [f"  - {row}" for row in list(less)[:5]]
     if came[1] != wanted[1]:
-        lines.append(f"  account {came[1]}\n  undisturbed {wanted[1]}")
+        lines.append(f"  ledger {came[1]}\n  undisturbed {wanted[1]}")
     return "\n".join(lines)

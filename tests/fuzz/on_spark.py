@@ -14,7 +14,7 @@ from tests.fuzz.streams import DDL, Data, Row
 
 from millstream.connectors.memory import MemorySink, MemoryStream
 from millstream.connectors.sink import Sink
-from millstream.plan.nodes import Engine, Job, Reference, SinkDef, Source
+from millstream.plan.nodes import Engine, Job, ReferenceTable, SinkDef, Source
 from millstream.run.job import JobRun
 
 
@@ -29,7 +29,7 @@ class OnSpark:
     sink: MemorySink = field(default_factory=MemorySink)
 
     def run(self, restarts: Sequence[int] = ()) -> tuple[list[Row], list[str]]:
-        """The rows that came out, and what the account of rows says is wrong with it. The job is
+        """The rows that came out, and what the ledger of rows says is wrong with it. The job is
         stopped and started again after each micro-batch in `restarts`."""
         stops = [*sorted(set(restarts)), self.data.count]
         errors: list[str] = []
@@ -60,7 +60,7 @@ class OnSpark:
                     error
                     for each in run.running
                     if each.engine is Engine.COLUMNAR
-                    for error in each.tally.account.errors
+                    for error in each.ledger_store.ledger.errors
                 ]
             return self.sink.rows(), errors
         finally:
@@ -83,5 +83,5 @@ class OnSpark:
         is_main = any(pipeline.sink.name == sink.name for pipeline in self.job.pipelines)
         return self.sink if is_main else MemorySink()
 
-    def _table(self, _: Reference) -> pa.Table:
+    def _table(self, _: ReferenceTable) -> pa.Table:
         return pa.Table.from_pylist(list(self.table), self._stream("a")._arrow)

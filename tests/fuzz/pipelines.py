@@ -19,7 +19,7 @@ from tests.fuzz.streams import Data, Row, random_data
 
 from millstream.errors import MillstreamError
 from millstream.plan.build.job import build_job
-from millstream.plan.facts.pipeline import check_job
+from millstream.plan.facts.pipeline import derive_job_facts
 from millstream.plan.nodes import Job
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class PipelineFuzzer:
     def _try(self, case: Case) -> Tried:
         try:
             job = build_job(case.pipeline.sql)
-            check_job(job)
+            derive_job_facts(job)
         except MillstreamError as error:
             return Tried(f"refused {error.code}")
         try:
@@ -103,7 +103,7 @@ class PipelineFuzzer:
 
         rows, errors = OnSpark(self._spark(), job, case.data, case.table).run(restarts)
         if errors:
-            raise AssertionError(f"the account of rows does not add up: {errors}")
+            raise AssertionError(f"the ledger of rows does not add up: {errors}")
         return left_over(rows)
 
     def _reduce(self, case: Case, finding: Finding) -> None:

@@ -28,9 +28,9 @@ from millstream.cli import errors as fail
 from millstream.cli.load_job import load_job
 from millstream.errors import MillstreamError
 from millstream.plan.explain.render import explain, explain_json
-from millstream.plan.facts.pipeline import check_job
-from millstream.plan.nodes import Job, Reference, Source
-from millstream.plan.nodes.traversal import references_of, sources_of
+from millstream.plan.facts.pipeline import derive_job_facts
+from millstream.plan.nodes import Job, ReferenceTable, Source
+from millstream.plan.nodes.traversal import reference_tables_of, sources_of
 from millstream.run.settings import settings_of
 from millstream.testing.case import Case
 from millstream.testing.load import load
@@ -111,10 +111,10 @@ def _explain(job: Job, file: Path) -> None:
 def _plan(case: Case) -> None:
     """What a runner does with a case before Spark has to start."""
     job = case_job(case)
-    check_job(job)
+    derive_job_facts(job)
     _explain(job, case.path)
     for pipeline in job.pipelines:
-        read: list[Source | Reference] = [*sources_of(pipeline.root), *references_of(pipeline.root)]
+        read: list[Source | ReferenceTable] = [*sources_of(pipeline.root), *reference_tables_of(pipeline.root)]
         for source in read:
             given = given_input(case, source)
             for batch in given.batches:

@@ -99,7 +99,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
     return told
 
 
-def account(result: dict[str, Any]) -> dict[str, Any]:
+def ledger(result: dict[str, Any]) -> dict[str, Any]:
     """What became of all rows; not how state was laid out, which depends on when it was merged."""
     told = dict(result["queries"][0]["account"])
     assert told.pop("balanced")
@@ -154,4 +154,4 @@ def test_a_job_killed_at_random_moments_writes_the_rows_of_an_undisturbed_run(
     whole = rows(tmp_path / "whole")
     assert sum(whole.values()) == came if came else whole
     assert rows(tmp_path / "killed") == whole
-    assert account(recovered) == account(undisturbed)
+    assert ledger(recovered) == ledger(undisturbed)

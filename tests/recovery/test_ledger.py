@@ -1,7 +1,7 @@
 """The ledger of a job that is killed and restarted equals what its input files and sinks contain.
 
 Random rows, some malformed, late, without a key or a time; random file drops, kills and Ctrl-C. The
-expected fates and results are computed here, from the rows alone.
+expected outcomes and results are computed here, from the rows alone.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 
 import pytest
 
-from millstream.observe.ledger import OWN_LATE_SINK, Account, dead_letters_of, late_rows_in
+from millstream.observe.ledger import OWN_LATE_SINK, Ledger, dead_letters_of, late_rows_in
 from millstream.plan.build.job import build_job
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.ledger_store import Tally
+from millstream.run.ledger_store import LedgerStore
 
 FILES = 6  # of each source
 ROWS = 40  # of each file
@@ -124,7 +124,7 @@ class Input:
     def on_time(self) -> list[Row]:
         return [row for row in self.rows if row.text is None and row.after is not None]
 
-    def fates(self) -> dict[str, int]:
+    def outcomes(self) -> dict[str, int]:
         """Those that do not depend on the query."""
         return {
             "in": len(self.rows) + len(self.late),
@@ -157,17 +157,17 @@ def of_distinct_join(inputs: Inputs) -> tuple[Counter[str], Fates]:
         for view in views
         if match(click, view)
     )
-    fates: Fates = {}
+    outcomes: Fates = {}
     for name, alias, accepted in zip(SOURCES, ("c", "v"), (clicks, views), strict=True):
         on_time = inputs[name].on_time
-        fates[name] = {
-            **inputs[name].fates(),
+        outcomes[name] = {
+            **inputs[name].outcomes(),
             "accepted": len(accepted),
             "duplicate": len(on_time) - len(accepted),
         }
         missing = sum(row.id is None for row in accepted)
-        fates[alias] = {"in": len(accepted), "late": 0, "missing_key": missing}
-    return out, fates
+        outcomes[alias] = {"in": len(accepted), "late": 0, "missing_key": missing}
+    return out, outcomes
 
 
 def of_semi_join_windows(inputs: Inputs) -> tuple[Counter[str], Fates]:
@@ -182,13 +182,13 @@ def of_semi_join_windows(inputs: Inputs) -> tuple[Counter[str], Fates]:
     keyless = sum(view.id is None for view in views)
     return out, {
         "clicks": {
-            **inputs["clicks"].fates(),
+            **inputs["clicks"].outcomes(),
             "accepted": len(clicks) - excluded - missing,
             "unmatched_predicate": excluded,
             "missing_key": missing,
         },
         "views": {
-            **inputs["views"].fates(),
+            **inputs["views"].outcomes(),
             "accepted": len(views) - keyless,
             "missing_key": keyless,
         },
@@ -261,12 +261,12 @@ class Job:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
 
-    def ledger(self) -> Account:
-        (query, *_) = queries_of(build_job((self.folder / "job.sql").read_text()))
+    def ledger(self) -> Ledger:
+        (query, *_) = group_into_queries(build_job((self.folder / "job.sql").read_text()))
         first_batch = self.checkpoint.next_batch
-        account = Tally.open(query, self.checkpoint.account, first_batch).account
-        assert isinstance(account, Account)
-        return account
+        ledger = LedgerStore.open(query, self.checkpoint.ledger, first_batch).ledger
+        assert isinstance(ledger, Ledger)
+        return ledger
 
     def lines(self, folder: Path) -> list[str]:
         return [line for file in folder.glob("[!._]*") for line in file.read_text().splitlines()]
@@ -286,7 +286,7 @@ def test_the_ledger_of_a_job_that_is_killed_equals_its_files(
     clicks = Input.generate(rng, 0)
     job = Job(tmp_path, rng, {"clicks": clicks, "views": Input.matching(rng, clicks)})
     (tmp_path / "job.sql").write_text("".join(map(_SOURCE.format, SOURCES)) + query)
-    out, fates = computed(job.inputs)
+    out, outcomes = computed(job.inputs)
     for source in SOURCES:
         (tmp_path / source).mkdir()
 
@@ -306,8 +306,8 @@ def test_the_ledger_of_a_job_that_is_killed_equals_its_files(
         job.finish("--flush")
 
     ledger = job.ledger()
-    counted = {each.name: {fate: each[fate] for fate in fates[each.name]} for each in ledger.inputs}
-    assert counted == fates
+    counted = {each.name: {outcome: each[outcome] for outcome in outcomes[each.name]} for each in ledger.inputs}
+    assert counted == outcomes
     assert ledger.errors == []
     assert ledger.balanced is True
     assert sum(each["in_state"] for each in ledger.inputs) == 0
@@ -315,8 +315,8 @@ def test_the_ledger_of_a_job_that_is_killed_equals_its_files(
     assert ledger.rows_out == sum(out.values())
     late = Counter(json.loads(line)["_source"] for line in job.lines(job.checkpoint.late))
     for source in SOURCES:
-        assert late[source] == fates[source]["late"]
+        assert late[source] == outcomes[source]["late"]
         letters = job.lines(job.checkpoint.dead_letters(source))
-        assert len(letters) == fates[source]["malformed"]
+        assert len(letters) == outcomes[source]["malformed"]
         assert ledger.written[dead_letters_of(source)] == len(letters)
     assert ledger.written[late_rows_in(OWN_LATE_SINK)] == late.total()

@@ -51,14 +51,14 @@ def test_a_hundredth_of_garbage_is_set_aside_line_by_line(spark, tmp_path, form)
     assert (len(lines), len(bad)) == (1000, 10)
     trial.add("orders", f"1.{form}", (["id,at"] if form == "csv" else []) + lines)
     trial.add("shipments", "1.csv", ["id,carrier,at", f"5,UPS,{at(6)}"])
-    account = trial.flushed()
-    orders = account.inputs[0]
+    ledger = trial.flushed()
+    orders = ledger.inputs[0]
     assert (orders["in"], orders["malformed"], orders["missing_event_time"]) == (1000, 10, 1)
     letters = trial.read("checkpoint/out/dead-letter/orders")
     assert sorted(letter["_raw"] for letter in letters) == sorted(bad)
     told = {(letter["_source"], letter["_reason"]) for letter in letters}
     assert told == {("orders", "malformed")}
-    assert account.rows_out == len(trial.read("out")) == 989
+    assert ledger.rows_out == len(trial.read("out")) == 989
 
 
 @pytest.mark.slow
@@ -68,8 +68,8 @@ def test_dead_letters_of_two_sources_share_a_sink(spark, tmp_path):
     trial = Trial(spark, tmp_path, sql(options, options, sink))
     trial.add("orders", "1.csv", ["id,at", f"1,{at(0)}", "garbage"])
     trial.add("shipments", "1.csv", ["id,carrier,at", "rubbish", f"1,UPS,{at(1)}"])
-    account = trial.flushed()
-    assert [each["malformed"] for each in account.inputs] == [1, 1]
+    ledger = trial.flushed()
+    assert [each["malformed"] for each in ledger.inputs] == [1, 1]
     letters = {(letter["_source"], letter["_raw"]) for letter in trial.read("bad")}
     assert letters == {("orders", "garbage"), ("shipments", "rubbish")}
 
@@ -105,8 +105,8 @@ def test_a_row_without_a_time_may_get_that_of_its_batch(spark, tmp_path):
     before = datetime.now(UTC)
     trial.add("orders", "1.csv", ["id,at", f"1,{at(0)}", "2,"])
     trial.add("shipments", "1.csv", ["id,carrier,at"])
-    account = trial.flushed()
-    assert account.inputs[0]["accepted"] == 2
+    ledger = trial.flushed()
+    assert ledger.inputs[0]["accepted"] == 2
     times = {row["id"]: datetime.fromisoformat(row["at"]) for row in trial.read("out")}
     assert times[1] == datetime.fromisoformat(at(0))
     assert before.replace(microsecond=0) <= times[2] <= datetime.now(UTC)

@@ -27,24 +27,24 @@ from millstream.connectors.file.sink import FileSink
 from millstream.connectors.sink import BatchId, Sink
 from millstream.engine.processor.late_rows import LateColumn, LateTable
 from millstream.engine.processor.routing import MAIN_OUTPUT, BatchReport, Routing, route_task
-from millstream.engine.shuffle.column_names import BLOB, FROM, LATE, MAIN, PORT, REJECTED
+from millstream.engine.shuffle.column_names import PAYLOAD, ORIGIN, LATE, MAIN, ROW_KIND, REJECTED
 from millstream.engine.shuffle.packer import encode
-from millstream.observe.ledger import Account, dead_letters_of, late_rows_in
+from millstream.observe.ledger import Ledger, dead_letters_of, late_rows_in
 from millstream.plan.build.job import build_job
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.run.batch_writer import Openers, write_batch
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.ledger_store import Tally
+from millstream.run.ledger_store import LedgerStore
 
 JOB = """
 CREATE SOURCE s (n BIGINT) WITH ('connector' = 'file', 'path' = 'in');
 CREATE SINK out WITH ('connector' = 'console') AS SELECT n FROM s;
 """
-(QUERY,) = queries_of(build_job(JOB))
+(QUERY,) = group_into_queries(build_job(JOB))
 LATE_SCHEMA = pa.schema([("n", pa.int64()), ("_source", pa.string()), ("_lateness_ms", pa.int64())])
 LATE_TABLE = LateTable("s", (LateColumn("c0", "n", pa.int64()),), LATE_SCHEMA)
 ROUTING = Routing(
-    labelled=True,
+    labelled_rows=True,
     late={(0, 0): ("late out", LATE_TABLE)},
     rejected={"s": ("rejected s", None)},
     sources=("s",),
@@ -56,7 +56,7 @@ batches = st.lists(
 )
 
 
-def labelled(rows: list[tuple[int, int]]) -> pa.RecordBatch:
+def labelled_rows(rows: list[tuple[int, int]]) -> pa.RecordBatch:
     blobs = {
         MAIN: lambda _: None,
         LATE: lambda n: encode(pa.table({"c0": [n], "_lateness": [1000]})),
@@ -65,9 +65,9 @@ def labelled(rows: list[tuple[int, int]]) -> pa.RecordBatch:
     return pa.record_batch(
         {
             "n": pa.array([n if port == MAIN else None for port, n in rows], pa.int64()),
-            PORT: pa.array([port for port, _ in rows], pa.int8()),
-            FROM: pa.array([0] * len(rows), pa.int32()),
-            BLOB: pa.array([blobs[port](n) for port, n in rows], pa.binary()),
+            ROW_KIND: pa.array([port for port, _ in rows], pa.int8()),
+            ORIGIN: pa.array([0] * len(rows), pa.int32()),
+            PAYLOAD: pa.array([blobs[port](n) for port, n in rows], pa.binary()),
         }
     )
 
@@ -89,7 +89,7 @@ class World:
     def run(self, process: Process, cores: int, failing_task: int | None = None) -> None:
         """Run the batches that are not committed, as Spark does after a restart."""
         self.checkpoint.open(QUERY, 1)
-        tally = Tally.open(QUERY, self.checkpoint.account, self.committed)
+        ledger_store = LedgerStore.open(QUERY, self.checkpoint.ledger, self.committed)
         given: dict[str, Sink] = {
             MAIN_OUTPUT: ReplacingSink(self.main),
             "late out": TransactionalSink(self.late),
@@ -110,7 +110,7 @@ class World:
             def execute(openers: Openers, parts=parts, ids=ids) -> BatchReport:
                 reports = []
                 for task, rows in enumerate(parts):
-                    chunks = [labelled(rows[:2]), labelled(rows[2:])]
+                    chunks = [labelled_rows(rows[:2]), labelled_rows(rows[2:])]
                     if task == failing_task:  # the first attempt fails halfway
                         with pytest.raises(ValueError, match="attempt"):
                             route_task(ROUTING, ids, openers, failing(chunks), task, 0)
@@ -128,8 +128,8 @@ class World:
                 late_rows_in("out"): report.rows("late out"),
                 dead_letters_of("s"): report.rows("rejected s"),
             }
-            counted = {"tally": {"s": {"in": len(self.input[batch])}}, "counts": {}}
-            tally.add(batch, [counted], {0: report.rows(MAIN_OUTPUT)}, written=written)
+            counted = {"ledger_store": {"s": {"in": len(self.input[batch])}}, "counts": {}}
+            ledger_store.add(batch, [counted], {0: report.rows(MAIN_OUTPUT)}, written=written)
             process.step()
             self.committed = batch + 1
 
@@ -180,11 +180,11 @@ def test_a_job_killed_between_any_two_calls_writes_every_row_once(
         assert world.rejected() == expected(given, REJECTED)
         hidden = list(Path(folder).rglob("_writing-*"))
         assert hidden == []
-        account = Tally.open(QUERY, world.checkpoint.account, world.committed).account
-        assert isinstance(account, Account)
-        assert account.rows_out == expected(given, MAIN).total()
-        assert account.written.get(late_rows_in("out"), 0) == expected(given, LATE).total()
-        assert account.written.get(dead_letters_of("s"), 0) == expected(given, REJECTED).total()
+        ledger = LedgerStore.open(QUERY, world.checkpoint.ledger, world.committed).ledger
+        assert isinstance(ledger, Ledger)
+        assert ledger.rows_out == expected(given, MAIN).total()
+        assert ledger.written.get(late_rows_in("out"), 0) == expected(given, LATE).total()
+        assert ledger.written.get(dead_letters_of("s"), 0) == expected(given, REJECTED).total()
 
 
 def test_every_call_of_a_batch_is_a_point_at_which_the_job_may_be_killed(tmp_path):

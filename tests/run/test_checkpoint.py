@@ -12,14 +12,14 @@ from tests.cli.jobs import JOIN, SOURCES, command, project
 
 from millstream.errors import StateError
 from millstream.plan.build.job import build_job
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.nodes import Query
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.state_format import STATE_FORMAT
 
 
 def query(text: str = JOIN) -> Query:
-    return queries_of(build_job(SOURCES + text))[0]
+    return group_into_queries(build_job(SOURCES + text))[0]
 
 
 def begin(folder: Path, *, batches: int = 1) -> Checkpoint:

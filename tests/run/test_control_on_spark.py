@@ -57,11 +57,11 @@ def test_all_operators_of_a_pipeline_end_in_the_same_micro_batch(spark, tmp_path
     try:
         run.process_available()
         [running] = run.running
-        before = running.tally.batch
+        before = running.ledger_store.batch
         run.flush()
-        assert running.tally.batch == before + 1
-        assert len({each["operator"] for each in running.tally.stats.values()}) == 4
-        assert running.tally.ended
+        assert running.ledger_store.batch == before + 1
+        assert len({each["operator"] for each in running.ledger_store.stats.values()}) == 4
+        assert running.ledger_store.ended
     finally:
         run.stop()
     assert control_sources(trial) == 1

@@ -126,7 +126,7 @@ def test_a_disk_that_cannot_be_written_is_named_by_its_reason(reason):
 
 
 def test_the_driver_s_own_disk_error_is_no_defect():
-    error = explained(OSError(errno.ENOSPC, "No space left on device", "/c/account.json"))
+    error = explained(OSError(errno.ENOSPC, "No space left on device", "/c/ledger.json"))
     assert error is not None
     assert error.code == "MS-RUN-DISK"
 

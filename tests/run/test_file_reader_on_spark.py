@@ -1,4 +1,4 @@
-"""Files read by executors: the rows of any query, rejections, and the account of them."""
+"""Files read by executors: the rows of any query, rejections, and the ledger of them."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ def test_all_formats_give_the_same_rows(spark, tmp_path, monkeypatch, name):
     for form in ("csv", "json", "parquet"):
         made = trial(spark, tmp_path / form, QUERIES[name], form)
         fill(made, form)
-        account = made.flushed()
-        orders = account.inputs[0]
+        ledger = made.flushed()
+        orders = ledger.inputs[0]
         assert (orders["in"], orders["malformed"]) == (ROWS, 0)
         found.append(made.rows())
     assert found[0] == found[1] == found[2]
@@ -145,7 +145,7 @@ def test_all_formats_give_the_same_rows(spark, tmp_path, monkeypatch, name):
 def test_parts_make_no_difference(spark, tmp_path, monkeypatch, name):
     found = []
     for least in (1, 16 << 20):
-        monkeypatch.setattr(CsvFiles, "least_part", least)
+        monkeypatch.setattr(CsvFiles, "min_part_bytes", least)
         made = trial(spark, tmp_path / str(least), QUERIES[name])
         fill(made)
         assert made.flushed().inputs[0]["in"] == ROWS
@@ -165,8 +165,8 @@ def test_rejected_records_and_files_are_dead_letters(spark, tmp_path, name):
     (tmp_path / "in/orders/_cut").write_bytes(truncated)
     (tmp_path / "in/orders/_cut").rename(tmp_path / "in/orders/cut.csv.gz")
     started = datetime.now(UTC)
-    account = made.flushed()
-    assert (account.inputs[0]["in"], account.inputs[0]["malformed"]) == (ROWS + 7, 7)
+    ledger = made.flushed()
+    assert (ledger.inputs[0]["in"], ledger.inputs[0]["malformed"]) == (ROWS + 7, 7)
     letters = made.read("checkpoint/out/dead-letter/orders")
     folder = tmp_path / "in/orders"
     files = {each["_file"]: each for each in letters if each["_reason"] == "unreadable_file"}
@@ -227,8 +227,8 @@ def test_the_native_engine_counts_rows(spark, tmp_path):
         run.flush()
     finally:
         run.stop()
-    account = run.running[0].tally.account
-    assert account.as_data()["inputs"] == {"orders": {"in": ROWS}, "shipments": {"in": ROWS // 2}}
+    ledger = run.running[0].ledger_store.ledger
+    assert ledger.as_data()["inputs"] == {"orders": {"in": ROWS}, "shipments": {"in": ROWS // 2}}
 
 
 NESTED = """

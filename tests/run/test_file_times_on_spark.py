@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from tests.run.trial import Trial
 
 import millstream as ms
-from millstream.engine.shuffle.control_stream import ControlStream, control_packets, tick
+from millstream.engine.shuffle.control_stream import ControlStream, control_packets, send_processing_time
 
 DAY = 86_400
 SELECT = """
@@ -65,7 +65,7 @@ def test_the_control_stream_reads_messages_whatever_the_clock_said(spark, tmp_pa
     query = packets.writeStream.format("memory").queryName("control_times").start()
     try:
         for now, days in ((1, 400), (2, 0), (3, -400)):
-            tick(control, now)
+            send_processing_time(control, now)
             when = time.time() + days * DAY
             os.utime(control / f"tick-{now}.json", (when, when))
             query.processAllAvailable()

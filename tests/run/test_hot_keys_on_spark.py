@@ -1,11 +1,11 @@
-"""Hot keys: the account names them, and a salted join gives the same rows."""
+"""Hot keys: the ledger names them, and a salted join gives the same rows."""
 
 from __future__ import annotations
 
 import pytest
 from tests.run.trial import Trial
 
-from millstream.observe.ledger_text import account_text
+from millstream.observe.ledger_text import format_ledger
 
 SQL = """
 CREATE SOURCE orders (id BIGINT, shop STRING, at TIMESTAMP, WATERMARK FOR at AS at)
@@ -32,13 +32,13 @@ def made(spark, folder, salt=""):
 
 @pytest.mark.slow
 def test_the_account_names_a_key_of_most_rows(spark, tmp_path):
-    account = made(spark, tmp_path).flushed()
-    assert [(each.input, each.key) for each in account.heavy] == [
+    ledger = made(spark, tmp_path).flushed()
+    assert [(each.input, each.key) for each in ledger.heavy_hitters] == [
         ("orders", "mall"),
         ("visits", "mall"),
     ]
-    assert all(1500 < each.rows <= 1600 for each in account.heavy)  # a sketch, never too high
-    assert "skewed key of orders: mall, 80% of its rows" in account_text("out", account)
+    assert all(1500 < each.rows <= 1600 for each in ledger.heavy_hitters)  # a sketch, never too high
+    assert "skewed key of orders: mall, 80% of its rows" in format_ledger("out", ledger)
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_a_salted_join_gives_the_same_rows_and_an_ledger_that_is_balanced(spark,
     plain = made(spark, tmp_path / "plain")
     plain.flushed()
     salted = made(spark, tmp_path / "salted", "\nWITH ('join.salt' = '2')")
-    account = salted.flushed()
+    ledger = salted.flushed()
     assert salted.rows() == plain.rows()
     assert sum(plain.rows().values()) > 2000
-    assert [each["copies"] for each in account.inputs] == [0, 2000]
+    assert [each["copies"] for each in ledger.inputs] == [0, 2000]

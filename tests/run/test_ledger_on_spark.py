@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from tests.run.trial import Trial, account, at
+from tests.run.trial import Trial, ledger, at
 
 SOURCES = """
 CREATE SOURCE orders (id STRING, amount INT, at TIMESTAMP, WATERMARK FOR at AS at)
@@ -28,8 +28,8 @@ SELECT o.id FROM orders o LEFT SEMI JOIN shipments s ON o.id = s.id AND o.amount
 """
 
 
-def counts(made, *fates):
-    return {each.name: tuple(each[fate] for fate in fates) for each in made.inputs}
+def counts(made, *outcomes):
+    return {each.name: tuple(each[outcome] for outcome in outcomes) for each in made.inputs}
 
 
 @pytest.mark.slow
@@ -39,20 +39,20 @@ def test_an_operator_without_new_rows_keeps_its_counts(spark, tmp_path):
     trial.add("orders", "1.csv", ["id,amount,at", *orders])
     trial.add("shipments", "1.csv", ["id,at", f"A,{at(3)}", f"C,{at(9)}"])
     first = trial.once()
-    fates = ("in", "accepted", "late", "duplicate")
+    outcomes = ("in", "accepted", "late", "duplicate")
     inputs = {"orders": (3, 2, 0, 1), "shipments": (2, 2, 0, 0), "o": (2, 2, 0, 0)}
-    assert counts(first, *fates) == {**inputs, "s": (2, 2, 0, 0)}
+    assert counts(first, *outcomes) == {**inputs, "s": (2, 2, 0, 0)}
     trial.add("shipments", "2.csv", ["id,at", f"C,{at(1)}", f"D,{at(20)}", f"D,{at(21)}"])
     second = trial.once()
     inputs |= {"shipments": (5, 3, 1, 1), "s": (3, 3, 0, 0)}
-    assert counts(second, *fates) == inputs
+    assert counts(second, *outcomes) == inputs
     assert second.balanced is True
     assert len(trial.read("checkpoint/out/late")) == 1
 
     trial.forget_last_commit()
     trial.add("orders", "2.csv", ["id,amount,at", f"E,1,{at(25)}"])
     third = trial.once()
-    assert counts(third, *fates) == {**inputs, "orders": (4, 3, 0, 1), "o": (3, 3, 0, 0)}
+    assert counts(third, *outcomes) == {**inputs, "orders": (4, 3, 0, 1), "o": (3, 3, 0, 0)}
     assert len(trial.read("checkpoint/out/late")) == 1
 
 
@@ -65,8 +65,8 @@ def test_rows_that_fail_the_predicate_of_a_semi_join_are_not_counted_as_missing_
     trial.add("orders", "1.csv", ["id,amount,at", *orders])
     trial.add("shipments", "1.csv", ["id,at", f"A,{at(3)}", f"B,{at(3)}"])
     made = trial.flushed()
-    fates = ("in", "accepted", "unmatched_predicate", "missing_key")
-    assert counts(made, *fates) == {"orders": (5, 1, 3, 1), "shipments": (2, 2, 0, 0)}
+    outcomes = ("in", "accepted", "unmatched_predicate", "missing_key")
+    assert counts(made, *outcomes) == {"orders": (5, 1, 3, 1), "shipments": (2, 2, 0, 0)}
     assert sum(trial.rows().values()) == made.rows_out == 1
 
 
@@ -101,9 +101,9 @@ def test_rows_whose_lookup_failed_are_not_counted_as_filtered(spark, tmp_path, q
     finally:
         run.stop()
         names.close()
-    made = account(run)
-    fates = ("in", "accepted", "filtered", "lookup_failed")
-    assert counts(made, *fates) == {"orders": (5, 2, 1, 2)}
+    made = ledger(run)
+    outcomes = ("in", "accepted", "filtered", "lookup_failed")
+    assert counts(made, *outcomes) == {"orders": (5, 2, 1, 2)}
     assert made.balanced is True
     assert len(trial.read("checkpoint/out/dead-letter/names")) == 2
 
@@ -124,9 +124,9 @@ def test_batches_that_spark_reports_only_after_the_commit_are_counted_once(spark
         running.query.processAllAvailable()
     finally:
         run.stop()
-    made = account(run)
+    made = ledger(run)
     assert (made.total_in, made.rows_out, made.balanced) == (8, 8, True)
-    ledger = trial.folder / "checkpoint/out/account.json"
+    ledger = trial.folder / "checkpoint/out/ledger.json"
     ledger.unlink()
     trial.add("orders", "7.csv", ["id,amount,at", f"A,1,{at(7)}"])
     again = trial.start(once=True)
@@ -135,5 +135,5 @@ def test_batches_that_spark_reports_only_after_the_commit_are_counted_once(spark
             pass
     finally:
         again.stop()
-    [lost] = again.running[0].tally.account.errors
+    [lost] = again.running[0].ledger_store.ledger.errors
     assert lost == "the counts of batches 0 to 6 were lost in a crash; no row of the sink was"

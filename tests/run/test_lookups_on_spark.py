@@ -86,10 +86,10 @@ def test_a_database_that_dies_mid_run_and_comes_back_loses_and_doubles_nothing(s
         for place in range(3000)
     )
     assert trial.rows() == expected
-    account = run.running[0].tally.account
-    assert account.errors == []
-    assert account.tables["customers"]["asked"] == 18_000
-    assert account.tables["customers"]["failed"] == 0
+    ledger = run.running[0].ledger_store.ledger
+    assert ledger.errors == []
+    assert ledger.tables["customers"]["requested"] == 18_000
+    assert ledger.tables["customers"]["failed"] == 0
 
 
 def test_a_changed_row_is_seen_once_the_cache_is_old(shop, postgres):
@@ -120,9 +120,9 @@ def test_a_hundred_thousand_keys_are_each_asked_once(shop, postgres):
     )
     trial = shop()
     orders(trial, 0, *range(100_000))
-    account = trial.once()
-    told = account.tables["customers"]
-    assert (told["asked"], told["found"], told["absent"]) == (100_000, 50_000, 50_000)
+    ledger = trial.once()
+    told = ledger.tables["customers"]
+    assert (told["requested"], told["found"], told["absent"]) == (100_000, 50_000, 50_000)
     rows = trial.rows()
     assert len(rows) == 100_000
     assert rows[("4", "c4")] == rows[("5", "")] == 1
@@ -159,10 +159,10 @@ def test_a_database_that_stays_away_is_met_as_the_table_says(shop, postgres, on_
         assert letter["_raw"] == '{"id":100000}'
         assert letter["_reason"] == "lookup_failed"
         assert "customers" in letter["_message"]
-        account = run.running[0].tally.account
-        assert account.errors == []
-        assert account.tables["customers"]["failed"] == 1
-        [rows] = account.inputs
+        ledger = run.running[0].ledger_store.ledger
+        assert ledger.errors == []
+        assert ledger.tables["customers"]["failed"] == 1
+        [rows] = ledger.inputs
         assert (rows["lookup_failed"], rows["filtered"], rows["processed"]) == (1, 0, 2)
     else:
         assert trial.once().rows_out == 3  # the database is back: the job goes on

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.run.trial import Trial, account, at
+from tests.run.trial import Trial, ledger, at
 
 SQL = """
 CREATE SOURCE clicks (k STRING, at TIMESTAMP, WATERMARK FOR at AS at)
@@ -49,7 +49,7 @@ def test_a_row_from_the_year_2100_makes_no_later_row_late(spark, tmp_path, form)
         run.flush()
     finally:
         run.stop()
-    [clicks] = account(run).inputs
+    [clicks] = ledger(run).inputs
     assert (clicks["in"], clicks["ahead_of_time"], clicks["late"]) == (4, 2, 0)
     assert trial.rows() == Counter([("a", "1"), ("b", "1")])
     letters = trial.read("checkpoint/out/dead-letter/clicks")

@@ -46,12 +46,12 @@ def test_rows_that_go_nowhere_are_counted_over_restarts(spark, tmp_path):
         run.process_available()
     finally:
         run.stop()
-    assert run.running[0].tally.account.rows_out == 8
+    assert run.running[0].ledger_store.ledger.rows_out == 8
     add(trial, "orders", "3.parquet", range(15, 18))
-    account = trial.once()
-    [orders] = account.inputs
-    assert (orders["in"], orders["filtered"], account.rows_out) == (18, 9, 9)
-    assert account.errors == []
+    ledger = trial.once()
+    [orders] = ledger.inputs
+    assert (orders["in"], orders["filtered"], ledger.rows_out) == (18, 9, 9)
+    assert ledger.errors == []
 
 
 @pytest.mark.slow
@@ -71,17 +71,17 @@ def test_a_join_that_goes_nowhere_says_what_it_held(spark, tmp_path, engine):
             assert round(shown.rate * shown.seconds) == 3
     finally:
         run.stop()
-    account = run.running[0].tally.account
-    assert account.total_in == 18
-    assert account.rows_out == 5  # those that came last are late
-    assert account.errors == []
+    ledger = run.running[0].ledger_store.ledger
+    assert ledger.total_in == 18
+    assert ledger.rows_out == 5  # those that came last are late
+    assert ledger.errors == []
 
 
 def test_records_that_are_malformed_are_still_set_aside(spark, tmp_path):
     trial = Trial(spark, tmp_path, (SOURCES + SOME).replace("parquet", "csv"))
     trial.add("orders", "1.csv", ["id,at", "1,2026-01-15T10:00:00Z", "x,2026-01-15T10:00:00Z"])
-    account = trial.once()
-    assert account.inputs[0]["malformed"] == 1
+    ledger = trial.once()
+    assert ledger.inputs[0]["malformed"] == 1
     assert len(trial.read("checkpoint/out/dead-letter/orders")) == 1
 
 
@@ -106,5 +106,5 @@ def test_records_that_may_not_be_malformed_leave_nothing_to_set_aside(spark, tmp
     finally:
         run.stop()
     assert refused.value.code == "MS-RUN-MALFORMED"
-    account = run.running[0].tally.account
-    assert (account.total_in, account.errors) == (2, [])
+    ledger = run.running[0].ledger_store.ledger
+    assert (ledger.total_in, ledger.errors) == (2, [])

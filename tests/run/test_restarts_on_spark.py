@@ -1,4 +1,4 @@
-"""A job goes on where it was: same rows, and an account that goes on adding up."""
+"""A job goes on where it was: same rows, and an ledger that goes on adding up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.run.trial import Trial, at
 
 from millstream.errors import StateError
 from millstream.plan.build.job import build_job
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.run.checkpoint import Checkpoint
 
 SQL = """
@@ -105,7 +105,7 @@ def begun(spark, tmp_path_factory):
 
 def check(trial: Trial, sql: str) -> None:
     """Checks a job against the checkpoints of another, as `run` does before Spark is started."""
-    for query in queries_of(build_job(sql)):
+    for query in group_into_queries(build_job(sql)):
         checkpoint = Checkpoint(trial.folder / "checkpoint" / query.name)
         assert checkpoint.begun
         checkpoint.check(query)

@@ -12,7 +12,7 @@ import pytest
 from tests.run.trial import Trial
 
 from millstream.errors import PlanError, StateError
-from millstream.observe.ledger import Account
+from millstream.observe.ledger import Ledger
 
 SOURCES = """
 CREATE SOURCE a (k BIGINT, v INT, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 2 SECONDS)
@@ -74,7 +74,7 @@ def fill(trial: Trial, seed: int) -> None:
             os.utime(trial.folder / "in" / source / f"{number}.json", (number + 1, number + 1))
 
 
-def run(spark: object, folder: Path, sql: str, seed: int = 1) -> tuple[Trial, Account]:
+def run(spark: object, folder: Path, sql: str, seed: int = 1) -> tuple[Trial, Ledger]:
     trial = Trial(spark, folder, SOURCES + sql)  # type: ignore[arg-type]
     fill(trial, seed)
     return trial, trial.flushed()
@@ -150,7 +150,7 @@ def test_queries_with_and_without_state_write_to_one_sink(spark, tmp_path):
         + "WINDOW TUMBLING(INTERVAL 10 SECONDS) GROUP BY k;\n"
     )
     trial, ledger = run(spark, tmp_path, sql)
-    apart = (
+    has_progress_column = (
         sink("one", "SELECT k, v AS n FROM a WHERE v > 1")
         + sink("two", "SELECT k, w AS n FROM b")
         + sink(
@@ -159,7 +159,7 @@ def test_queries_with_and_without_state_write_to_one_sink(spark, tmp_path):
             "WINDOW TUMBLING(INTERVAL 10 SECONDS) GROUP BY k",
         )
     )
-    other = Trial(spark, tmp_path / "apart", SOURCES + apart)
+    other = Trial(spark, tmp_path / "apart", SOURCES + has_progress_column)
     fill(other, 1)
     started = other.start()
     try:
@@ -248,7 +248,7 @@ def test_outputs_of_the_native_engine_share_its_join(spark, tmp_path):
     assert len(every) > 100
     total = Counter((str(row["k"]), str(row["v"] + row["w"])) for row in matched)
     assert trial.rows("out/matched") == total
-    assert running.tally.account.outputs == {"every": len(every), "matched": len(matched)}
+    assert running.ledger_store.ledger.outputs == {"every": len(every), "matched": len(matched)}
 
 
 @pytest.mark.slow

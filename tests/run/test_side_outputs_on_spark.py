@@ -93,9 +93,9 @@ def test_late_rows_and_dead_letters_of_a_batch_are_written_once(spark, tmp_path,
     trial.add("clicks", "1.csv", ["id,tag,at", f"1,a,{at(30)}", "x,y,z"])
     trial.once()
     trial.add("clicks", "2.csv", ["id,tag,at", *(f"{n},late,{at(1)}" for n in range(20_000))])
-    account = trial.flushed()
+    ledger = trial.flushed()
     assert max(received) < 20_000
-    assert account.written == {"late rows in late": 20_000, "dead letters of clicks": 1}
+    assert ledger.written == {"late rows in late": 20_000, "dead letters of clicks": 1}
     reader = spark.read.option("header", "true").format(re.split("'", form)[0])
     late = reader.load(str(tmp_path / "late"))
     rows = late.select(F.col("id").cast("int"), "tag", "_source", "_lateness_ms").collect()

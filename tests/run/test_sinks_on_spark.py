@@ -46,9 +46,9 @@ def test_files_can_be_read_while_the_job_runs(spark, tmp_path, form):
         run.stop()
     names = [path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith(".")]
     assert all(name.split("-")[0] in ("000000", "000001") for name in names), names
-    account = run.running[0].tally.account
-    assert account.as_data()["inputs"]["numbers"]["filtered"] == 1
-    assert account.errors == []
+    ledger = run.running[0].ledger_store.ledger
+    assert ledger.as_data()["inputs"]["numbers"]["filtered"] == 1
+    assert ledger.errors == []
 
 
 def test_a_column_that_files_cannot_hold_is_rejected_by_name(spark, tmp_path):
@@ -78,8 +78,8 @@ def test_late_rows_are_put_out_and_counted(spark, tmp_path, sink):
     assert trial.once().rows_out == 1
     trial.add("orders", "2.csv", ["id,amount,at", f"B,2,{at(29)}"])
     trial.add("shipments", "2.csv", ["id,at", f"B,{at(28)}", f"B,{at(32)}"])
-    account = trial.flushed()
-    assert [each["late"] for each in account.inputs] == [1, 1]
+    ledger = trial.flushed()
+    assert [each["late"] for each in ledger.inputs] == [1, 1]
     found = trial.read("late" if sink else "checkpoint/out/late")
     told = {(row["_source"], row["id"], row["amount"], row["_lateness_ms"]) for row in found}
     assert told == {("orders", "B", 2, 60_000), ("shipments", "B", None, 120_000)}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tests.run.partitioned_files import SPEC
-from tests.run.trial import Trial, account, at
+from tests.run.trial import Trial, ledger, at
 
 from millstream.engine.shuffle.control_stream import end_of_input
 from millstream.plan.installed_connectors import installed_connectors
@@ -87,7 +87,7 @@ def test_the_watermark_of_a_source_is_the_minimum_over_its_partitions(
     run = made.trial.start()  # the progress of each partition is in state
     try:
         assert made.closed(run, p0=[at(5)]) == windows()
-        run.tell_time(int(time.time() * 1_000_000) + 2 * HOUR)
+        run.send_processing_time(int(time.time() * 1_000_000) + 2 * HOUR)
         run.process_available()
         # Both are idle. p0 has rows again and decides alone.
         found = made.closed(run, p0=[at(6)])
@@ -113,7 +113,7 @@ def test_the_watermark_of_a_source_is_the_minimum_over_its_partitions(
     assert made.trial.rows() == windows(
         ("00", "2"), ("01", "2"), ("02", "1"), ("05", "1"), ("06", "2"), ("08", "1"), ("09", "1")
     )
-    counted = account(run)
+    counted = ledger(run)
     assert counted.balanced
     assert [(each["in"], each["late"]) for each in counted.inputs] == [(11, 1)]
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.engine.processor import Processor
 
 from millstream.engine.processor.watermarks import InputSpec
-from millstream.engine.shuffle.packer import ALLOWANCE, NO_LIMIT, NO_TIME, Packing
+from millstream.engine.shuffle.packer import ALLOWANCE, NO_LIMIT, NO_TIME, PackerSpec
 from millstream.errors import StateError
 from millstream.kernels.core.specs import DeduplicateSpec
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.plan.build.job import build_job
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.run.state_limits import StateLimits, shares
 from millstream.temporal import OnLimit, StateLimit
 
@@ -32,7 +32,7 @@ WITH ('state.ttl' = 'forever', 'state.max_rows' = '8', 'state.on_limit' = 'POLIC
 
 def limits_of(folder: Path, policy: str) -> StateLimits:
     folder.mkdir(exist_ok=True)
-    [query] = queries_of(build_job(SQL.replace("POLICY", policy)))
+    [query] = group_into_queries(build_job(SQL.replace("POLICY", policy)))
     return StateLimits.of(query, folder)
 
 
@@ -139,7 +139,7 @@ def test_state_is_over_its_limit_by_no_more_than_one_batch(tmp_path_factory, bat
     limits = limits_of(folder, "evict")
     whole = StateLimit(max_rows=8, on_limit=OnLimit.EVICT)
     spec = DeduplicateSpec(("k",), ("k",), None, limit=whole)
-    packing = Packing(0, "clicks", tuple(range(GROUPS)))
+    packing = PackerSpec(0, "clicks", tuple(range(GROUPS)))
     processor = Processor(Deduplicate(spec), ("k",), InputSpec("clicks", 0), packing)
     read: set[str] = set()
     highest = 0
@@ -155,7 +155,7 @@ def test_state_is_over_its_limit_by_no_more_than_one_batch(tmp_path_factory, bat
             allowances=[
                 {"kind": ALLOWANCE, "label": line["label"], "source": line["operator"]}
                 | {"rows": NO_LIMIT if line["rows"] is None else line["rows"]}
-                | {"top": NO_TIME if line["bytes"] is None else line["bytes"]}
+                | {"max_time": NO_TIME if line["bytes"] is None else line["bytes"]}
                 for line in control
             ],
         )

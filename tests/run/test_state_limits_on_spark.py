@@ -7,7 +7,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from tests.run.trial import Trial, account, at
+from tests.run.trial import Trial, ledger, at
 
 from millstream.engine.shuffle.spark_hashes import xxhash64
 from millstream.errors import StateError
@@ -80,7 +80,7 @@ def test_a_job_that_reached_its_limit_continues_with_evict_and_again_with_fail(s
     run = trial.start()
     try:
         run.process_available()
-        assert account(run).state["state_rows"] == 8
+        assert ledger(run).state["state_rows"] == 8
     finally:
         run.stop()
     trial.sql = SQL.replace("POLICY", "fail").replace("'8', 'state.on", "'20', 'state.on")
@@ -97,7 +97,7 @@ def test_with_evict_state_is_trimmed_to_the_limit_by_the_next_batch(spark, tmp_p
     run = trial.start()
     try:
         run.process_available()
-        counted = account(run)
+        counted = ledger(run)
         assert counted.state["state_rows"] == 8
         assert sum(each["evicted"] for each in counted.inputs) == 6
         run.flush()

@@ -8,7 +8,7 @@ import pytest
 
 from millstream.errors import PlanError
 from millstream.plan.build.job import build_job
-from millstream.plan.nodes.traversal import references_of
+from millstream.plan.nodes.traversal import reference_tables_of
 from millstream.run.tables import JobTables
 
 JOB = """
@@ -20,10 +20,10 @@ SELECT o.id, r.rate FROM orders o JOIN rates r ON o.id = r.id;
 
 
 def test_a_table_in_memory_has_no_rows_outside_of_tests(tmp_path):
-    [table] = references_of(build_job(JOB))
+    [table] = reference_tables_of(build_job(JOB))
     tables = JobTables(cast("Any", None), tmp_path, tmp_path)
     with pytest.raises(PlanError) as caught:
-        tables.refresh(table, notice=0)
+        tables.refresh(table, activation_delay=0)
     assert caught.value.code == "MS-PLAN-NO-TABLE"
     assert caught.value.cause.startswith("the table rates has no rows")
     assert caught.value.place is not None

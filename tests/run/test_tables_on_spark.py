@@ -54,10 +54,10 @@ def test_a_batch_that_is_tried_again_reads_the_version_it_read_first(trial):
         file.unlink()  # as after a crash between the sink's write and the commit
     rates(trial, "EUR,2", "USD,3", later=5)
     trial.add("orders", "2.csv", ["id,currency", "C,EUR"])
-    account = trial.once()
+    ledger = trial.once()
     assert trial.rows() == Counter([("A", "1"), ("B", ""), ("C", "2")])
     assert versions(trial) == [1, 2]
-    assert account.total_in == 3
+    assert ledger.total_in == 3
 
 
 @pytest.mark.slow

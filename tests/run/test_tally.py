@@ -6,48 +6,48 @@ from typing import Any
 
 from tests.cli.jobs import JOIN, SOURCES
 
-from millstream.observe.ledger import Account, SparkAccount
+from millstream.observe.ledger import Ledger, SparkLedger
 from millstream.plan.build.job import build_job
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.nodes import Query
-from millstream.run.ledger_store import Tally
+from millstream.run.ledger_store import LedgerStore
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 SELECT = "CREATE SINK out WITH ('connector' = 'console') AS SELECT id FROM orders;"
 
 
 def query(text: str = JOIN, engine: str = "columnar") -> Query:
-    return queries_of(build_job(f"SET 'engine' = '{engine}';\n{SOURCES}{text}"))[0]
+    return group_into_queries(build_job(f"SET 'engine' = '{engine}';\n{SOURCES}{text}"))[0]
 
 
 def read(rows: int, malformed: int = 0) -> list[dict[str, Any]]:
-    return [{"tally": {"orders": {"in": rows, "malformed": malformed}}, "counts": {}}]
+    return [{"input_counts": {"orders": {"in": rows, "malformed": malformed}}, "counts": {}}]
 
 
 def test_a_batch_that_is_written_again_takes_the_place_of_its_first_try(tmp_path):
-    file = tmp_path / "account.json"
-    tally = Tally.open(query(SELECT), file)
-    tally.add(0, read(10, malformed=1), {0: 9})
-    tally.add(1, read(5), {0: 5})
-    again = Tally.open(query(SELECT), file, first_batch=1)
+    file = tmp_path / "ledger.json"
+    ledger_store = LedgerStore.open(query(SELECT), file)
+    input_counts.add(0, read(10, malformed=1), {0: 9})
+    input_counts.add(1, read(5), {0: 5})
+    again = LedgerStore.open(query(SELECT), file, first_batch=1)
     again.add(1, read(6), {0: 4})
     again.add(2, read(1), {0: 1})
-    [orders] = again.account.as_data()["inputs"].values()
+    [orders] = again.ledger.as_data()["inputs"].values()
     assert (orders["in"], orders["malformed"], orders["filtered"]) == (17, 1, 2)
-    assert again.account.rows_out == 14
-    assert again.account.errors == []
+    assert again.ledger.rows_out == 14
+    assert again.ledger.errors == []
 
 
 def test_rows_of_the_last_batches_are_remembered(tmp_path):
-    tally = Tally.open(query(SELECT), tmp_path / "account.json")
+    ledger_store = LedgerStore.open(query(SELECT), tmp_path / "ledger.json")
     for batch in range(10):
-        tally.add(batch, read(10 + batch), {0: 9})
-    assert [tally.rows_in(batch) for batch in (0, 8, 9, 10)] == [None, 18, 19, None]
-    again = Tally.open(query(SELECT), tmp_path / "account.json", first_batch=9)
+        input_counts.add(batch, read(10 + batch), {0: 9})
+    assert [input_counts.rows_in(batch) for batch in (0, 8, 9, 10)] == [None, 18, 19, None]
+    again = LedgerStore.open(query(SELECT), tmp_path / "ledger.json", first_batch=9)
     again.add(9, read(19), {0: 9})
     again.add(10, read(3), {0: 3})
     assert [again.rows_in(batch) for batch in (9, 10)] == [None, 3]
-    native = Tally.open(query(engine="native"), tmp_path / "native.json")
+    native = LedgerStore.open(query(engine="native"), tmp_path / "native.json")
     native.add(0, [], {0: 2})
     assert native.rows_in(0) is None
 
@@ -64,93 +64,93 @@ JOINED, ORDERS, SHIPMENTS = 0, 1, 2  # operators, from the sink
 def stats(operator: int, group: int, accepted: int, *names: str) -> dict[str, Any]:
     """The report of a key group: all counts since its state began."""
     sides = ("input",) if len(names) == 1 else ("left", "right")
-    fates = ("accepted", "in_state")
+    outcomes = ("accepted", "in_state")
     return {
         "operator": operator,
         "group": group,
-        "tally": {name: {"in": accepted} for name in names},
-        "counts": {f"{side}.{fate}": accepted for side in sides for fate in fates},
+        "input_counts": {name: {"in": accepted} for name in names},
+        "counts": {f"{side}.{outcome}": accepted for side in sides for outcome in outcomes},
     }
 
 
-def rows_in(tally: Tally) -> dict[str, int]:
-    return {name: each["in"] for name, each in tally.account.as_data()["inputs"].items()}
+def rows_in(ledger_store: LedgerStore) -> dict[str, int]:
+    return {name: each["in"] for name, each in input_counts.ledger.as_data()["inputs"].items()}
 
 
 def test_an_operator_without_new_rows_keeps_its_counts(tmp_path):
-    file = tmp_path / "account.json"
-    tally = Tally.open(query(DISTINCT), file, first_batch=0)
+    file = tmp_path / "ledger.json"
+    ledger_store = LedgerStore.open(query(DISTINCT), file, first_batch=0)
     first = [stats(ORDERS, group, 3 + group, "orders") for group in (0, 1)]
     first += [stats(SHIPMENTS, group, 20, "shipments") for group in (0, 1)]
-    tally.add(0, [*first, *(stats(JOINED, group, 0, "o", "s") for group in (0, 1))], {0: 0})
-    again = Tally.open(query(DISTINCT), file, first_batch=1)
+    input_counts.add(0, [*first, *(stats(JOINED, group, 0, "o", "s") for group in (0, 1))], {0: 0})
+    again = LedgerStore.open(query(DISTINCT), file, first_batch=1)
     again.add(1, [stats(ORDERS, 0, 10, "orders"), stats(ORDERS, 1, 11, "orders")], {0: 0})
     assert rows_in(again) == {"orders": 21, "shipments": 40, "o": 0, "s": 0}
-    assert again.account.total_in == 61
-    assert (again.account.errors, again.account.balanced) == ([], True)
+    assert again.ledger.total_in == 61
+    assert (again.ledger.errors, again.ledger.balanced) == ([], True)
 
 
 def test_a_retried_batch_replaces_the_reports_of_its_first_try(tmp_path):
-    file = tmp_path / "account.json"
-    tally = Tally.open(query(DISTINCT), file, first_batch=0)
-    tally.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], {0: 1})
-    again = Tally.open(query(DISTINCT), file, first_batch=0)
+    file = tmp_path / "ledger.json"
+    ledger_store = LedgerStore.open(query(DISTINCT), file, first_batch=0)
+    input_counts.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], {0: 1})
+    again = LedgerStore.open(query(DISTINCT), file, first_batch=0)
     again.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], {0: 1})
     assert rows_in(again) == {"orders": 5, "shipments": 2, "o": 0, "s": 0}
-    assert again.account.rows_out == 1
+    assert again.ledger.rows_out == 1
 
 
 def test_rows_written_to_side_outputs_are_counted_as_often_as_their_sinks_contain_them(tmp_path):
-    file = tmp_path / "account.json"
-    tally = Tally.open(query(SELECT), file, first_batch=0)
-    tally.add(0, read(10, malformed=1), {0: 9}, written={"dead letters of a/b": 1})
-    tally.add(1, read(5, malformed=2), {0: 3}, written={"dead letters of a/b": 2})
-    again = Tally.open(query(SELECT), file, first_batch=1)
+    file = tmp_path / "ledger.json"
+    ledger_store = LedgerStore.open(query(SELECT), file, first_batch=0)
+    input_counts.add(0, read(10, malformed=1), {0: 9}, written={"dead letters of a/b": 1})
+    input_counts.add(1, read(5, malformed=2), {0: 3}, written={"dead letters of a/b": 2})
+    again = LedgerStore.open(query(SELECT), file, first_batch=1)
     again.add(1, read(5, malformed=2), {0: 3}, written={"dead letters of a/b": 2})
     again.add(2, read(5), {0: 5})
-    assert isinstance(again.account, Account)
-    assert again.account.written == {"dead letters of a/b": 3}
-    assert again.account.tables == {}
+    assert isinstance(again.ledger, Ledger)
+    assert again.ledger.written == {"dead letters of a/b": 3}
+    assert again.ledger.tables == {}
 
 
 def test_an_operator_that_never_reported_is_not_called_balanced(tmp_path):
-    tally = Tally.open(query(DISTINCT), tmp_path / "account.json", first_batch=0)
-    assert tally.account.balanced is True  # nothing was read
-    tally.add(0, [stats(ORDERS, 0, 5, "orders")], {0: 0})
-    account = tally.account
-    assert isinstance(account, Account)
-    assert account.balanced is None
-    assert account.unreported == ["deduplication of shipments", "inner join of o and s"]
+    ledger_store = LedgerStore.open(query(DISTINCT), tmp_path / "ledger.json", first_batch=0)
+    assert input_counts.ledger.balanced is True  # nothing was read
+    input_counts.add(0, [stats(ORDERS, 0, 5, "orders")], {0: 0})
+    ledger = input_counts.ledger
+    assert isinstance(ledger, Ledger)
+    assert ledger.balanced is None
+    assert ledger.unreported == ["deduplication of shipments", "inner join of o and s"]
 
 
 def test_counts_that_a_crash_has_lost_are_said_to_be_lost(tmp_path):
-    file = tmp_path / "account.json"
-    tally = Tally.open(query(SELECT), file, first_batch=0)
-    tally.add(0, read(10), {0: 9})
-    after_crash = Tally.open(query(SELECT), file, first_batch=3)
+    file = tmp_path / "ledger.json"
+    ledger_store = LedgerStore.open(query(SELECT), file, first_batch=0)
+    input_counts.add(0, read(10), {0: 9})
+    after_crash = LedgerStore.open(query(SELECT), file, first_batch=3)
     after_crash.add(3, read(5), {0: 5})
     after_crash.add(5, read(1), {0: 1})
-    assert after_crash.account.errors == [
+    assert after_crash.ledger.errors == [
         "the counts of batches 1 to 2 were lost in a crash; no row of the sink was",
         "the counts of batch 4 were lost in a crash; no row of the sink was",
     ]
     assert rows_in(after_crash) == {"orders": 16}
-    again = Tally.open(query(SELECT), file, first_batch=6)
-    assert again.account.errors == after_crash.account.errors
+    again = LedgerStore.open(query(SELECT), file, first_batch=6)
+    assert again.ledger.errors == after_crash.ledger.errors
 
 
 def test_a_ledger_that_is_missing_is_not_called_balanced(tmp_path):
-    tally = Tally.open(query(SELECT), tmp_path / "account.json", first_batch=2)
-    assert tally.account.balanced is False
+    ledger_store = LedgerStore.open(query(SELECT), tmp_path / "ledger.json", first_batch=2)
+    assert input_counts.ledger.balanced is False
 
 
 def test_a_ledger_of_a_removed_checkpoint_is_not_continued(tmp_path):
-    file = tmp_path / "account.json"
-    tally = Tally.open(query(SELECT), file, first_batch=0)
+    file = tmp_path / "ledger.json"
+    ledger_store = LedgerStore.open(query(SELECT), file, first_batch=0)
     for batch in range(3):
-        tally.add(batch, read(10), {0: 9})
-    anew = Tally.open(query(SELECT), file, first_batch=0)
-    assert (rows_in(anew), anew.account.balanced) == ({"orders": 0}, True)
+        input_counts.add(batch, read(10), {0: 9})
+    anew = LedgerStore.open(query(SELECT), file, first_batch=0)
+    assert (rows_in(anew), anew.ledger.balanced) == ({"orders": 0}, True)
 
 
 def report(batch: int, rows: tuple[int, int], dropped: int = 0) -> dict[str, Any]:
@@ -169,16 +169,16 @@ def report(batch: int, rows: tuple[int, int], dropped: int = 0) -> dict[str, Any
 
 
 def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
-    file = tmp_path / "account.json"
-    tally = Tally.open(query(engine="native"), file)
-    tally.add(0, [], {0: 2})
-    tally.hear([report(0, (3, 2)), report(1, (0, 0))])
-    tally.hear([report(0, (3, 2)), report(1, (0, 0)), report(1, (1, 0), dropped=1)])
-    again = Tally.open(query(engine="native"), file, first_batch=1)
+    file = tmp_path / "ledger.json"
+    ledger_store = LedgerStore.open(query(engine="native"), file)
+    input_counts.add(0, [], {0: 2})
+    input_counts.hear([report(0, (3, 2)), report(1, (0, 0))])
+    input_counts.hear([report(0, (3, 2)), report(1, (0, 0)), report(1, (1, 0), dropped=1)])
+    again = LedgerStore.open(query(engine="native"), file, first_batch=1)
     again.hear([report(1, (1, 0), dropped=1), report(2, (0, 4))])
-    account = again.account
-    assert isinstance(account, SparkAccount)
-    assert account.as_data() == {
+    ledger = again.ledger
+    assert isinstance(ledger, SparkLedger)
+    assert ledger.as_data() == {
         "inputs": {"orders": {"in": 4}, "shipments": {"in": 6}},
         "late": 1,
         "rows_out": 2,
@@ -189,11 +189,11 @@ def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
 
 
 def test_watermarks_are_greatest_times_less_delays(tmp_path):
-    tally = Tally(query(), tmp_path / "account.json")
-    assert tally.watermarks == {}
-    tops = {"orders": 60_000_000, "shipments": BEGIN_OF_TIME}
-    tally.stats = {"0/0": {"after": BEGIN_OF_TIME, "tops": tops}}
-    assert tally.watermarks == {"orders": 55_000_000, "shipments": None}
-    assert not tally.ended
-    tally.stats["0/0"]["after"] = END_OF_TIME
-    assert tally.ended
+    ledger_store = LedgerStore(query(), tmp_path / "ledger.json")
+    assert input_counts.watermarks == {}
+    max_times = {"orders": 60_000_000, "shipments": BEGIN_OF_TIME}
+    input_counts.stats = {"0/0": {"after": BEGIN_OF_TIME, "max_times": max_times}}
+    assert input_counts.watermarks == {"orders": 55_000_000, "shipments": None}
+    assert not input_counts.ended
+    input_counts.stats["0/0"]["after"] = END_OF_TIME
+    assert input_counts.ended

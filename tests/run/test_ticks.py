@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 
 from millstream.plan.expressions import column
 from millstream.plan.nodes import Column, Output, Pipeline, Query, Select, SinkDef, Source
-from millstream.run.processing_clock import ProcessingClock
-from millstream.run.processing_time import Ticks
+from millstream.run.processing_time import ProcessingClock
+from millstream.run.processing_time import ProcessingTimeSender
 from millstream.temporal import Watermark
 
 SECOND = 1_000_000
 
 
 @dataclass
-class Running:
+class RunningQuery:
     plan: Query
 
 
 @dataclass
 class Run:
-    running: list[Running]
+    running: list[RunningQuery]
     told: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def tell_time(self, now: int) -> None:
+    def send_processing_time(self, now: int) -> None:
         self.told.append(now)
 
     def warn(self, text: str) -> None:
@@ -35,7 +35,7 @@ class Run:
 def run(idle: int | None) -> Run:
     source = Source("s", (Column("t", "timestamp"),), Watermark("t"), idle=idle)
     root = Select(source, (Output(column(None, "t"), "t"),), alias="s")
-    return Run([Running(Query((Pipeline("out", root, SinkDef("out", "memory")),)))])
+    return Run([RunningQuery(Query((Pipeline("out", root, SinkDef("out", "memory")),)))])
 
 
 def beats(given: Run, seconds: int) -> list[int]:
@@ -46,7 +46,7 @@ def stepping(given: Run, seconds: int, steps: dict[int, int], start: int = 0) ->
     """What is sent in so many seconds; `steps` of the system clock, by the second at which."""
     time = {"wall": 0, "monotonic": 0}
     clock = ProcessingClock(lambda: time["wall"], lambda: time["monotonic"], start)
-    ticks = Ticks(given, clock)  # type: ignore[arg-type]
+    ticks = ProcessingTimeSender(given, clock)  # type: ignore[arg-type]
     for second in range(1, seconds + 1):
         time["monotonic"] += SECOND
         time["wall"] += SECOND + steps.get(second, 0) * SECOND

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from millstream.observe.ledger import Account
+from millstream.observe.ledger import Ledger
 from millstream.plan.build.job import build_job
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.installed_connectors import installed_connectors
@@ -61,7 +61,7 @@ class Trial:
         for file in (commits / str(last), commits / f".{last}.crc"):
             file.unlink(missing_ok=True)
 
-    def once(self) -> Account:
+    def once(self) -> Ledger:
         """A run that takes in what is there and ends, as `--once` does."""
         run = self.start(once=True)
         try:
@@ -69,9 +69,9 @@ class Trial:
                 pass
         finally:
             run.stop()
-        return account(run)
+        return ledger(run)
 
-    def flushed(self) -> Account:
+    def flushed(self) -> Ledger:
         """A run to the end of input, as `--once --flush` does."""
         run = self.start()
         try:
@@ -79,7 +79,7 @@ class Trial:
             run.flush()
         finally:
             run.stop()
-        return account(run)
+        return ledger(run)
 
     def rows(self, folder: str = "out") -> Counter[tuple[str, ...]]:
         """What the files of a sink hold, as a reader finds them, every value as text."""
@@ -97,9 +97,9 @@ class Trial:
         return found
 
 
-def account(run: JobRun) -> Account:
+def ledger(run: JobRun) -> Ledger:
     [running] = run.running
-    counted = running.tally.account
-    assert isinstance(counted, Account)
+    counted = running.ledger_store.ledger
+    assert isinstance(counted, Ledger)
     assert counted.errors == []
     return counted

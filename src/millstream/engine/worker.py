@@ -25,5 +25,5 @@ if __name__ == "__main__":
     from millstream.kernels.state import segment_cache as cache
     from millstream.kernels.state.cache_sizes import CacheSizes
 
-    cache.share(CacheSizes.open(os.environ.get("MILLSTREAM_CACHE_SIZES")))
+    cache.share_budget(CacheSizes.open(os.environ.get("MILLSTREAM_CACHE_SIZES")))
     daemon.serve()

@@ -1,6 +1,6 @@
-"""The ledger of a query: the fate of every input row of every operator, across restarts.
+"""The ledger of a query: the outcome of every input row of every operator, across restarts.
 
-`fates` defines the counts and their sums. Results of one operator that another reads are input rows
+`outcomes` defines the counts and their sums. Results of one operator that another reads are input rows
 of the second and counted there as well. A stateless query is one operator without state.
 """
 
@@ -11,51 +11,53 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
-from millstream.kernels.core.heavy_hitters import HeavyKeys
+from millstream.kernels.core.heavy_hitters import HeavyHitters
 from millstream.observe.operator_names import Names, OperatorNames
-from millstream.row_outcomes import ACCEPTED, REJECTED, Fate
+from millstream.row_outcomes import ACCEPTED_OUTCOMES, REJECTED_OUTCOMES, RowOutcome
 
 _SIDES = {0: (), 1: ("input",), 2: ("left", "right")}
 _STATE = ("state_rows", "state_bytes", "segments", "peak_rows", "lookups")
 
 
 @dataclass(slots=True)
-class InputAccount:
-    """The fates of the rows of one input."""
+class InputLedger:
+    """The outcomes of the rows of one input."""
 
     name: str
     counts: dict[str, int] = field(default_factory=dict)
     derived: bool = False  # results of another operator, not rows of a source
 
-    def __getitem__(self, fate: str) -> int:
-        return self.counts.get(fate, 0)
+    def __getitem__(self, outcome: str) -> int:
+        return self.counts.get(outcome, 0)
 
     @property
     def errors(self) -> list[str]:
         """What is not balanced."""
         found = []
-        rows = self[Fate.IN] + self[Fate.COPIES]
-        counted = self[Fate.ACCEPTED] + sum(self[fate] for fate in REJECTED)
+        rows = self[RowOutcome.IN] + self[RowOutcome.COPIES]
+        counted = self[RowOutcome.ACCEPTED] + sum(self[outcome] for outcome in REJECTED_OUTCOMES)
         if rows != counted:
             found.append(f"{self.name}: {rows} rows in, {counted} accounted for")
-        counted = sum(self[fate] for fate in ACCEPTED)
-        if self[Fate.ACCEPTED] != counted:
+        counted = sum(self[outcome] for outcome in ACCEPTED_OUTCOMES)
+        if self[RowOutcome.ACCEPTED] != counted:
             found.append(
-                f"{self.name}: {self[Fate.ACCEPTED]} rows accepted, {counted} accounted for"
+                f"{self.name}: {self[RowOutcome.ACCEPTED]} rows accepted, {counted} accounted for"
             )
         return found
 
     def as_data(self) -> dict[str, int]:
-        shown = (fate for fate in Fate if fate is not Fate.COPIES or self[fate])
-        return {fate.value: self[fate] for fate in shown}
+        shown = (
+            outcome for outcome in RowOutcome if outcome is not RowOutcome.COPIES or self[outcome]
+        )
+        return {outcome.value: self[outcome] for outcome in shown}
 
 
 @dataclass(slots=True)
-class OperatorAccount:
+class OperatorLedger:
     """One operator: its inputs, and of a join the rows that it emitted."""
 
     name: str
-    inputs: list[InputAccount]
+    inputs: list[InputLedger]
     matches: int = 0
     unmatched: int = 0
     reported: bool = True  # has a key group ever reported its counts?
@@ -72,7 +74,7 @@ class OperatorAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class HeavyKey:
+class SkewedKey:
     """A key of a join and about how many rows of an input have it: never less."""
 
     input: str
@@ -82,21 +84,21 @@ class HeavyKey:
 
 
 @dataclass(slots=True)
-class Account:
+class Ledger:
     """All operators of one query, from the sources to the sinks, then outputs without an operator,
     and the rows it wrote."""
 
-    operators: list[OperatorAccount]
+    operators: list[OperatorLedger]
     rows_out: int = 0  # of all outputs
     state: dict[str, int] = field(default_factory=dict)
     tables: dict[str, dict[str, int]] = field(default_factory=dict)  # lookups
-    heavy: list[HeavyKey] = field(default_factory=list)  # the heaviest keys of joins' inputs
+    skewed_keys: list[SkewedKey] = field(default_factory=list)  # the heaviest keys of joins' inputs
     written: dict[str, int] = field(default_factory=dict)  # to sinks of late rows and dead letters
     lost: Sequence[Sequence[int]] = ()  # first and last batch, where counts were lost in a crash
     outputs: dict[str, int] = field(default_factory=dict)  # rows written, by sink
 
     @property
-    def inputs(self) -> list[InputAccount]:
+    def inputs(self) -> list[InputLedger]:
         return [each for operator in self.operators for each in operator.inputs]
 
     @property
@@ -109,7 +111,7 @@ class Account:
 
     @property
     def total_in(self) -> int:
-        return sum(each[Fate.IN] for each in self.inputs if not each.derived)
+        return sum(each[RowOutcome.IN] for each in self.inputs if not each.derived)
 
     @property
     def errors(self) -> list[str]:
@@ -146,29 +148,33 @@ class Account:
             **({"outputs": self.outputs} if len(self.outputs) > 1 else {}),
             "state": self.state,
             **({"tables": self.tables} if self.tables else {}),
-            **({"heavy": [asdict(key) for key in self.heavy]} if self.heavy else {}),
+            **(
+                {"skewed_keys": [asdict(key) for key in self.skewed_keys]}
+                if self.skewed_keys
+                else {}
+            ),
             "balanced": self.balanced,
             "errors": self.errors,
         }
 
 
-def _text(account: Account | SparkAccount) -> str:
+def _text(ledger: Ledger | SparkLedger) -> str:
     """The ledger as a table, for a console or a notebook."""
-    from millstream.observe.ledger_text import account_text  # which imports this module
+    from millstream.observe.ledger_text import format_ledger  # which imports this module
 
-    return account_text("ledger", account)
+    return format_ledger("ledger", ledger)
 
 
 OWN_LATE_SINK = "late"  # in the checkpoint, if the query names none
 
 
 def dead_letters_of(source: str) -> str:
-    """The key of a source or table in `Account.written`."""
+    """The key of a source or table in `Ledger.written`."""
     return f"dead letters of {source}"
 
 
 def late_rows_in(sink: str) -> str:
-    """The key of a sink of late rows in `Account.written`."""
+    """The key of a sink of late rows in `Ledger.written`."""
     return f"late rows in {sink}"
 
 
@@ -177,7 +183,7 @@ def _batches(first: int, last: int) -> str:
 
 
 @dataclass(slots=True)
-class SparkAccount:
+class SparkLedger:
     """What Spark reports of a query on the native engine. Whether it is balanced is unknown."""
 
     rows_in: dict[str, int] = field(default_factory=dict)
@@ -206,8 +212,8 @@ class SparkAccount:
 
     def as_data(self) -> dict[str, Any]:
         return {
-            "inputs": {name: {Fate.IN.value: count} for name, count in self.rows_in.items()},
-            Fate.LATE.value: self.late,
+            "inputs": {name: {RowOutcome.IN.value: count} for name, count in self.rows_in.items()},
+            RowOutcome.LATE.value: self.late,
             "rows_out": self.rows_out,
             **({"outputs": self.outputs} if len(self.outputs) > 1 else {}),
             "state": self.state,
@@ -216,9 +222,9 @@ class SparkAccount:
         }
 
 
-def of_operators(
+def ledger_of_operators(
     names: Names, order: Iterable[int], stats: Iterable[Mapping[str, Any]], rows_out: int
-) -> Account:
+) -> Ledger:
     """From the last report of every key group, each with all counts since its state began. `order`
     are the numbers of the operators from the sources to the sinks."""
     stats = list(stats)
@@ -229,38 +235,38 @@ def of_operators(
         for name in _STATE:
             state[name] += report["counts"].get(name, 0)
     operators = [_of_operator(names[number], reports.get(number, [])) for number in order]
-    return Account(operators, rows_out, state, heavy=_heaviest(stats))
+    return Ledger(operators, rows_out, state, skewed_keys=_skewed_keys(stats))
 
 
-def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> OperatorAccount:
+def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> OperatorLedger:
     inputs = {
-        name: InputAccount(name, derived=derived)
+        name: InputLedger(name, derived=derived)
         for name, derived in zip(names.inputs, names.derived, strict=True)
     }
     sides = dict(zip(_SIDES[len(names.inputs)], names.inputs, strict=True))
-    made = OperatorAccount(names.operator, list(inputs.values()), reported=bool(reports))
+    made = OperatorLedger(names.operator, list(inputs.values()), reported=bool(reports))
     for report in reports:
         for key, count in report["counts"].items():
-            side, _, fate = key.rpartition(".")
+            side, _, outcome = key.rpartition(".")
             if side:
-                _add(inputs[sides[side]].counts, fate, count)
+                _add(inputs[sides[side]].counts, outcome, count)
         for name in names.inputs:
-            for fate, count in report["tally"].get(name, {}).items():
-                _add(inputs[name].counts, fate, count)
+            for outcome, count in report["input_counts"].get(name, {}).items():
+                _add(inputs[name].counts, outcome, count)
         made.matches += report["counts"].get("matches", 0)
         made.unmatched += report["counts"].get("unmatched", 0)
     return made
 
 
-def _heaviest(stats: Iterable[Mapping[str, Any]]) -> list[HeavyKey]:
+def _skewed_keys(stats: Iterable[Mapping[str, Any]]) -> list[SkewedKey]:
     """Keys of a good part of an input's rows, from the summaries of its key groups."""
-    summaries: dict[str, HeavyKeys] = {}
+    summaries: dict[str, HeavyHitters] = {}
     for group in stats:
-        for name, data in group.get("heavy", {}).items():
-            held = summaries.setdefault(name, HeavyKeys(data["size"]))
-            held.merge(HeavyKeys.of_data(data))
+        for name, data in group.get("heavy_hitters", {}).items():
+            held = summaries.setdefault(name, HeavyHitters(data["size"]))
+            held.merge(HeavyHitters.of_data(data))
     return [
-        HeavyKey(name, found.name or str(found.hash), found.least, found.least / summary.rows)
+        SkewedKey(name, found.name or str(found.hash), found.least, found.least / summary.rows)
         for name, summary in summaries.items()
         for found in summary.top(_SHOWN)
         if summary.rows >= _ENOUGH and found.least >= _HEAVY * summary.rows
@@ -276,24 +282,24 @@ def _add(counts: dict[str, int], name: str, count: int) -> None:
     counts[name] = counts.get(name, 0) + count
 
 
-def of_select(
+def ledger_of_select(
     name: str,
     counts: Mapping[str, int],
     written: Sequence[int],
     *,
     extra_matches: int = 0,
     lookup_failed: int = 0,
-) -> OperatorAccount:
+) -> OperatorLedger:
     """Outputs without an operator: each reads every row that is not malformed, and emits or filters
     it. `written` is how many rows each has written; `extra_matches` how many more rows there were
     because tables had several for one key."""
-    read, malformed = counts.get(Fate.IN, 0), counts.get(Fate.MALFORMED, 0)
+    read, malformed = counts.get(RowOutcome.IN, 0), counts.get(RowOutcome.MALFORMED, 0)
     valid = read - malformed - lookup_failed
     given = valid * len(written)
     filtered = max(0, min(given, given + extra_matches - sum(written)))
     processed = given - filtered
-    fates = {Fate.IN: read, Fate.MALFORMED: malformed, Fate.FILTERED: filtered}
-    fates |= {Fate.LOOKUP_FAILED: lookup_failed, Fate.COPIES: given - valid}
-    fates |= {Fate.ACCEPTED: processed, Fate.PROCESSED: processed}
-    rows = InputAccount(name, {fate.value: count for fate, count in fates.items()})
-    return OperatorAccount(f"rows of {name}", [rows], has_state=False)
+    outcomes = {RowOutcome.IN: read, RowOutcome.MALFORMED: malformed, RowOutcome.FILTERED: filtered}
+    outcomes |= {RowOutcome.LOOKUP_FAILED: lookup_failed, RowOutcome.COPIES: given - valid}
+    outcomes |= {RowOutcome.ACCEPTED: processed, RowOutcome.PROCESSED: processed}
+    rows = InputLedger(name, {outcome.value: count for outcome, count in outcomes.items()})
+    return OperatorLedger(f"rows of {name}", [rows], has_state=False)

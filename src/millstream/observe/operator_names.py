@@ -8,7 +8,7 @@ from typing import NamedTuple
 from millstream.plan.facts.branches import query_operators
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Input, Query, Select, Source
-from millstream.plan.nodes.traversal import bottom_of, inputs_of, operators_of
+from millstream.plan.nodes.traversal import inputs_of, operators_of, upstream_of
 
 
 class OperatorNames(NamedTuple):
@@ -53,5 +53,5 @@ def names_of(root: Select | Query) -> Names:
 
 
 def _plain_name(side: Input) -> str:
-    found = bottom_of(side.node)
+    found = upstream_of(side.node)
     return found.name if isinstance(found, Source) else side.alias

@@ -10,7 +10,7 @@
                         control/          the control stream
                         ended             there once a flush is done
                         tasks.json        how many tasks write the last batch, if a sink needs it
-                        account.json      the account of rows after the last batch
+                        ledger.json      the ledger of rows after the last batch
                         late/             late rows that are put out, if no sink is named
                         dead-letter/<source>/   malformed records, if no sink is named
 """
@@ -30,7 +30,7 @@ from uuid import uuid4
 from millstream.errors import StateError
 from millstream.plan.identity import query_identity
 from millstream.plan.nodes import Query
-from millstream.state_format import changes, reject_format
+from millstream.state_format import describe_changes, reject_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Checkpoint:
         return self.folder / "control"
 
     @property
-    def account(self) -> Path:
-        return self.folder / "account.json"
+    def ledger(self) -> Path:
+        return self.folder / "ledger.json"
 
     @property
     def late(self) -> Path:
@@ -116,7 +116,7 @@ class Checkpoint:
         written = json.loads(described.read_text(encoding="utf-8"))
         held = written.get("identity") or {"format": written.get("plan", {}).get("version")}
         reject_format(held["format"], f"the checkpoint {self.folder}")
-        if found := changes(held["state"], query_identity(query)["state"]):
+        if found := describe_changes(held["state"], query_identity(query)["state"]):
             raise StateError(
                 "MS-STATE-CHANGED",
                 f"the checkpoint {self.folder} was made by another plan of {query.title}: "

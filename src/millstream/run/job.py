@@ -13,8 +13,8 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.connectors.deferred_frame import Rows
-from millstream.connectors.file.checkpoint_sink import checkpoint_sink
+from millstream.connectors.deferred_frame import DeferredFrame
+from millstream.connectors.file.sink_options import checkpoint_sink
 from millstream.connectors.registry import open_sink, open_source
 from millstream.connectors.sink import Sink
 from millstream.engine.compile.query import compile_query
@@ -23,32 +23,32 @@ from millstream.engine.runtime.session import for_native, partitions
 from millstream.engine.shuffle.control_stream import (
     announce_partitions,
     end_of_input,
-    last_tick,
-    tick,
+    last_processing_time,
+    send_processing_time,
 )
 from millstream.errors import MillstreamError
 from millstream.observe.ledger import OWN_LATE_SINK
-from millstream.plan.build.query_groups import engine_of, queries_of
+from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.facts.branches import query_operators, query_sources
-from millstream.plan.facts.used_columns import mentioned
+from millstream.plan.facts.used_columns import used_columns
 from millstream.plan.installed_connectors import installed_connectors
-from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import (
     Engine,
     Job,
     Operator,
     Query,
-    Reference,
+    ReferenceTable,
     SinkDef,
     Source,
 )
-from millstream.plan.nodes.traversal import references_of, retracts, table_joins_of
+from millstream.plan.nodes.traversal import can_retract, reference_tables_of, table_joins_of
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure, located, user_error
 from millstream.run.file_log import FileLog
-from millstream.run.ledger_store import Tally
-from millstream.run.query import Running
+from millstream.run.ledger_store import LedgerStore
+from millstream.run.processing_time import processing_time_spans
+from millstream.run.query import RunningQuery
 from millstream.run.query_writer import Writer, sink_columns
 from millstream.run.state_limits import StateLimits
 from millstream.run.tables import FOLDER as TABLES
@@ -70,17 +70,6 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-def clock_spans(query: Query) -> list[int]:
-    """The spans of wall-clock time that a query waits for: silences and windows of the clock."""
-    silences = [source.idle for source in query_sources(query) if source.idle is not None]
-    windows = [
-        window.size
-        for operator in query_operators(query)
-        if (window := kind_of(operator).window(operator)) and window.wall_clock
-    ]
-    return silences + windows
-
-
 @dataclass(slots=True)
 class JobRun:
     """A job on a Spark. `sources` and `sinks` open what a definition says; tests give their own."""
@@ -93,12 +82,12 @@ class JobRun:
     sinks: Callable[[SinkDef], Sink] | None = None
     groups: int | None = None
     log: Path | None = None
-    read_table: Callable[[Reference], pa.Table] | None = None
+    read_table: Callable[[ReferenceTable], pa.Table] | None = None
     max_ahead: int | None = DEFAULT_MAX_AHEAD  # default of sources
     connectors: ConnectorRegistry = field(default_factory=installed_connectors)
     tables: JobTables = field(init=False)
     queries: tuple[Query, ...] = field(init=False)
-    running: list[Running] = field(default_factory=list)
+    running: list[RunningQuery] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # oldest first
     failures: dict[str, MillstreamError] = field(default_factory=dict)  # by query, first first
     _stopped: set[str] = field(default_factory=set)
@@ -106,13 +95,13 @@ class JobRun:
     _listened: float = 0.0
 
     def __post_init__(self) -> None:
-        self.queries = queries_of(self.job)
+        self.queries = group_into_queries(self.job)
         folder = self.checkpoint.resolve() / TABLES
         self.tables = JobTables(self.spark, folder, self.base, self.read_table, self.connectors)
 
     def start(self, trigger: Mapping[str, object]) -> None:
         """Start every query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
-        for table in references_of(self.job):
+        for table in reference_tables_of(self.job):
             with user_error(self.log):
                 self.tables.open(table, steady=self._over_changes(table))
         for query in self.queries:
@@ -151,15 +140,15 @@ class JobRun:
             return Status.STOPPED
         return Status.COMPLETED
 
-    def _over_changes(self, table: Reference) -> bool:
+    def _over_changes(self, table: ReferenceTable) -> bool:
         return any(
-            join.table == table and retracts(join.left.node)
+            join.table == table and can_retract(join.left.node)
             for pipeline in self.job.pipelines
             for join in table_joins_of(pipeline.root)
         )
 
-    def _start(self, query: Query, trigger: Mapping[str, object]) -> Running:
-        engine, _ = engine_of(query)
+    def _start(self, query: Query, trigger: Mapping[str, object]) -> RunningQuery:
+        engine, _ = choose_query_engine(query)
         spark = for_native(self.spark) if engine is Engine.NATIVE else self.spark
         folder = self._folder(query)
         wanted = self.groups or GROUPS_PER_PARTITION * partitions(spark)
@@ -171,7 +160,7 @@ class JobRun:
             for source in query_sources(query)
         }
         for name, rows in sources.items():
-            if isinstance(rows, Rows) and rows.origin is not None:
+            if isinstance(rows, DeferredFrame) and rows.origin is not None:
                 announce_partitions(folder.control, name, rows.origin.partitions or ())
         sinks = {sink.name: self.open_sink(sink) for sink in query.sinks}
         compiled = compile_query(
@@ -183,15 +172,15 @@ class JobRun:
             control=str(folder.control),
             tables=self.tables,
             max_ahead=self._max_ahead(query),
-            allowances=True,
+            sends_allowances=True,
             project=lambda output, schema: sink_columns(spark, sinks[output.sink.name], schema),
         )
-        tally = Tally.open(query, folder.account, first)
+        ledger_store = LedgerStore.open(query, folder.ledger, first)
         limits = StateLimits.of(query, folder.control)
-        writer = Writer(self, spark, query, compiled, sinks, tally, limits, folder, self.log)
+        writer = Writer(self, spark, query, compiled, sinks, ledger_store, limits, folder, self.log)
         writer.open(sources)
         started = writer.start(trigger)
-        return Running(query, engine, started, tally, folder, writer, first)
+        return RunningQuery(query, engine, started, ledger_store, folder, writer, first)
 
     def _max_ahead(self, query: Query) -> int | None:
         """The default of 'watermark.max_ahead'; none if all sinks discard rows."""
@@ -200,7 +189,7 @@ class JobRun:
 
     def _rows(
         self, spark: SparkSession, source: Source, columns: Collection[str]
-    ) -> DataFrame | Rows:
+    ) -> DataFrame | DeferredFrame:
         given = self.sources(spark, source) if self.sources else None
         if given is not None:
             return given
@@ -211,7 +200,7 @@ class JobRun:
             return self.sinks(sink)
         return open_sink(self.connectors, sink, self.base)
 
-    def dead_letter_sink(self, source: Source | Reference, query: Query) -> tuple[str, Sink]:
+    def dead_letter_sink(self, source: Source | ReferenceTable, query: Query) -> tuple[str, Sink]:
         """Where malformed records of a source go, or rows that a table could not be asked for, and
         a name that is one for one sink."""
         if named := self.job.sink(source.dead_letter or ""):
@@ -246,19 +235,21 @@ class JobRun:
         self.warnings.append(text)
 
     @property
-    def last_tick(self) -> int:
+    def last_processing_time(self) -> int:
         """The latest processing time that this run or an earlier one sent to a query."""
-        return max((last_tick(each.checkpoint.control) for each in self.running), default=0)
+        return max(
+            (last_processing_time(each.checkpoint.control) for each in self.running), default=0
+        )
 
-    def healthy(self) -> list[Running]:
+    def healthy(self) -> list[RunningQuery]:
         """The queries that have not failed."""
         return [each for each in self.running if each.plan.name not in self.failures]
 
-    def tell_time(self, now: int) -> None:
+    def send_processing_time(self, now: int) -> None:
         """Say what time it is, in microseconds, to queries that go by it."""
         for each in self.healthy():
-            if clock_spans(each.plan):
-                tick(each.checkpoint.control, now)
+            if processing_time_spans(each.plan):
+                send_processing_time(each.checkpoint.control, now)
 
     def flush(self) -> None:
         """Say that the input has ended and wait until all that was held has come out."""
@@ -267,7 +258,7 @@ class JobRun:
         self.process_available()
         for each in self.healthy():
             # A query that was stopped meanwhile has let its wait end, and rows are still held.
-            ended = each.engine is Engine.NATIVE or each.tally.ended
+            ended = each.engine is Engine.NATIVE or each.ledger_store.ended
             if query_operators(each.plan) and each.query.isActive and ended:
                 each.checkpoint.end()
         self._flushed = True
@@ -306,7 +297,7 @@ class JobRun:
                 each.query.stop()
                 each.hear()
 
-    def _note_end(self, each: Running) -> None:
+    def _note_end(self, each: RunningQuery) -> None:
         """Records that a query is stopped before its end, or failed beside another one."""
         name = each.plan.name
         if name in self._stopped or name in self.failures:
@@ -322,5 +313,5 @@ class JobRun:
 
 def _columns_of(query: Query, source: Source) -> tuple[str, ...]:
     """The columns of a source that a query may read."""
-    names = {name for output in query.outputs for name in mentioned(output.root, source)}
+    names = {name for output in query.outputs for name in used_columns(output.root, source)}
     return tuple(column.name for column in source.columns if column.name in names)

@@ -20,14 +20,14 @@ from typing import Any
 
 from millstream.engine.compile.native import READ
 from millstream.observe.ledger import (
-    Account,
-    OperatorAccount,
-    SparkAccount,
-    of_operators,
-    of_select,
+    Ledger,
+    OperatorLedger,
+    SparkLedger,
+    ledger_of_operators,
+    ledger_of_select,
 )
 from millstream.observe.operator_names import names_of
-from millstream.plan.build.query_groups import engine_of
+from millstream.plan.build.query_groups import choose_query_engine
 from millstream.plan.facts.branches import (
     branches_of,
     operator_order,
@@ -40,13 +40,13 @@ from millstream.run.checkpoint import write_json
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 _REMEMBERED = 8
-_VERSION = 3  # of the file
+_VERSION = 4  # of the file
 _WRITTEN, _READ, _OUTPUT = "written: ", "read: ", "output: "  # begin keys of sums
 _SAVED = ("batch", "stats", "before", "sums", "told", "lost")
 
 
 @dataclass(slots=True)
-class Tally:
+class LedgerStore:
     query: Query
     file: Path
     batch: int = -1
@@ -59,7 +59,7 @@ class Tally:
     _saving: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
-    def open(cls, query: Query, file: Path, first_batch: int = 0) -> Tally:
+    def open(cls, query: Query, file: Path, first_batch: int = 0) -> LedgerStore:
         """The ledger in `file`, or a new one. `first_batch` is the batch that the run begins with:
         all before it are committed."""
         saved = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
@@ -79,8 +79,8 @@ class Tally:
         written: Mapping[str, int] | None = None,
     ) -> None:
         """Add a batch. `rows_out` is how many rows each output wrote, by number; `written` how many
-        went to sinks of late rows and dead letters, under the keys of `Account.written`."""
-        known, again = self.account.total_in, batch <= self.batch
+        went to sinks of late rows and dead letters, under the keys of `Ledger.written`."""
+        known, again = self.ledger.total_in, batch <= self.batch
         if not again:
             self._miss(batch - 1)
             self.before, self.batch = self.sums, batch
@@ -95,14 +95,14 @@ class Tally:
             if "operator" in each:
                 self.stats[f"{each['operator']}/{each['group']}"] = each
                 continue
-            for source, tally in each["tally"].items():  # which no operator counts
-                for what, count in tally.items():
+            for source, input_counts in each["input_counts"].items():  # which no operator counts
+                for what, count in input_counts.items():
                     added[f"{_READ}{source}: {what}"] = count
         self.sums = {
             what: self.before.get(what, 0) + added.get(what, 0) for what in {*self.before, *added}
         }
         if not again and not self.by_spark:
-            self._arrived[batch] = self.account.total_in - known
+            self._arrived[batch] = self.ledger.total_in - known
             self._arrived.pop(batch - _REMEMBERED, None)
         self._save()
 
@@ -149,34 +149,34 @@ class Tally:
             write_json(self.file, {"version": _VERSION, **saved})
 
     @property
-    def account(self) -> Account | SparkAccount:
+    def ledger(self) -> Ledger | SparkLedger:
         rows_out = self.rows_out
         total = sum(rows_out.values())
         if self.by_spark:
             state = {what: self.told.get(what, 0) for what in ("state_rows", "state_bytes")}
             rows_in, late = self.told.get("in", {}), self.told.get("late", 0)
-            return SparkAccount(rows_in, late, total, state, self._sinks(rows_out))
-        account = Account([], total)
+            return SparkLedger(rows_in, late, total, state, self._sinks(rows_out))
+        ledger = Ledger([], total)
         if self._operators:
             numbers = operator_order(self.query)
-            account = of_operators(names_of(self.query), numbers, self.stats.values(), total)
+            ledger = ledger_of_operators(names_of(self.query), numbers, self.stats.values(), total)
         if self.batch < 0:  # nothing was read, so there is nothing to report
-            for each in account.operators:
+            for each in ledger.operators:
                 each.reported = True
         for branch in branches_of(self.query):
             if branch.source is not None:
                 written = [rows_out.get(number, 0) for number in branch.outputs]
                 select = self._select(branch.source.name, written)
-                read = [each for each in account.inputs if each.name == branch.source.name]
+                read = [each for each in ledger.inputs if each.name == branch.source.name]
                 if read:  # names of inputs are unique
                     select.inputs[0].name += " without operator"
-                account.operators.append(select)
-        account.outputs = self._sinks(rows_out)
-        account.tables = self._tables
-        account.lost, account.written = self.lost, self._written
-        return account
+                ledger.operators.append(select)
+        ledger.outputs = self._sinks(rows_out)
+        ledger.tables = self._tables
+        ledger.lost, ledger.written = self.lost, self._written
+        return ledger
 
-    def _select(self, source: str, written: Sequence[int]) -> OperatorAccount:
+    def _select(self, source: str, written: Sequence[int]) -> OperatorLedger:
         """The rows of a source that outputs read without an operator."""
         prefix = f"{_READ}{source}: "
         counts = {
@@ -190,7 +190,7 @@ class Tally:
                 sum(counts.get(what, 0) for counts in self._tables.values())
                 for what in ("copies", "failed_rows")
             )
-        return of_select(source, counts, written, extra_matches=copies, lookup_failed=failed)
+        return ledger_of_select(source, counts, written, extra_matches=copies, lookup_failed=failed)
 
     @property
     def rows_out(self) -> dict[int, int]:
@@ -228,7 +228,7 @@ class Tally:
     @property
     def by_spark(self) -> bool:
         """Is state kept by an operator of Spark's own, of which only Spark can tell?"""
-        return bool(self._operators) and engine_of(self.query)[0] is Engine.NATIVE
+        return bool(self._operators) and choose_query_engine(self.query)[0] is Engine.NATIVE
 
     @property
     def _operators(self) -> tuple[Operator, ...]:
@@ -246,12 +246,12 @@ class Tally:
         """The watermark of each input: greatest time less delay; None before its first row."""
         if not self.stats:
             return {}
-        tops: dict[str, int] = {}
+        max_times: dict[str, int] = {}
         for each in self.stats.values():
-            tops |= each["tops"]
+            max_times |= each["max_times"]
         found = {}
         for operator, names in zip(self._operators, names_of(self.query), strict=True):
             for side, name in zip(inputs_of(operator), names.inputs, strict=True):
-                top = tops.get(name, BEGIN_OF_TIME)
+                top = max_times.get(name, BEGIN_OF_TIME)
                 found[name] = top - side.delay if top > BEGIN_OF_TIME else None
         return found

@@ -18,9 +18,9 @@ from pyarrow.fs import FileType
 from pyspark.sql import SparkSession
 
 from millstream.connectors.dead_letters import UNREADABLE_FILE, Rejection, dead_letters
-from millstream.connectors.paths import filesystem, local
+from millstream.connectors.paths import filesystem, to_local_path
 from millstream.connectors.work_items import ItemCheck
-from millstream.engine.runtime.source_folders import source_folders
+from millstream.engine.runtime.jvm import source_folders
 from millstream.errors import RunError
 from millstream.plan.nodes import Source
 from millstream.run.file_log import FileLog
@@ -72,7 +72,7 @@ class MissingFiles:
         found: dict[str, list[Rejection]] = {}
         for path, read in self._missing(batch, reported):
             source, empty = read.source, self.is_empty(path)
-            if empty and read.check.empty_is_fine:
+            if empty and read.check.empty_is_valid:
                 continue
             why = _EMPTY if empty else _DELETED
             if source.malformed is Malformed.FAIL:
@@ -106,7 +106,7 @@ class MissingFiles:
 
 def _path(name: str) -> str:
     """Returns the path of a local file, which Spark names `file:/a b`; other names unchanged."""
-    return local(name) if name.startswith("file:") else name
+    return to_local_path(name) if name.startswith("file:") else name
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -7,25 +7,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from millstream.connectors.file.checkpoint_sink import checkpoint_sink
-from millstream.connectors.file.partitions import partition_columns
+from millstream.connectors.file.sink_options import checkpoint_sink, partition_columns
 from millstream.connectors.paths import resolve
 from millstream.connectors.protocols import SinkOutput
 from millstream.connectors.registry import open_output
 from millstream.errors import StateError
 from millstream.observe.ledger import (
     OWN_LATE_SINK,
-    Account,
-    SparkAccount,
+    Ledger,
+    SparkLedger,
     dead_letters_of,
     late_rows_in,
 )
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.connectors import Role
 from millstream.plan.facts.branches import query_operators, query_references, query_sources
-from millstream.plan.nodes import Job, Query, Reference, SinkDef
-from millstream.plan.secrets import masked
-from millstream.row_outcomes import Fate
+from millstream.plan.nodes import Job, Query, ReferenceTable, SinkDef
+from millstream.plan.secrets import mask_secret
+from millstream.row_outcomes import RowOutcome
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.dataset_versions import forget_versions
 from millstream.run.settings import RunSettings
@@ -34,7 +33,7 @@ from millstream.temporal import LateAction
 
 
 @dataclass(frozen=True, slots=True)
-class Destination:
+class OutputLocation:
     """`rows` is how many of a kind there were, `connector` and `path` where they went."""
 
     what: str
@@ -45,19 +44,19 @@ class Destination:
     partitions: tuple[str, ...] = ()  # columns whose values are folders of that path
 
 
-def outputs_of(
-    query: Query, settings: RunSettings, account: Account | SparkAccount
-) -> list[Destination]:
+def output_locations(
+    query: Query, settings: RunSettings, ledger: Ledger | SparkLedger
+) -> list[OutputLocation]:
     """The sinks of a query's outputs."""
-    return [_to(sink, "rows", account.outputs.get(sink.name, 0), settings) for sink in query.sinks]
+    return [_to(sink, "rows", ledger.outputs.get(sink.name, 0), settings) for sink in query.sinks]
 
 
-def side_outputs_of(
-    job: Job, query: Query, settings: RunSettings, account: Account | SparkAccount
-) -> list[Destination]:
+def side_output_locations(
+    job: Job, query: Query, settings: RunSettings, ledger: Ledger | SparkLedger
+) -> list[OutputLocation]:
     """The sinks of late rows and dead letters, whether or not there were any."""
-    found: list[Destination] = []
-    if isinstance(account, SparkAccount):
+    found: list[OutputLocation] = []
+    if isinstance(ledger, SparkLedger):
         return found
     folder = Checkpoint(settings.checkpoint / query.name)
     sinks = [
@@ -67,20 +66,20 @@ def side_outputs_of(
     ]
     for sink in dict.fromkeys(sinks):
         if named := job.sink(sink):
-            count = account.written.get(late_rows_in(named.name), 0)
+            count = ledger.written.get(late_rows_in(named.name), 0)
             found.append(_to(named, "late rows", count, settings))
         else:
-            count = account.written.get(late_rows_in(OWN_LATE_SINK), 0)
+            count = ledger.written.get(late_rows_in(OWN_LATE_SINK), 0)
             found.append(_inside("late rows", count, folder.late))
     for source in query_sources(query):
         named = job.sink(source.dead_letter or "")
         own = folder.dead_letters(source.name)
         found += [
             _to(named, what, count, settings) if named else _inside(what, count, own)
-            for what, count in _rejected(source.name, account)
+            for what, count in _rejected(source.name, ledger)
         ]
     for table in query_references(query):
-        what, count = _not_asked(table), account.written.get(dead_letters_of(table.name), 0)
+        what, count = _not_asked(table), ledger.written.get(dead_letters_of(table.name), 0)
         if count and (named := job.sink(table.dead_letter or "")):
             found.append(_to(named, what, count, settings))
         elif count:
@@ -88,45 +87,45 @@ def side_outputs_of(
     return found
 
 
-def _rejected(source: str, account: Account) -> Iterator[tuple[str, int]]:
+def _rejected(source: str, ledger: Ledger) -> Iterator[tuple[str, int]]:
     """Kinds of dead letters of a source, and how many there are."""
     read = [
         each
-        for each in account.inputs
+        for each in ledger.inputs
         # Of one source twice, accounts add the alias.
         if each.name == source or each.name.startswith(f"{source} ")
     ][:1]
-    yield f"malformed records of {source}", sum(each[Fate.MALFORMED] for each in read)
-    if ahead := sum(each[Fate.AHEAD_OF_TIME] for each in read):
+    yield f"malformed records of {source}", sum(each[RowOutcome.MALFORMED] for each in read)
+    if ahead := sum(each[RowOutcome.AHEAD_OF_TIME] for each in read):
         yield f"rows of {source} ahead of time", ahead
 
 
-def _not_asked(table: Reference) -> str:
+def _not_asked(table: ReferenceTable) -> str:
     return f"rows that {table.name} could not be asked for"
 
 
-def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> Destination:
-    named = settings.connectors[sink.connector].path(Role.SINK)
+def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> OutputLocation:
+    named = settings.connectors[sink.connector].path_property(Role.SINK)
     path = sink.option(named) if named else ""
     where = resolve(path, settings.base) if path else None
     form, partitions = sink.option("format", "json").lower(), partition_columns(sink)
-    return Destination(what, rows, sink.connector, where, form, partitions)
+    return OutputLocation(what, rows, sink.connector, where, form, partitions)
 
 
-def _inside(what: str, rows: int, folder: Path) -> Destination:
+def _inside(what: str, rows: int, folder: Path) -> OutputLocation:
     """Rows that stay in the checkpoint."""
     sink = checkpoint_sink(what, folder)
-    return Destination(what, rows, sink.connector, str(folder), sink.option("format"))
+    return OutputLocation(what, rows, sink.connector, str(folder), sink.option("format"))
 
 
 def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
     """A new checkpoint counts batches from 0: it must not write over files of an earlier run."""
-    for query in queries_of(job):
+    for query in group_into_queries(job):
         if Checkpoint(settings.checkpoint / query.name).begun:
             continue
         for sink, output in _outputs(job, query, settings):
             if output.files():
-                shown = masked("path", _to(sink, "rows", 0, settings).path or sink.name)
+                shown = mask_secret("path", _to(sink, "rows", 0, settings).path or sink.name)
                 raise StateError(
                     "MS-STATE-SINK",
                     f"{shown} holds files of another run, and a new checkpoint would write its "
@@ -140,7 +139,7 @@ def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
 def forget(job: Job, settings: RunSettings) -> None:
     """Remove the checkpoint of each query and what its sinks wrote."""
     forget_versions(settings.checkpoint)
-    for query in queries_of(job):
+    for query in group_into_queries(job):
         folder = settings.checkpoint / query.name
         if (folder / "millstream.json").exists():
             shutil.rmtree(folder)

@@ -12,7 +12,7 @@ from millstream.engine.runtime.jvm import end
 from millstream.engine.runtime.session import java_options, local_session, warm
 from millstream.errors import RunError
 from millstream.plan.build.job import build_job
-from millstream.plan.facts.pipeline import check_job
+from millstream.plan.facts.pipeline import derive_job_facts
 from millstream.run.job import JobRun
 
 _JOB = """
@@ -61,7 +61,7 @@ def _run(made: Path, folder: Path) -> None:
     for kind in ("parquet", "json", "csv"):
         stamps.coalesce(2).write.format(kind).save(str(folder / kind))
     job = build_job(_JOB)
-    check_job(job)
+    derive_job_facts(job)
     run = JobRun(spark, job, folder / "checkpoint", folder)
     run.start({"availableNow": True})
     while not run.wait(60):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from millstream.observe.ledger import SparkAccount
+from millstream.observe.ledger import SparkLedger
 from millstream.plan.facts.branches import query_operators
-from millstream.run.query import Running
+from millstream.run.query import RunningQuery
 from millstream.temporal import StateLimit
 
 SPARK_WATERMARK = "all inputs"
@@ -42,29 +42,29 @@ class Progress:
         return max(parts, default=None)
 
 
-def progress_of(running: Running) -> Progress:
+def progress_of(running: RunningQuery) -> Progress:
     running.hear()
-    account, report = running.tally.account, running.report
+    ledger, report = running.ledger_store.ledger, running.report
     operators = query_operators(running.plan)
-    watermarks = running.tally.watermarks
+    watermarks = running.ledger_store.watermarks
     text = report.eventTime.get("watermark") if report else None
-    if isinstance(account, SparkAccount) and text:
+    if isinstance(ledger, SparkLedger) and text:
         watermarks = {SPARK_WATERMARK: _micros(text)}
     seconds = report.batchDuration / 1000 if report else 0.0
     rows = report.numInputRows if report else 0
-    if report and (counted := running.tally.rows_in(report.batchId)) is not None:
+    if report and (counted := running.ledger_store.rows_in(report.batchId)) is not None:
         rows = counted
     return Progress(
         name=running.plan.title,
         batch=report.batchId if report else None,
-        rows_in=account.total_in,
-        rows_out=account.rows_out,
+        rows_in=ledger.total_in,
+        rows_out=ledger.rows_out,
         rate=rows / seconds if seconds else 0.0,
         seconds=seconds,
         watermarks=watermarks,
-        ended=running.tally.ended,
-        state_rows=account.state.get("state_rows", 0),
-        state_bytes=account.state.get("state_bytes", 0),
+        ended=running.ledger_store.ended,
+        state_rows=ledger.state.get("state_rows", 0),
+        state_bytes=ledger.state.get("state_bytes", 0),
         limit=operators[0].limit if len(operators) == 1 else StateLimit(),
         busy=running.busy,
     )

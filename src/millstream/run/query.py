@@ -11,16 +11,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.plan.nodes import Engine, Query
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.ledger_store import Tally
+from millstream.run.ledger_store import LedgerStore
 from millstream.run.query_writer import Writer
 
 
 @dataclass(slots=True)
-class Running:
+class RunningQuery:
     plan: Query
     engine: Engine
     query: StreamingQuery
-    tally: Tally
+    ledger_store: LedgerStore
     checkpoint: Checkpoint
     writer: Writer
     first_batch: int
@@ -52,8 +52,8 @@ class Running:
         return bool(status["isTriggerActive"] and status["isDataAvailable"])
 
     def hear(self) -> None:
-        """Add to the account what only Spark can tell."""
-        if self.writer.direct or self.tally.by_spark:
+        """Add to the ledger what only Spark can tell."""
+        if self.writer.direct or self.ledger_store.by_spark:
             with self._hearing:
                 self._hear()
 
@@ -68,8 +68,8 @@ class Running:
             for report in filter(self._is_new, reports):
                 self.writer.hear(report.batchId, report.observedMetrics)
                 self._heard = report.batchId
-        if self.tally.by_spark:
-            self.tally.hear(json.loads(report.json) for report in reports)
+        if self.ledger_store.by_spark:
+            self.ledger_store.hear(json.loads(report.json) for report in reports)
         self._heard = max(self._heard, _done(last))
 
     def _is_new(self, report: StreamingQueryProgress) -> bool:

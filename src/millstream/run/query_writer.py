@@ -19,17 +19,20 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from millstream.connectors.dead_letters import DEAD_LETTER
-from millstream.connectors.deferred_frame import Rows
-from millstream.connectors.sink import DRIVER, BatchId, Sink, TaskId
-from millstream.connectors.sinks import (
-    ChecksColumns,
-    ChecksSideOutput,
-    Projecting,
-    WrittenBySpark,
+from millstream.connectors.deferred_frame import DeferredFrame
+from millstream.connectors.sink import (
+    DRIVER,
+    BatchId,
+    Sink,
+    SparkSink,
+    SupportsColumnCheck,
+    SupportsProjection,
+    SupportsSideOutputCheck,
+    TaskId,
 )
 from millstream.connectors.work_items import ItemCheck
-from millstream.engine.compile.compiled_operator import Operated, late_tables
-from millstream.engine.compile.outputs import CAUGHT, Reading, SideRows
+from millstream.engine.compile.compiled_operator import CompiledOperator, late_tables
+from millstream.engine.compile.outputs import METRICS_NAME, OutputReader, SideOutputs
 from millstream.engine.compile.query import CompiledQuery
 from millstream.engine.compile.stable_tasks import in_stable_tasks, quoted
 from millstream.engine.compile.stateless import source_of
@@ -47,13 +50,13 @@ from millstream.engine.shuffle.packer import BAD
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.ledger import dead_letters_of, late_rows_in
 from millstream.plan.facts.branches import query_operators, query_references, query_sources
-from millstream.plan.nodes import Operator, Query, Reference, Source
+from millstream.plan.nodes import Operator, Query, ReferenceTable, Source
 from millstream.plan.nodes.traversal import inputs_of
 from millstream.run.batch_writer import Openers, write_batch
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure
 from millstream.run.file_log import FileLog
-from millstream.run.ledger_store import Tally
+from millstream.run.ledger_store import LedgerStore
 from millstream.run.missing_files import MissingFiles, ReadSource
 from millstream.run.state_limits import StateLimits
 from millstream.temporal import LateAction, Malformed
@@ -70,7 +73,7 @@ def main_output(sink: str, *, several: bool) -> str:
 def sink_columns(spark: SparkSession, sink: Sink, schema: StructType) -> dict[str, Column]:
     """The columns that a sink takes of an output."""
     taking: object = sink
-    if isinstance(taking, Projecting):
+    if isinstance(taking, SupportsProjection):
         ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"
         return taking.projection(schema, ansi=ansi)
     return {name: F.col(quoted(name)) for name in schema.names}
@@ -79,7 +82,9 @@ def sink_columns(spark: SparkSession, sink: Sink, schema: StructType) -> dict[st
 class Opener(Protocol):
     """Opens the sinks of a job."""
 
-    def dead_letter_sink(self, source: Source | Reference, query: Query) -> tuple[str, Sink]: ...
+    def dead_letter_sink(
+        self, source: Source | ReferenceTable, query: Query
+    ) -> tuple[str, Sink]: ...
     def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]: ...
     def warn(self, text: str) -> None: ...
 
@@ -91,7 +96,7 @@ class Writer:
     plan: Query
     query: CompiledQuery
     mains: Mapping[str, Sink]  # of the outputs, by the name of the sink
-    tally: Tally
+    ledger_store: LedgerStore
     limits: StateLimits
     checkpoint: Checkpoint
     log: Path | None = None
@@ -104,7 +109,7 @@ class Writer:
     _rejecting: bool = False  # may rows come that go to dead letters?
     _warned: set[str] = field(default_factory=set)  # sources with a row ahead of time
 
-    def open(self, sources: Mapping[str, DataFrame | Rows]) -> None:
+    def open(self, sources: Mapping[str, DataFrame | DeferredFrame]) -> None:
         """Open all sinks, so that one which cannot be is told of before anything runs."""
         self._rejecting = any(
             BAD in sources[source.name].schema.names and source.malformed is Malformed.DEAD_LETTER
@@ -114,17 +119,19 @@ class Writer:
         self._checks = {
             name: rows.origin.check
             for name, rows in sources.items()
-            if isinstance(rows, Rows) and rows.origin is not None and rows.origin.check is not None
+            if isinstance(rows, DeferredFrame)
+            and rows.origin is not None
+            and rows.origin.check is not None
         }
         several = len(self.plan.outputs) > 1
         for number, output in enumerate(self.plan.outputs):
             sink = self.mains[output.sink.name]
             self._add(main_output(output.sink.name, several=several), output.sink.name, sink)
-            if isinstance(sink, ChecksColumns):
+            if isinstance(sink, SupportsColumnCheck):
                 sink.check(partial(self._rows, number))
         names = [main_output(each.sink.name, several=True) for each in self.plan.outputs]
         self._routing = Routing(
-            labelled=self.query.reading.is_labelled,
+            is_labelled=self.query.reading.is_labelled,
             late=self._open_late(),
             rejected=self._open_dead_letters(),
             sources=self.query.reading.sources,
@@ -134,7 +141,7 @@ class Writer:
     def _rows(self, output: int) -> DataFrame:
         """A DataFrame with the columns of an output."""
         reading = self.query.reading
-        if isinstance(reading, Reading):
+        if isinstance(reading, OutputReader):
             return reading.rows(self.query.stream)
         return self.spark.createDataFrame([], self.query.schemas[output])
 
@@ -145,7 +152,7 @@ class Writer:
     def _open_late(self) -> dict[tuple[int, int], tuple[str, LateTable]]:
         """Late rows of several operators may go to one sink. An operator that the query computes
         twice has the same late rows twice: those of the first are written."""
-        operators: dict[str, list[Operated]] = {}
+        operators: dict[str, list[CompiledOperator]] = {}
         found_operators = query_operators(self.plan)
         for number, operator in enumerate(found_operators):
             is_first = found_operators.index(operator) == number
@@ -162,7 +169,7 @@ class Writer:
 
     def _check_side_output(self, output: str, schema: pa.Schema) -> None:
         sink = self._sinks[output]
-        if isinstance(sink, ChecksSideOutput):
+        if isinstance(sink, SupportsSideOutputCheck):
             sink.check_side_output(schema)
 
     def _open_dead_letters(self) -> dict[str, tuple[str, tuple[int, int] | None]]:
@@ -171,7 +178,7 @@ class Writer:
             for place, side in enumerate(inputs_of(operator)):
                 if source := source_of(side.node):
                     first_read.setdefault(source.name, (number, place))
-        given: list[Source | Reference] = list(query_sources(self.plan))
+        given: list[Source | ReferenceTable] = list(query_sources(self.plan))
         for table in query_references(self.plan):
             if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
                 given.append(table)
@@ -192,11 +199,11 @@ class Writer:
         return self._by_spark is not None and only_rows
 
     @property
-    def _by_spark(self) -> WrittenBySpark | None:
+    def _by_spark(self) -> SparkSink | None:
         """The sink of the only output, if Spark can write to it."""
         (sink, *_) = self.mains.values()
         one = len(self.plan.outputs) == 1
-        return sink if one and isinstance(sink, WrittenBySpark) else None
+        return sink if one and isinstance(sink, SparkSink) else None
 
     def start(self, trigger: Mapping[str, object]) -> StreamingQuery:
         """Start the query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
@@ -205,7 +212,7 @@ class Writer:
         read = [ReadSource(each, check) for each, check in checks if check]
         self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
         reading, sink = self.query.reading, self._by_spark
-        if self.direct and sink is not None and isinstance(reading, Reading):
+        if self.direct and sink is not None and isinstance(reading, OutputReader):
             rows = reading.streamed(self.query.stream)
             stream = rows.writeStream.format(sink.spark_format)
         else:
@@ -216,13 +223,13 @@ class Writer:
 
     def hear(self, batch: int, caught: Mapping[str, Any]) -> None:
         """Add Spark's report of a batch that it has written to the ledger."""
-        if CAUGHT not in caught:  # Spark reports nothing of a batch that it finds empty
-            self.tally.add(batch, [], {})
+        if METRICS_NAME not in caught:  # Spark reports nothing of a batch that it finds empty
+            self.ledger_store.add(batch, [], {})
             return
         reading = self.query.reading
-        assert isinstance(reading, Reading)
-        side, rows = reading.heard(caught[CAUGHT].asDict())
-        self.tally.add(batch, side.stats, {0: rows}, side.tables)
+        assert isinstance(reading, OutputReader)
+        side, rows = reading.heard(caught[METRICS_NAME].asDict())
+        self.ledger_store.add(batch, side.stats, {0: rows}, side.tables)
 
     def write(self, frame: DataFrame, batch: int) -> None:
         try:
@@ -258,7 +265,7 @@ class Writer:
             frame = frame.observe(seen, *metrics)
         rows = self._labelled(frame, batch)
         ids = {name: self._id(name, batch) for name in self._sinks}
-        side = SideRows()
+        side = SideOutputs()
 
         def execute(openers: Openers) -> BatchReport:
             found = rows.mapInArrow(router(self._routing, ids, openers), MESSAGES).collect()
@@ -275,14 +282,14 @@ class Writer:
         rows_out = (
             report.rows_by_output() if self._routing.main_outputs else {0: report.rows(MAIN_OUTPUT)}
         )
-        self.tally.add(batch, side.stats, rows_out, side.tables, self._written(report))
+        self.ledger_store.add(batch, side.stats, rows_out, side.tables, self._written(report))
         self.limits.distribute(batch, side.stats)
 
     def _id(self, output: str, batch: int) -> BatchId:
         return BatchId(self.checkpoint.uuid, self.plan.name, output, batch)
 
     def _labelled(self, frame: DataFrame, batch: int) -> DataFrame:
-        rows = self.query.reading.labelled(frame, self._columns)
+        rows = self.query.reading.labelled_rows(frame, self._columns)
         if any(sink.stable_tasks for sink in self._sinks.values()):
             return in_stable_tasks(rows, self.checkpoint.tasks(batch, partitions(self.spark)))
         return rows

@@ -10,11 +10,10 @@ from threading import Event, Thread
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.plan.nodes import Job, Reference, Source
+from millstream.plan.nodes import Job, ReferenceTable, Source
 from millstream.run.failures import explained, unwritable_checkpoint
 from millstream.run.job import JobRun
-from millstream.run.processing_clock import ProcessingClock
-from millstream.run.processing_time import Ticks
+from millstream.run.processing_time import ProcessingClock, ProcessingTimeSender
 from millstream.run.settings import RunSettings
 
 _POLL = 0.2
@@ -23,7 +22,7 @@ _STARTING = "starting queries"
 
 
 @dataclass(slots=True)
-class Drive:
+class Runner:
     """One run, from Spark's start to its end. `phase` says what it is at, `error` why it ended."""
 
     job: Job
@@ -31,7 +30,7 @@ class Drive:
     session: Callable[[], SparkSession]
     log: Path | None = None
     sources: Callable[[SparkSession, Source], DataFrame | None] | None = None  # None: its connector
-    read_table: Callable[[Reference], pa.Table] | None = None
+    read_table: Callable[[ReferenceTable], pa.Table] | None = None
     at_end: Callable[[], None] | None = None  # called once the run has ended
     run: JobRun | None = None
     phase: str = "starting Spark"
@@ -103,7 +102,7 @@ class Drive:
                 self.phase = "closing: the input has ended"
                 run.flush()
             return
-        ticks = Ticks(run, ProcessingClock(start=run.last_tick))
+        ticks = ProcessingTimeSender(run, ProcessingClock(start=run.last_processing_time))
         while not self._stopping.is_set() and not run.wait(_POLL):
             ticks.beat()
             run.tables.beat()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from millstream.connectors.paths import resolve
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.facts.branches import query_operators, query_references, query_sources
 from millstream.plan.installed_connectors import installed_connectors
@@ -101,12 +101,12 @@ def _refuse_what_cannot_be_used(job: Job, base: Path, connectors: ConnectorRegis
         )
     _refuse_shared_folders(job, base, connectors)
     users: dict[str, tuple[str, str]] = {}
-    for query in queries_of(job):
+    for query in group_into_queries(job):
         for sink, user in _side_sinks(query):
             if users.setdefault(sink, user) != user:
                 raise PlanError(
                     "MS-PLAN-SHARED-SINK",
-                    f"{_say(users[sink])} and {_say(user)} both go to the sink {sink}, and would "
+                    f"{_describe(users[sink])} and {_describe(user)} both go to the sink {sink}, and would "
                     "replace each other batch by batch.",
                     fix=_shared_sink_fix(job, sink),
                 )
@@ -116,7 +116,7 @@ def _refuse_shared_folders(job: Job, base: Path, connectors: ConnectorRegistry) 
     """Sinks name their files by batch: two in one folder would replace each other's. And a source
     that reads what the job writes would never come to an end."""
     used = {pipeline.sink.name: pipeline.sink for pipeline in job.pipelines}
-    for query in queries_of(job):
+    for query in group_into_queries(job):
         for name, _ in _side_sinks(query):
             if sink := job.sink(name):
                 used[sink.name] = sink
@@ -148,7 +148,7 @@ def _refuse_shared_folders(job: Job, base: Path, connectors: ConnectorRegistry) 
 
 def _path_of(node: Source | SinkDef, role: Role, connectors: ConnectorRegistry) -> str:
     """Where a source reads or a sink writes; empty if that is no path."""
-    named = connectors[node.connector].path(role)
+    named = connectors[node.connector].path_property(role)
     return node.option(named) if named else ""
 
 
@@ -177,7 +177,7 @@ def _shared_sink_fix(job: Job, sink: str) -> str:
     """The fix if several queries write to one sink, such as the 'dead_letter.sink' of a source."""
     readers = Counter(
         name
-        for query in queries_of(job)
+        for query in group_into_queries(job)
         for name in {each.name for each in query_sources(query) if each.dead_letter == sink}
     )
     for source, queries in readers.items():
@@ -189,6 +189,6 @@ def _shared_sink_fix(job: Job, sink: str) -> str:
     return "Use a different sink for each; without one, the rows are stored in the checkpoint."
 
 
-def _say(user: tuple[str, str]) -> str:
+def _describe(user: tuple[str, str]) -> str:
     query, what = user
     return f"{what} of {query}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millstream.engine.shuffle.control_stream import Allowance, allow
+from millstream.engine.shuffle.control_stream import Allowance, send_allowances
 from millstream.errors import Place, StateError
 from millstream.observe.operator_names import names_of
 from millstream.plan.facts.branches import query_operators
@@ -90,7 +90,7 @@ class StateLimits:
             if operator.limit.on_limit is OnLimit.EVICT:
                 sent += self._allowances(operator, stats)
         if sent:
-            allow(self.control, batch, sent)
+            send_allowances(self.control, batch, sent)
 
     def _allowances(
         self, operator: _LimitedOperator, stats: list[Mapping[str, Any]]

@@ -15,16 +15,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from millstream.connectors.protocols import TableReader
-from millstream.connectors.reference_rows import refuse_large, refuse_second_rows
+from millstream.connectors.reference_rows import reject_duplicate_keys, reject_oversized_table
 from millstream.connectors.registry import open_table, options_of
-from millstream.connectors.versions import NOTICE, Version, Versions
+from millstream.connectors.versions import ACTIVATION_DELAY, Version, Versions
 from millstream.engine.compile.table_join import SINCE, UNTIL
 from millstream.errors import MillstreamError, StateError
-from millstream.kernels.table_join import HeldTable
+from millstream.kernels.table_join import IndexedTable
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.installed_connectors import installed_connectors
-from millstream.plan.nodes import Broadcast, Reference
-from millstream.run.processing_clock import monotonic_clock, wall_clock
+from millstream.plan.nodes import Broadcast, ReferenceTable
+from millstream.run.processing_time import monotonic_clock, wall_clock
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 FOLDER = "reference-tables"  # no query is called so
@@ -51,17 +51,17 @@ class JobTables:
     spark: SparkSession
     path: Path
     base: Path
-    read: Callable[[Reference], pa.Table] | None = None
+    read: Callable[[ReferenceTable], pa.Table] | None = None
     connectors: ConnectorRegistry = field(default_factory=installed_connectors)
     clock: Callable[[], int] = wall_clock
     pace: Callable[[], int] = monotonic_clock
     problems: dict[str, MillstreamError] = field(default_factory=dict)  # with tables, for now
     news: dict[str, str] = field(default_factory=dict)  # what was last read of each, if it is new
-    _held: dict[str, Reference] = field(default_factory=dict)
+    _held: dict[str, ReferenceTable] = field(default_factory=dict)
     _looked: dict[str, int] = field(default_factory=dict)  # when a table was last looked at
     _latest: int = 0  # the latest reading of the system clock
 
-    def open(self, table: Reference, *, steady: bool = False) -> None:
+    def open(self, table: ReferenceTable, *, steady: bool = False) -> None:
         """Have a version of a table that workers hold: the last one, if nothing has changed. One
         that results which change were joined with must be `steady`: they are taken back by it."""
         if not isinstance(table.access, Broadcast) or table.name in self._held:
@@ -70,9 +70,9 @@ class JobTables:
         self._looked[table.name] = self.pace()
         last = self.versions(table).last
         if last is not None and self.clock() < last.since:
-            self.versions(table).note_step_back()
+            self.versions(table).record_clock_step_back()
         if not steady or last is None:
-            self.refresh(table, notice=0)
+            self.refresh(table, activation_delay=0)
         elif self._digest(table) != last.digest:
             raise StateError(
                 "MS-STATE-TABLE",
@@ -81,21 +81,27 @@ class JobTables:
                 fix="Start anew with another checkpoint, or put back its files.",
             )
 
-    def refresh(self, table: Reference, notice: int = NOTICE, *, again: bool = False) -> Version:
+    def refresh(
+        self,
+        table: ReferenceTable,
+        activation_delay: int = ACTIVATION_DELAY,
+        *,
+        again: bool = False,
+    ) -> Version:
         """Read a table; a new version, if it is not what it was."""
         versions = self.versions(table)
         digest, last = self._digest(table), versions.last
         if last is not None and digest and digest == last.digest and not again:
             return last
         rows = self._read(table)
-        refuse_large(table, rows)
-        refuse_second_rows(table, rows)
-        return versions.publish(rows, self.clock(), digest, notice)
+        reject_oversized_table(table, rows)
+        reject_duplicate_keys(table, rows)
+        return versions.publish(rows, self.clock(), digest, activation_delay)
 
-    def _digest(self, table: Reference) -> str:
+    def _digest(self, table: ReferenceTable) -> str:
         return "" if self.read is not None else self._opened(table).digest()
 
-    def _opened(self, table: Reference) -> TableReader:
+    def _opened(self, table: ReferenceTable) -> TableReader:
         return open_table(self.connectors, self.spark, table, self.base)
 
     def beat(self) -> None:
@@ -120,13 +126,13 @@ class JobTables:
 
     def _watch_clock(self) -> None:
         now = self.clock()
-        if now < self._latest - NOTICE:
+        if now < self._latest - ACTIVATION_DELAY:
             for table in self._held.values():
-                self.versions(table).note_step_back()
+                self.versions(table).record_clock_step_back()
             self._latest = now
         self._latest = max(self._latest, now)
 
-    def _due(self, table: Reference) -> bool:
+    def _due(self, table: ReferenceTable) -> bool:
         access, now = table.access, self.pace()
         assert isinstance(access, Broadcast)
         every = _WATCH if access.watch else access.interval
@@ -135,26 +141,26 @@ class JobTables:
         self._looked[table.name] = now
         return True
 
-    def _read(self, table: Reference) -> pa.Table:
+    def _read(self, table: ReferenceTable) -> pa.Table:
         if self.read is not None:
             return self.read(table)
         return self._opened(table).read()
 
-    def versions(self, table: Reference) -> Versions:
+    def versions(self, table: ReferenceTable) -> Versions:
         return Versions(table.name, self.path / table.name)
 
     # What the compiler asks (spark.tables.join.Tables).
 
-    def folder(self, table: Reference) -> str:
+    def folder(self, table: ReferenceTable) -> str:
         return str(self.path / table.name)
 
-    def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
+    def options(self, table: ReferenceTable) -> tuple[tuple[str, str], ...]:
         return options_of(self.connectors, table, self.base)
 
-    def lookup(self, table: Reference) -> str:
+    def lookup(self, table: ReferenceTable) -> str:
         return self.connectors[table.connector].lookup or ""
 
-    def once(self, table: Reference, keys: tuple[str, ...]) -> DataFrame | None:
+    def once(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:
         access = table.access
         assert isinstance(access, Broadcast)
         if access.refreshed:
@@ -163,7 +169,7 @@ class JobTables:
         since = BEGIN_OF_TIME  # so that a batch before the oldest version reads it
         for version, until in self.versions(table).spans():
             rows = self.versions(table).rows(version)
-            if not HeldTable(rows, keys).unique:
+            if not IndexedTable(rows, keys).unique:
                 return None
             marked = self.spark.createDataFrame(rows).select(
                 "*",

@@ -7,13 +7,13 @@ import logging
 import subprocess
 import sys
 
-from millstream.engine.runtime.error_output import disable_callback_errors
+from millstream.engine.runtime.spark_log import disable_callback_errors
 
 # A process of its own: pytest configures logging.
 LOST_CONNECTION = """
 import logging
 from py4j import clientserver, java_gateway
-from millstream.engine.runtime.error_output import disable_callback_errors
+from millstream.engine.runtime.spark_log import disable_callback_errors
 
 disable_callback_errors()
 logging.basicConfig()  # as Py4J's first message to the root logger does

@@ -13,7 +13,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.engine.compile.expressions import spark_column
 from millstream.plan.expressions import Expression, template
 from millstream.plan.nodes import Call
@@ -47,7 +47,7 @@ def call_expression(call: Call) -> Expression:
 
 
 def result_types(
-    rows: Rows, alias: str, calls: tuple[Call, ...], known: Mapping[Expression, DataType]
+    rows: DeferredFrame, alias: str, calls: tuple[Call, ...], known: Mapping[Expression, DataType]
 ) -> list[DataType]:
     """The types that Spark gives the calls over this stream, `known` being those of arguments."""
     types = [_plain_type(call, known) for call in calls]

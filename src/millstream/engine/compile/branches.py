@@ -12,15 +12,16 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from millstream.engine.compile.columnar import Columnar
-from millstream.engine.compile.compiled_operator import Operated
+from millstream.engine.compile.columnar import ColumnarCompiler
+from millstream.engine.compile.compiled_operator import CompiledOperator
 from millstream.engine.compile.fan_out import BranchOutput, Projection, fan_out
-from millstream.engine.compile.flows import native_flow, stateless_flow
-from millstream.engine.compile.labelled_outputs import CountedSource, LabelledReading
+from millstream.engine.compile.labelled_outputs import CountedSource, LabelledOutputReader
+from millstream.engine.compile.native import compile_native
 from millstream.engine.compile.relay import relayed_results
-from millstream.engine.compile.stateless import Flow
+from millstream.engine.compile.stateless import StreamFrame
+from millstream.engine.compile.table_join import compile_stateless
 from millstream.errors import PlanError
-from millstream.plan.facts.branches import Branch, branches_of, chain_above
+from millstream.plan.facts.branches import Branch, branches_of, steps_above
 from millstream.plan.nodes import Query
 
 
@@ -30,7 +31,7 @@ class BranchCompiler:
     the branch whose results it reads. Its other results are complete after `compile`."""
 
     query: Query
-    columnar: Columnar
+    columnar: ColumnarCompiler
     project: Projection
     native: bool
     schemas: dict[int, StructType] = field(default_factory=dict)  # by output
@@ -39,12 +40,12 @@ class BranchCompiler:
     _counted: list[CountedSource] = field(default_factory=list)
 
     @property
-    def reading(self) -> LabelledReading:
-        return LabelledReading(tuple(self._counted))
+    def reading(self) -> LabelledOutputReader:
+        return LabelledOutputReader(tuple(self._counted))
 
     @property
-    def operators(self) -> tuple[Operated, ...]:
-        return tuple(each for each in self.columnar.made if each is not None)
+    def operators(self) -> tuple[CompiledOperator, ...]:
+        return tuple(each for each in self.columnar.compiled if each is not None)
 
     def compile(self) -> DataFrame:
         """The rows of all outputs, labelled, in one DataFrame."""
@@ -72,29 +73,29 @@ class BranchCompiler:
             results = relayed_results(self._frames[place], shared, schema, later)
             self.columnar.read_relayed(branch.shared, shared, results)
         self._frame_of += [place] * len(branch.operators)
-        common = self._flow(branch)
+        common = self._common_rows(branch)
         counts = None
         if branch.source is not None:
             counts = len(self._counted)
-            table = min(common.tables, default=None) if common.sided else None
+            table = min(common.table_joins, default=None) if common.has_side_rows else None
             self._counted.append(CountedSource(branch.source.name, table))
         members = [
-            BranchOutput(number, output, chain_above(output.root, branch.root))
+            BranchOutput(number, output, steps_above(output.root, branch.root))
             for number in branch.outputs
             for output in [self.query.outputs[number]]
         ]
-        made = fan_out(common, members, self.columnar.tables.step, self.project, counts)
-        self.schemas |= made.schemas
-        self._frames[place : place + 1] = [made.frame]
+        compiled = fan_out(common, members, self.columnar.tables.step, self.project, counts)
+        self.schemas |= compiled.schemas
+        self._frames[place : place + 1] = [compiled.frame]
 
-    def _flow(self, branch: Branch) -> Flow:
+    def _common_rows(self, branch: Branch) -> StreamFrame:
         """What the outputs of a branch have in common."""
         read = self.columnar
         if branch.source is not None:
-            return stateless_flow(branch.root, branch.source, read.sources, read.tables)
+            return compile_stateless(branch.root, branch.source, read.sources, read.tables)
         if self.native:
-            return native_flow(branch.root, read.sources, read.control)
-        return read.flow_of(branch.root)
+            return compile_native(branch.root, read.sources, read.control)
+        return read.compile_node(branch.root)
 
 
 def _check_types(query: Query, schemas: dict[int, StructType]) -> None:

@@ -11,13 +11,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StringType
 
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.engine.compile.expressions import spark_column
 from millstream.engine.compile.input_columns import NOTHING, Field
-from millstream.engine.compile.stateless import Flow, spark_errors
+from millstream.engine.compile.stateless import StreamFrame, spark_errors
 from millstream.engine.processor.late_rows import LATENESS_MS, SOURCE, LateColumn, LateTable
-from millstream.engine.shuffle.column_names import BLOB, CHANGE, FROM, MAIN, PORT
-from millstream.engine.shuffle.types import from_wire
+from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD, ROW_KIND
+from millstream.engine.shuffle.types import from_packet
 from millstream.kernels.core.kernel import OP
 from millstream.plan.expressions import Expression
 
@@ -31,7 +31,7 @@ class LateInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Operated:
+class CompiledOperator:
     """`shown` are the result's columns over those of `raw`; `where` is what only Spark can decide
     of them."""
 
@@ -42,14 +42,16 @@ class Operated:
     where: Expression | None = None
     late: tuple[LateInput, ...] = ()
 
-    def flow(self) -> Flow:
+    def compile_stream(self) -> StreamFrame:
         """The result, with all else, as the next operator reads it."""
         op = [F.col(OP).alias(CHANGE)] if self.changes else []
-        rows = self.raw.select(*self.shown, *op, PORT, FROM, BLOB)
+        rows = self.raw.select(*self.shown, *op, ROW_KIND, ORIGIN, PAYLOAD)
         if self.where is not None:
             with spark_errors():
-                rows = rows.where((F.col(PORT) != MAIN) | spark_column(self.where))
-        return Flow(Rows.of(rows), upstream=self.number, sided=True, changes=self.changes)
+                rows = rows.where((F.col(ROW_KIND) != MAIN) | spark_column(self.where))
+        return StreamFrame(
+            DeferredFrame.of(rows), upstream=self.number, has_side_rows=True, changes=self.changes
+        )
 
     def late_rows(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:
         """Late rows: columns of all inputs, the source's name and how late a row came."""
@@ -69,7 +71,7 @@ class Operated:
                 continue
             # Of one name and two types, both are shown as text: a cast could change a value.
             kind: DataType = StringType() if field.name in unlike else field.type
-            value = from_wire(field.wire, field.type) if tables else F.lit(None)
+            value = from_packet(field.packet_name, field.type) if tables else F.lit(None)
             columns.append(value.cast(kind).alias(field.name))
         lateness = F.expr("_lateness DIV 1000") if tables else F.lit(None)
         rows = spark.createDataFrame(pa.concat_tables(tables)) if tables else spark.range(0)
@@ -85,7 +87,7 @@ class Operated:
         return {field.name for field in fields if types[field.name] != field.type}
 
 
-def late_tables(operators: Iterable[Operated]) -> dict[tuple[int, int], LateTable]:
+def late_tables(operators: Iterable[CompiledOperator]) -> dict[tuple[int, int], LateTable]:
     """The late rows of operators that write to one sink, by operator and input. A column that has
     two types is text in both cases: a cast could change a value."""
     found = [
@@ -108,7 +110,7 @@ def late_tables(operators: Iterable[Operated]) -> dict[tuple[int, int], LateTabl
 
 def _columns(late: LateInput) -> tuple[LateColumn, ...]:
     return tuple(
-        LateColumn(field.wire, field.name, _arrow(field.type))
+        LateColumn(field.packet_name, field.name, _arrow(field.type))
         for field in late.fields
         if field.name != NOTHING
     )

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.plan.expressions import ColumnReference, Expression, to_spark_sql
 from millstream.plan.expressions.spark_sql import reference_sql
 
@@ -21,12 +21,16 @@ def spark_column(expression: Expression) -> Column:
     return F.expr(to_spark_sql(expression))
 
 
-def named(expression: Expression, alias: str | None, columns: Iterable[str]) -> str | None:
+def referenced_column(
+    expression: Expression, alias: str | None, columns: Iterable[str]
+) -> str | None:
     """The column that an expression is, if it is no more."""
-    return None if expression.column is None else found_as(expression.column, alias, columns)
+    return None if expression.column is None else find_column(expression.column, alias, columns)
 
 
-def found_as(reference: ColumnReference, alias: str | None, columns: Iterable[str]) -> str | None:
+def find_column(
+    reference: ColumnReference, alias: str | None, columns: Iterable[str]
+) -> str | None:
     """The name among `columns` of a referenced column of the stream called `alias`."""
     if reference.alias is not None and reference.alias.lower() != (alias or "").lower():
         return None
@@ -34,11 +38,11 @@ def found_as(reference: ColumnReference, alias: str | None, columns: Iterable[st
     return same[0] if len(same) == 1 else None
 
 
-def types_of(rows: Rows, alias: str, expressions: Sequence[Expression]) -> list[DataType]:
+def types_of(rows: DeferredFrame, alias: str, expressions: Sequence[Expression]) -> list[DataType]:
     """The types of expressions over a stream of that alias. Spark is asked at most once: every
     question makes it analyse the whole stream."""
     known = rows.types
-    plain = [named(each, alias, known) for each in expressions]
+    plain = [referenced_column(each, alias, known) for each in expressions]
     asked = [each for each, name in zip(expressions, plain, strict=True) if name is None]
     found: list[DataType] = []
     if asked:

@@ -17,12 +17,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from millstream.connectors.dead_letters import BAD
-from millstream.connectors.deferred_frame import Rows
-from millstream.engine.compile.filtered_changes import with_kinds
-from millstream.engine.compile.output_mode import in_mode
-from millstream.engine.compile.stateless import Flow, select_flow
+from millstream.connectors.deferred_frame import DeferredFrame
+from millstream.engine.compile.filtered_changes import with_change_kinds
+from millstream.engine.compile.outputs import in_output_mode
+from millstream.engine.compile.stateless import StreamFrame, compile_select
 from millstream.engine.processor.routing import BAD_RECORD
-from millstream.engine.shuffle.column_names import BLOB, FROM, MAIN, OUTPUT, PORT, output_column
+from millstream.engine.shuffle.column_names import (
+    MAIN,
+    ORIGIN,
+    OUTPUT,
+    PAYLOAD,
+    ROW_KIND,
+    output_column,
+)
 from millstream.engine.shuffle.packer import KEEP
 from millstream.plan.nodes import Pipeline, Select, TableJoin
 
@@ -33,7 +40,7 @@ _ROW, _PASSES = (
 NO_OUTPUT = -1  # the label of rows that are for no output: packets and malformed records
 # The columns that a sink takes of an output's columns.
 Projection = Callable[[Pipeline, StructType], Mapping[str, Column]]
-TableStep = Callable[[TableJoin, Flow], Flow]
+TableStep = Callable[[TableJoin, StreamFrame], StreamFrame]
 
 
 def count_label(source: int) -> int:
@@ -60,7 +67,7 @@ class FanOut:
 
 
 def fan_out(
-    common: Flow,
+    common: StreamFrame,
     members: Sequence[BranchOutput],
     table_step: TableStep,
     project: Projection,
@@ -68,55 +75,62 @@ def fan_out(
 ) -> FanOut:
     """Copies `common` to its members. `source` is the number of the source if the rows are to be
     counted."""
-    sound = F.lit(True) if common.sound is None else common.sound
+    is_data_row = F.lit(True) if common.is_data_row is None else common.is_data_row
     labels = _labels(common, [each.number for each in members], source)
     frame = common.frame.select(
         F.struct(*common.shown).alias(_ROW),
-        sound.alias(_PASSES),
+        is_data_row.alias(_PASSES),
         F.explode(labels).alias(OUTPUT),
-        *common.carried,
+        *common.engine_columns,
     )
     finished: list[str] = []
     schemas = {}
-    sided = common.sided
+    has_side_rows = common.has_side_rows
     for each in members:
         given = replace(
             common,
             filtered=True,
-            sided=sided,
+            has_side_rows=has_side_rows,
             files=None,
-            plain={},
-            kept=(),
-            tables=(),
+            file_columns={},
+            file_predicates=(),
+            table_joins=(),
             labels=(OUTPUT, _ROW, _PASSES, *finished),
         )
         own = F.col(_PASSES) & (F.col(OUTPUT) == each.number)
-        opened = frame.select(f"{_ROW}.*", own.alias(KEEP), *given.carried)
-        result = replace(given, rows=Rows.of(opened))
+        opened = frame.select(f"{_ROW}.*", own.alias(KEEP), *given.engine_columns)
+        result = replace(given, rows=DeferredFrame.of(opened))
         for step in each.steps:
             if isinstance(step, Select):
-                result = select_flow(step, result)
+                result = compile_select(step, result)
             else:
                 result = table_step(step, result)
         frame, schemas[each.number] = _as_struct(result, each, project, filtered=common.filtered)
         finished.append(output_column(each.number))
-        sided = result.sided
+        has_side_rows = result.has_side_rows
     return FanOut(
-        _with_ports(frame, finished, source, sided=sided, checked=common.checked), schemas
+        _with_ports(
+            frame,
+            finished,
+            source,
+            has_side_rows=has_side_rows,
+            has_bad_records=common.has_bad_records,
+        ),
+        schemas,
     )
 
 
-def _labels(common: Flow, numbers: Sequence[int], source: int | None) -> Column:
+def _labels(common: StreamFrame, numbers: Sequence[int], source: int | None) -> Column:
     """The labels of the copies of a row."""
     count = [] if source is None else [count_label(source)]
     found = _array([*numbers, *count])
     # Of a change, the old and the new value are found by their positions, so that both must stay.
     if common.filtered and not common.changes:
         found = F.when(F.col(KEEP), found).otherwise(_array(count))
-    if common.checked:
+    if common.has_bad_records:
         found = F.when(F.col(BAD).isNotNull(), _array([NO_OUTPUT, *count])).otherwise(found)
-    if common.sided:
-        found = F.when(F.col(PORT) != MAIN, _array([NO_OUTPUT])).otherwise(found)
+    if common.has_side_rows:
+        found = F.when(F.col(ROW_KIND) != MAIN, _array([NO_OUTPUT])).otherwise(found)
     return found
 
 
@@ -125,22 +139,22 @@ def _array(labels: Sequence[int]) -> Column:
 
 
 def _as_struct(
-    result: Flow, member: BranchOutput, project: Projection, *, filtered: bool
+    result: StreamFrame, member: BranchOutput, project: Projection, *, filtered: bool
 ) -> tuple[DataFrame, StructType]:
     """Replaces an output's columns by one struct and removes the copies that it does not take."""
-    frame, sound, shown = result.frame, result.sound, result.shown
+    frame, is_data_row, shown = result.frame, result.is_data_row, result.shown
     if result.changes:
         if filtered or any(_filters(step) for step in member.steps):
-            frame = with_kinds(frame, member.number)
-        sound, shown = in_mode(result, member.pipeline.mode)
-    assert sound is not None
-    rows = frame.select(*shown, sound.alias(KEEP), *result.carried)
+            frame = with_change_kinds(frame, member.number)
+        is_data_row, shown = in_output_mode(result, member.pipeline.mode)
+    assert is_data_row is not None
+    rows = frame.select(*shown, is_data_row.alias(KEEP), *result.engine_columns)
     schema = StructType(rows.schema.fields[: len(shown)])
     taken = [column.alias(name) for name, column in project(member.pipeline, schema).items()]
     # What a sink computes of a row is not computed of anything else: it may fail.
     values = F.when(F.col(KEEP), F.struct(*taken)).alias(output_column(member.number))
     others = F.coalesce(F.col(OUTPUT) != member.number, F.lit(True))
-    return rows.where(others | F.col(KEEP)).select(values, *result.carried), schema
+    return rows.where(others | F.col(KEEP)).select(values, *result.engine_columns), schema
 
 
 def _filters(step: Select | TableJoin) -> bool:
@@ -148,20 +162,25 @@ def _filters(step: Select | TableJoin) -> bool:
 
 
 def _with_ports(
-    frame: DataFrame, outputs: Sequence[str], source: int | None, *, sided: bool, checked: bool
+    frame: DataFrame,
+    outputs: Sequence[str],
+    source: int | None,
+    *,
+    has_side_rows: bool,
+    has_bad_records: bool,
 ) -> DataFrame:
     """The outputs with port columns; malformed records become packets."""
-    port = F.col(PORT) if sided else F.lit(MAIN)
-    origin = F.col(FROM) if sided else F.lit(None)
-    blob = F.col(BLOB) if sided else F.lit(None)
-    if checked:
+    port = F.col(ROW_KIND) if has_side_rows else F.lit(MAIN)
+    origin = F.col(ORIGIN) if has_side_rows else F.lit(None)
+    payload = F.col(PAYLOAD) if has_side_rows else F.lit(None)
+    if has_bad_records:
         bad = F.col(BAD).isNotNull() & (F.col(OUTPUT) == NO_OUTPUT)
         port = F.when(bad, F.lit(BAD_RECORD)).otherwise(port)
         origin = F.when(bad, F.lit(source)).otherwise(origin)
-        blob = F.when(bad, F.col(BAD).cast("binary")).otherwise(blob)
+        payload = F.when(bad, F.col(BAD).cast("binary")).otherwise(payload)
     ports = (
-        port.cast("tinyint").alias(PORT),
-        origin.cast("int").alias(FROM),
-        blob.cast("binary").alias(BLOB),
+        port.cast("tinyint").alias(ROW_KIND),
+        origin.cast("int").alias(ORIGIN),
+        payload.cast("binary").alias(PAYLOAD),
     )
     return frame.select(OUTPUT, *outputs, *ports)

@@ -12,14 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from millstream.connectors.dead_letters import Rejection
-from millstream.connectors.deferred_frame import Rows
-from millstream.connectors.file.names import file_names, first_file, read_type
+from millstream.connectors.deferred_frame import DeferredFrame
+from millstream.connectors.file.names import find_first_file, stream_file_names, to_reader_type
 from millstream.connectors.file.options import arrow_type
 from millstream.connectors.file.parquet_files import ParquetFiles
 from millstream.connectors.file.values import Column
-from millstream.connectors.paths import local, value_folder
+from millstream.connectors.paths import to_local_path, value_folder
 from millstream.connectors.work_items import Reader, ReportedItems
-from millstream.engine.runtime.parquet_stream import parquet_options
+from millstream.engine.runtime.jvm import parquet_options
 from millstream.errors import RunError
 
 # Those of Spark's that say which files are read when, not how.
@@ -40,7 +40,7 @@ _SETTINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FileStream:
     """The names of a stream's files, as a stream; who reads them, the types of their columns, and
     one of those that are there now."""
 
@@ -52,12 +52,12 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class SparkParquet:
+class SparkParquetReader:
     """Reads files of a DataFrame as Spark does, or raises: a DataFrame has no dead-letter queue."""
 
     source: str
     files: ParquetFiles
-    least_part: ClassVar[int] = ParquetFiles.least_part
+    min_part_bytes: ClassVar[int] = ParquetFiles.min_part_bytes
 
     def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:
         return self.files.size_of(path, wanted)
@@ -65,13 +65,15 @@ class SparkParquet:
     def read(
         self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
     ) -> Iterator[pa.RecordBatch]:
-        if folder := value_folder(local(path), self.files.base, wanted):
-            raise self._refused(f"{local(path)} is in {folder}, a folder with a column's value.")
+        if folder := value_folder(to_local_path(path), self.files.base, wanted):
+            raise self._refused(
+                f"{to_local_path(path)} is in {folder}, a folder with a column's value."
+            )
         read = tuple(column for column in self.files.columns if column.name in wanted)
         for batch in replace(self.files, columns=read).read(path, wanted, part, parts):
             *columns, bad = batch.columns
             if bad.null_count < len(bad):
-                raise self._refused(str(Rejection.decoded(bad.drop_null()[0].as_py())))
+                raise self._refused(str(Rejection.decode(bad.drop_null()[0].as_py())))
             yield pa.RecordBatch.from_arrays(columns, [*wanted])
 
     def _refused(self, why: str) -> RunError:
@@ -87,33 +89,33 @@ class FileStreams:
     """Streams of files' names; one that is read twice is one source of Spark's, as it was."""
 
     spark: SparkSession
-    _known: dict[int, tuple[Rows, Files | None]] = field(default_factory=dict)
+    _known: dict[int, tuple[DeferredFrame, FileStream | None]] = field(default_factory=dict)
 
-    def of(self, source: str, rows: Rows) -> Files | None:
+    def of(self, source: str, rows: DeferredFrame) -> FileStream | None:
         """The files that are all there is to a source's stream; None: only Spark can read it."""
         if id(rows) not in self._known:
             self._known[id(rows)] = rows, self._files(source, rows)
         return self._known[id(rows)][1]
 
-    def _files(self, source: str, rows: Rows) -> Files | None:
+    def _files(self, source: str, rows: DeferredFrame) -> FileStream | None:
         types = rows.types
         if (stream := rows.origin) is not None:
-            return Files(stream.items, stream.reader, types, stream.sample, stream.reported)
+            return FileStream(stream.items, stream.reader, types, stream.sample, stream.reported)
         options = parquet_options(rows.frame)
         if options is None or not {name.lower() for name in options} <= _OPTIONS:
             return None
         path = options.pop("path", "")
-        base = Path(local(path)) if path.startswith("file:") else Path(path).absolute()
+        base = Path(to_local_path(path)) if path.startswith("file:") else Path(path).absolute()
         if not self._is_here(base):
             return None
-        names = file_names(self.spark, path, options)
+        names = stream_file_names(self.spark, path, options)
         columns = tuple(
             Column(name, arrow_type(kind), kind.simpleString().upper())
             for name, kind in types.items()
-            if read_type(kind) is not None
+            if to_reader_type(kind) is not None
         )
-        reader = SparkParquet(source, ParquetFiles(str(base), columns, any_file=True))
-        return Files(names, reader, types, first_file(base))
+        reader = SparkParquetReader(source, ParquetFiles(str(base), columns, any_file=True))
+        return FileStream(names, reader, types, find_first_file(base))
 
     def _is_here(self, base: Path) -> bool:
         """Workers see the files of this machine, no folder of which is the value of a column."""

@@ -20,19 +20,19 @@ from pyspark.sql import DataFrame
 
 from millstream.engine.scan.loop import KEEP
 from millstream.engine.shuffle.column_names import CHANGE, OUTPUT
-from millstream.kernels.core.kernel import AFTER, BEFORE, DELETE, INSERT
+from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 Ops = npt.NDArray[np.int8]
 _NO_ROW = -1  # of packets among the rows
 
 
-def with_kinds(frame: DataFrame, output: int | None = None) -> DataFrame:
+def with_change_kinds(frame: DataFrame, output: int | None = None) -> DataFrame:
     """Returns the stream with the kinds of changes after the filter; of several outputs, only those
     of the copies for `output`."""
-    return frame.mapInArrow(partial(settle, output=output), frame.schema)
+    return frame.mapInArrow(partial(adjust_changes, output=output), frame.schema)
 
 
-def settle(
+def adjust_changes(
     batches: Iterable[pa.RecordBatch], output: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Sets the kinds of changes. A batch that ends within a change is joined with the next."""
@@ -40,7 +40,7 @@ def settle(
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
-            if batch[CHANGE][batch.num_rows - 1].as_py() not in (BEFORE, AFTER):
+            if batch[CHANGE][batch.num_rows - 1].as_py() not in (UPDATE_BEFORE, UPDATE_AFTER):
                 yield from _settled(waiting, output)
                 waiting = []
     if waiting:
@@ -68,16 +68,16 @@ def kinds(ops: Ops, passes: npt.NDArray[np.bool_]) -> Ops:
     lengths = np.diff(starts, append=ops.size)
     first = ops[starts]
     runs = np.flatnonzero(
-        (first[:-1] == BEFORE) & (first[1:] == AFTER) & (lengths[:-1] == lengths[1:])
+        (first[:-1] == UPDATE_BEFORE) & (first[1:] == UPDATE_AFTER) & (lengths[:-1] == lengths[1:])
     )
     many = lengths[runs]
     within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
     old = np.repeat(starts[runs], many) + within
     new = np.repeat(starts[runs + 1], many) + within
     result = ops.copy()
-    result[ops == BEFORE] = DELETE
-    result[ops == AFTER] = INSERT
+    result[ops == UPDATE_BEFORE] = DELETE
+    result[ops == UPDATE_AFTER] = INSERT
     both = passes[old] & passes[new]
-    result[old[both]] = BEFORE
-    result[new[both]] = AFTER
+    result[old[both]] = UPDATE_BEFORE
+    result[new[both]] = UPDATE_AFTER
     return result

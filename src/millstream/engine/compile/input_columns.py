@@ -9,13 +9,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, MapType, TimestampType
 
 from millstream.connectors.work_items import PARTITION
-from millstream.engine.compile.packet_columns import Made, Ready, Sent
-from millstream.engine.compile.stateless import Flow, source_of
+from millstream.engine.compile.packet_columns import PackedInput, PacketColumn, PacketColumnBuilder
+from millstream.engine.compile.stateless import StreamFrame, source_of
 from millstream.engine.processor.watermarks import InputSpec
-from millstream.engine.shuffle.column_names import BLOB, CHANGE, FROM, NOW, PORT, Kind
+from millstream.engine.shuffle.column_names import CHANGE, NOW, ORIGIN, PAYLOAD, ROW_KIND, Kind
 from millstream.engine.shuffle.key_groups import labels
-from millstream.engine.shuffle.packer import BAD, KEEP, PROGRESS, Packing
-from millstream.engine.shuffle.types import from_wire, held, to_wire
+from millstream.engine.shuffle.packer import BAD, KEEP, PROGRESS, PackerSpec
+from millstream.engine.shuffle.types import from_packet, held, to_packet
 from millstream.kernels.core.kernel import OP, TIME
 from millstream.plan.expressions import Expression, column
 from millstream.plan.nodes import Input
@@ -27,13 +27,13 @@ NOTHING = "_ms_nothing"
 class Field:
     """A column that is held: its name in packets, its own name and type."""
 
-    wire: str
+    packet_name: str
     name: str
     type: DataType
 
     @property
-    def shown(self) -> Column:
-        return from_wire(self.wire, self.type).alias(self.name)
+    def column(self) -> Column:
+        return from_packet(self.packet_name, self.type).alias(self.name)
 
 
 def time_column(side: Input) -> Column:
@@ -41,21 +41,23 @@ def time_column(side: Input) -> Column:
     return F.current_timestamp() if side.time is None else F.col(f"`{side.time}`")
 
 
-def time_of(side: Input, sent: Sent) -> Made:
+def time_packet_column(side: Input, builder: PacketColumnBuilder) -> PacketColumn:
     if side.time is None:
-        return Made(TIME, F.unix_micros(time_column(side)), constant=True)
-    return micros_of(sent, TIME, column(None, side.time), time_column(side))
+        return PacketColumn(TIME, F.unix_micros(time_column(side)), constant=True)
+    return micros_packet_column(builder, TIME, column(None, side.time), time_column(side))
 
 
-def micros_of(sent: Sent, name: str, time: Expression, value: Column) -> Made:
+def micros_packet_column(
+    builder: PacketColumnBuilder, name: str, time: Expression, value: Column
+) -> PacketColumn:
     """A time, in microseconds."""
-    plain = sent.plain(time)
-    if plain is None or not isinstance(sent.types[plain], TimestampType):
-        return Made(name, F.unix_micros(value))
-    return Made(name, F.unix_micros(value), plain, wide=True)
+    source_column = builder.source_column_of(time)
+    if source_column is None or not isinstance(builder.types[source_column], TimestampType):
+        return PacketColumn(name, F.unix_micros(value))
+    return PacketColumn(name, F.unix_micros(value), source_column, as_int64=True)
 
 
-def fields_of(side: Input, rows: Flow, kind: Kind) -> tuple[Field, ...]:
+def buffered_fields(side: Input, rows: StreamFrame, kind: Kind) -> tuple[Field, ...]:
     """The columns of an input that its operator holds."""
     types = rows.rows.types
     fields = tuple(Field(kind.name_of(i), name, types[name]) for i, name in enumerate(side.used))
@@ -65,66 +67,74 @@ def fields_of(side: Input, rows: Flow, kind: Kind) -> tuple[Field, ...]:
     return fields or (Field(kind.name_of(0), NOTHING, BooleanType()),)
 
 
-def wired_as(field: Field) -> Made:
+def field_column(field: Field) -> PacketColumn:
     if field.name == NOTHING:
-        return Made(field.wire, F.lit(None).cast(field.type), constant=True)
-    value = to_wire(F.col(f"`{field.name}`"), field.type)
-    plain = None if isinstance(field.type, MapType) else field.name
-    wide = isinstance(field.type, TimestampType)
-    return Made(field.wire, value, plain, wide, held=field.name)
+        return PacketColumn(field.packet_name, F.lit(None).cast(field.type), constant=True)
+    value = to_packet(F.col(f"`{field.name}`"), field.type)
+    source_column = None if isinstance(field.type, MapType) else field.name
+    as_int64 = isinstance(field.type, TimestampType)
+    return PacketColumn(
+        field.packet_name, value, source_column, as_int64, buffered_column=field.name
+    )
 
 
-def beside(side: Input, rows: Flow, sent: Sent) -> list[Made]:
+def packer_columns(
+    side: Input, rows: StreamFrame, builder: PacketColumnBuilder
+) -> list[PacketColumn]:
     """The columns that a packer reads and, but for OP, does not pack."""
     names = [KEEP] if rows.filtered else []
-    names += [BAD] if rows.checked else []
-    names += [PORT, FROM, BLOB] if rows.sided else []
-    made = [Made(name, F.col(name)) for name in names]
+    names += [BAD] if rows.has_bad_records else []
+    names += [ROW_KIND, ORIGIN, PAYLOAD] if rows.has_side_rows else []
+    made = [PacketColumn(name, F.col(name)) for name in names]
     if rows.partitioned:  # the same for all rows of a work item
-        made.append(Made(PARTITION, F.col(PARTITION), constant=True))
+        made.append(PacketColumn(PARTITION, F.col(PARTITION), constant=True))
     if rows.changes:
-        made.append(Made(OP, F.col(CHANGE)))
-    made.append(Made(NOW, F.unix_micros(F.current_timestamp()), constant=True))
-    if side.progress is not None and moves_apart(side, rows):
+        made.append(PacketColumn(OP, F.col(CHANGE)))
+    made.append(PacketColumn(NOW, F.unix_micros(F.current_timestamp()), constant=True))
+    if side.progress is not None and has_own_progress(side, rows):
         moved = F.col(f"`{side.progress}`")
-        sent.made.append(micros_of(sent, PROGRESS, column(None, side.progress), moved))
+        builder.columns.append(
+            micros_packet_column(builder, PROGRESS, column(None, side.progress), moved)
+        )
     return made
 
 
-def moves_apart(side: Input, rows: Flow) -> bool:
+def has_own_progress(side: Input, rows: StreamFrame) -> bool:
     """Is the watermark moved by another column than the time that counts? Results of an operator
     move it by what that one says."""
     return side.progress is not None and rows.upstream is None
 
 
-def packing_of(number: int, side: Input, rows: Flow, groups: int, ready: Ready) -> Packing:
+def create_packer_spec(
+    number: int, side: Input, rows: StreamFrame, groups: int, packed_input: PackedInput
+) -> PackerSpec:
     source = source_of(side.node)
     policies = (source.missing_time, source.malformed) if source else ()
-    return Packing(
+    return PackerSpec(
         number,
         source.name if source else side.alias,
         labels(groups),
         rows.filtered,
-        rows.checked,
-        moves_apart(side, rows),
+        rows.has_bad_records,
+        has_own_progress(side, rows),
         False,
         rows.partitioned,
         rows.upstream,
-        rows.sided,
+        rows.has_side_rows,
         1,
-        ready.form,
-        ready.scan,
+        packed_input.layout,
+        packed_input.scan,
         None,
-        rows.tables,
+        rows.table_joins,
         *policies,
     )
 
 
-def host_input(
+def create_input_spec(
     name: str,
     side: Input,
-    rows: Flow,
-    packing: Packing,
+    rows: StreamFrame,
+    packer_spec: PackerSpec,
     hash_from: str | None = None,
     keys: tuple[str, ...] = (),
 ) -> InputSpec:
@@ -139,6 +149,6 @@ def host_input(
         derived=rows.upstream is not None,
         wall_clock=side.time is None and rows.upstream is None,
         keys=keys,
-        copies=packing.form.copies if packing.form and packing.fold is None else (),
+        copies=packer_spec.layout.copies if packer_spec.layout and packer_spec.fold is None else (),
         source=source.name if source and rows.upstream is None else None,
     )

@@ -13,23 +13,23 @@ from pyspark.sql.types import DataType, IntegerType, LongType, TimestampType
 from millstream.engine.compile.expressions import types_of
 from millstream.engine.compile.input_columns import (
     Field,
-    beside,
-    fields_of,
-    packing_of,
+    buffered_fields,
+    create_packer_spec,
+    field_column,
+    packer_columns,
     time_column,
-    time_of,
-    wired_as,
+    time_packet_column,
 )
-from millstream.engine.compile.packet_columns import Made, Ready, Sent
-from millstream.engine.compile.stateless import Flow, guarded
+from millstream.engine.compile.packet_columns import PackedInput, PacketColumn, PacketColumnBuilder
+from millstream.engine.compile.stateless import StreamFrame, guarded
 from millstream.engine.shuffle.column_names import Kind
-from millstream.engine.shuffle.packer import GROUP, HASH, Packing
+from millstream.engine.shuffle.packer import GROUP, HASH, PackerSpec
 from millstream.engine.shuffle.types import (
-    as_hash,
     common_type,
     comparable,
-    compared_as_it_is,
-    hashes_to_itself,
+    is_compared_unchanged,
+    is_own_hash,
+    to_hash,
 )
 from millstream.kernels.core.kernel import PREDICATE
 from millstream.plan.expressions import Expression
@@ -48,49 +48,49 @@ _KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PackedSide:
     """One side, ready to be packed."""
 
-    ready: Ready
-    packing: Packing
+    packed_input: PackedInput
+    packer_spec: PackerSpec
     fields: tuple[Field, ...]
     keys: tuple[str, ...]
     hash_from: str | None  # the packet column that is the key's hash as it stands, if one is
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
-    left: Side
-    right: Side
+class PackedSides:
+    left: PackedSide
+    right: PackedSide
     across: Predicate | None  # over the names of columns in packets
     key_is_hash: bool
 
 
-def prepare(
+def pack_sides(
     spark: SparkSession,
     node: Join,
-    flows: tuple[Flow, Flow],
+    streams: tuple[StreamFrame, StreamFrame],
     groups: int,
     *,
-    carrying: bool = False,
-) -> Sides:
+    carries_hash: bool = False,
+) -> PackedSides:
     compares: list[Compare[Expression]] = []
     across: Predicate | None = None
     matching = join_kind_of(node).matching(node)
     if matching.across and not matching.only_spark:
-        across = _numbered(matching.across, compares)
+        across = _over_packet_columns(matching.across, compares)
     pairs = [(key.left, key.right) for key in node.keys]
-    keys = _common_types(spark, node, flows, pairs, "The join's key")
+    keys = _common_types(spark, node, streams, pairs, "The join's key")
     compared = _common_types(
-        spark, node, flows, [(c.left, c.right) for c in compares], "A predicate of the join"
+        spark, node, streams, [(c.left, c.right) for c in compares], "A predicate of the join"
     )
-    is_hash = len(pairs) == 1 and hashes_to_itself(keys[0][2])
+    is_hash = len(pairs) == 1 and is_own_hash(keys[0][2])
     salts = _salts(node, groups)
     made = [
         _side(
             number,
             side,
-            flows[number],
+            streams[number],
             keys=[
                 (pair[number], types[number], types[2])
                 for pair, types in zip(pairs, keys, strict=True)
@@ -106,13 +106,13 @@ def prepare(
             key_is_hash=is_hash,
             groups=groups,
             salt=salts[number],
-            preserved=(node.how.keeps_left, node.how.keeps_right)[number],
-            aside=node.late.action is LateAction.SIDE_OUTPUT,
-            carrying=carrying and number == 0,
+            preserved=(node.how.preserves_left, node.how.preserves_right)[number],
+            keeps_late_progress=node.late.action is LateAction.SIDE_OUTPUT,
+            carries_hash=carries_hash and number == 0,
         )
         for number, side in enumerate((node.left, node.right))
     ]
-    return Sides(made[0], made[1], across, is_hash)
+    return PackedSides(made[0], made[1], across, is_hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +131,14 @@ def _salts(node: Join, groups: int) -> tuple[Salt, Salt]:
     return (held, spread) if node.how is JoinType.RIGHT else (spread, held)
 
 
-def _numbered(predicate: PredicateOf[Expression], found: list[Compare[Expression]]) -> Predicate:
+def _over_packet_columns(
+    predicate: PredicateOf[Expression], found: list[Compare[Expression]]
+) -> Predicate:
     """The predicate over packet columns: the i-th comparison is of `lx{i}` with `rx{i}`."""
     if isinstance(predicate, Logic):
-        return Logic(predicate.op, tuple(_numbered(term, found) for term in predicate.terms))
+        return Logic(
+            predicate.op, tuple(_over_packet_columns(term, found) for term in predicate.terms)
+        )
     found.append(predicate)
     number = len(found) - 1
     return Compare(
@@ -145,14 +149,14 @@ def _numbered(predicate: PredicateOf[Expression], found: list[Compare[Expression
 def _common_types(
     spark: SparkSession,
     node: Join,
-    flows: tuple[Flow, Flow],
+    streams: tuple[StreamFrame, StreamFrame],
     pairs: Sequence[tuple[Expression, Expression]],
     what: str,
 ) -> list[tuple[DataType, DataType, DataType]]:
     """For each pair of expressions: the type of either, and the one they are compared in."""
     types = []
     for number, side in enumerate((node.left, node.right)):
-        rows, values = flows[number].rows, [pair[number] for pair in pairs]
+        rows, values = streams[number].rows, [pair[number] for pair in pairs]
         types.append(types_of(rows, side.alias, values))
     return [
         (left, right, common_type(spark, left, right, what))
@@ -163,7 +167,7 @@ def _common_types(
 def _side(
     number: int,
     side: Input,
-    rows: Flow,
+    rows: StreamFrame,
     *,
     keys: list[tuple[Expression, DataType, DataType]],
     compared: list[tuple[Expression, DataType, DataType]],
@@ -173,45 +177,63 @@ def _side(
     groups: int,
     salt: Salt,
     preserved: bool,
-    aside: bool,
-    carrying: bool,
-) -> Side:
+    keeps_late_progress: bool,
+    carries_hash: bool,
+) -> PackedSide:
     kind, key_kind, compared_kind = _KINDS[number]
-    sent = Sent(rows, side.alias)
-    wired = [_compared(sent, rows, key_kind.name_of(i), key) for i, key in enumerate(keys)]
-    matchable = reduce(Column.__and__, [key.column.isNotNull() for key in wired])
+    builder = PacketColumnBuilder(rows, side.alias)
+    key_columns = [
+        _comparison_column(builder, rows, key_kind.name_of(i), key) for i, key in enumerate(keys)
+    ]
+    matchable = reduce(Column.__and__, [key.column.isNotNull() for key in key_columns])
     if where is not None:
-        matchable = matchable & F.coalesce(guarded(rows.sound, where), F.lit(False))
-    fields = fields_of(side, rows, kind)
-    sent.made += [time_of(side, sent), *map(wired_as, fields)]
-    sent.made += [
-        _compared(sent, rows, compared_kind.name_of(i), each) for i, each in enumerate(compared)
+        matchable = matchable & F.coalesce(guarded(rows.is_data_row, where), F.lit(False))
+    fields = buffered_fields(side, rows, kind)
+    builder.columns += [time_packet_column(side, builder), *map(field_column, fields)]
+    builder.columns += [
+        _comparison_column(builder, rows, compared_kind.name_of(i), each)
+        for i, each in enumerate(compared)
     ]
     if flag is not None:
-        sent.made.append(Made(FLAG, F.coalesce(guarded(rows.sound, flag), F.lit(False))))
+        builder.columns.append(
+            PacketColumn(FLAG, F.coalesce(guarded(rows.is_data_row, flag), F.lit(False)))
+        )
     if where is not None and not preserved:  # otherwise such a row is emitted unmatched
-        is_true = F.coalesce(guarded(rows.sound, where), F.lit(False))
-        sent.made.append(Made(PREDICATE, is_true, asked=sent.asked(where)))
-    held_as = _held_as(keys[0], side.alias, fields) if key_is_hash else None
+        is_true = F.coalesce(guarded(rows.is_data_row, where), F.lit(False))
+        builder.columns.append(
+            PacketColumn(PREDICATE, is_true, predicate=builder.packer_predicate(where))
+        )
+    held_as = _buffered_key_column(keys[0], side.alias, fields) if key_is_hash else None
     hash_from = held_as if where is None else None
-    key_hash = F.xxhash64(*(key.column for key in wired))
-    matched = None if where is None or carrying or salt.spread > 1 else _matched(sent, rows, where)
-    told = where is None or matched is not None  # to a packer: which rows have a hash
-    here = sent.hashable([key.plain for key in wired]) if told else None
-    matched = None if here is None else matched
+    key_hash = F.xxhash64(*(key.column for key in key_columns))
+    match_flag = (
+        None
+        if where is None or carries_hash or salt.spread > 1
+        else _match_flag(builder, rows, where)
+    )
+    decides_match = where is None or match_flag is not None  # to a packer: which rows have a hash
+    here = (
+        builder.hashable_columns([key.source_column for key in key_columns])
+        if decides_match
+        else None
+    )
+    match_flag = None if here is None else match_flag
     if key_is_hash:
         key_names: tuple[str, ...] = (held_as or HASH,)
     else:
-        key_names = tuple(key.name for key in wired)
-        sent.made += wired
-    hashed = None
-    if hash_from is None and here is not None and not key_is_hash and not carrying:
-        hashed = key_names
+        key_names = tuple(key.name for key in key_columns)
+        builder.columns += key_columns
+    hash_columns = None
+    if hash_from is None and here is not None and not key_is_hash and not carries_hash:
+        hash_columns = key_names
     elif hash_from is None:
-        value = F.when(matchable, as_hash(wired[0].column) if key_is_hash else key_hash)
-        plain = wired[0].plain if key_is_hash and told else None
-        names = (HASH, CARRIED) if carrying else (HASH,)
-        sent.made += [Made(name, value, plain, wide=plain is not None) for name in names]
+        value = F.when(matchable, to_hash(key_columns[0].column) if key_is_hash else key_hash)
+        source_column = key_columns[0].source_column if key_is_hash and decides_match else None
+        names = (HASH, CARRIED) if carries_hash else (HASH,)
+        builder.columns += [
+            PacketColumn(name, value, source_column, as_int64=source_column is not None)
+            for name in names
+        ]
     if here is None or salt.spread > 1:
         # Rows that match nothing are spread by time: were they one group, NULL keys would make it
         # hot.
@@ -220,42 +242,55 @@ def _side(
         if salt.spread > 1:
             content = F.xxhash64(F.unix_micros(event_time), *map(_hashable, fields))
             group = F.pmod(group + F.pmod(content, F.lit(salt.spread)), F.lit(groups))
-        sent.made.append(Made(GROUP, group.cast(IntegerType())))
+        builder.columns.append(PacketColumn(GROUP, group.cast(IntegerType())))
         here = None
-    others = beside(side, rows, sent)
-    ready = sent.ready(others, hashed=hashed, some=True, grouped=here, matched=matched)
-    packing = replace(
-        packing_of(number, side, rows, groups, ready),
-        copies=salt.copies,
-        keeps_progress=aside,
+    others = packer_columns(side, rows, builder)
+    packed_input = builder.build(
+        others,
+        hash_columns=hash_columns,
+        null_if_missing=True,
+        group_columns=here,
+        match_flag=match_flag,
     )
-    return Side(ready, packing, fields, key_names, hash_from)
+    packer_spec = replace(
+        create_packer_spec(number, side, rows, groups, packed_input),
+        copies=salt.copies,
+        keeps_progress=keeps_late_progress,
+    )
+    return PackedSide(packed_input, packer_spec, fields, key_names, hash_from)
 
 
-def _matched(sent: Sent, rows: Flow, where: Expression) -> Made | None:
+def _match_flag(
+    builder: PacketColumnBuilder, rows: StreamFrame, where: Expression
+) -> PacketColumn | None:
     """What a packer asks of rows, if it can."""
-    asked = sent.asked(where)
+    asked = builder.packer_predicate(where)
     if asked is None:
         return None
-    return Made(MATCHED, F.coalesce(guarded(rows.sound, where), F.lit(False)), asked=asked)
+    return PacketColumn(
+        MATCHED, F.coalesce(guarded(rows.is_data_row, where), F.lit(False)), predicate=asked
+    )
 
 
-def _compared(
-    sent: Sent, rows: Flow, name: str, key: tuple[Expression, DataType, DataType]
-) -> Made:
+def _comparison_column(
+    builder: PacketColumnBuilder,
+    rows: StreamFrame,
+    name: str,
+    key: tuple[Expression, DataType, DataType],
+) -> PacketColumn:
     expression, kind, common = key
-    same = kind == common and compared_as_it_is(kind)
-    value = comparable(guarded(rows.sound, expression), kind, common)
-    plain = sent.plain(expression) if same else None
-    return Made(name, value, plain, wide=isinstance(kind, TimestampType))
+    same = kind == common and is_compared_unchanged(kind)
+    value = comparable(guarded(rows.is_data_row, expression), kind, common)
+    source_column = builder.source_column_of(expression) if same else None
+    return PacketColumn(name, value, source_column, as_int64=isinstance(kind, TimestampType))
 
 
 def _hashable(field: Field) -> Column:
     """Spark hashes no maps; as they travel they are lists."""
-    return F.hash(wired_as(field).column)
+    return F.hash(field_column(field).column)
 
 
-def _held_as(
+def _buffered_key_column(
     key: tuple[Expression, DataType, DataType], alias: str, fields: tuple[Field, ...]
 ) -> str | None:
     """The packet column that holds just this key, 64 bits wide: it need not be held twice."""
@@ -263,5 +298,5 @@ def _held_as(
     for field in fields:
         same = expression.column_of(alias) == field.name
         if same and kind == common and isinstance(kind, LongType | TimestampType):
-            return field.wire
+            return field.packet_name
     return None

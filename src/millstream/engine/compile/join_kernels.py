@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from millstream.engine.compile.join_inputs import CARRIED, FLAG, Sides
+from millstream.engine.compile.join_inputs import CARRIED, FLAG, PackedSides
 from millstream.kernels.core.kernel import Kernel
 from millstream.kernels.core.specs import RegularJoinSpec, SessionJoinSpec, TemporalJoinSpec
 from millstream.kernels.interval_join.kernel import IntervalJoin as IntervalJoinKernel
 from millstream.kernels.interval_join.kernel import IntervalJoinSpec
-from millstream.kernels.interval_join.spec import Panes
+from millstream.kernels.interval_join.spec import OtherSideWindows
 from millstream.kernels.regular_join.kernel import RegularJoin as RegularJoinKernel
 from millstream.kernels.session_join.kernel import SessionJoin as SessionJoinKernel
 from millstream.kernels.temporal_join.kernel import TemporalJoin as TemporalJoinKernel
@@ -32,13 +32,13 @@ from millstream.temporal import Window
 Types = dict[str, pl.DataType]
 
 
-def kernel_of(node: Join, sides: Sides, types: Types) -> Kernel:
+def kernel_of(node: Join, sides: PackedSides, types: Types) -> Kernel:
     common = {
         "how": node.how,
         "left_keys": sides.left.keys,
         "right_keys": sides.right.keys,
-        "left_columns": tuple(field.wire for field in sides.left.fields),
-        "right_columns": tuple(field.wire for field in sides.right.fields),
+        "left_columns": tuple(field.packet_name for field in sides.left.fields),
+        "right_columns": tuple(field.packet_name for field in sides.right.fields),
         "key_is_hash": sides.key_is_hash,
         "late": node.late,
         "limit": node.limit,
@@ -46,8 +46,10 @@ def kernel_of(node: Join, sides: Sides, types: Types) -> Kernel:
     return KERNELS[type(node)](node, sides, types, common)
 
 
-def _interval(node: BoundedJoin, sides: Sides, types: Types, common: dict[str, Any]) -> Kernel:
-    if CARRIED in sides.left.ready.schema.names:
+def _interval(
+    node: BoundedJoin, sides: PackedSides, types: Types, common: dict[str, Any]
+) -> Kernel:
+    if CARRIED in sides.left.packed_input.schema.names:
         common["left_columns"] += (CARRIED,)
     spec = IntervalJoinSpec(
         **common,
@@ -60,19 +62,19 @@ def _interval(node: BoundedJoin, sides: Sides, types: Types, common: dict[str, A
     return IntervalJoinKernel(spec, types)
 
 
-def _panes(node: BoundedJoin) -> tuple[Panes, Panes] | None:
+def _panes(node: BoundedJoin) -> tuple[OtherSideWindows, OtherSideWindows] | None:
     """The windows that rows of either side wait for, where they are not their own."""
     windows = join_kind_of(node).windows(node)
-    if windows is None or windows.same:
+    if windows is None or windows.are_equal:
         return None
 
-    def panes(window: Window) -> Panes:
-        return Panes(window.size, window.slide, window.offset, windows.lateness)
+    def panes(window: Window) -> OtherSideWindows:
+        return OtherSideWindows(window.size, window.slide, window.offset, windows.lateness)
 
     return panes(windows.right), panes(windows.left)
 
 
-def _temporal(node: TemporalJoin, _: Sides, types: Types, common: dict[str, Any]) -> Kernel:
+def _temporal(node: TemporalJoin, _: PackedSides, types: Types, common: dict[str, Any]) -> Kernel:
     spec = TemporalJoinSpec(
         **common,
         direction=node.direction,
@@ -82,19 +84,19 @@ def _temporal(node: TemporalJoin, _: Sides, types: Types, common: dict[str, Any]
     return TemporalJoinKernel(spec, types)
 
 
-def _session(node: SessionJoin, _: Sides, types: Types, common: dict[str, Any]) -> Kernel:
+def _session(node: SessionJoin, _: PackedSides, types: Types, common: dict[str, Any]) -> Kernel:
     spec = SessionJoinSpec(**common, gap=node.gap, emit=node.emit, lateness=node.lateness)
     return SessionJoinKernel(spec, types)
 
 
-def _regular(node: RegularJoin, sides: Sides, types: Types, common: dict[str, Any]) -> Kernel:
+def _regular(node: RegularJoin, sides: PackedSides, types: Types, common: dict[str, Any]) -> Kernel:
     spec = RegularJoinSpec(
         **common, ttl=node.ttl, over_changes=node.over_changes, across=sides.across
     )
     return RegularJoinKernel(spec, types)
 
 
-KERNELS: dict[type[Join], Callable[[Any, Sides, Types, dict[str, Any]], Kernel]] = {
+KERNELS: dict[type[Join], Callable[[Any, PackedSides, Types, dict[str, Any]], Kernel]] = {
     IntervalJoin: _interval,
     WindowJoin: _interval,
     CrossJoin: _interval,

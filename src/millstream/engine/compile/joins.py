@@ -13,15 +13,15 @@ from pyspark.sql.types import StructType, TimestampType
 
 from millstream.engine.compile.compiled_operator import LateInput
 from millstream.engine.compile.input_columns import Field
-from millstream.engine.compile.join_inputs import Side, Sides, prepare
+from millstream.engine.compile.join_inputs import PackedSide, PackedSides, pack_sides
 from millstream.engine.compile.join_kernels import kernel_of
 from millstream.engine.compile.physical_operator import (
-    Operation,
+    PhysicalOperator,
+    packet_schema,
     polars_types,
     types_in_state,
-    wire_schema,
 )
-from millstream.engine.compile.stateless import Flow
+from millstream.engine.compile.stateless import StreamFrame
 from millstream.plan.expressions import Expression
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.nodes import (
@@ -31,25 +31,30 @@ from millstream.plan.nodes import (
     WINDOW_UNTIL,
     Join,
 )
-from millstream.plan.resolve.window_columns import shown_name
+from millstream.plan.resolve.window_columns import original_name
 from millstream.temporal import LateAction
 
 _WINDOW = tuple(Field(name, name, TimestampType()) for name in (WINDOW_START, WINDOW_END))
 _ADDED = (WINDOW_START, WINDOW_END, WINDOW_TIME, WINDOW_UNTIL)
 
 
-def join_operation(
-    spark: SparkSession, node: Join, flows: Sequence[Flow], groups: int, *, carrying: bool = False
-) -> Operation:
+def compile_join(
+    spark: SparkSession,
+    node: Join,
+    streams: Sequence[StreamFrame],
+    groups: int,
+    *,
+    carries_hash: bool = False,
+) -> PhysicalOperator:
     """`carrying`: the next join is by the same key, and reads its hash beside the result."""
-    sides = prepare(spark, node, (flows[0], flows[1]), groups, carrying=carrying)
+    sides = pack_sides(spark, node, (streams[0], streams[1]), groups, carries_hash=carries_hash)
     both = (sides.left, sides.right)
     columns = _schema_of(both[: 1 if node.how.left_only else 2])
     window = _WINDOW if join_kind_of(node).emits_window else ()
-    return Operation(
+    return PhysicalOperator(
         kernel_of(node, sides, _types_of(sides)),
-        tuple((side.ready, side.packing) for side in both),
-        StructType([*columns, *wire_schema(window)]),
+        tuple((side.packed_input, side.packer_spec) for side in both),
+        StructType([*columns, *packet_schema(window)]),
         (*_shown(node, sides), *_shown_window(window)),
         _physical(sides),
         changes=node.retracts,
@@ -72,36 +77,45 @@ def _where(node: Join) -> Expression | None:
 def _last_window(node: Join) -> int:
     """How long after its own window a row of a window join is in its last one."""
     windows = join_kind_of(node).windows(node)
-    if windows is None or not windows.same:
+    if windows is None or not windows.are_equal:
         return 0
     return windows.lateness + windows.left.size - windows.left.slide
 
 
-def _schema_of(sides: Sequence[Side]) -> StructType:
+def _schema_of(sides: Sequence[PackedSide]) -> StructType:
     schema = StructType()
     for side in sides:
         for field in side.fields:
-            schema.add(side.ready.schema[field.wire])
+            schema.add(side.packed_input.schema[field.packet_name])
     return schema
 
 
-def _types_of(sides: Sides) -> dict[str, pl.DataType]:
-    return {**polars_types(sides.left.ready.schema), **polars_types(sides.right.ready.schema)}
+def _types_of(sides: PackedSides) -> dict[str, pl.DataType]:
+    return {
+        **polars_types(sides.left.packed_input.schema),
+        **polars_types(sides.right.packed_input.schema),
+    }
 
 
-def _physical(sides: Sides) -> dict[str, Any]:
+def _physical(sides: PackedSides) -> dict[str, Any]:
     """The types of keys and columns in state, a side."""
     both = (("left", sides.left), ("right", sides.right))
-    names = {name: (*side.keys, *(field.wire for field in side.fields)) for name, side in both}
-    return {"types": {name: types_in_state(side.ready.schema, names[name]) for name, side in both}}
+    names = {
+        name: (*side.keys, *(field.packet_name for field in side.fields)) for name, side in both
+    }
+    return {
+        "types": {
+            name: types_in_state(side.packed_input.schema, names[name]) for name, side in both
+        }
+    }
 
 
-def _shown(node: Join, sides: Sides) -> tuple[Column, ...]:
+def _shown(node: Join, sides: PackedSides) -> tuple[Column, ...]:
     """A struct a side, named as users call it."""
     both = ((node.left.alias, sides.left), (node.right.alias, sides.right))
     count = 1 if node.how.left_only else 2
     return tuple(
-        F.struct(*(field.shown for field in side.fields)).alias(alias)
+        F.struct(*(field.column for field in side.fields)).alias(alias)
         for alias, side in both[:count]
     )
 
@@ -111,21 +125,21 @@ def _shown_window(window: Sequence[Field]) -> tuple[Column, ...]:
     if not window:
         return ()
     last = F.timestamp_micros(F.col(WINDOW_END) - F.lit(1))
-    return (*(field.shown for field in window), last.alias(WINDOW_TIME))
+    return (*(field.column for field in window), last.alias(WINDOW_TIME))
 
 
-def _late(node: Join, sides: Sides) -> tuple[LateInput, ...]:
+def _late(node: Join, sides: PackedSides) -> tuple[LateInput, ...]:
     """Late rows are emitted as they came: without the columns of a window."""
     if node.late.action is not LateAction.SIDE_OUTPUT:
         return ()
     both = (sides.left, sides.right)
     if join_kind_of(node).windows(node) is None:
-        return tuple(LateInput(side.packing.name, side.fields) for side in both)
+        return tuple(LateInput(side.packer_spec.name, side.fields) for side in both)
     return tuple(
         LateInput(
-            side.packing.name,
+            side.packer_spec.name,
             tuple(
-                replace(field, name=shown_name(field.name))
+                replace(field, name=original_name(field.name))
                 for field in side.fields
                 if field.name not in _ADDED
             ),

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 
 from millstream.connectors.sink import DRIVER
 from millstream.engine.compile.fan_out import NO_OUTPUT, count_label
-from millstream.engine.compile.outputs import Columns, SideRows
+from millstream.engine.compile.outputs import Columns, SideOutputs
 from millstream.engine.processor.routing import BatchReport
-from millstream.engine.shuffle.column_names import OUTPUT, PORT, RELAYED
+from millstream.engine.shuffle.column_names import OUTPUT, RELAYED, ROW_KIND
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class CountedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledReading:
+class LabelledOutputReader:
     """`counted_sources` by their number in labels."""
 
     counted_sources: tuple[CountedSource, ...] = ()
@@ -46,15 +46,15 @@ class LabelledReading:
             if each.table is None
         ]
 
-    def labelled(self, frame: DataFrame, columns: Columns) -> DataFrame:
+    def labelled_rows(self, frame: DataFrame, columns: Columns) -> DataFrame:
         """The rows for `routing`, without relayed packets and counting copies. `columns` is not
         used: `fan_out` has applied the projections of sinks."""
         is_counted = F.coalesce(F.col(OUTPUT) < NO_OUTPUT, F.lit(False))
-        return frame.where((F.col(PORT) != RELAYED) & ~is_counted)
+        return frame.where((F.col(ROW_KIND) != RELAYED) & ~is_counted)
 
-    def read(self, report: BatchReport, observed: Mapping[str, int]) -> SideRows:
+    def read(self, report: BatchReport, observe_statistics: Mapping[str, int]) -> SideOutputs:
         """Statistics of operators and table joins, and counts of rows that no operator reads."""
-        side = SideRows()
+        side = SideOutputs()
         for text in report.stats:
             side.hear(text)
         for each in self.counted_sources:
@@ -65,7 +65,7 @@ class LabelledReading:
                 if found.task != DRIVER  # files that are missing, which were never read
             )
             asked = sum(said["rows"] for said in side.tables if said["number"] == each.table)
-            rows = asked if each.table is not None else observed.get(each.name, 0)
+            rows = asked if each.table is not None else observe_statistics.get(each.name, 0)
             counts: dict[str, Any] = {"in": rows, "malformed": malformed}
-            side.stats.append({"tally": {each.name: counts}, "counts": {}})
+            side.stats.append({"input_counts": {each.name: counts}, "counts": {}})
         return side

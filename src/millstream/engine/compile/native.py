@@ -14,14 +14,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from millstream.connectors.dead_letters import BAD, REMEDY
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.row_errors import raise_error
 from millstream.engine.compile.aggregate_functions import call_expression
 from millstream.engine.compile.expressions import spark_column
 from millstream.engine.compile.stateless import (
-    Flow,
-    flow,
-    refusing_malformed,
+    StreamFrame,
+    compile_stream,
+    fail_on_malformed,
     source_of,
     spark_errors,
 )
@@ -33,7 +33,9 @@ from millstream.plan.nodes import (
     Aggregate,
     Input,
     IntervalJoin,
+    Node,
     Operator,
+    Select,
     Source,
     TableJoin,
 )
@@ -147,10 +149,12 @@ def _input(
     source = source_of(side.node)
     assert source is not None, "the native engine runs one operator"
     frame = _timed(source, sources[source.name], side.delay, control)
-    return flow(side.node, {source.name: Rows.of(frame)}, _no_operator).main()
+    return compile_stream(
+        side.node, {source.name: DeferredFrame.of(frame)}, _no_operator
+    ).data_rows()
 
 
-def _no_operator(node: Operator | TableJoin) -> Flow:
+def _no_operator(node: Operator | TableJoin) -> StreamFrame:
     raise TypeError(f"the native engine runs one operator, not {type(node).__name__} below it")
 
 
@@ -203,8 +207,8 @@ def _timed(
 def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
     """Spark's join has no second output to set a record aside to, so it stops at one."""
     if source.malformed is Malformed.FAIL:
-        return refusing_malformed(source, frame, REMEDY)
-    return refusing_malformed(
+        return fail_on_malformed(source, frame, REMEDY)
+    return fail_on_malformed(
         source,
         frame,
         "The native engine has no dead-letter queue: set 'engine' = 'columnar', or correct the "
@@ -220,3 +224,18 @@ def _with_watermark(frame: DataFrame, time: str, delay: int) -> DataFrame:
     """
     marked = frame.withWatermark(time, f"{delay // 1000 + 1} milliseconds")
     return marked.withColumn("_any", F.rand()).where("_any >= 0").drop("_any")
+
+
+def compile_native(
+    root: Node, sources: Mapping[str, DeferredFrame], control: ControlStream | None
+) -> StreamFrame:
+    """The rows of a node over one operator of Spark."""
+    frames = {name: rows.frame for name, rows in sources.items()}
+
+    def result(node: Operator | TableJoin) -> StreamFrame:
+        assert not isinstance(node, TableJoin), "the native engine joins no tables"
+        return StreamFrame(DeferredFrame.of(operate(node, frames, control=control)))
+
+    return (
+        compile_stream(root, sources, result) if isinstance(root, Source | Select) else result(root)
+    )

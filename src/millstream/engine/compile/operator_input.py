@@ -15,70 +15,81 @@ from millstream.engine.compile.aggregate_functions import COLLECTING, result_typ
 from millstream.engine.compile.expressions import types_of
 from millstream.engine.compile.input_columns import (
     Field,
-    beside,
-    fields_of,
-    micros_of,
-    packing_of,
-    time_of,
-    wired_as,
+    buffered_fields,
+    create_packer_spec,
+    field_column,
+    micros_packet_column,
+    packer_columns,
+    time_packet_column,
 )
-from millstream.engine.compile.packet_columns import Made, Ready, Sent
-from millstream.engine.compile.stateless import Flow, guarded
+from millstream.engine.compile.packet_columns import PackedInput, PacketColumn, PacketColumnBuilder
+from millstream.engine.compile.stateless import StreamFrame, guarded
 from millstream.engine.shuffle.column_names import Kind
-from millstream.engine.shuffle.packer import Packing
-from millstream.engine.shuffle.types import common_type, comparable, compared_as_it_is, to_wire
-from millstream.kernels.core.specs import GIVEN_END, GIVEN_START, CallSpec
+from millstream.engine.shuffle.packer import PackerSpec
+from millstream.engine.shuffle.types import (
+    common_type,
+    comparable,
+    is_compared_unchanged,
+    to_packet,
+)
+from millstream.kernels.core.specs import INHERITED_END, INHERITED_START, CallSpec
 from millstream.plan.expressions import Expression
 from millstream.plan.nodes import Call, Input
 
 
 @dataclass(slots=True)
-class Operand:
+class OperatorInput:
     """Gathers the columns that a kernel asks for, under the names it knows them by."""
 
     spark: SparkSession
     side: Input
-    rows: Flow
-    sent: Sent = field(init=False)
+    rows: StreamFrame
+    builder: PacketColumnBuilder = field(init=False)
     _arguments: dict[tuple[Expression, bool], str] = field(default_factory=dict)  # by form, too
     _filters: dict[Expression, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.sent = Sent(self.rows, self.side.alias)
+        self.builder = PacketColumnBuilder(self.rows, self.side.alias)
 
     def value(self, expression: Expression) -> Column:
-        return guarded(self.rows.sound, expression)
+        return guarded(self.rows.is_data_row, expression)
 
     def types_of(self, expressions: list[Expression]) -> list[DataType]:
         return types_of(self.rows.rows, self.side.alias, expressions)
 
-    def keys(self, named: list[tuple[str, Expression]], what: str) -> tuple[Field, ...]:
+    def keys(self, expressions: list[tuple[str, Expression]], what: str) -> tuple[Field, ...]:
         """Columns by which rows are told apart, with their names; NULL is a value like others."""
         fields = []
-        kinds = self.types_of([expression for _, expression in named])
-        for (name, expression), kind in zip(named, kinds, strict=True):
+        kinds = self.types_of([expression for _, expression in expressions])
+        for (name, expression), kind in zip(expressions, kinds, strict=True):
             common_type(self.spark, kind, kind, what)
-            self._compared(name, expression, kind)
+            self._comparison_column(name, expression, kind)
             fields.append(Field(name, name, kind))
         return tuple(fields)
 
-    def _compared(self, name: str, expression: Expression, kind: DataType) -> None:
+    def _comparison_column(self, name: str, expression: Expression, kind: DataType) -> None:
         value = comparable(self.value(expression), kind, kind)
-        plain = self.sent.plain(expression) if compared_as_it_is(kind) else None
-        self.sent.made.append(Made(name, value, plain, wide=isinstance(kind, TimestampType)))
+        source_column = (
+            self.builder.source_column_of(expression) if is_compared_unchanged(kind) else None
+        )
+        self.builder.columns.append(
+            PacketColumn(name, value, source_column, as_int64=isinstance(kind, TimestampType))
+        )
 
     def micros(self, name: str, time: Expression) -> str:
         """A time, in microseconds."""
-        self.sent.made.append(micros_of(self.sent, name, time, self.value(time)))
+        self.builder.columns.append(
+            micros_packet_column(self.builder, name, time, self.value(time))
+        )
         return name
 
-    def given_window(self, moments: tuple[Expression, Expression]) -> None:
-        for name, moment in zip((GIVEN_START, GIVEN_END), moments, strict=True):
-            self.micros(name, moment)
+    def given_window(self, window_bounds: tuple[Expression, Expression]) -> None:
+        for name, window_bound in zip((INHERITED_START, INHERITED_END), window_bounds, strict=True):
+            self.micros(name, window_bound)
 
     def held(self) -> tuple[Field, ...]:
-        fields = fields_of(self.side, self.rows, Kind.BUFFERED)
-        self.sent.made += map(wired_as, fields)
+        fields = buffered_fields(self.side, self.rows, Kind.BUFFERED)
+        self.builder.columns += map(field_column, fields)
         return fields
 
     def calls(self, calls: tuple[Call, ...]) -> tuple[tuple[CallSpec, ...], tuple[Field, ...]]:
@@ -95,7 +106,7 @@ class Operand:
                 by = Kind.BY.name_of(number)
                 order = known[call.by]
                 common_type(self.spark, order, order, f"The order of {call.function}")
-                self._compared(by, call.by, order)
+                self._comparison_column(by, call.by, order)
             if call.filter is not None:
                 filtered = self._filter(Kind.FILTER.name_of(number), call.filter)
             specs.append(
@@ -115,13 +126,19 @@ class Operand:
     def _argument(self, name: str, call: Call, kind: DataType) -> str:
         """The column of a call's argument; calls of one argument share it."""
         assert call.argument is not None
-        wired = call.function not in COLLECTING
-        known = self._arguments.setdefault((call.argument, wired), name)
+        is_converted = call.function not in COLLECTING
+        known = self._arguments.setdefault((call.argument, is_converted), name)
         if known == name:
             value = self.value(call.argument)
-            plain = None if isinstance(kind, MapType) else self.sent.plain(call.argument)
-            wide = wired and isinstance(kind, TimestampType)
-            self.sent.made.append(Made(name, to_wire(value, kind) if wired else value, plain, wide))
+            source_column = (
+                None if isinstance(kind, MapType) else self.builder.source_column_of(call.argument)
+            )
+            as_int64 = is_converted and isinstance(kind, TimestampType)
+            self.builder.columns.append(
+                PacketColumn(
+                    name, to_packet(value, kind) if is_converted else value, source_column, as_int64
+                )
+            )
         return known
 
     def _filter(self, name: str, predicate: Expression) -> str:
@@ -129,11 +146,17 @@ class Operand:
         known = self._filters.setdefault(predicate, name)
         if known == name:
             value = F.coalesce(self.value(predicate), F.lit(False))
-            self.sent.made.append(Made(name, value, asked=self.sent.asked(predicate)))
+            self.builder.columns.append(
+                PacketColumn(name, value, predicate=self.builder.packer_predicate(predicate))
+            )
         return known
 
-    def packed(self, keys: tuple[str, ...], number: int, groups: int) -> tuple[Ready, Packing]:
+    def packed(
+        self, keys: tuple[str, ...], number: int, groups: int
+    ) -> tuple[PackedInput, PackerSpec]:
         """What to pack, with the hash of the columns named `keys`, and how to pack it."""
-        self.sent.made.insert(0, time_of(self.side, self.sent))
-        ready = self.sent.ready(beside(self.side, self.rows, self.sent), hashed=keys)
-        return ready, packing_of(number, self.side, self.rows, groups, ready)
+        self.builder.columns.insert(0, time_packet_column(self.side, self.builder))
+        packed_input = self.builder.build(
+            packer_columns(self.side, self.rows, self.builder), hash_columns=keys
+        )
+        return packed_input, create_packer_spec(number, self.side, self.rows, groups, packed_input)

@@ -12,26 +12,26 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from millstream.engine.compile.join_kernels import KERNELS
-from millstream.engine.compile.joins import join_operation
-from millstream.engine.compile.operator_input import Operand
-from millstream.engine.compile.physical_operator import Operation
+from millstream.engine.compile.joins import compile_join
+from millstream.engine.compile.operator_input import OperatorInput
+from millstream.engine.compile.physical_operator import PhysicalOperator
 from millstream.engine.compile.single_input import SINGLE_INPUT, SingleInput
-from millstream.engine.compile.stateless import Flow
+from millstream.engine.compile.stateless import StreamFrame
 from millstream.plan.nodes import Join, Operator
 
-Compiler = Callable[[SparkSession, Any, Sequence[Flow], int, bool], Operation]
+Compiler = Callable[[SparkSession, Any, Sequence[StreamFrame], int, bool], PhysicalOperator]
 
 
 def _join(
-    spark: SparkSession, node: Join, flows: Sequence[Flow], groups: int, carrying: bool
-) -> Operation:
-    return join_operation(spark, node, flows, groups, carrying=carrying)
+    spark: SparkSession, node: Join, streams: Sequence[StreamFrame], groups: int, carries_hash: bool
+) -> PhysicalOperator:
+    return compile_join(spark, node, streams, groups, carries_hash=carries_hash)
 
 
 def _single_input(
-    spark: SparkSession, node: SingleInput, flows: Sequence[Flow], groups: int, _: bool
-) -> Operation:
-    return SINGLE_INPUT[type(node)](Operand(spark, node.input, flows[0]), node, groups)
+    spark: SparkSession, node: SingleInput, streams: Sequence[StreamFrame], groups: int, _: bool
+) -> PhysicalOperator:
+    return SINGLE_INPUT[type(node)](OperatorInput(spark, node.input, streams[0]), node, groups)
 
 
 COMPILERS: dict[type[Operator], Compiler] = {

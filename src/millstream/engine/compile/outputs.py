@@ -20,13 +20,25 @@ from pyspark.sql.types import StringType, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection, dead_letters
 from millstream.connectors.sink import DRIVER
+from millstream.engine.compile.stateless import StreamFrame
 from millstream.engine.processor.routing import BAD_RECORD, BatchReport
-from millstream.engine.shuffle.column_names import BLOB, FROM, INPUTS, LATE, MAIN, PORT, STATS
+from millstream.engine.shuffle.column_names import (
+    CHANGE,
+    INPUTS,
+    LATE,
+    MAIN,
+    ORIGIN,
+    PAYLOAD,
+    ROW_KIND,
+    STATS,
+)
 from millstream.engine.shuffle.packer import decode
+from millstream.kernels.core.kernel import UPDATE_BEFORE
+from millstream.temporal import OutputMode
 
 
 @dataclass(slots=True)
-class SideRows:
+class SideOutputs:
     """By port: rejected records and late rows, by operator and input; statistics of key groups, and
     of tables that were asked."""
 
@@ -41,38 +53,38 @@ class SideRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class MicroBatch:
     """A micro-batch: `main` must be run exactly once, then `side` tells the rest, and `count` how
     many rows `main` had."""
 
     main: DataFrame
-    side: Callable[[], SideRows]
+    side: Callable[[], SideOutputs]
     count: Callable[[], int]
 
 
-OBSERVED = "millstream"  # names under which a query's progress shows statistics begin with it
+METRICS_PREFIX = "millstream"  # names under which a query's progress shows statistics begin with it
 Columns = Callable[[StructType], dict[str, Column]]
-CAUGHT = "caught"  # the name under which it shows what a reading caught
+METRICS_NAME = "caught"  # the name under which it shows what a reading caught
 
 
-def observed(stream: DataFrame) -> DataFrame:
+def observe_statistics(stream: DataFrame) -> DataFrame:
     """The state host's stream, its statistics shown in the progress of the query that runs it."""
-    name = f"{OBSERVED}-{uuid.uuid4().hex[:8]}"  # a query may hold two joins
+    name = f"{METRICS_PREFIX}-{uuid.uuid4().hex[:8]}"  # a query may hold two joins
     return stream.observe(name, _statistics().alias("stats"))
 
 
 def _statistics() -> Column:
     """What operators and tables say, as texts: a query's progress is one."""
-    return F.collect_list(F.when(F.col(PORT) == STATS, F.col(BLOB).cast(StringType())))
+    return F.collect_list(F.when(F.col(ROW_KIND) == STATS, F.col(PAYLOAD).cast(StringType())))
 
 
-def observed_stats(texts: list[str]) -> list[dict[str, Any]]:
+def operator_statistics(texts: list[str]) -> list[dict[str, Any]]:
     """Those of operators; tables say theirs in the same way."""
     return [stats for stats in map(json.loads, texts) if "operator" in stats]
 
 
 @dataclass(slots=True)
-class Reading:
+class OutputReader:
     """How micro-batches are read: on the way, what is said beside rows is caught; of the rest, rows
     that are `sound` come out, with the columns that are `shown`. All is made once, since a batch
     waits for it.
@@ -81,71 +93,82 @@ class Reading:
     records. `source`: there is no operator that counts what was read of it.
     """
 
-    sound: Column | None
+    is_data_row: Column | None
     shown: tuple[Column, ...]
-    sided: bool = False
-    checked: bool = False
+    has_side_rows: bool = False
+    has_bad_records: bool = False
     source: str | None = None
     _counts: list[Column] = field(init=False)
-    _beside: list[Column] = field(init=False)
+    _side_metrics: list[Column] = field(init=False)
     _taken: dict[str, Column] | None = None  # by the sink
 
     def __post_init__(self) -> None:
         self._counts = [F.count(F.lit(1)).alias("rows")]
-        if self.sound is not None:
-            self._counts.append(F.count_if(self.sound).alias("sound"))
-        self._beside = []
-        if self.checked:
-            self._beside.append(F.collect_list(F.col(BAD)).alias("bad"))
-        if self.sided:
-            packet = F.when(F.col(PORT) != MAIN, F.struct(PORT, FROM, BLOB))
-            self._beside.append(F.collect_list(packet).alias("packets"))
+        if self.is_data_row is not None:
+            self._counts.append(F.count_if(self.is_data_row).alias("sound"))
+        self._side_metrics = []
+        if self.has_bad_records:
+            self._side_metrics.append(F.collect_list(F.col(BAD)).alias("bad"))
+        if self.has_side_rows:
+            packet = F.when(F.col(ROW_KIND) != MAIN, F.struct(ROW_KIND, ORIGIN, PAYLOAD))
+            self._side_metrics.append(F.collect_list(packet).alias("packets"))
 
     def rows(self, frame: DataFrame) -> DataFrame:
-        return (frame if self.sound is None else frame.where(self.sound)).select(*self.shown)
+        return (frame if self.is_data_row is None else frame.where(self.is_data_row)).select(
+            *self.shown
+        )
 
-    def batch(self, frame: DataFrame) -> Batch:
+    def batch(self, frame: DataFrame) -> MicroBatch:
         seen = Observation()
-        rows = self.rows(frame.observe(seen, *self._counts, *self._beside))
-        return Batch(rows, lambda: self._side(seen.get), lambda: self._count(seen.get))
+        rows = self.rows(frame.observe(seen, *self._counts, *self._side_metrics))
+        return MicroBatch(rows, lambda: self._side(seen.get), lambda: self._count(seen.get))
 
-    def labelled(self, frame: DataFrame, columns: Columns) -> DataFrame:
+    def labelled_rows(self, frame: DataFrame, columns: Columns) -> DataFrame:
         """The rows of a batch as `routing` reads them: those of the result, as the columns that
         their sink takes, and all that is said beside them."""
-        is_main, beside = None, []
-        if self.sided:
-            is_main, beside = F.col(PORT) == MAIN, [F.col(name) for name in (PORT, FROM, BLOB)]
-        if self.checked:
+        is_main, side = None, []
+        if self.has_side_rows:
+            is_main, side = (
+                F.col(ROW_KIND) == MAIN,
+                [F.col(name) for name in (ROW_KIND, ORIGIN, PAYLOAD)],
+            )
+        if self.has_bad_records:
             bad = F.col(BAD).isNotNull()
-            port = F.when(bad, F.lit(BAD_RECORD)).otherwise(beside[0] if beside else F.lit(0))
-            origin = beside[1] if beside else F.lit(0)
-            blob = F.when(bad, F.col(BAD).cast("binary"))
-            blob = blob.otherwise(beside[2]) if beside else blob
-            beside = [port.cast("tinyint").alias(PORT), origin.alias(FROM), blob.alias(BLOB)]
+            port = F.when(bad, F.lit(BAD_RECORD)).otherwise(side[0] if side else F.lit(0))
+            origin = side[1] if side else F.lit(0)
+            payload = F.when(bad, F.col(BAD).cast("binary"))
+            payload = payload.otherwise(side[2]) if side else payload
+            side = [
+                port.cast("tinyint").alias(ROW_KIND),
+                origin.alias(ORIGIN),
+                payload.alias(PAYLOAD),
+            ]
             is_main = ~bad if is_main is None else is_main & ~bad
-        if self.sound is not None:
-            frame = frame.where(self.sound if is_main is None else self.sound | ~is_main)
-        rows = frame.select(*self.shown, *beside)
+        if self.is_data_row is not None:
+            frame = frame.where(
+                self.is_data_row if is_main is None else self.is_data_row | ~is_main
+            )
+        rows = frame.select(*self.shown, *side)
         if self._taken is None:
-            names = {PORT, FROM, BLOB} if beside else set()
+            names = {ROW_KIND, ORIGIN, PAYLOAD} if side else set()
             shown = StructType([each for each in rows.schema if each.name not in names])
             self._taken = columns(shown)
         taken = self._taken
-        if beside:
+        if side:
             # What a sink computes of a row is not computed of anything else: it may fail.
-            known, main = set(rows.columns), F.col(PORT) == MAIN
+            known, main = set(rows.columns), F.col(ROW_KIND) == MAIN
             taken = {
                 name: column if name in known else F.when(main, column)
                 for name, column in taken.items()
             }
-        named = [column.alias(name) for name, column in taken.items()]
-        return rows.select(*named, *((PORT, FROM, BLOB) if beside else ()))
+        referenced_column = [column.alias(name) for name, column in taken.items()]
+        return rows.select(*referenced_column, *((ROW_KIND, ORIGIN, PAYLOAD) if side else ()))
 
     @property
     def metrics(self) -> Sequence[Column]:
         """What is observed of a batch before it is written: the number of its rows, if no operator
         and no table counts them."""
-        counts = self.source is not None and not self.sided
+        counts = self.source is not None and not self.has_side_rows
         return [F.count(F.lit(1)).alias("rows")] if counts else []
 
     @property
@@ -155,11 +178,11 @@ class Reading:
 
     @property
     def is_labelled(self) -> bool:
-        return self.sided or self.checked
+        return self.has_side_rows or self.has_bad_records
 
-    def read(self, report: BatchReport, observed: Mapping[str, int]) -> SideRows:
+    def read(self, report: BatchReport, observe_statistics: Mapping[str, int]) -> SideOutputs:
         """What operators and tables said in a batch. `observed` are the values of `metrics`."""
-        side = SideRows()
+        side = SideOutputs()
         for text in report.stats:
             side.hear(text)
         if self.source is not None:
@@ -169,24 +192,24 @@ class Reading:
                 for each in reports
                 if each.task != DRIVER
             )
-            side.stats.append(self._counted(side, observed.get("rows", 0), malformed))
+            side.stats.append(self._counted(side, observe_statistics.get("rows", 0), malformed))
         return side
 
     def streamed(self, stream: DataFrame) -> DataFrame:
         """The rows of a stream that Spark writes itself. Its progress says what was counted, and
         what operators say of themselves; nothing else may ride with the rows."""
-        stats = [_statistics().alias("stats")] if self.sided else []
-        return self.rows(stream.observe(CAUGHT, *self._counts, *stats))
+        stats = [_statistics().alias("stats")] if self.has_side_rows else []
+        return self.rows(stream.observe(METRICS_NAME, *self._counts, *stats))
 
-    def heard(self, caught: Mapping[str, Any]) -> tuple[SideRows, int]:
+    def heard(self, caught: Mapping[str, Any]) -> tuple[SideOutputs, int]:
         """What Spark's progress says of a batch of `streamed`: what rode with rows, and how many
         there were."""
         return self._side(caught), self._count(caught)
 
     def _count(self, caught: Mapping[str, Any]) -> int:
-        return int(caught["rows" if self.sound is None else "sound"])
+        return int(caught["rows" if self.is_data_row is None else "sound"])
 
-    def _side(self, caught: Mapping[str, Any]) -> SideRows:
+    def _side(self, caught: Mapping[str, Any]) -> SideOutputs:
         side = _sort(caught.get("packets") or [])
         for text in caught.get("stats") or []:
             side.hear(text)
@@ -195,26 +218,39 @@ class Reading:
         bad = caught.get("bad") or []
         side.stats.append(self._counted(side, caught["rows"], len(bad)))
         if bad:
-            letters = dead_letters(self.source, map(Rejection.decoded, bad))
+            letters = dead_letters(self.source, map(Rejection.decode, bad))
             side.rejected.append(((0, 0), letters))
         return side
 
-    def _counted(self, side: SideRows, rows: int, malformed: int) -> dict[str, Any]:
+    def _counted(self, side: SideOutputs, rows: int, malformed: int) -> dict[str, Any]:
         """The counts of a query without operators. A row may have found several rows of a table;
         how many there were, the first table knows."""
         first = min((said["number"] for said in side.tables), default=0)
         asked = [said["rows"] for said in side.tables if said["number"] == first]
-        read = {"in": sum(asked) if self.sided else rows, "malformed": malformed}
-        return {"tally": {self.source: read}, "counts": {}}
+        read = {"in": sum(asked) if self.has_side_rows else rows, "malformed": malformed}
+        return {"input_counts": {self.source: read}, "counts": {}}
 
 
-def _sort(rows: list[Any]) -> SideRows:
-    side = SideRows()
-    for port, origin, blob in rows:
+def _sort(rows: list[Any]) -> SideOutputs:
+    side = SideOutputs()
+    for port, origin, payload in rows:
         if port == STATS:
-            side.hear(bytes(blob))
+            side.hear(bytes(payload))
         elif port == LATE:
-            side.late.append((divmod(origin, INPUTS), decode(bytes(blob))))
+            side.late.append((divmod(origin, INPUTS), decode(bytes(payload))))
         else:
-            side.rejected.append((divmod(origin, INPUTS), decode(bytes(blob))))
+            side.rejected.append((divmod(origin, INPUTS), decode(bytes(payload))))
     return side
+
+
+def in_output_mode(rows: StreamFrame, mode: OutputMode) -> tuple[Column | None, tuple[Column, ...]]:
+    """Rows that change, as a sink sees them: `_OP` last; in upsert mode without old values."""
+    is_data_row = rows.is_data_row
+    if mode is OutputMode.UPSERT:
+        replaced = F.col(CHANGE) != UPDATE_BEFORE
+        is_data_row = replaced if is_data_row is None else is_data_row & replaced
+    op = F.element_at(F.array(*map(F.lit, _OPS)), F.col(CHANGE) + 1)
+    return is_data_row, (*rows.shown, op.alias("_OP"))
+
+
+_OPS: tuple[str, ...] = ("+I", "-U", "+U", "-D")

@@ -22,185 +22,220 @@ from pyspark.sql.types import (
 )
 
 from millstream.connectors.dead_letters import BAD
-from millstream.connectors.file.names import read_type
+from millstream.connectors.file.names import to_reader_type
 from millstream.connectors.work_items import ITEM
-from millstream.engine.compile.expressions import named
-from millstream.engine.compile.stateless import Flow, plain_condition
-from millstream.engine.scan.loop import KEEP, Scan, Scanned
-from millstream.engine.scan.predicates import Both, Condition, columns_in
-from millstream.engine.scan.window_bounds import Moment
+from millstream.engine.compile.expressions import referenced_column
+from millstream.engine.compile.stateless import StreamFrame, file_predicate
+from millstream.engine.scan.loop import KEEP, Scan, ScannedColumn
+from millstream.engine.scan.predicates import AndOr, ScanPredicate, columns_in
+from millstream.engine.scan.window_bounds import WindowBound
 from millstream.engine.shuffle.column_names import Kind
-from millstream.engine.shuffle.layout import GROUP, Cut, Form
+from millstream.engine.shuffle.layout import GROUP, ColumnMapping, PacketLayout
 from millstream.engine.shuffle.packer import PROGRESS
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.plan.expressions import Expression
 
-_READ_BY_PACKERS = (TIME, PROGRESS)
-_HASHED_HERE = (IntegralType, BooleanType, DateType, TimestampType)
-_HASHED_SLOWER = (StringType, BinaryType)  # than Spark does, but reading files here pays for it
+_USED_BY_PACKERS = (TIME, PROGRESS)
+_HASHED_BY_PACKERS = (IntegralType, BooleanType, DateType, TimestampType)
+_HASHED_WITH_FILES = (StringType, BinaryType)  # than Spark does, but reading files here pays for it
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PacketColumn:
     """A column of packets, as Spark computes it. If that is no more than the stream's column
     `plain`, or that one as a 64-bit integer (`wide`), a packer can make it; so it can if it is what
     is `asked` of files that it reads."""
 
     name: str
     column: Column
-    plain: str | None = None
-    wide: bool = False
+    source_column: str | None = None
+    as_int64: bool = False
     constant: bool = False  # the same for all rows of a micro-batch
-    asked: Condition | None = None
-    held: str | None = None  # the stream's column that it is, in the form in which packets hold it
+    predicate: ScanPredicate | None = None
+    buffered_column: str | None = (
+        None  # the stream's column that it is, in the form in which packets hold it
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PackedInput:
     """An input: the frame that Spark sends, what becomes of it, and the columns of its packets;
     `plains` are those that are no more than a column of the stream, as it is held, and which one;
     `hashed` those whose hash is HASH, where it is not a column already.
     With `scan`, Spark sends names of files, of each of which about `file_bytes` are read."""
 
     frame: DataFrame
-    form: Form
+    layout: PacketLayout
     schema: StructType
-    plains: Mapping[str, str]
-    hashed: tuple[str, ...] = ()
+    source_columns: Mapping[str, str]
+    hash_columns: tuple[str, ...] = ()
     scan: Scan | None = None
     file_bytes: int = 0
 
 
 @dataclass(slots=True)
-class Sent:
+class PacketColumnBuilder:
     """Gathers the columns of one input's packets."""
 
-    rows: Flow
+    rows: StreamFrame
     alias: str
-    made: list[Made] = field(default_factory=list)
+    columns: list[PacketColumn] = field(default_factory=list)
     types: dict[str, DataType] = field(init=False)  # of the stream's columns
 
     def __post_init__(self) -> None:
         self.types = self.rows.rows.types
 
-    def plain(self, expression: Expression) -> str | None:
+    def source_column_of(self, expression: Expression) -> str | None:
         """The stream's column that an expression is, if it is no more."""
-        return named(expression, self.alias, self.types)
+        return referenced_column(expression, self.alias, self.types)
 
-    def asked(self, expression: Expression) -> Condition | None:
+    def packer_predicate(self, expression: Expression) -> ScanPredicate | None:
         """A condition that a packer can decide of files, if it is one."""
-        return plain_condition(expression, self.alias, self.rows)
+        return file_predicate(expression, self.alias, self.rows)
 
-    def hashable(self, plains: Sequence[str | None]) -> tuple[str, ...] | None:
+    def hashable_columns(self, source_columns: Sequence[str | None]) -> tuple[str, ...] | None:
         """The columns, if a packer can hash them as Spark does."""
-        known = tuple(plain for plain in plains if plain is not None)
-        kinds = _HASHED_HERE if self.rows.files is None else (*_HASHED_HERE, *_HASHED_SLOWER)
-        here = all(isinstance(kind, kinds) for kind in (self.types[plain] for plain in known))
-        return known if here and len(known) == len(plains) else None
+        known = tuple(
+            source_column for source_column in source_columns if source_column is not None
+        )
+        kinds = (
+            _HASHED_BY_PACKERS
+            if self.rows.files is None
+            else (*_HASHED_BY_PACKERS, *_HASHED_WITH_FILES)
+        )
+        here = all(
+            isinstance(kind, kinds)
+            for kind in (self.types[source_column] for source_column in known)
+        )
+        return known if here and len(known) == len(source_columns) else None
 
-    def ready(
+    def build(
         self,
-        beside: Sequence[Made],
+        packer_columns: Sequence[PacketColumn],
         *,
-        hashed: Sequence[str] | None = None,
-        some: bool = False,
-        grouped: Sequence[str] | None = None,
-        matched: Made | None = None,
-    ) -> Ready:
+        hash_columns: Sequence[str] | None = None,
+        null_if_missing: bool = False,
+        group_columns: Sequence[str] | None = None,
+        match_flag: PacketColumn | None = None,
+    ) -> PackedInput:
         """`hashed`: the packets' columns whose hash is HASH; with `some`, NULL if one of them is.
         `grouped`: the stream's by whose hash rows are grouped. `matched`: true of rows that may
         have a HASH."""
-        sent: dict[str, str] = {}  # by the stream's name
-        cuts, copies = [], []
+        input_names: dict[str, str] = {}  # by the stream's name
+        mappings, copies = [], []
         first: dict[tuple[str, bool], str] = {}
-        for each in self.made:
+        for each in self.columns:
             name = each.name
-            if each.plain is not None:
-                name = sent.setdefault(each.plain, Kind.SENT.name_of(len(sent)))
-            same = first.setdefault((name, each.wide), each.name)
-            own = each.name in _READ_BY_PACKERS or (each.name == HASH and matched is not None)
+            if each.source_column is not None:
+                name = input_names.setdefault(
+                    each.source_column, Kind.SENT.name_of(len(input_names))
+                )
+            same = first.setdefault((name, each.as_int64), each.name)
+            own = each.name in _USED_BY_PACKERS or (each.name == HASH and match_flag is not None)
             if same == each.name or own:
-                cuts.append(Cut(each.name, name, each.wide))
+                mappings.append(ColumnMapping(each.name, name, each.as_int64))
             else:
                 copies.append((each.name, same))
-        here: tuple[str, ...] | None = None
-        if hashed is not None:
-            plains = {each.name: each.plain for each in self.made}
-            here = self.hashable([plains[name] for name in hashed])
-        by_spark = hashed is not None and here is None
-        told = (*self.made, *((matched,) if matched else ()))
-        scan, file_bytes = None if by_spark else self._scan(sent, told), 0
-        by_it = [each for each in (*told, *beside) if each.plain is None]
+        hash_inputs: tuple[str, ...] | None = None
+        if hash_columns is not None:
+            source_columns = {each.name: each.source_column for each in self.columns}
+            hash_inputs = self.hashable_columns([source_columns[name] for name in hash_columns])
+        by_spark = hash_columns is not None and hash_inputs is None
+        needed = (*self.columns, *((match_flag,) if match_flag else ()))
+        scan, file_bytes = None if by_spark else self._scan(input_names, needed), 0
+        computed = [each for each in (*needed, *packer_columns) if each.source_column is None]
         if scan is not None:
             assert self.rows.files is not None
-            constant = [each.column.alias(each.name) for each in by_it if each.constant]
+            constant = [each.column.alias(each.name) for each in computed if each.constant]
             names = self.rows.files.names
             frame = names.select(ITEM, *constant) if constant else names
             file_bytes = scan.size_of(self.rows.files.sample)
         else:
-            columns = [F.col(f"`{plain}`").alias(name) for plain, name in sent.items()]
-            columns += [each.column.alias(each.name) for each in by_it]
+            columns = [
+                F.col(f"`{source_column}`").alias(name)
+                for source_column, name in input_names.items()
+            ]
+            columns += [each.column.alias(each.name) for each in computed]
             frame = self.rows.frame.alias(self.alias).select(*columns)
-        known = {cut.name: cut.sent for cut in cuts}
+        known = {mapping.name: mapping.input_name for mapping in mappings}
         known |= {name: known[same] for name, same in copies}
-        cuts += [Cut(each.name, each.name) for each in beside]
+        mappings += [ColumnMapping(each.name, each.name) for each in packer_columns]
         if by_spark:
             # Of columns that are there: an expression may give another value the next time.
-            value = F.xxhash64(*(F.col(known[name]) for name in hashed or ()))
+            value = F.xxhash64(*(F.col(known[name]) for name in hash_columns or ()))
             frame = frame.select(value.alias(HASH), "*")
-            cuts.insert(0, Cut(HASH, HASH))
-        form = Form(
-            tuple(cuts),
-            None if here is None else tuple(sent[plain] for plain in here),
-            some,
-            None if grouped is None else tuple(sent[plain] for plain in grouped),
+            mappings.insert(0, ColumnMapping(HASH, HASH))
+        layout = PacketLayout(
+            tuple(mappings),
+            None
+            if hash_inputs is None
+            else tuple(input_names[source_column] for source_column in hash_inputs),
+            null_if_missing,
+            None
+            if group_columns is None
+            else tuple(input_names[source_column] for source_column in group_columns),
             tuple(copies),
-            None if matched is None else matched.name,
+            None if match_flag is None else match_flag.name,
         )
         types: dict[str, DataType] = {KEEP: BooleanType(), BAD: StringType()}
-        types |= {each.name: BooleanType() for each in told if each.asked is not None}
+        types |= {each.name: BooleanType() for each in needed if each.predicate is not None}
         types |= {each.name: each.dataType for each in frame.schema}
-        types |= {name: self.types[plain] for plain, name in sent.items()}
-        read = {each.name: of for each in self.made if (of := each.plain or each.held)}
-        packets = _packets(types, form)
-        return Ready(frame, form, packets, read, tuple(hashed or ()), scan, file_bytes)
+        types |= {name: self.types[source_column] for source_column, name in input_names.items()}
+        read = {
+            each.name: of
+            for each in self.columns
+            if (of := each.source_column or each.buffered_column)
+        }
+        packets = _packet_schema(types, layout)
+        return PackedInput(
+            frame, layout, packets, read, tuple(hash_columns or ()), scan, file_bytes
+        )
 
-    def _scan(self, sent: Mapping[str, str], told: Sequence[Made]) -> Scan | None:
+    def _scan(
+        self, input_names: Mapping[str, str], needed_columns: Sequence[PacketColumn]
+    ) -> Scan | None:
         """How a packer reads all of this by itself, if it can."""
-        files, plain = self.rows.files, self.rows.plain
-        if files is None or not all(each.plain or each.constant or each.asked for each in told):
+        files, file_columns = self.rows.files, self.rows.file_columns
+        if files is None or not all(
+            each.source_column or each.constant or each.predicate for each in needed_columns
+        ):
             return None
-        columns, moments = [], []
-        for own, name in sent.items():
-            kind, origin = read_type(self.types[own]), plain.get(own)
+        columns, window_bounds = [], []
+        for own, name in input_names.items():
+            kind, origin = to_reader_type(self.types[own]), file_columns.get(own)
             if kind is None or origin is None:
                 return None
-            if isinstance(origin, Moment):
-                moments.append((name, origin))
+            if isinstance(origin, WindowBound):
+                window_bounds.append((name, origin))
             else:
-                columns.append(Scanned(name, origin, kind))
-        flags = [(each.name, each.asked) for each in told if each.asked is not None]
-        if self.rows.kept:
-            flags.append((KEEP, Both("and_kleene", self.rows.kept)))
-        needed = set().union(*(columns_in(asked) for _, asked in flags))
-        needed |= {moment.column for _, moment in moments}
+                columns.append(ScannedColumn(name, origin, kind))
+        flags = [
+            (each.name, each.predicate) for each in needed_columns if each.predicate is not None
+        ]
+        if self.rows.file_predicates:
+            flags.append((KEEP, AndOr("and_kleene", self.rows.file_predicates)))
+        needed = set().union(*(columns_in(predicate) for _, predicate in flags))
+        needed |= {window_bound.column for _, window_bound in window_bounds}
         for own in sorted(needed - {each.name for each in columns}):
-            kind = read_type(files.types[own])
+            kind = to_reader_type(files.types[own])
             assert kind is not None
-            columns.append(Scanned(Kind.FILE.name_of(len(columns)), own, kind))
+            columns.append(ScannedColumn(Kind.FILE.name_of(len(columns)), own, kind))
         # Without a column there would be no telling how many rows there are.
         if not columns:
             return None
-        scan = Scan(files.reader, tuple(columns), tuple(flags), tuple(moments))
+        scan = Scan(files.reader, tuple(columns), tuple(flags), tuple(window_bounds))
         return replace(scan, reported=files.reported)
 
 
-def _packets(types: Mapping[str, DataType], form: Form) -> StructType:
-    made = [StructField(cut.name, LongType() if cut.wide else types[cut.sent]) for cut in form.cuts]
+def _packet_schema(types: Mapping[str, DataType], layout: PacketLayout) -> StructType:
+    made = [
+        StructField(mapping.name, LongType() if mapping.as_int64 else types[mapping.input_name])
+        for mapping in layout.mappings
+    ]
     kinds = {each.name: each.dataType for each in made}
-    made += [StructField(name, kinds[same]) for name, same in form.copies]
-    if form.hashed is not None:
+    made += [StructField(name, kinds[same]) for name, same in layout.copies]
+    if layout.hash_columns is not None:
         made.insert(0, StructField(HASH, LongType()))
-    if form.grouped is not None:
+    if layout.group_columns is not None:
         made.append(StructField(GROUP, IntegerType()))
     return StructType(made)

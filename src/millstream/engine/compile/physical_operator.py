@@ -21,21 +21,21 @@ from pyspark.sql.types import (
 
 from millstream.engine.compile.compiled_operator import LateInput
 from millstream.engine.compile.input_columns import Field
-from millstream.engine.compile.join_inputs import Sides
-from millstream.engine.compile.packet_columns import Ready
-from millstream.engine.shuffle.packer import Packing
+from millstream.engine.compile.join_inputs import PackedSides
+from millstream.engine.compile.packet_columns import PackedInput
+from millstream.engine.shuffle.packer import PackerSpec
 from millstream.kernels.core.kernel import Kernel
 from millstream.plan.expressions import Expression
 from millstream.temporal import OnLimit, StateLimit
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class PhysicalOperator:
     """`schema` is of the columns that the kernel gives, `shown` how users read them, `physical`
     the facts of its state that only the engine knows."""
 
     kernel: Kernel
-    inputs: tuple[tuple[Ready, Packing], ...]
+    inputs: tuple[tuple[PackedInput, PackerSpec], ...]
     schema: StructType
     shown: tuple[Column, ...]
     physical: Mapping[str, Any]
@@ -44,12 +44,12 @@ class Operation:
     late: tuple[LateInput, ...] = ()
     hash_from: tuple[str | None, ...] = (None,)
     keys: tuple[tuple[str, ...], ...] = ((),)  # of each input, for the heaviest to be told by
-    sides: Sides | None = None  # of a join, which may run in the host of another, or host one
+    sides: PackedSides | None = None  # of a join, which may run in the host of another, or host one
     wall_clock: bool = False  # its rows have the operator's processing time
     last_window: int = 0  # of a window join: how far a row's last window is from its own time
 
 
-def wire_type(kind: DataType) -> DataType:
+def packet_type(kind: DataType) -> DataType:
     """The type in which a value of another travels; see `wire.to_wire`."""
     if isinstance(kind, TimestampType):
         return LongType()
@@ -64,8 +64,8 @@ def wire_type(kind: DataType) -> DataType:
     return kind
 
 
-def wire_schema(fields: tuple[Field, ...]) -> StructType:
-    return StructType([StructField(each.wire, wire_type(each.type)) for each in fields])
+def packet_schema(fields: tuple[Field, ...]) -> StructType:
+    return StructType([StructField(each.packet_name, packet_type(each.type)) for each in fields])
 
 
 def polars_types(schema: StructType) -> dict[str, pl.DataType]:

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from pyspark.sql.types import BooleanType, DataType, IntegralType, StringType
 
-from millstream.engine.scan.predicates import Both, Compared, Condition, Flagged, Lacking, Not
+from millstream.engine.scan.predicates import (
+    AndOr,
+    BooleanColumn,
+    LiteralComparison,
+    Not,
+    NullCheck,
+    ScanPredicate,
+)
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.predicates import (
     Comparison,
@@ -28,7 +35,7 @@ ColumnOf = Callable[[ColumnReference], str | None]
 
 def condition(
     expression: Expression, column_of: ColumnOf, types: Mapping[str, DataType]
-) -> Condition | None:
+) -> ScanPredicate | None:
     """What an expression asks of a row, or None where only Spark can say. `column_of` gives the
     name under which a column is found that the expression names."""
     predicate = literal_predicate(expression)
@@ -40,21 +47,21 @@ class _Binding:
     column_of: ColumnOf
     types: Mapping[str, DataType]
 
-    def bound(self, predicate: LiteralPredicate) -> Condition | None:
+    def bound(self, predicate: LiteralPredicate) -> ScanPredicate | None:
         match predicate:
             case Junction():
                 terms = [self.bound(term) for term in predicate.terms]
                 known = tuple(term for term in terms if term is not None)
-                return Both(f"{predicate.op}_kleene", known) if len(known) == len(terms) else None
+                return AndOr(f"{predicate.op}_kleene", known) if len(known) == len(terms) else None
             case Negation():
                 term = self.bound(predicate.term)
                 return None if term is None else Not(term)
             case IsTrue():
                 name = self._column(predicate.column, BooleanType)
-                return None if name is None else Flagged(name)
+                return None if name is None else BooleanColumn(name)
             case IsNull():
                 name = self._column(predicate.column)
-                return None if name is None else Lacking(name)
+                return None if name is None else NullCheck(name)
             case Comparison():
                 return self._compared(predicate)
 
@@ -62,7 +69,7 @@ class _Binding:
         name = self.column_of(reference)
         return name if name is not None and isinstance(self.types[name], kind) else None
 
-    def _compared(self, comparison: Comparison) -> Compared | None:
+    def _compared(self, comparison: Comparison) -> LiteralComparison | None:
         name, value = self._column(comparison.column), comparison.value
         if name is None:
             return None
@@ -72,4 +79,4 @@ class _Binding:
             or (of is str and kind == StringType())
             or (of is bool and isinstance(kind, BooleanType))
         )
-        return Compared(name, comparison.op, value) if fits else None
+        return LiteralComparison(name, comparison.op, value) if fits else None

@@ -9,18 +9,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.engine.compile.branches import BranchCompiler
-from millstream.engine.compile.columnar import Columnar
-from millstream.engine.compile.compiled_operator import Operated
+from millstream.engine.compile.columnar import ColumnarCompiler
+from millstream.engine.compile.compiled_operator import CompiledOperator
 from millstream.engine.compile.fan_out import Projection
-from millstream.engine.compile.filtered_changes import with_kinds
-from millstream.engine.compile.flows import native_flow, stateless_flow
-from millstream.engine.compile.labelled_outputs import LabelledReading
-from millstream.engine.compile.output_mode import in_mode
-from millstream.engine.compile.outputs import Reading, observed
-from millstream.engine.compile.stateless import with_wall_clock
-from millstream.engine.compile.table_join import Tables, TableSteps
+from millstream.engine.compile.filtered_changes import with_change_kinds
+from millstream.engine.compile.labelled_outputs import LabelledOutputReader
+from millstream.engine.compile.native import compile_native
+from millstream.engine.compile.outputs import OutputReader, in_output_mode, observe_statistics
+from millstream.engine.compile.stateless import fill_missing_times
+from millstream.engine.compile.table_join import TableJoinCompiler, Tables, compile_stateless
 from millstream.engine.runtime.check import check_driver, check_jvm
 from millstream.engine.runtime.session import ROCKSDB
 from millstream.engine.shuffle.control_stream import ControlStream
@@ -39,47 +38,51 @@ class CompiledQuery:
     `operators` read late rows; `schemas` are the columns of each output, if there are several."""
 
     stream: DataFrame
-    reading: Reading | LabelledReading
-    operators: tuple[Operated, ...] = ()
+    reading: OutputReader | LabelledOutputReader
+    operators: tuple[CompiledOperator, ...] = ()
     limits: Mapping[str, MaxAhead] = field(default_factory=dict)  # by source
     schemas: Mapping[int, StructType] = field(default_factory=dict)
 
     @property
     def rows(self) -> DataFrame:
         """The result of a query with one output, for those who write it themselves."""
-        assert isinstance(self.reading, Reading)
-        return self.reading.rows(observed(self.stream) if self.operators else self.stream)
+        assert isinstance(self.reading, OutputReader)
+        return self.reading.rows(observe_statistics(self.stream) if self.operators else self.stream)
 
 
 def compile_query(
     spark: SparkSession,
     query: Query,
-    sources: Mapping[str, DataFrame | Rows],
+    sources: Mapping[str, DataFrame | DeferredFrame],
     *,
     engine: Engine,
     groups: int,
     control: str | None,
     tables: Tables | None = None,
     max_ahead: int | None = None,
-    allowances: bool = False,
+    sends_allowances: bool = False,
     project: Projection | None = None,
 ) -> CompiledQuery:
     """`project` gives the columns that the sinks take of several outputs."""
     check_driver()
     check_jvm(spark)
-    steps = TableSteps(spark, tables)
+    steps = TableJoinCompiler(spark, tables)
     # A frame under two names is one stream.
-    same = {id(given): Rows.of(given) for given in sources.values() if not isinstance(given, Rows)}
+    same = {
+        id(given): DeferredFrame.of(given)
+        for given in sources.values()
+        if not isinstance(given, DeferredFrame)
+    }
     read = {}
     for source in query_sources(query):
         given = sources[source.name]
-        rows = given if isinstance(given, Rows) else same[id(given)]
-        read[source.name] = with_wall_clock(source, rows)
+        rows = given if isinstance(given, DeferredFrame) else same[id(given)]
+        read[source.name] = fill_missing_times(source, rows)
     messages = None if control is None else ControlStream(spark, control)
     names = tuple(each.inputs for each in names_of(query))
     identities = operator_identities(query)
-    columnar = Columnar(
-        spark, read, names, identities, groups, messages, steps, max_ahead, allowances
+    columnar = ColumnarCompiler(
+        spark, read, names, identities, groups, messages, steps, max_ahead, sends_allowances
     )
     if query_operators(query) and engine is Engine.COLUMNAR:
         _check_state_store(spark)
@@ -110,28 +113,38 @@ def _check_state_store(spark: SparkSession) -> None:
         )
 
 
-def _columnar(output: Pipeline, columnar: Columnar) -> CompiledQuery:
-    result = columnar.flow(output.root)
-    made = tuple(each for each in columnar.made if each is not None)
-    sound, shown = result.sound, result.shown
+def _columnar(output: Pipeline, columnar: ColumnarCompiler) -> CompiledQuery:
+    result = columnar.compile_stream(output.root)
+    compiled = tuple(each for each in columnar.compiled if each is not None)
+    is_data_row, shown = result.is_data_row, result.shown
     stream = result.frame
     if result.changes:
-        sound, shown = in_mode(result, output.mode)
-        stream = with_kinds(stream) if result.filtered else stream
-    return CompiledQuery(stream, Reading(sound, shown, sided=True), made, columnar.limits)
+        is_data_row, shown = in_output_mode(result, output.mode)
+        stream = with_change_kinds(stream) if result.filtered else stream
+    return CompiledQuery(
+        stream, OutputReader(is_data_row, shown, has_side_rows=True), compiled, columnar.limits
+    )
 
 
 def _native(
-    root: Select, sources: Mapping[str, Rows], control: ControlStream | None
+    root: Select, sources: Mapping[str, DeferredFrame], control: ControlStream | None
 ) -> CompiledQuery:
-    rows = native_flow(root, sources, control).main()
-    return CompiledQuery(rows, Reading(None, tuple(F.col(f"`{name}`") for name in rows.columns)))
+    rows = compile_native(root, sources, control).data_rows()
+    return CompiledQuery(
+        rows, OutputReader(None, tuple(F.col(f"`{name}`") for name in rows.columns))
+    )
 
 
-def _stateless(root: Select, sources: Mapping[str, Rows], tables: TableSteps) -> CompiledQuery:
+def _stateless(
+    root: Select, sources: Mapping[str, DeferredFrame], tables: TableJoinCompiler
+) -> CompiledQuery:
     (source,) = sources_of(root)
-    rows = stateless_flow(root, source, sources, tables)
-    reading = Reading(
-        rows.sound, rows.shown, sided=rows.sided, checked=rows.checked, source=source.name
+    rows = compile_stateless(root, source, sources, tables)
+    reading = OutputReader(
+        rows.is_data_row,
+        rows.shown,
+        has_side_rows=rows.has_side_rows,
+        has_bad_records=rows.has_bad_records,
+        source=source.name,
     )
     return CompiledQuery(rows.frame, reading)

@@ -20,19 +20,19 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from millstream.engine.shuffle.column_names import (
-    BLOB,
-    FROM,
     INPUTS,
     MAIN,
+    ORIGIN,
     OUTPUT,
     OUTPUT_ROWS,
-    PORT,
+    PAYLOAD,
     RELAYED,
+    ROW_KIND,
     output_column,
 )
 from millstream.engine.shuffle.packer import RELAYED_ROWS, decode, encode
 
-_PORTS = (PORT, FROM, BLOB)
+_PORTS = (ROW_KIND, ORIGIN, PAYLOAD)
 Batches = Iterable[pa.RecordBatch]
 
 
@@ -53,15 +53,15 @@ def opener(
 
     def opened(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            is_main = pc.equal(batch.column(PORT), MAIN)
+            is_main = pc.equal(batch.column(ROW_KIND), MAIN)
             packets = batch.filter(pc.invert(is_main)).select(_PORTS)
-            is_relayed = pc.equal(packets.column(PORT), RELAYED)
-            origin = packets.column(FROM)
+            is_relayed = pc.equal(packets.column(ROW_KIND), RELAYED)
+            origin = packets.column(ORIGIN)
             keeps = pc.or_(pc.invert(is_relayed), pc.is_in(origin, value_set=still_read))
             yield _with_columns(packets.filter(keeps), schema)
             own = packets.filter(pc.and_(is_relayed, pc.equal(origin, operator * INPUTS)))
-            for blob in own.column(BLOB).to_pylist():
-                yield from _results(decode(blob), schema)
+            for payload in own.column(PAYLOAD).to_pylist():
+                yield from _results(decode(payload), schema)
             rows = batch.filter(is_main)
             for number in pc.unique(rows.column(OUTPUT)).to_pylist():
                 yield _with_columns(_written(rows, number), schema)
@@ -79,9 +79,9 @@ def _with_columns(packets: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 def _results(rows: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     ports = {
-        PORT: pa.repeat(pa.scalar(MAIN, pa.int8()), len(rows)),
-        FROM: pa.nulls(len(rows), pa.int32()),
-        BLOB: pa.nulls(len(rows), pa.binary()),
+        ROW_KIND: pa.repeat(pa.scalar(MAIN, pa.int8()), len(rows)),
+        ORIGIN: pa.nulls(len(rows), pa.int32()),
+        PAYLOAD: pa.nulls(len(rows), pa.binary()),
     }
     columns = [ports[each.name] if each.name in ports else rows[each.name] for each in schema]
     yield from pa.table(columns, names=schema.names).cast(schema).to_batches()
@@ -96,8 +96,8 @@ def _written(rows: pa.RecordBatch, number: int) -> pa.RecordBatch:
         for part in [values.slice(start, RELAYED_ROWS)]
     ]
     columns = {
-        PORT: pa.array([OUTPUT_ROWS] * len(blobs), pa.int8()),
-        FROM: pa.array([number] * len(blobs), pa.int32()),
-        BLOB: pa.array(blobs, pa.binary()),
+        ROW_KIND: pa.array([OUTPUT_ROWS] * len(blobs), pa.int8()),
+        ORIGIN: pa.array([number] * len(blobs), pa.int32()),
+        PAYLOAD: pa.array(blobs, pa.binary()),
     }
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

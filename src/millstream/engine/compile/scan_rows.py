@@ -11,15 +11,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.connectors.dead_letters import BAD, Rejection
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.work_items import (
     ITEM,
-    MOST_PARTS,
+    MAX_PARTS,
     PARTITION,
     Reader,
     ReportedItems,
     WorkStream,
-    in_parts,
+    split_into_parts,
 )
 from millstream.engine.scan.loop import read_items
 
@@ -29,7 +29,9 @@ _SMALLER_PARTS = 4
 _TIME = "_ms_time"  # the processing time that is sent with an item
 
 
-def rows_of(opened: DataFrame | Rows | WorkStream, columns: Collection[str]) -> Rows | DataFrame:
+def rows_of(
+    opened: DataFrame | DeferredFrame | WorkStream, columns: Collection[str]
+) -> DeferredFrame | DataFrame:
     """Returns an opened source as rows; those of work items have the given columns, BAD and, if the
     source has partitions, PARTITION."""
     if not isinstance(opened, WorkStream):
@@ -39,7 +41,7 @@ def rows_of(opened: DataFrame | Rows | WorkStream, columns: Collection[str]) -> 
     schema = StructType([*fields, StructField(BAD, StringType())])
     if stream.partitions is not None:
         schema.add(PARTITION, StringType())
-    return Rows(lambda: _frame(stream, schema), schema, origin=stream)
+    return DeferredFrame(lambda: _frame(stream, schema), schema, origin=stream)
 
 
 def _frame(stream: WorkStream, schema: StructType) -> DataFrame:
@@ -47,11 +49,11 @@ def _frame(stream: WorkStream, schema: StructType) -> DataFrame:
     cores = stream.items.sparkSession.sparkContext.defaultParallelism
     wanted = {name: type_ for name, type_ in stream.types.items() if name in schema.names}
     size = stream.reader.size_of(stream.sample, wanted) if stream.sample else 0
-    least = stream.reader.least_part // _SMALLER_PARTS
-    parts = max(1, min(cores, MOST_PARTS, size // least))
+    least = stream.reader.min_part_bytes // _SMALLER_PARTS
+    parts = max(1, min(cores, MAX_PARTS, size // least))
     now = F.unix_micros(F.current_timestamp()).alias(_TIME)
-    beside = [] if stream.partitions is None else [PARTITION]
-    items = in_parts(stream.items.select(ITEM, now, *beside), parts)
+    side = [] if stream.partitions is None else [PARTITION]
+    items = split_into_parts(stream.items.select(ITEM, now, *side), parts)
     return items.mapInArrow(_reading(stream.reader, wanted, parts, stream.reported), schema)
 
 
@@ -77,7 +79,7 @@ def _stamped(rows: pa.RecordBatch, now: int) -> pa.RecordBatch:
     if bad.null_count == len(bad):
         return rows
     texts = [
-        None if text is None else replace(Rejection.decoded(text), time=now).encoded()
+        None if text is None else replace(Rejection.decode(text), time=now).encode()
         for text in bad.to_pylist()
     ]
     return rows.set_column(place, BAD, pa.array(texts, pa.string()))

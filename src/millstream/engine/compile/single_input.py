@@ -12,28 +12,28 @@ from pyspark.sql.types import IntegerType, TimestampType
 
 from millstream.engine.compile.compiled_operator import LateInput
 from millstream.engine.compile.input_columns import NOTHING, Field
-from millstream.engine.compile.operator_input import Operand
+from millstream.engine.compile.operator_input import OperatorInput
 from millstream.engine.compile.physical_operator import (
-    Operation,
+    PhysicalOperator,
+    packet_schema,
     polars_types,
     types_in_state,
-    wire_schema,
 )
 from millstream.engine.shuffle.column_names import Kind
-from millstream.engine.shuffle.packer import Packing
-from millstream.kernels.aggregate.partial_results import tallied
-from millstream.kernels.aggregate.windowed import folded, kernel_of
+from millstream.engine.shuffle.packer import PackerSpec
+from millstream.kernels.aggregate.partial_results import distinct_table_arguments
+from millstream.kernels.aggregate.windowed import create_kernel, pre_aggregate
 from millstream.kernels.core.specs import (
     AggregateSpec,
     DeduplicateSpec,
     OrderSpec,
-    RowsOverSpec,
+    OverAggregateSpec,
     TopNSpec,
 )
 from millstream.kernels.deduplicate import Deduplicate as DeduplicateKernel
-from millstream.kernels.over_aggregate.kernel import RowsOver as RowsOverKernel
+from millstream.kernels.over_aggregate.kernel import OverAggregate as OverAggregateKernel
 from millstream.kernels.top_n.kernel import TopN as TopNKernel
-from millstream.kernels.top_n.prefilter import can_fold, fold
+from millstream.kernels.top_n.prefilter import can_prefilter, prefilter
 from millstream.plan.expressions import Expression
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -49,15 +49,15 @@ from millstream.temporal import LateAction
 SingleInput = Aggregate | Deduplicate | TopN | RowsOver
 
 
-def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
+def _aggregate(operand: OperatorInput, node: Aggregate, groups: int) -> PhysicalOperator:
     keys = operand.keys([(key.name, key.expression) for key in node.keys], "GROUP BY")
     calls, results = operand.calls(node.calls)
     if node.given is not None:
         operand.given_window(node.given)
     keeps = node.late.action is LateAction.SIDE_OUTPUT
     late = operand.held() if keeps else ()
-    names = tuple(each.wire for each in keys)
-    ready, packing = operand.packed(names, 0, groups)
+    names = tuple(each.packet_name for each in keys)
+    packed_input, packer_spec = operand.packed(names, 0, groups)
     spec = AggregateSpec(
         keys=names,
         calls=calls,
@@ -72,21 +72,21 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
     )
     window = [Field(name, name, TimestampType()) for name in _WINDOW] if node.window else []
     fields = (*keys, *window, *results)
-    schema = wire_schema(fields)
-    kernel = kernel_of(spec, polars_types(schema))
+    schema = packet_schema(fields)
+    kernel = create_kernel(spec, polars_types(schema))
     if spec.early:
-        packing = replace(packing, fold=partial(folded, spec))
+        packer_spec = replace(packer_spec, fold=partial(pre_aggregate, spec))
     physical: dict[str, Any] = {"types": types_in_state(schema, schema.names)}
-    if tallied(spec):
+    if distinct_table_arguments(spec):
         physical["distinct_values"] = "apart"
-    return Operation(
+    return PhysicalOperator(
         kernel,
-        ((ready, packing),),
+        ((packed_input, packer_spec),),
         schema,
-        tuple(each.shown for each in fields),
+        tuple(each.column for each in fields),
         physical,
         changes=node.retracts,
-        late=(LateInput(packing.name, late),) if keeps else (),
+        late=(LateInput(packer_spec.name, late),) if keeps else (),
         wall_clock=node.window is not None and node.window.wall_clock,
     )
 
@@ -94,45 +94,45 @@ def _aggregate(operand: Operand, node: Aggregate, groups: int) -> Operation:
 _WINDOW = (WINDOW_START, WINDOW_END, WINDOW_TIME)
 
 
-def _deduplicate(operand: Operand, node: Deduplicate, groups: int) -> Operation:
+def _deduplicate(operand: OperatorInput, node: Deduplicate, groups: int) -> PhysicalOperator:
     keys = operand.keys(_named(Kind.KEY, node.keys), "The key of DISTINCT")
     fields = operand.held()
-    names = tuple(each.wire for each in keys)
-    columns = tuple(each.wire for each in fields)
-    ready, packing = operand.packed(names, 0, groups)
+    names = tuple(each.packet_name for each in keys)
+    columns = tuple(each.packet_name for each in fields)
+    packed_input, packer_spec = operand.packed(names, 0, groups)
     spec = DeduplicateSpec(names, columns, node.within, node.late, node.limit)
-    schema = wire_schema(fields)
-    physical = {"types": types_in_state(ready.schema, names)}
-    return Operation(
+    schema = packet_schema(fields)
+    physical = {"types": types_in_state(packed_input.schema, names)}
+    return PhysicalOperator(
         DeduplicateKernel(spec, polars_types(schema)),
-        ((ready, packing),),
+        ((packed_input, packer_spec),),
         schema,
         _shown(fields),
         physical,
-        late=_late(node, packing, fields),
+        late=_late(node, packer_spec, fields),
     )
 
 
-def _top_n(operand: Operand, node: TopN, groups: int) -> Operation:
+def _top_n(operand: OperatorInput, node: TopN, groups: int) -> PhysicalOperator:
     keys = operand.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
     order = operand.keys(
         _named(Kind.ORDER, tuple(term.expression for term in node.order)), "ORDER BY"
     )
     fields = operand.held()
     due = None if node.due is None else operand.micros("_due", node.due)
-    names = tuple(each.wire for each in keys)
-    columns = tuple(each.wire for each in fields)
-    ready, packing = operand.packed(names, 0, groups)
+    names = tuple(each.packet_name for each in keys)
+    columns = tuple(each.packet_name for each in fields)
+    packed_input, packer_spec = operand.packed(names, 0, groups)
     rank = None if node.rank is None else Field(Kind.RANK.name_of(0), node.rank, IntegerType())
     spec = TopNSpec(
         partition=names,
         order=tuple(
-            OrderSpec(each.wire, term.descending, term.nulls_first)
+            OrderSpec(each.packet_name, term.descending, term.nulls_first)
             for each, term in zip(order, node.order, strict=True)
         ),
         columns=columns,
         n=node.n,
-        rank=None if rank is None else rank.wire,
+        rank=None if rank is None else rank.packet_name,
         due=due,
         emit=node.emit,
         ttl=node.ttl,
@@ -140,30 +140,30 @@ def _top_n(operand: Operand, node: TopN, groups: int) -> Operation:
         late=node.late,
         limit=node.limit,
     )
-    if can_fold(spec):
-        packing = replace(packing, fold=partial(fold, spec))
+    if can_prefilter(spec):
+        packer_spec = replace(packer_spec, fold=partial(prefilter, spec))
     numbered = () if rank is None else (rank,)
-    schema = wire_schema((*fields, *numbered))
-    physical = {"types": types_in_state(ready.schema, (*names, *columns))}
-    return Operation(
+    schema = packet_schema((*fields, *numbered))
+    physical = {"types": types_in_state(packed_input.schema, (*names, *columns))}
+    return PhysicalOperator(
         TopNKernel(spec, polars_types(schema)),
-        ((ready, packing),),
+        ((packed_input, packer_spec),),
         schema,
-        (*_shown(fields), *(each.shown for each in numbered)),
+        (*_shown(fields), *(each.column for each in numbered)),
         physical,
         changes=node.retracts,
-        late=_late(node, packing, fields),
+        late=_late(node, packer_spec, fields),
     )
 
 
-def _rows_over(operand: Operand, node: RowsOver, groups: int) -> Operation:
+def _rows_over(operand: OperatorInput, node: RowsOver, groups: int) -> PhysicalOperator:
     keys = operand.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
     fields = operand.held()
     calls, results = operand.calls(node.calls)
-    names = tuple(each.wire for each in keys)
-    columns = tuple(each.wire for each in fields)
-    ready, packing = operand.packed(names, 0, groups)
-    spec = RowsOverSpec(
+    names = tuple(each.packet_name for each in keys)
+    columns = tuple(each.packet_name for each in fields)
+    packed_input, packer_spec = operand.packed(names, 0, groups)
+    spec = OverAggregateSpec(
         partition=names,
         columns=columns,
         preceding=node.preceding,
@@ -173,15 +173,17 @@ def _rows_over(operand: Operand, node: RowsOver, groups: int) -> Operation:
         late=node.late,
         limit=node.limit,
     )
-    schema = wire_schema((*fields, *results))
-    physical = {"types": types_in_state(ready.schema, names) | types_in_state(schema, schema.names)}
-    return Operation(
-        RowsOverKernel(spec, polars_types(schema)),
-        ((ready, packing),),
+    schema = packet_schema((*fields, *results))
+    physical = {
+        "types": types_in_state(packed_input.schema, names) | types_in_state(schema, schema.names)
+    }
+    return PhysicalOperator(
+        OverAggregateKernel(spec, polars_types(schema)),
+        ((packed_input, packer_spec),),
         schema,
-        (*_shown(fields), *(each.shown for each in results)),
+        (*_shown(fields), *(each.column for each in results)),
         physical,
-        late=_late(node, packing, fields),
+        late=_late(node, packer_spec, fields),
     )
 
 
@@ -190,18 +192,18 @@ def _named(kind: Kind, keys: tuple[Expression, ...]) -> list[tuple[str, Expressi
 
 
 def _shown(fields: tuple[Field, ...]) -> tuple[Column, ...]:
-    return tuple(each.shown for each in fields if each.name != NOTHING)
+    return tuple(each.column for each in fields if each.name != NOTHING)
 
 
 def _late(
-    node: Deduplicate | TopN | RowsOver, packing: Packing, fields: tuple[Field, ...]
+    node: Deduplicate | TopN | RowsOver, packer_spec: PackerSpec, fields: tuple[Field, ...]
 ) -> tuple[LateInput, ...]:
     if node.late.action is not LateAction.SIDE_OUTPUT:
         return ()
-    return (LateInput(packing.name, fields),)
+    return (LateInput(packer_spec.name, fields),)
 
 
-SINGLE_INPUT: dict[type[SingleInput], Callable[[Operand, Any, int], Operation]] = {
+SINGLE_INPUT: dict[type[SingleInput], Callable[[OperatorInput, Any, int], PhysicalOperator]] = {
     Aggregate: _aggregate,
     Deduplicate: _deduplicate,
     TopN: _top_n,

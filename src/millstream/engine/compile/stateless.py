@@ -16,28 +16,28 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StringType, StructType, TimestampType
 
 from millstream.connectors.dead_letters import BAD
-from millstream.connectors.deferred_frame import Rows
-from millstream.connectors.file.names import read_type
+from millstream.connectors.deferred_frame import DeferredFrame
+from millstream.connectors.file.names import to_reader_type
 from millstream.connectors.row_errors import raise_error
 from millstream.connectors.work_items import PARTITION
-from millstream.engine.compile.expressions import found_as, named, spark_column
-from millstream.engine.compile.file_streams import Files
+from millstream.engine.compile.expressions import find_column, referenced_column, spark_column
+from millstream.engine.compile.file_streams import FileStream
 from millstream.engine.compile.pushdown import condition
-from millstream.engine.scan.predicates import Condition
-from millstream.engine.scan.window_bounds import Moment
-from millstream.engine.shuffle.column_names import BLOB, CHANGE, FROM, MAIN, PORT
+from millstream.engine.scan.predicates import ScanPredicate
+from millstream.engine.scan.window_bounds import WindowBound
+from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD, ROW_KIND
 from millstream.engine.shuffle.packer import KEEP
 from millstream.errors import PlanError
 from millstream.plan.expressions import ColumnReference, Expression
-from millstream.plan.expressions.shapes import exploded
+from millstream.plan.expressions.shapes import explode_call
 from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin
 from millstream.temporal import MissingTime
 
-_KEPT = "_ms_kept"
+_KEEP_VALUE = "_ms_keep_value"
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class StreamFrame:
     """A DataFrame of a stream, with the columns beside its own that the next operator needs.
 
     `filtered`: KEEP. `checked`: BAD. `partitioned`: PARTITION, of rows of a source. `upstream`: the
@@ -47,17 +47,17 @@ class Flow:
     true of them. `labels`: columns of a query with several outputs, which no SELECT reads.
     """
 
-    rows: Rows
+    rows: DeferredFrame
     filtered: bool = False
-    checked: bool = False
+    has_bad_records: bool = False
     partitioned: bool = False
     upstream: int | None = None
-    sided: bool = False
+    has_side_rows: bool = False
     changes: bool = False
-    files: Files | None = None
-    plain: Mapping[str, str | Moment] = field(default_factory=dict)
-    kept: tuple[Condition, ...] = ()
-    tables: tuple[int, ...] = ()  # numbers of the table joins since the source or operator
+    files: FileStream | None = None
+    file_columns: Mapping[str, str | WindowBound] = field(default_factory=dict)
+    file_predicates: tuple[ScanPredicate, ...] = ()
+    table_joins: tuple[int, ...] = ()  # numbers of the table joins since the source or operator
     labels: tuple[str, ...] = ()
 
     @property
@@ -65,162 +65,187 @@ class Flow:
         return self.rows.frame
 
     @property
-    def sound(self) -> Column | None:
+    def is_data_row(self) -> Column | None:
         """True of rows that are neither filtered out nor malformed nor no rows; None if all are."""
-        asked = []
+        terms = []
         if self.filtered:
-            asked.append(F.col(KEEP))
-        if self.checked:
-            asked.append(F.col(BAD).isNull())
-        if self.sided:
-            asked.append(F.col(PORT) == MAIN)
-        return reduce(Column.__and__, asked) if asked else None
+            terms.append(F.col(KEEP))
+        if self.has_bad_records:
+            terms.append(F.col(BAD).isNull())
+        if self.has_side_rows:
+            terms.append(F.col(ROW_KIND) == MAIN)
+        return reduce(Column.__and__, terms) if terms else None
 
     @property
-    def carried(self) -> list[str]:
+    def engine_columns(self) -> list[str]:
         """The columns that stay beside those of any SELECT."""
-        names = [BAD] if self.checked else []
+        names = [BAD] if self.has_bad_records else []
         names += [PARTITION] if self.partitioned else []
-        names += [PORT, FROM, BLOB] if self.sided else []
+        names += [ROW_KIND, ORIGIN, PAYLOAD] if self.has_side_rows else []
         names += [CHANGE] if self.changes else []
         return [*names, *self.labels]
 
     @property
     def shown(self) -> tuple[Column, ...]:
         """The stream's own columns."""
-        beside = {*self.carried, *([KEEP] if self.filtered else [])}
-        return tuple(F.col(f"`{name}`") for name in self.rows.schema.names if name not in beside)
+        side = {*self.engine_columns, *([KEEP] if self.filtered else [])}
+        return tuple(F.col(f"`{name}`") for name in self.rows.schema.names if name not in side)
 
-    def main(self) -> DataFrame:
+    def data_rows(self) -> DataFrame:
         """The rows alone."""
-        rows = self.frame if self.sound is None else self.frame.where(self.sound)
+        rows = self.frame if self.is_data_row is None else self.frame.where(self.is_data_row)
         return rows.select(*self.shown)
 
 
-Result = Callable[[Operator | TableJoin], Flow]
+Result = Callable[[Operator | TableJoin], StreamFrame]
 
 
-def flow(
+def compile_stream(
     node: Source | Select,
-    sources: Mapping[str, Rows],
+    sources: Mapping[str, DeferredFrame],
     result: Result,
-    files: Callable[[str, Rows], Files | None] | None = None,
-) -> Flow:
+    files: Callable[[str, DeferredFrame], FileStream | None] | None = None,
+) -> StreamFrame:
     """A stream up to the next operator or table; `result` gives what they make of it, `files` what
     a stream is read from, if that is to be known."""
     if isinstance(node, Source):
         rows = sources[node.name]
         read = files(node.name, rows) if files else None
         own = {name: name for name in rows.types if name not in {BAD, PARTITION}}
-        checked, partitioned = BAD in rows.types, PARTITION in rows.types
-        return Flow(rows, checked=checked, partitioned=partitioned, files=read, plain=own)
+        has_bad_records, partitioned = BAD in rows.types, PARTITION in rows.types
+        return StreamFrame(
+            rows,
+            has_bad_records=has_bad_records,
+            partitioned=partitioned,
+            files=read,
+            file_columns=own,
+        )
     below = node.input
     if isinstance(below, Source | Select):
-        inner = flow(below, sources, result, files)
+        inner = compile_stream(below, sources, result, files)
     else:
         inner = result(below)
-    return select_flow(node, inner)
+    return compile_select(node, inner)
 
 
-def select_flow(node: Select, inner: Flow) -> Flow:
+def compile_select(node: Select, inner: StreamFrame) -> StreamFrame:
     """A SELECT over a stream."""
     filtered = node.where is not None or inner.filtered
-    plain = {}
+    file_columns = {}
     for output in node.outputs:
         if (origin := _origin(output, node.alias, inner)) is not None:
-            plain[output.name] = origin
+            file_columns[output.name] = origin
     # An expression may make several rows of one, whether anyone reads it or not.
-    read = inner.files if len(plain) == len(node.outputs) else None
-    asked = inner.kept
+    read = inner.files if len(file_columns) == len(node.outputs) else None
+    predicates = inner.file_predicates
     if read is not None and node.where is not None:
-        said = plain_condition(node.where, node.alias, inner)
-        read, asked = (None, ()) if said is None else (read, (*asked, said))
-    rows = Rows.of(_selected(node, inner)) if read is None else _deferred(node, inner, plain)
-    return replace(inner, rows=rows, filtered=filtered, files=read, plain=plain, kept=asked)
+        predicate = file_predicate(node.where, node.alias, inner)
+        read, predicates = (None, ()) if predicate is None else (read, (*predicates, predicate))
+    rows = (
+        DeferredFrame.of(_selected(node, inner))
+        if read is None
+        else _deferred(node, inner, file_columns)
+    )
+    return replace(
+        inner,
+        rows=rows,
+        filtered=filtered,
+        files=read,
+        file_columns=file_columns,
+        file_predicates=predicates,
+    )
 
 
-def _selected(node: Select, inner: Flow) -> DataFrame:
-    sound = inner.sound
+def _selected(node: Select, inner: StreamFrame) -> DataFrame:
+    is_data_row = inner.is_data_row
     with spark_errors(node):
-        frame = _called(inner.frame, node.alias)
+        frame = _aliased(inner.frame, node.alias)
         keep = [F.col(KEEP)] if inner.filtered else []
         if node.where is not None:
             where = F.coalesce(spark_column(node.where), F.lit(False))
-            kept = where if sound is None else F.when(sound, where).otherwise(F.lit(False))
-            # Made once: a random condition must be the same for the row and for its columns.
-            frame = _called(frame.select("*", kept.alias(_KEPT)), node.alias)
-            sound, keep = F.col(_KEPT), [F.col(_KEPT).alias(KEEP)]
+            value = (
+                where if is_data_row is None else F.when(is_data_row, where).otherwise(F.lit(False))
+            )
+            # PacketColumn once: a random condition must be the same for the row and for its columns.
+            frame = _aliased(frame.select("*", value.alias(_KEEP_VALUE)), node.alias)
+            is_data_row, keep = F.col(_KEEP_VALUE), [F.col(_KEEP_VALUE).alias(KEEP)]
         outputs = [
-            guarded(sound, output.expression, bare=output.name == node.time).alias(output.name)
+            guarded(is_data_row, output.expression, bare=output.name == node.time).alias(
+                output.name
+            )
             for output in node.outputs
         ]
-        return frame.select(*outputs, *keep, *map(F.col, inner.carried))
+        return frame.select(*outputs, *keep, *map(F.col, inner.engine_columns))
 
 
-def _deferred(node: Select, inner: Flow, plain: Mapping[str, str | Moment]) -> Rows:
+def _deferred(
+    node: Select, inner: StreamFrame, file_columns: Mapping[str, str | WindowBound]
+) -> DeferredFrame:
     """The same where it is no more than columns of files, which a packer may read by itself."""
     assert inner.files is not None
     known = inner.files.types
     schema = StructType()
-    for name, origin in plain.items():
-        schema.add(name, known[origin.column if isinstance(origin, Moment) else origin])
+    for name, origin in file_columns.items():
+        schema.add(name, known[origin.column if isinstance(origin, WindowBound) else origin])
     if node.where is not None or inner.filtered:
         schema.add(KEEP, BooleanType())
-    if inner.checked:
+    if inner.has_bad_records:
         schema.add(BAD, StringType())
     if inner.partitioned:
         schema.add(PARTITION, StringType())
-    return Rows(lambda: _selected(node, inner), schema)
+    return DeferredFrame(lambda: _selected(node, inner), schema)
 
 
-def _origin(output: Output, alias: str | None, rows: Flow) -> str | Moment | None:
+def _origin(output: Output, alias: str | None, rows: StreamFrame) -> str | WindowBound | None:
     """What a column is of those of files; None: only Spark can say."""
-    name = named(output.expression, alias, rows.plain)
+    name = referenced_column(output.expression, alias, rows.file_columns)
     if name is not None:
-        return rows.plain[name]
+        return rows.file_columns[name]
     if output.pane is None or rows.files is None:
         return None
-    own = rows.plain.get(output.pane.time)
+    own = rows.file_columns.get(output.pane.time)
     if not isinstance(own, str) or not isinstance(rows.files.types[own], TimestampType):
         return None
-    return Moment(own, output.pane)
+    return WindowBound(own, output.pane)
 
 
-def plain_condition(expression: Expression, alias: str | None, rows: Flow) -> Condition | None:
+def file_predicate(
+    expression: Expression, alias: str | None, rows: StreamFrame
+) -> ScanPredicate | None:
     """A condition over the columns of files, if that is all it is."""
     if rows.files is None:
         return None
     types = rows.files.types
 
     def column_of(reference: ColumnReference) -> str | None:
-        known = found_as(reference, alias, rows.plain)
-        own = None if known is None else rows.plain[known]
-        return own if isinstance(own, str) and read_type(types[own]) is not None else None
+        known = find_column(reference, alias, rows.file_columns)
+        own = None if known is None else rows.file_columns[known]
+        return own if isinstance(own, str) and to_reader_type(types[own]) is not None else None
 
     return condition(expression, column_of, types)
 
 
-def guarded(sound: Column | None, expression: Expression, *, bare: bool = False) -> Column:
+def guarded(is_data_row: Column | None, expression: Expression, *, bare: bool = False) -> Column:
     """An expression, not run on rows that are filtered out or malformed: it may fail on them."""
     # One row becomes several in the select list alone, not inside another expression; one that is
     # filtered out, or is none, stays one.
-    if sound is None or bare or expression.is_column:
+    if is_data_row is None or bare or expression.is_column:
         return spark_column(expression)
-    if call := exploded(expression):
-        several = F.when(sound, spark_column(call.argument)).otherwise(F.array(F.lit(None)))
+    if call := explode_call(expression):
+        several = F.when(is_data_row, spark_column(call.argument)).otherwise(F.array(F.lit(None)))
         return (F.explode_outer if call.outer else F.explode)(several)
-    return F.when(sound, spark_column(expression))
+    return F.when(is_data_row, spark_column(expression))
 
 
-def with_wall_clock(source: Source, rows: Rows) -> Rows:
+def fill_missing_times(source: Source, rows: DeferredFrame) -> DeferredFrame:
     """Rows without an event time get the batch's, which the offset log keeps for a retry."""
     if source.time is None or source.missing_time is not MissingTime.WALL_CLOCK:
         return rows
     now = F.coalesce(F.col(f"`{source.time}`"), F.current_timestamp())
-    return Rows.of(rows.frame.withColumn(source.time, now))
+    return DeferredFrame.of(rows.frame.withColumn(source.time, now))
 
 
-def refusing_malformed(source: Source, frame: DataFrame, advice: str) -> DataFrame:
+def fail_on_malformed(source: Source, frame: DataFrame, advice: str) -> DataFrame:
     """The source's rows; the first record or file that was rejected stops the job."""
 
     def part(name: str, before: str = "", after: str = "") -> Column:
@@ -235,11 +260,11 @@ def refusing_malformed(source: Source, frame: DataFrame, advice: str) -> DataFra
         part("message"),
     )
     failed = raise_error("MS-RUN-MALFORMED", cause, fix=advice)
-    checked = F.when(F.col(BAD).isNotNull(), failed.cast("boolean")).otherwise(F.lit(True))
-    return frame.where(checked).drop(BAD)
+    has_bad_records = F.when(F.col(BAD).isNotNull(), failed.cast("boolean")).otherwise(F.lit(True))
+    return frame.where(has_bad_records).drop(BAD)
 
 
-def _called(frame: DataFrame, alias: str | None) -> DataFrame:
+def _aliased(frame: DataFrame, alias: str | None) -> DataFrame:
     return frame.alias(alias) if alias else frame
 
 

@@ -19,16 +19,32 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.dead_letters import BAD, REMEDY
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.engine.compile.expressions import spark_column
 from millstream.engine.compile.input_columns import NOTHING
-from millstream.engine.compile.stateless import Flow, flow, guarded, spark_errors
+from millstream.engine.compile.stateless import (
+    StreamFrame,
+    compile_stream,
+    fail_on_malformed,
+    guarded,
+    spark_errors,
+)
 from millstream.engine.processor.table_rows import FAILED, FOUND, Asking, asked, held, stage
-from millstream.engine.shuffle.column_names import NOW, PORTS
+from millstream.engine.shuffle.column_names import NOW, SIDE_COLUMNS
 from millstream.engine.shuffle.packer import KEEP
 from millstream.engine.shuffle.types import common_type, comparable
-from millstream.plan.nodes import Broadcast, Operator, Reference, TableJoin
+from millstream.plan.nodes import (
+    Broadcast,
+    Node,
+    Operator,
+    ReferenceTable,
+    Select,
+    Source,
+    TableJoin,
+)
+from millstream.temporal import Malformed
 from millstream.values import Condition, JoinType, Lookup, OnError
 
 SINCE, UNTIL = "_ms_since", "_ms_until"
@@ -38,42 +54,46 @@ _SHOWN = "_ms_shown"
 class Tables(Protocol):
     """Where a job's tables are."""
 
-    def once(self, table: Reference, keys: tuple[str, ...]) -> DataFrame | None:
+    def once(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:
         """A table that is read once and has one row a key: its versions, each with SINCE and UNTIL
         in microseconds. None: workers hold it."""
 
-    def folder(self, table: Reference) -> str:
+    def folder(self, table: ReferenceTable) -> str:
         """Where its versions are, for workers to read."""
 
-    def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
+    def options(self, table: ReferenceTable) -> tuple[tuple[str, str], ...]:
         """What a database is asked with."""
 
-    def lookup(self, table: Reference) -> str:
+    def lookup(self, table: ReferenceTable) -> str:
         """What opens a database, as "module:function"."""
 
 
 @dataclass(slots=True)
-class TableSteps:
+class TableJoinCompiler:
     """Makes the table joins of one pipeline, numbered as they come."""
 
     spark: SparkSession
     tables: Tables | None
     made: int = 0
 
-    def step(self, node: TableJoin, rows: Flow) -> Flow:
+    def step(self, node: TableJoin, rows: StreamFrame) -> StreamFrame:
         assert self.tables is not None, f"nobody knows where {node.table.name} is"
         number, self.made = self.made, self.made + 1
         return table_join(self.spark, node, rows, self.tables, number)
 
-    def below(self, node: Operator | TableJoin, sources: Mapping[str, Rows]) -> Flow:
+    def below(
+        self, node: Operator | TableJoin, sources: Mapping[str, DeferredFrame]
+    ) -> StreamFrame:
         """What a query without state stands on."""
         assert isinstance(node, TableJoin), f"a query without state holds no {node}"
-        return self.step(node, flow(node.left.node, sources, lambda it: self.below(it, sources)))
+        return self.step(
+            node, compile_stream(node.left.node, sources, lambda it: self.below(it, sources))
+        )
 
 
 def table_join(
-    spark: SparkSession, node: TableJoin, rows: Flow, tables: Tables, number: int
-) -> Flow:
+    spark: SparkSession, node: TableJoin, rows: StreamFrame, tables: Tables, number: int
+) -> StreamFrame:
     """The stream with what the table has of each row: a struct a side, as any join gives."""
     with spark_errors(node):
         frame = rows.frame.alias(node.left.alias)
@@ -83,25 +103,25 @@ def table_join(
         if isinstance(node.table.access, Broadcast):
             once = tables.once(node.table, tuple(key.right for key in node.keys))
         if once is not None:
-            joined, said = _by_spark(node, rows, frame, once, keys), rows.sided
+            joined, said = _by_spark(node, rows, frame, once, keys), rows.has_side_rows
         else:
             joined, said = _by_workers(node, rows, frame, keys, tables, number), True
-        return replace(_shown(node, rows, joined, said), tables=(*rows.tables, number))
+        return replace(_shown(node, rows, joined, said), table_joins=(*rows.table_joins, number))
 
 
-def _types(table: Reference) -> StructType:
+def _types(table: ReferenceTable) -> StructType:
     schema = ", ".join(f"`{column.name}` {column.type}" for column in table.columns)
     return cast("StructType", StructType.fromDDL(schema))
 
 
 def _keys(
-    spark: SparkSession, node: TableJoin, rows: Flow, frame: DataFrame, types: StructType
+    spark: SparkSession, node: TableJoin, rows: StreamFrame, frame: DataFrame, types: StructType
 ) -> list[Column]:
     """The key of each row in the types of the table's columns; NULL if no value of that type is
     equal to it, or the row is not to be looked up."""
-    asking = rows.sound
+    asking = rows.is_data_row
     if node.left_where is not None:
-        where = F.coalesce(guarded(rows.sound, node.left_where), F.lit(False))
+        where = F.coalesce(guarded(rows.is_data_row, node.left_where), F.lit(False))
         asking = where if asking is None else asking & where
     made = []
     for key in node.keys:
@@ -117,13 +137,13 @@ def _keys(
     return made
 
 
-def _left_columns(node: TableJoin, rows: Flow) -> list[str]:
-    return [*node.left.used, *([KEEP] if rows.filtered else []), *rows.carried]
+def _left_columns(node: TableJoin, rows: StreamFrame) -> list[str]:
+    return [*node.left.used, *([KEEP] if rows.filtered else []), *rows.engine_columns]
 
 
 def _by_workers(
     node: TableJoin,
-    rows: Flow,
+    rows: StreamFrame,
     frame: DataFrame,
     keys: list[Column],
     tables: Tables,
@@ -146,8 +166,8 @@ def _by_workers(
     schema.add(StructField(FOUND, BooleanType()))
     if aside:
         schema.add(StructField(FAILED, BooleanType()))
-    if not rows.sided:
-        for field in PORTS:
+    if not rows.has_side_rows:
+        for field in SIDE_COLUMNS:
             schema.add(field)
     key_columns = tuple(key.right for key in node.keys)
     asking = Asking(
@@ -184,7 +204,7 @@ def _by_workers(
 
 
 def _by_spark(
-    node: TableJoin, rows: Flow, frame: DataFrame, table: DataFrame, keys: list[Column]
+    node: TableJoin, rows: StreamFrame, frame: DataFrame, table: DataFrame, keys: list[Column]
 ) -> DataFrame:
     names = [f"_ms_k{i}" for i in range(len(keys))]
     out = [F.col(f"`{name}`") for name in _left_columns(node, rows)]
@@ -229,17 +249,19 @@ def condition_of(condition: Condition) -> Column:
             return compared[condition.op]
 
 
-def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
+def _shown(
+    node: TableJoin, rows: StreamFrame, joined: DataFrame, has_side_rows: bool
+) -> StreamFrame:
     left = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
     right = [F.col(f"_ms_r{i}").alias(name) for i, name in enumerate(node.used)]
-    beside = replace(rows, sided=sided).carried
+    side = replace(rows, has_side_rows=has_side_rows).engine_columns
     marks = [name for name in (KEEP, FOUND, FAILED) if name in joined.columns]
     # Without the columns of users: one may have the name of the other side's alias.
     frame = joined.select(
         F.struct(*left).alias(node.left.alias),
         F.struct(*(right or [F.lit(None).alias(NOTHING)])).alias(node.alias),
         *marks,
-        *beside,
+        *side,
     )
     found: Column = F.col(FOUND)
     if node.across_sql is not None:
@@ -256,19 +278,19 @@ def _shown(node: TableJoin, rows: Flow, joined: DataFrame, sided: bool) -> Flow:
         shown.append(table)
     if filtered:
         shown.append(_kept(node, rows, joined).alias(KEEP))
-    return Flow(
-        Rows.of(frame.select(*shown, *(F.col(name) for name in beside))),
+    return StreamFrame(
+        DeferredFrame.of(frame.select(*shown, *(F.col(name) for name in side))),
         filtered=filtered,
-        checked=rows.checked,
+        has_bad_records=rows.has_bad_records,
         partitioned=rows.partitioned,
         upstream=rows.upstream,
-        sided=sided,
+        has_side_rows=has_side_rows,
         changes=rows.changes,
         labels=rows.labels,
     )
 
 
-def _kept(node: TableJoin, rows: Flow, joined: DataFrame) -> Column:
+def _kept(node: TableJoin, rows: StreamFrame, joined: DataFrame) -> Column:
     kept = [F.col(KEEP)] if rows.filtered else []
     if node.how is JoinType.ANTI:
         kept.append(~F.col(FOUND))
@@ -277,3 +299,18 @@ def _kept(node: TableJoin, rows: Flow, joined: DataFrame) -> Column:
     if FAILED in joined.columns:
         kept.append(~F.coalesce(F.col(FAILED), F.lit(False)))
     return reduce(Column.__and__, kept)
+
+
+def compile_stateless(
+    root: Node, source: Source, sources: Mapping[str, DeferredFrame], tables: TableJoinCompiler
+) -> StreamFrame:
+    """The rows of a node over one source, without an operator."""
+    rows = sources[source.name]
+    if source.malformed is Malformed.FAIL and BAD in rows.types:
+        rows = DeferredFrame.of(fail_on_malformed(source, rows.frame, REMEDY))
+    read = {**sources, source.name: rows}
+
+    def below(node: Operator | TableJoin) -> StreamFrame:
+        return tables.below(node, read)
+
+    return compile_stream(root, read, below) if isinstance(root, Source | Select) else below(root)

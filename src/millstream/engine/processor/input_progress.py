@@ -20,17 +20,17 @@ class PartitionProgress:
     """`top` is the greatest event time that counts, `next` what it becomes when enough rows have
     come, `at` the processing time of the last batch with rows."""
 
-    top: int = BEGIN_OF_TIME
+    max_time: int = BEGIN_OF_TIME
     next: int = BEGIN_OF_TIME
     at: int | None = None
     idle: bool = False
 
     @property
     def ended(self) -> bool:
-        return self.top >= END_OF_TIME
+        return self.max_time >= END_OF_TIME
 
     def end(self) -> None:
-        self.top = self.next = END_OF_TIME
+        self.max_time = self.next = END_OF_TIME
         self.idle = False
 
 
@@ -51,7 +51,7 @@ class InputProgress:
 
     def as_data(self) -> list[Any]:
         partitions = {
-            name: [each.top, each.next, each.at, each.idle]
+            name: [each.max_time, each.next, each.at, each.idle]
             for name, each in self.partitions.items()
         }
         return [self.rows, partitions]
@@ -67,13 +67,13 @@ class InputProgress:
             self.partitions.pop(IMPLICIT, None)
         return self.partitions.setdefault(name, PartitionProgress())
 
-    def record(self, name: str, top: int | None) -> None:
+    def record(self, name: str, max_time: int | None) -> None:
         """Records rows of a partition; `top` is their greatest time, if they have one."""
         known = self.add(name)
         self._reported.add(name)
         known.idle = False
-        if top is not None:
-            known.next = max(known.next, top)
+        if max_time is not None:
+            known.next = max(known.next, max_time)
 
     def end(self, name: str | None = None) -> None:
         """Ends one partition, or all. The end of an unknown one says nothing of the others."""
@@ -87,7 +87,7 @@ class InputProgress:
         """Moves all partitions on if there were `every` rows."""
         if self.rows >= every:
             for each in self.partitions.values():
-                each.top = max(each.top, each.next)
+                each.max_time = max(each.max_time, each.next)
             self.rows = 0
 
     def detect_idle(self, now: int, timeout: int | None) -> None:
@@ -109,10 +109,10 @@ class InputProgress:
         return not self.ended and not self._active
 
     @property
-    def top(self) -> int:
+    def max_time(self) -> int:
         """The least time over the partitions that count; if none does, over those that are idle."""
         idle = [each for each in self.partitions.values() if each.idle]
-        return min((each.top for each in self._active or idle), default=END_OF_TIME)
+        return min((each.max_time for each in self._active or idle), default=END_OF_TIME)
 
     @property
     def _active(self) -> list[PartitionProgress]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from millstream.temporal import StateLimit
 
 
-class Feed(NamedTuple):
+class StageLink(NamedTuple):
     """How the result of a stage is read by the next: as its input `into`, with the columns that
     `renamed` gives, new names to old, and the hash of those in `hashed`; then folded."""
 
@@ -45,7 +45,7 @@ class Stage:
         kernel: Kernel,
         inputs: tuple[InputSpec, ...],
         identity: str,
-        feed: Feed | None = None,
+        feed: StageLink | None = None,
         share: StateLimit | None = None,
         evicts: bool = False,
         relayed: tuple[str, ...] = (),
@@ -53,15 +53,15 @@ class Stage:
         self.number = number  # of the operator in its query (`query_operators`)
         self.inputs = inputs
         self.identity = identity  # what its state depends on, as canonical JSON
-        self.feeds = feed is not None
+        self.has_link = feed is not None
         self.share = share  # the limit of each key group, if the driver sends no allowances
         self.evicts = evicts  # are rows over the limit evicted?
         self.relayed = relayed  # columns of results that come out as packets, too
         # Their modules are imported when they are first used.
         self._pickled = pickle.dumps((kernel, feed))
-        self._made: tuple[Kernel, Feed | None] | None = None
+        self._made: tuple[Kernel, StageLink | None] | None = None
 
-    def feeding(self, feed: Feed) -> Stage:
+    def with_link(self, feed: StageLink) -> Stage:
         """The same stage, its result read by another."""
         own = (self.number, self.kernel, self.inputs, self.identity)
         return Stage(*own, feed, self.share, self.evicts, self.relayed)
@@ -71,17 +71,17 @@ class Stage:
         return self._parts[0]
 
     @property
-    def feed(self) -> Feed | None:
+    def feed(self) -> StageLink | None:
         return self._parts[1]
 
     @property
-    def _parts(self) -> tuple[Kernel, Feed | None]:
+    def _parts(self) -> tuple[Kernel, StageLink | None]:
         if self._made is None:
             self._made = pickle.loads(self._pickled)  # noqa: S301 -- our own, made above
         return self._made
 
 
-class KernelHost(StatefulProcessor):
+class KernelProcessor(StatefulProcessor):
     """One instance a task; one call a key group and micro-batch. Stages of one key run one after
     the other in the same call: what lies in a group is never sent about again."""
 

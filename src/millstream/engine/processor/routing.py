@@ -25,15 +25,15 @@ from millstream.connectors.dead_letters import AHEAD_OF_TIME, Rejection, dead_le
 from millstream.connectors.sink import BatchId, Message, OutputWriter, TaskId, WriterOpener
 from millstream.engine.processor.late_rows import LateTable
 from millstream.engine.shuffle.column_names import (
-    BLOB,
-    FROM,
     INPUTS,
     LATE,
     MAIN,
+    ORIGIN,
     OUTPUT,
     OUTPUT_ROWS,
-    PORT,
+    PAYLOAD,
     REJECTED,
+    ROW_KIND,
     STATS,
     output_column,
 )
@@ -58,7 +58,7 @@ _SCHEMA = pa.schema(
 class Routing:
     """Where the rows of a query go. Outputs have names; rows without an output are not written."""
 
-    labelled: bool = False  # are there PORT, FROM and BLOB columns?
+    is_labelled: bool = False  # are there PORT, FROM and BLOB columns?
     late: Mapping[tuple[int, int], tuple[str, LateTable]] = field(default_factory=dict)
     # By source: its output, and the operator and input that reads it first, if one does. A source
     # that a query names twice is read twice, and its rejected records are written once.
@@ -187,24 +187,26 @@ class _Task:
     stats: list[str] = field(default_factory=list)
 
     def take(self, batch: pa.RecordBatch) -> None:
-        if not self.routing.labelled:
+        if not self.routing.is_labelled:
             self._output(MAIN_OUTPUT).write(batch)
             return
-        ports = batch.column(PORT)
-        columns = batch.select([n for n in batch.schema.names if n not in (PORT, FROM, BLOB)])
+        ports = batch.column(ROW_KIND)
+        columns = batch.select(
+            [n for n in batch.schema.names if n not in (ROW_KIND, ORIGIN, PAYLOAD)]
+        )
         is_main = pc.equal(ports, MAIN)
         count = pc.sum(is_main).as_py() or 0
         if count:
             self._main(columns if count == batch.num_rows else columns.filter(is_main))
         if count == batch.num_rows:
             return
-        beside = batch.select([PORT, FROM, BLOB]).filter(pc.invert(is_main))
-        bad = beside.filter(pc.equal(beside.column(PORT), BAD_RECORD))
+        side = batch.select([ROW_KIND, ORIGIN, PAYLOAD]).filter(pc.invert(is_main))
+        bad = side.filter(pc.equal(side.column(ROW_KIND), BAD_RECORD))
         if bad.num_rows:
             self._bad_records(bad)
-        packets = beside.filter(pc.not_equal(beside.column(PORT), BAD_RECORD))
-        for port, origin, blob in zip(*(c.to_pylist() for c in packets.columns), strict=True):
-            self._packet(port, origin, blob)
+        packets = side.filter(pc.not_equal(side.column(ROW_KIND), BAD_RECORD))
+        for port, origin, payload in zip(*(c.to_pylist() for c in packets.columns), strict=True):
+            self._packet(port, origin, payload)
 
     def _main(self, rows: pa.RecordBatch) -> None:
         if not self.routing.main_outputs:
@@ -222,24 +224,24 @@ class _Task:
         to.rows_by_output[str(number)] += rows.num_rows
 
     def _bad_records(self, rows: pa.RecordBatch) -> None:
-        numbers = rows.column(FROM).fill_null(0)
+        numbers = rows.column(ORIGIN).fill_null(0)
         for number in pc.unique(numbers).to_pylist():
-            texts = rows.filter(pc.equal(numbers, number)).column(BLOB).cast(pa.string())
-            letters = map(Rejection.decoded, texts.to_pylist())
+            texts = rows.filter(pc.equal(numbers, number)).column(PAYLOAD).cast(pa.string())
+            letters = map(Rejection.decode, texts.to_pylist())
             self._reject(None, dead_letters(self.routing.sources[number], letters))
 
-    def _packet(self, port: int, origin: int, blob: bytes) -> None:
+    def _packet(self, port: int, origin: int, payload: bytes) -> None:
         if port == STATS:
-            self.stats.append(blob.decode())
+            self.stats.append(payload.decode())
         elif port == OUTPUT_ROWS:
-            self._part(origin, decode(blob))
+            self._part(origin, decode(payload))
         elif port == LATE:
             known = self.routing.late.get(divmod(origin, INPUTS))
             if known is not None:
                 output, table = known
-                self._output(output).write(table.rows(decode(blob)))
+                self._output(output).write(table.rows(decode(payload)))
         elif port == REJECTED:
-            self._reject(divmod(origin, INPUTS), decode(blob))
+            self._reject(divmod(origin, INPUTS), decode(payload))
 
     def _reject(self, origin: tuple[int, int] | None, rows: pa.Table) -> None:
         source = rows["_source"][0].as_py()

@@ -14,51 +14,58 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from millstream.engine.processor.processor import KernelHost, Stage
+from millstream.engine.processor.processor import KernelProcessor, Stage
 from millstream.engine.processor.state_adapter import SparkState
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker
 from millstream.engine.runtime.arrow_frame import ArrowFrame
 from millstream.engine.shuffle import packer as packets
 from millstream.engine.shuffle.column_names import (
-    BLOB,
-    FROM,
     INPUTS,
     LATE,
     MAIN,
-    PORT,
+    ORIGIN,
+    PAYLOAD,
     REJECTED,
     RELAYED,
+    ROW_KIND,
     STATS,
 )
 from millstream.engine.shuffle.spark_hashes import xxhash64
-from millstream.kernels.core.heavy_hitters import HeavyKeys
-from millstream.kernels.core.kernel import HASH, LATENESS, TIME, Clock, StepResult, frames
+from millstream.kernels.core.heavy_hitters import HeavyHitters
+from millstream.kernels.core.kernel import (
+    HASH,
+    LATENESS,
+    TIME,
+    StepResult,
+    WatermarkAdvance,
+    nonempty_frames,
+)
 from millstream.temporal import OnLimit, StateLimit
 
 
-def step(host: KernelHost, group: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+def step(host: KernelProcessor, group: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     stages = [_Step.begin(*each) for each in zip(host.stages, host.states, strict=True)]
     for packet in sorted(_packets(rows), key=lambda packet: packet.place):
         for each in stages:
             each.receive(packet)
         place, source = divmod(packet.source, INPUTS)
-        if packet.kind >= packets.PASSED:
-            port = packet.kind - packets.PASSED
-            yield _packet_row(host.columns, port, packet.source, cast("bytes", packet.blob))
+        if packet.kind >= packets.PASS_THROUGH:
+            port = packet.kind - packets.PASS_THROUGH
+            yield _packet_row(host.columns, port, packet.source, cast("bytes", packet.payload))
         elif packet.kind == packets.REJECTED:
             origin = stages[place].origin(source)
-            yield _packet_row(host.columns, REJECTED, origin, cast("bytes", packet.blob))
+            yield _packet_row(host.columns, REJECTED, origin, cast("bytes", packet.payload))
         elif packet.kind == packets.ROWS:
             stages[place].take(source, packet)
     for place, each in enumerate(stages):
         result = each.run()
-        if each.stage.feeds:
-            stages[place + 1].read(each, frames(result))
+        if each.stage.has_link:
+            stages[place + 1].read(each, nonempty_frames(result))
         else:
-            for frame in frames(result):
+            for frame in nonempty_frames(result):
                 yield _main_rows(host.columns, frame)
-        for port, origin, blob in each.said(group, result):
-            yield _packet_row(host.columns, port, origin, blob)
+        for port, origin, payload in each.said(group, result):
+            yield _packet_row(host.columns, port, origin, payload)
 
 
 @dataclass(slots=True)
@@ -81,11 +88,11 @@ class _Step:
     def take(self, source: int, packet: _Packet) -> None:
         partitions = json.loads(packet.partitions) if packet.partitions else None
         self.watermarks.record_chunk(
-            source, packet.top, packet.rows, idle=packet.silent, partitions=partitions
+            source, packet.max_time, packet.rows, idle=packet.is_idle, partitions=partitions
         )
-        self.watermarks.count(source, packet.tally)
-        if packet.blob is not None:
-            frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(packet.blob)))
+        self.watermarks.count(source, packet.input_counts)
+        if packet.payload is not None:
+            frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(packet.payload)))
             self._add(source, frame)
 
     def receive(self, packet: _Packet) -> None:
@@ -99,7 +106,7 @@ class _Step:
         is_own = packet.kind == packets.ALLOWANCE and packet.source == self.stage.number
         if is_own and self.stage.evicts:
             rows = None if packet.rows == packets.NO_LIMIT else packet.rows
-            self.allowance = StateLimit(rows, packet.top, OnLimit.EVICT)
+            self.allowance = StateLimit(rows, packet.max_time, OnLimit.EVICT)
 
     def read(self, upstream: _Step, results: Iterable[pl.DataFrame]) -> None:
         """What the stage before this one gives is one of this one's inputs."""
@@ -114,8 +121,8 @@ class _Step:
                 hashes = xxhash64(rows.select(feed.hashed).to_arrow().columns)
                 rows = rows.with_columns(pl.Series(HASH, hashes))
             self._add(feed.into, rows if feed.fold is None else feed.fold(rows))
-        top = None if told.watermark == packets.NO_TIME else told.watermark
-        self.watermarks.record_chunk(feed.into, top, read, idle=told.silent)
+        max_time = None if told.watermark == packets.NO_TIME else told.watermark
+        self.watermarks.record_chunk(feed.into, max_time, read, idle=told.is_idle)
         self.watermarks.count(feed.into, json.dumps({"in": read}))
 
     def _add(self, source: int, frame: pl.DataFrame) -> None:
@@ -135,7 +142,7 @@ class _Step:
         limit, trims = self.stage.share, self.allowance is not None
         if self.allowance is not None:
             limit = _with_arrivals(self.allowance, inputs.values())
-        clock = Clock(self.before, self.watermarks.advance(), limit, trims)
+        clock = WatermarkAdvance(self.before, self.watermarks.advance(), limit, trims)
         for source, frame in inputs.items():
             known = self.stage.inputs[source]
             if known.wall_clock:
@@ -156,7 +163,7 @@ class _Step:
             frame = _late_rows(self.stage.inputs[source], found)
             if frame.height:
                 yield LATE, self.origin(source), packets.encode(frame.to_arrow())
-        for frame in frames(result) if self.stage.relayed else ():
+        for frame in nonempty_frames(result) if self.stage.relayed else ():
             for part in frame.select(self.stage.relayed).iter_slices(packets.RELAYED_ROWS):
                 yield RELAYED, self.origin(0), packets.encode(part.to_arrow())
         yield STATS, self.origin(0), self._stats(group, result)
@@ -168,12 +175,12 @@ class _Step:
             "group": group,
             "before": self.before,
             "after": watermarks.watermark,
-            "silent": watermarks.silent,
-            "idle": watermarks.idle,
+            "is_idle": watermarks.is_idle,
+            "idle_inputs": watermarks.idle_inputs,
             "derived": [each.name for each in self.stage.inputs if each.derived],
-            "tops": watermarks.tops,
-            "tally": watermarks.tally,
-            "heavy": watermarks.heavy,
+            "max_times": watermarks.max_times,
+            "input_counts": watermarks.input_counts,
+            "heavy_hitters": watermarks.heavy_hitters,
             "counts": result.counts,
         }
         return json.dumps(stats).encode()
@@ -196,29 +203,29 @@ class _Packet:
     kind: int
     source: int
     place: int
-    top: int | None
+    max_time: int | None
     now: int | None
     rows: int
-    silent: bool | None
-    blob: bytes | None
-    tally: str | None
+    is_idle: bool | None
+    payload: bytes | None
+    input_counts: str | None
     partitions: str | None
 
 
 def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
     names = tuple(name for name in packets.PACKET_SCHEMA.names if name != "label")
     for frame in rows:
-        for kind, source, place, top, now, count, silent, *texts in zip(
+        for kind, source, place, max_time, now, count, is_idle, *texts in zip(
             *(frame[name] for name in names), strict=True
         ):
             yield _Packet(
                 int(kind),
                 int(source),
                 int(place),
-                None if top == packets.NO_TIME else int(top),
+                None if max_time == packets.NO_TIME else int(max_time),
                 None if now == packets.NO_TIME else int(now),
                 int(count),
-                None if silent == packets.UNSAID else bool(silent),
+                None if is_idle == packets.UNKNOWN else bool(is_idle),
                 *texts,
             )
 
@@ -228,11 +235,13 @@ def _weigh(watermarks: WatermarkTracker, source: InputSpec, frame: pl.DataFrame)
     if not source.keys:
         return
     keyed = frame.filter(pl.col(HASH).is_not_null()) if frame[HASH].null_count() else frame
-    held = watermarks.heavy.get(source.name)
-    heavy = HeavyKeys.of_data(held) if held else HeavyKeys(_HEAVY)
+    held = watermarks.heavy_hitters.get(source.name)
+    heavy_hitters = HeavyHitters.of_data(held) if held else HeavyHitters(_HEAVY)
     keys = keyed.select(source.keys)
-    heavy.add(keyed[HASH].to_numpy(), name=lambda number: ", ".join(map(str, keys.row(number))))
-    watermarks.heavy[source.name] = heavy.as_data()
+    heavy_hitters.add(
+        keyed[HASH].to_numpy(), name=lambda number: ", ".join(map(str, keys.row(number)))
+    )
+    watermarks.heavy_hitters[source.name] = heavy_hitters.as_data()
 
 
 _HEAVY = 16
@@ -255,15 +264,15 @@ def _main_rows(columns: tuple[str, ...], frame: pl.DataFrame) -> pd.DataFrame:
     table = frame.select(columns).to_arrow()
     count = frame.height
     ports = {
-        PORT: pa.repeat(pa.scalar(MAIN, pa.int8()), count),
-        FROM: pa.nulls(count, pa.int32()),
-        BLOB: pa.nulls(count, pa.binary()),
+        ROW_KIND: pa.repeat(pa.scalar(MAIN, pa.int8()), count),
+        ORIGIN: pa.nulls(count, pa.int32()),
+        PAYLOAD: pa.nulls(count, pa.binary()),
     }
     for name, column in ports.items():
         table = table.append_column(name, column)
     return ArrowFrame.of(table)
 
 
-def _packet_row(columns: tuple[str, ...], port: int, source: int, blob: bytes) -> pd.DataFrame:
+def _packet_row(columns: tuple[str, ...], port: int, source: int, payload: bytes) -> pd.DataFrame:
     empty = {name: pd.Series([None], dtype=object) for name in columns}
-    return pd.DataFrame({**empty, PORT: [port], FROM: [source], BLOB: [blob]})
+    return pd.DataFrame({**empty, ROW_KIND: [port], ORIGIN: [source], PAYLOAD: [payload]})

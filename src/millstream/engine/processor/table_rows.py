@@ -16,10 +16,23 @@ import pyarrow.compute as pc
 from millstream.connectors.dead_letters import LOOKUP_FAILED, Rejection, dead_letters
 from millstream.connectors.lookup.entries import NUMBER, REASON
 from millstream.connectors.versions import Version, Versions
-from millstream.engine.shuffle.column_names import BLOB, FROM, MAIN, NOW, PORT, REJECTED, STATS
+from millstream.engine.shuffle.column_names import (
+    MAIN,
+    NOW,
+    ORIGIN,
+    PAYLOAD,
+    REJECTED,
+    ROW_KIND,
+    STATS,
+)
 from millstream.engine.shuffle.packer import TABLES, chunks, encode
 from millstream.errors import RunError
-from millstream.kernels.table_join import Answer, HeldTable, answer, fulfilled
+from millstream.kernels.table_join import (
+    IndexedTable,
+    TableMatches,
+    evaluate_condition,
+    matches_from_pairs,
+)
 from millstream.values import Condition
 
 if TYPE_CHECKING:
@@ -52,7 +65,7 @@ class Table(Protocol):
 
     def find(
         self, keys: list[pl.Series], now: int, *, first: bool
-    ) -> tuple[Answer, dict[int, str]]: ...
+    ) -> tuple[TableMatches, dict[int, str]]: ...
 
     def counts(self) -> dict[str, int]: ...
 
@@ -63,17 +76,17 @@ class _Held:
     keys: tuple[str, ...]
     conditions: tuple[Condition, ...]
     version: Version | None = None
-    table: HeldTable | None = None
+    table: IndexedTable | None = None
     asked: int = 0
     hits: int = 0
 
     def find(
         self, keys: list[pl.Series], now: int, *, first: bool
-    ) -> tuple[Answer, dict[int, str]]:
+    ) -> tuple[TableMatches, dict[int, str]]:
         version = self.versions.at(now)
         if self.table is None or version != self.version:
             self.version = version
-            self.table = HeldTable(self._rows(version), self.keys)
+            self.table = IndexedTable(self._rows(version), self.keys)
         found = self.table.find(keys, first=first)
         self.asked += pl.DataFrame(keys).drop_nulls().height
         self.hits += len(np.unique(found.left[found.right >= 0]))
@@ -82,11 +95,11 @@ class _Held:
     def _rows(self, version: Version) -> pa.Table:
         rows = self.versions.rows(version)
         for condition in self.conditions:
-            rows = rows.filter(fulfilled(condition, rows[condition.column]))
+            rows = rows.filter(evaluate_condition(condition, rows[condition.column]))
         return rows
 
     def counts(self) -> dict[str, int]:
-        return {"asked": self.asked, "found": self.hits}
+        return {"requested": self.asked, "found": self.hits}
 
 
 @dataclass(slots=True)
@@ -95,7 +108,7 @@ class _Asked:
 
     def find(
         self, keys: list[pl.Series], now: int, *, first: bool
-    ) -> tuple[Answer, dict[int, str]]:
+    ) -> tuple[TableMatches, dict[int, str]]:
         spec = self.lookups.spec
         asked = pl.DataFrame([key.alias(name) for key, name in zip(keys, spec.keys, strict=True)])
         asked = asked.with_row_index(_ROW).drop_nulls()
@@ -106,7 +119,7 @@ class _Asked:
         pairs = numbered.select(_ROW, NUMBER).join(
             rows.select(NUMBER, _PLACE), on=NUMBER, how="inner", maintain_order="left_right"
         )
-        made = answer(
+        made = matches_from_pairs(
             len(keys[0]),
             pairs[_ROW].to_numpy().astype(np.int64),
             pairs[_PLACE].to_numpy().astype(np.int64),
@@ -135,9 +148,9 @@ def held(
 
 def asked(spec: LookupSpec) -> Callable[[], Table]:
     def opened() -> Table:
-        from millstream.connectors.lookup.lookups import lookups_of  # most jobs ask no database
+        from millstream.connectors.lookup.lookups import get_lookups  # most jobs ask no database
 
-        return _Asked(lookups_of(spec))
+        return _Asked(get_lookups(spec))
 
     return opened
 
@@ -174,9 +187,9 @@ def stage(
 
 def _rows_among(chunk: pa.Table) -> int:
     """How many are rows, not what is said beside them."""
-    if PORT not in chunk.column_names:
+    if ROW_KIND not in chunk.column_names:
         return len(chunk)
-    return int(pc.sum(pc.equal(chunk[PORT], MAIN)).as_py() or 0)
+    return int(pc.sum(pc.equal(chunk[ROW_KIND], MAIN)).as_py() or 0)
 
 
 def _not_unique(asking: Asking) -> RunError:
@@ -187,12 +200,14 @@ def _not_unique(asking: Asking) -> RunError:
     )
 
 
-def _find(asking: Asking, table: Table, chunk: pa.Table) -> tuple[Answer, dict[int, str]]:
+def _find(asking: Asking, table: Table, chunk: pa.Table) -> tuple[TableMatches, dict[int, str]]:
     keys = [pl.Series(name, chunk[name]) for name in asking.keys]
     return table.find(keys, chunk[NOW][0].as_py(), first=asking.first)
 
 
-def _shown(asking: Asking, chunk: pa.Table, found: Answer, failed: dict[int, str]) -> pa.Table:
+def _shown(
+    asking: Asking, chunk: pa.Table, found: TableMatches, failed: dict[int, str]
+) -> pa.Table:
     left = pa.array(found.left)
     out = {name: chunk[name].take(left) for name in asking.out}
     out |= dict(
@@ -207,10 +222,10 @@ def _shown(asking: Asking, chunk: pa.Table, found: Answer, failed: dict[int, str
     if asking.shown is not None:
         bad = np.isin(found.left, np.fromiter(failed, np.int64, len(failed)))
         out[FAILED] = pa.array(bad)
-    if PORT not in out:
-        out[PORT] = pa.repeat(pa.scalar(MAIN, pa.int8()), count)
-        out[FROM] = pa.nulls(count, pa.int32())
-        out[BLOB] = pa.nulls(count, pa.binary())
+    if ROW_KIND not in out:
+        out[ROW_KIND] = pa.repeat(pa.scalar(MAIN, pa.int8()), count)
+        out[ORIGIN] = pa.nulls(count, pa.int32())
+        out[PAYLOAD] = pa.nulls(count, pa.binary())
     return pa.table(out).select(asking.schema.names).cast(asking.schema)
 
 
@@ -223,12 +238,12 @@ def _set_aside(asking: Asking, chunk: pa.Table, failed: dict[int, str]) -> pa.Ta
     return dead_letters(asking.name, rejections, chunk[NOW][0].as_py())
 
 
-def _said(asking: Asking, port: int, blob: bytes) -> pa.RecordBatch:
+def _said(asking: Asking, port: int, payload: bytes) -> pa.RecordBatch:
     """What is said beside the rows, as a row of its own."""
     values = {
-        PORT: pa.array([port], pa.int8()),
-        FROM: pa.array([TABLES + asking.number], pa.int32()),
-        BLOB: pa.array([blob], pa.binary()),
+        ROW_KIND: pa.array([port], pa.int8()),
+        ORIGIN: pa.array([TABLES + asking.number], pa.int32()),
+        PAYLOAD: pa.array([payload], pa.binary()),
     }
     arrays = [values.get(field.name, pa.nulls(1, field.type)) for field in asking.schema]
     return pa.RecordBatch.from_arrays(arrays, schema=asking.schema)

@@ -54,20 +54,22 @@ class WatermarkTracker:
     progress: list[InputProgress]
     watermark: int = BEGIN_OF_TIME
     now: int | None = None
-    tally: dict[str, dict[str, int]] = field(default_factory=dict)
-    heavy: dict[str, dict[str, Any]] = field(default_factory=dict)  # by input, as HeavyKeys' data
+    input_counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    heavy_hitters: dict[str, dict[str, Any]] = field(
+        default_factory=dict
+    )  # by input, as HeavyKeys' data
     _ends: list[tuple[str | None, str | None]] = field(default_factory=list)  # in this micro-batch
 
     @classmethod
     def load(
-        cls, blob: bytes | None, inputs: tuple[InputSpec, ...], identity: str
+        cls, payload: bytes | None, inputs: tuple[InputSpec, ...], identity: str
     ) -> WatermarkTracker:
-        if blob is None:
+        if payload is None:
             return cls(inputs, identity, [InputProgress() for _ in inputs])
-        data = json.loads(blob)
+        data = json.loads(payload)
         reject_changed_identity(data.get("identity"), identity)
         progress = [InputProgress.of_data(each) for each in data["inputs"]]
-        known = (data["watermark"], data["now"], data["tally"], data["heavy"])
+        known = (data["watermark"], data["now"], data["input_counts"], data["heavy_hitters"])
         return cls(inputs, identity, progress, *known)
 
     def dump(self) -> bytes:
@@ -75,29 +77,29 @@ class WatermarkTracker:
             "inputs": [each.as_data() for each in self.progress],
             "watermark": self.watermark,
             "now": self.now,
-            "tally": self.tally,
-            "heavy": self.heavy,
+            "input_counts": self.input_counts,
+            "heavy_hitters": self.heavy_hitters,
             "identity": self.identity,
         }
         return json.dumps(data, separators=(",", ":")).encode()
 
     @property
-    def tops(self) -> dict[str, int]:
-        return {each.name: known.top for each, known in self._each()}
+    def max_times(self) -> dict[str, int]:
+        return {each.name: known.max_time for each, known in self._each()}
 
     @property
-    def idle(self) -> tuple[str, ...]:
+    def idle_inputs(self) -> tuple[str, ...]:
         return tuple(each.name for each, known in self._each() if known.idle)
 
     @property
-    def silent(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether every input is idle or has ended, and not all have ended."""
-        return bool(self.idle) and all(known.idle or known.ended for known in self.progress)
+        return bool(self.idle_inputs) and all(known.idle or known.ended for known in self.progress)
 
     def record_chunk(
         self,
         number: int,
-        top: int | None,
+        max_time: int | None,
         rows: int,
         *,
         idle: bool | None = None,
@@ -114,21 +116,21 @@ class WatermarkTracker:
         """
         spec, known = self.inputs[number], self.progress[number]
         if spec.derived:
-            self._record_results(spec, known, top, idle)
+            self._record_results(spec, known, max_time, idle)
             return
-        by_partition = partitions if partitions and spec.has_partitions else {IMPLICIT: top}
+        by_partition = partitions if partitions and spec.has_partitions else {IMPLICIT: max_time}
         for name, its_top in by_partition.items():
             known.record(name, its_top)
-        if top is not None:
+        if max_time is not None:
             known.rows += rows
 
     def _record_results(
-        self, spec: InputSpec, known: InputProgress, top: int | None, idle: bool | None
+        self, spec: InputSpec, known: InputProgress, max_time: int | None, idle: bool | None
     ) -> None:
-        if top is not None:
-            if top < known.implicit.top:
-                raise _backwards(spec.name, known.implicit.top, top)
-            known.implicit.top = top
+        if max_time is not None:
+            if max_time < known.implicit.max_time:
+                raise _backwards(spec.name, known.implicit.max_time, max_time)
+            known.implicit.max_time = max_time
         if idle is not None:
             known.implicit.idle = idle
 
@@ -179,14 +181,14 @@ class WatermarkTracker:
             return END_OF_TIME
         if spec.wall_clock and self.now is not None:
             return self.now
-        return known.top - spec.delay
+        return known.max_time - spec.delay
 
     def _detect_idle(self) -> None:
         if self.now is None:
             return
         for spec, known in self._each():
             if spec.wall_clock and not spec.derived:
-                known.implicit.top = max(known.implicit.top, self.now)
+                known.implicit.max_time = max(known.implicit.max_time, self.now)
             known.detect_idle(self.now, spec.idle)
 
     def _each(self) -> Iterator[tuple[InputSpec, InputProgress]]:
@@ -196,7 +198,7 @@ class WatermarkTracker:
         """Adds counts of an input's rows before the shuffle."""
         if told is None:
             return
-        counts = self.tally.setdefault(self.inputs[number].name, {})
+        counts = self.input_counts.setdefault(self.inputs[number].name, {})
         for what, count in json.loads(told).items():
             counts[what] = counts.get(what, 0) + count
 

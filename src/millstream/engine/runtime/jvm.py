@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from millstream.engine.runtime.check import check_driver, check_gateway
 from millstream.engine.runtime.spark_log import opened
@@ -111,3 +111,36 @@ def heap_in_use(spark: SparkSession) -> int:
     jvm.java.lang.System.gc()
     runtime = jvm.java.lang.Runtime.getRuntime()
     return int(runtime.totalMemory() - runtime.freeMemory())
+
+
+def parquet_options(frame: DataFrame) -> dict[str, str] | None:
+    """How Spark was told to read a stream, if it is Parquet files and nothing is done to them."""
+    if type(frame).__module__.startswith("pyspark.sql.connect"):  # it tells no plans
+        return None
+    jvm_frame: Any = frame._jdf
+    plan = jvm_frame.queryExecution().analyzed()
+    if plan.getClass().getSimpleName() != "StreamingRelation":
+        return None
+    source = plan.dataSource()
+    if source.className() != "parquet":
+        return None
+    options, entries = {}, source.options().iterator()
+    while entries.hasNext():
+        entry = entries.next()
+        options[entry.productElement(0)] = entry.productElement(1)
+    return options
+
+
+def source_folders(spark: SparkSession, query: str) -> list[int]:
+    """For each source line of the offset log of a running query, the number of its folder below
+    `sources/`.
+
+    The offset log has a line for each place of the plan that reads a source. A source that is read
+    in several places, such as the control stream, has several lines but one folder, numbered by its
+    first place.
+    """
+    running: Any = next(each for each in spark.streams.active if each.name == query)
+    sources = running._jsq.streamingQuery().sources()
+    numbers: dict[int, int] = {}
+    places = [sources.apply(place).hashCode() for place in range(sources.size())]
+    return [numbers.setdefault(place, len(numbers)) for place in places]

@@ -16,10 +16,9 @@ from pyspark.sql import SparkSession
 
 from millstream.engine.runtime import class_archive as archive
 from millstream.engine.runtime.check import check_driver, check_jvm
-from millstream.engine.runtime.error_output import disable_callback_errors
 from millstream.engine.runtime.jvm import active_session, launch, load_state_store
 from millstream.engine.runtime.master import check_master
-from millstream.engine.runtime.spark_log import decisive_line, since
+from millstream.engine.runtime.spark_log import decisive_line, disable_callback_errors, since
 from millstream.engine.runtime.worker_start import sockets, worker_python
 from millstream.errors import RunError
 from millstream.kernels.state.segment_cache import CACHE_SETTING

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 _LARGE = 20 << 20
 _CAUSE = re.compile(r"^Caused by: (.+)", re.MULTILINE)
@@ -49,3 +50,33 @@ def decisive_line(text: str) -> str:
         return error[0].strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""
+
+
+def disable_callback_errors() -> None:
+    """Stops Py4J and PySpark from printing an error of a micro-batch: the query reports it."""
+    # Imported after `check_driver`, which reports what is missing.
+    from py4j.java_gateway import null_handler
+    from pyspark import accumulators
+    from pyspark.logger import PySparkLogger
+
+    py4j = logging.getLogger("py4j")
+    # Py4J's own handler writes nothing, but is not a `logging.NullHandler`. Once Py4J has reported
+    # a lost connection to the root logger, the root logger has a handler and prints every record.
+    if all(each is null_handler for each in py4j.handlers):
+        py4j.propagate = False
+    root = logging.getLogger()
+    if _not_of_py4j not in root.filters:
+        root.addFilter(_not_of_py4j)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+    # The connection for accumulators breaks when the JVM is killed.
+    for server in (accumulators.AccumulatorTCPServer, accumulators.AccumulatorUnixServer):
+        server.handle_error = _nothing  # type: ignore[method-assign,assignment]
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4J reports a lost connection to the root logger, besides raising it."""
+    return "py4j" not in record.pathname
+
+
+def _nothing(*_: Any) -> None: ...

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.connectors.work_items import ITEM, PART, Reader, ReportedItems
-from millstream.engine.scan.predicates import Condition
-from millstream.engine.scan.window_bounds import Moment
+from millstream.engine.scan.predicates import ScanPredicate
+from millstream.engine.scan.window_bounds import WindowBound
 
 KEEP = "_ms_keep"  # false: the row is filtered out, but its time still counts for the watermark
 
@@ -43,7 +43,7 @@ def read_items(
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class ScannedColumn:
     """A column of the files: the name that it is sent by, its own, and its type."""
 
     sent: str
@@ -59,9 +59,9 @@ class Scan:
     one that is to be read."""
 
     reader: Reader
-    columns: tuple[Scanned, ...]
-    flags: tuple[tuple[str, Condition], ...] = ()
-    moments: tuple[tuple[str, Moment], ...] = ()
+    columns: tuple[ScannedColumn, ...]
+    flags: tuple[tuple[str, ScanPredicate], ...] = ()
+    window_bounds: tuple[tuple[str, WindowBound], ...] = ()
     parts: int = 1
     reported: ReportedItems | None = None
 
@@ -84,9 +84,9 @@ class Scan:
         columns |= {name: read.column(name) for name in own}
         found = dict(zip(read.schema.names, read.columns, strict=True))
         for name, condition in self.flags:
-            columns[name] = pc.fill_null(condition.decided(found), False)
-        for name, moment in self.moments:
-            columns[name] = moment.made(found[moment.column])
+            columns[name] = pc.fill_null(condition.evaluate(found), False)
+        for name, window_bound in self.window_bounds:
+            columns[name] = window_bound.made(found[window_bound.column])
         return pa.RecordBatch.from_pydict(columns)
 
 

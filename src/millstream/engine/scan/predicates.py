@@ -17,64 +17,64 @@ Columns = Mapping[str, pa.Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class LiteralComparison:
     column: str
     op: str  # of Arrow's functions
     value: Value
 
-    def decided(self, columns: Columns) -> pa.Array:
+    def evaluate(self, columns: Columns) -> pa.Array:
         column = columns[self.column]
         # In the widest type: a literal may be out of a narrow column's range.
-        wide = column.cast(pa.int64()) if pa.types.is_integer(column.type) else column
-        return pc.call_function(self.op, [wide, pa.scalar(self.value)])
+        as_int64 = column.cast(pa.int64()) if pa.types.is_integer(column.type) else column
+        return pc.call_function(self.op, [as_int64, pa.scalar(self.value)])
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class NullCheck:
     column: str
 
-    def decided(self, columns: Columns) -> pa.Array:
+    def evaluate(self, columns: Columns) -> pa.Array:
         return pc.is_null(columns[self.column])
 
 
 @dataclass(frozen=True, slots=True)
-class Flagged:
+class BooleanColumn:
     """By a boolean column."""
 
     column: str
 
-    def decided(self, columns: Columns) -> pa.Array:
+    def evaluate(self, columns: Columns) -> pa.Array:
         return columns[self.column]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    term: Condition
+    term: ScanPredicate
 
-    def decided(self, columns: Columns) -> pa.Array:
-        return pc.invert(self.term.decided(columns))
+    def evaluate(self, columns: Columns) -> pa.Array:
+        return pc.invert(self.term.evaluate(columns))
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class AndOr:
     """AND or OR: Arrow's `and_kleene` or `or_kleene`."""
 
     op: str
-    terms: tuple[Condition, ...]
+    terms: tuple[ScanPredicate, ...]
 
-    def decided(self, columns: Columns) -> pa.Array:
-        decided = [term.decided(columns) for term in self.terms]
-        return reduce(lambda one, other: pc.call_function(self.op, [one, other]), decided)
-
-
-Condition = Compared | Lacking | Flagged | Not | Both
+    def evaluate(self, columns: Columns) -> pa.Array:
+        evaluate = [term.evaluate(columns) for term in self.terms]
+        return reduce(lambda one, other: pc.call_function(self.op, [one, other]), evaluate)
 
 
-def columns_in(asked: Condition) -> set[str]:
+ScanPredicate = LiteralComparison | NullCheck | BooleanColumn | Not | AndOr
+
+
+def columns_in(asked: ScanPredicate) -> set[str]:
     match asked:
         case Not(term):
             return columns_in(term)
-        case Both(_, terms):
+        case AndOr(_, terms):
             return set().union(*map(columns_in, terms))
         case _:
             return {asked.column}

@@ -12,7 +12,7 @@ from millstream.values import Pane
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class WindowBound:
     """What a pane says of a column of files."""
 
     column: str

@@ -3,7 +3,7 @@
 Numbered columns of packets and of operator state have one prefix per kind. No prefix ends in a
 digit and no two are equal, so names of two kinds differ. Columns of users have generated names in
 packets and state. Where generated columns are added to columns of users, their names begin with
-`_ms_`, a prefix that `plan/resolve/reserved_names` rejects in names of users.
+`_ms_`, a prefix that `plan/resolve/name_checks` rejects in names of users.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ class Kind(StrEnum):
 
 
 NOW = "_ms_now"  # the micro-batch's processing time, in microseconds, from the offset log
-PORT, FROM, BLOB = "_ms_port", "_ms_from", "_ms_blob"  # of packets among an operator's rows
+ROW_KIND, ORIGIN, PAYLOAD = (
+    "_ms_row_kind",
+    "_ms_origin",
+    "_ms_payload",
+)  # of packets among an operator's rows
 CHANGE = "_ms_change"  # of rows of a changelog between operators: INSERT, BEFORE, AFTER or DELETE
 OUTPUT = "_ms_output"  # in a query with several outputs: the number of the one that a row is for
 
@@ -46,10 +50,10 @@ MAIN, LATE, REJECTED, STATS = 0, 1, 2, 3
 # Rows that pass other operators as packets, in a query with several outputs: results of an operator
 # that a later branch reads, and rows of an earlier branch's outputs. BAD_RECORD of `routing` is 4.
 RELAYED, OUTPUT_ROWS = 5, 6
-PORTS = (
-    StructField(PORT, ByteType()),
-    StructField(FROM, IntegerType()),
-    StructField(BLOB, BinaryType()),
+SIDE_COLUMNS = (
+    StructField(ROW_KIND, ByteType()),
+    StructField(ORIGIN, IntegerType()),
+    StructField(PAYLOAD, BinaryType()),
 )
 INPUTS = 16  # FROM is the operator's number times this, and the input's number
 

@@ -33,12 +33,12 @@ from millstream.engine.shuffle.packer import (
     NEW_PARTITION,
     NO_LIMIT,
     NO_TIME,
-    TICK,
-    UNSAID,
+    PROCESSING_TIME,
+    UNKNOWN,
 )
 
 END_FILE = "end-of-input.json"
-_SAID = StructType(
+_MESSAGE = StructType(
     [
         StructField("say", StringType()),
         StructField("now", LongType()),
@@ -50,8 +50,8 @@ _SAID = StructType(
         StructField("partition", StringType()),
     ]
 )
-_END, _TICK, _ALLOW, _PARTITION = "end-of-input", "tick", "allow", "partition"
-_TICKS_KEPT = 1000  # older ones were read long ago
+_END, _PROCESSING_TIME, _ALLOW, _PARTITION = "end-of-input", "tick", "allow", "partition"
+_MAX_FILES = 1000  # older ones were read long ago
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class ControlStream:
     def messages(self) -> DataFrame:
         if self._messages is None:
             # Reads every file, whatever its modification time.
-            reader = self.spark.readStream.schema(_SAID).options(**EVERY_FILE)
+            reader = self.spark.readStream.schema(_MESSAGE).options(**EVERY_FILE)
             self._messages = reader.json(self.folder)
         return self._messages
 
@@ -81,21 +81,21 @@ def control_packets(
     Every operator's stream reads all kinds of messages at one place, so that the number of sources
     in Spark's offset log is the same whether there is a state limit or not.
     """
-    said = control.messages
+    messages = control.messages
     if not about_time:
-        said = said.where(F.col("say") == _ALLOW)
+        messages = messages.where(F.col("say") == _ALLOW)
     none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
     allowance = F.col("say") == _ALLOW
     kind = F.when(allowance, ALLOWANCE).when(F.col("say") == _END, END_OF_INPUT)
-    kind = kind.when(F.col("say") == _PARTITION, NEW_PARTITION).otherwise(TICK)
+    kind = kind.when(F.col("say") == _PARTITION, NEW_PARTITION).otherwise(PROCESSING_TIME)
     groups = F.when(allowance, F.array("label")).otherwise(F.array(*map(F.lit, labels)))
     no_limit = F.coalesce("rows", F.lit(NO_LIMIT).cast(LongType()))
-    return said.select(
+    return messages.select(
         F.explode(groups).alias("label"),
         kind.alias("kind"),
         F.when(allowance, F.col("operator")).otherwise(0).alias("source"),
         none.alias("place"),
-        F.when(allowance, F.coalesce("bytes", never)).otherwise(never).alias("top"),
+        F.when(allowance, F.coalesce("bytes", never)).otherwise(never).alias("max_time"),
         F.coalesce("now", never).alias("now"),
         F.when(allowance, no_limit).otherwise(none).alias("rows"),
         *_nothing_else(),
@@ -104,9 +104,9 @@ def control_packets(
 
 def _nothing_else() -> tuple[Column, ...]:
     return (
-        F.lit(UNSAID).cast(ByteType()).alias("silent"),
-        F.lit(None).cast(BinaryType()).alias("blob"),
-        F.lit(None).cast(StringType()).alias("tally"),
+        F.lit(UNKNOWN).cast(ByteType()).alias("is_idle"),
+        F.lit(None).cast(BinaryType()).alias("payload"),
+        F.lit(None).cast(StringType()).alias("input_counts"),
         F.when(F.col("source").isNotNull(), F.to_json(F.struct("source", "partition"))).alias(
             "partitions"
         ),
@@ -124,7 +124,7 @@ def end_of_input(folder: Path, source: str | None = None, partition: str | None 
     nothing waits for them. Write it when the last rows were read. A second call has no effect."""
     name = END_FILE if source is None else _file_name("end", source, partition)
     if not (folder / name).exists():
-        _say(folder, name, {"say": _END, "source": source, "partition": partition})
+        _write_message(folder, name, {"say": _END, "source": source, "partition": partition})
 
 
 def announce_partitions(folder: Path, source: str, partitions: Iterable[str]) -> None:
@@ -133,7 +133,9 @@ def announce_partitions(folder: Path, source: str, partitions: Iterable[str]) ->
     for partition in partitions:
         name = _file_name("partition", source, partition)
         if not (folder / name).exists():
-            _say(folder, name, {"say": _PARTITION, "source": source, "partition": partition})
+            _write_message(
+                folder, name, {"say": _PARTITION, "source": source, "partition": partition}
+            )
 
 
 def _file_name(kind: str, source: str, partition: str | None) -> str:
@@ -145,10 +147,10 @@ def has_ended(folder: Path) -> bool:
     return (folder / END_FILE).exists()
 
 
-def tick(folder: Path, now: int) -> None:
+def send_processing_time(folder: Path, now: int) -> None:
     """Says what time it is, so that an operator whose inputs are silent can notice that."""
-    _say(folder, f"tick-{now}.json", {"say": _TICK, "now": now})
-    for old in sorted(folder.glob("tick-*.json"))[:-_TICKS_KEPT]:
+    _write_message(folder, f"tick-{now}.json", {"say": _PROCESSING_TIME, "now": now})
+    for old in sorted(folder.glob("tick-*.json"))[:-_MAX_FILES]:
         old.unlink()
 
 
@@ -162,24 +164,24 @@ class Allowance:
     bytes: int | None
 
 
-def allow(folder: Path, batch: int, allowances: Iterable[Allowance]) -> None:
+def send_allowances(folder: Path, batch: int, allowances: Iterable[Allowance]) -> None:
     """Sends allowances after a batch. A retried batch sends the same message."""
     lines = [json.dumps({"say": _ALLOW, **asdict(each)}) for each in allowances]
-    _put(folder, f"allow-{batch:09d}.json", "\n".join(lines))
-    for old in sorted(folder.glob("allow-*.json"))[:-_TICKS_KEPT]:
+    _write_file(folder, f"allow-{batch:09d}.json", "\n".join(lines))
+    for old in sorted(folder.glob("allow-*.json"))[:-_MAX_FILES]:
         old.unlink()
 
 
-def last_tick(folder: Path) -> int:
+def last_processing_time(folder: Path) -> int:
     """The latest time that was sent; 0 if none was."""
     return max((int(path.stem[len("tick-") :]) for path in folder.glob("tick-*.json")), default=0)
 
 
-def _say(folder: Path, name: str, what: dict[str, object]) -> None:
-    _put(folder, name, json.dumps(what))
+def _write_message(folder: Path, name: str, what: dict[str, object]) -> None:
+    _write_file(folder, name, json.dumps(what))
 
 
-def _put(folder: Path, name: str, text: str) -> None:
+def _write_file(folder: Path, name: str, text: str) -> None:
     written = folder / f".{name}.{os.getpid()}"
     written.write_text(text + "\n", encoding="utf-8")
     written.rename(folder / name)

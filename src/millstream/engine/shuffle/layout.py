@@ -21,57 +21,65 @@ GROUP = "_g"
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ColumnMapping:
     """A column of packets: the one that was sent as `sent`, as a 64-bit integer if `wide`."""
 
     name: str
-    sent: str
-    wide: bool = False
+    input_name: str
+    as_int64: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PacketLayout:
     """The columns of packets, in order. `hashed`: the columns sent whose hash is HASH; with `some`,
     a row that lacks one has none. `grouped`: those whose hash decides the group; a row that lacks
     one goes by its time. `copies`: columns that are the same as one of `cuts`, by its name; they
     need not be packed. `matched`: the column sent that is false of rows that are as if they lacked
     their key."""
 
-    cuts: tuple[Cut, ...]
-    hashed: tuple[str, ...] | None = None
-    some: bool = False
-    grouped: tuple[str, ...] | None = None
+    mappings: tuple[ColumnMapping, ...]
+    hash_columns: tuple[str, ...] | None = None
+    null_if_missing: bool = False
+    group_columns: tuple[str, ...] | None = None
     copies: tuple[tuple[str, str], ...] = ()
-    matched: str | None = None
+    match_flag: str | None = None
 
-    def made(self, chunk: pa.Table, groups: int) -> pa.Table:
+    def apply(self, chunk: pa.Table, groups: int) -> pa.Table:
         columns: dict[str, pa.ChunkedArray | pa.Array] = {}
-        if self.hashed is not None:
-            missing = self._lacking(chunk, self.hashed) if self.some else None
-            columns[HASH] = pa.array(_hashes(chunk, self.hashed), mask=missing)
-        for cut in self.cuts:
-            column = chunk[cut.sent].cast(pa.int64()) if cut.wide else chunk[cut.sent]
-            if cut.name == HASH and self.matched is not None:
-                column = pc.if_else(chunk[self.matched], column, pa.scalar(None, column.type))
-            columns[cut.name] = column
-        if self.grouped is not None:
+        if self.hash_columns is not None:
+            missing = (
+                self._rows_without_key(chunk, self.hash_columns) if self.null_if_missing else None
+            )
+            columns[HASH] = pa.array(_hashes(chunk, self.hash_columns), mask=missing)
+        for mapping in self.mappings:
+            column = (
+                chunk[mapping.input_name].cast(pa.int64())
+                if mapping.as_int64
+                else chunk[mapping.input_name]
+            )
+            if mapping.name == HASH and self.match_flag is not None:
+                column = pc.if_else(chunk[self.match_flag], column, pa.scalar(None, column.type))
+            columns[mapping.name] = column
+        if self.group_columns is not None:
             columns[GROUP] = pa.array(self._groups(chunk, columns[TIME], groups))
         return pa.table(columns)
 
     def _groups(self, chunk: pa.Table, time: pa.ChunkedArray, groups: int) -> npt.NDArray[np.int32]:
-        assert self.grouped
-        hashes = _hashes(chunk, self.grouped)
-        missing = self._lacking(chunk, self.grouped)
+        assert self.group_columns
+        hashes = _hashes(chunk, self.group_columns)
+        missing = self._rows_without_key(chunk, self.group_columns)
         if missing is not None:
             # Rows that match nothing are spread by time: were they one group, it would be hot.
             hashes = np.where(missing, xxhash64([time]), hashes)
         return (hashes % groups).astype(np.int32)
 
-    def _lacking(self, chunk: pa.Table, names: tuple[str, ...]) -> npt.NDArray[np.bool_] | None:
+    def _rows_without_key(
+        self, chunk: pa.Table, names: tuple[str, ...]
+    ) -> npt.NDArray[np.bool_] | None:
         """The rows that lack a key; None: none does."""
         missing = [pc.is_null(chunk[name]).to_numpy() for name in names if chunk[name].null_count]
-        if self.matched is not None:
-            missing.append(pc.invert(chunk[self.matched]).to_numpy())
+        if self.match_flag is not None:
+            missing.append(pc.invert(chunk[self.match_flag]).to_numpy())
         return np.logical_or.reduce(missing) if missing else None
 
 

@@ -43,16 +43,16 @@ class MaxAhead:
         types: Mapping[str, DataType],
     ) -> MaxAhead:
         columns = tuple(
-            (wire, name, isinstance(types[name], TimestampType))
-            for wire, name in packed.items()
+            (packet_name, name, isinstance(types[name], TimestampType))
+            for packet_name, name in packed.items()
             if name in types
         )
         return cls(source, column, limit, columns)
 
     def split(self, chunk: pa.Table, time: str, now: int) -> tuple[pa.Table, pa.Table | None]:
         """The rows within the limit, and the others as rows of the dead-letter queue."""
-        top = pc.max(chunk[time]).as_py()
-        if top is None or top <= now + self.limit:
+        max_time = pc.max(chunk[time]).as_py()
+        if max_time is None or max_time <= now + self.limit:
             return chunk, None
         ahead = pc.greater(chunk[time], now + self.limit)
         rejected = self._letters(chunk.filter(ahead), time, now)
@@ -61,14 +61,14 @@ class MaxAhead:
     def _letters(self, rows: pa.Table, time: str, now: int) -> pa.Table:
         frame = cast("pl.DataFrame", pl.from_arrow(rows))
         own: dict[str, tuple[str, bool]] = {}
-        for wire, name, is_time in self.columns:
-            if wire in frame.columns:
-                own.setdefault(name, (wire, is_time))
+        for packet_name, name, is_time in self.columns:
+            if packet_name in frame.columns:
+                own.setdefault(name, (packet_name, is_time))
         shown = [
-            _iso(wire).alias(name)
-            if is_time and frame.schema[wire] == pl.Int64
-            else pl.col(wire).alias(name)
-            for name, (wire, is_time) in own.items()
+            _iso(packet_name).alias(name)
+            if is_time and frame.schema[packet_name] == pl.Int64
+            else pl.col(packet_name).alias(name)
+            for name, (packet_name, is_time) in own.items()
         ]
         if self.column not in own:
             shown.append(_iso(time).alias(self.column))

@@ -24,17 +24,17 @@ from millstream.connectors.dead_letters import AHEAD_OF_TIME, BAD, REMEDY, Rejec
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.scan.loop import KEEP, Scan
 from millstream.engine.shuffle.column_names import (
-    BLOB,
-    FROM,
     INPUTS,
     MAIN,
     NOW,
+    ORIGIN,
     OUTPUT_ROWS,
-    PORT,
+    PAYLOAD,
     RELAYED,
+    ROW_KIND,
     STATS,
 )
-from millstream.engine.shuffle.layout import GROUP, Form
+from millstream.engine.shuffle.layout import GROUP, PacketLayout
 from millstream.engine.shuffle.max_ahead import MaxAhead
 from millstream.errors import RunError
 from millstream.kernels.core.kernel import HASH, TIME
@@ -49,12 +49,12 @@ PACKET_SCHEMA = pa.schema(
         ("kind", pa.int32()),
         ("source", pa.int32()),
         ("place", pa.int64()),  # in the order of tasks and their chunks: a retry has the same
-        ("top", pa.int64()),
+        ("max_time", pa.int64()),
         ("now", pa.int64()),
         ("rows", pa.int64()),
-        ("silent", pa.int8()),
-        ("blob", pa.binary()),
-        ("tally", pa.string()),
+        ("is_idle", pa.int8()),
+        ("payload", pa.binary()),
+        ("input_counts", pa.string()),
         # JSON. Of rows of a source with partitions: the greatest time of each, or null. Of messages
         # about a partition: its source and name.
         ("partitions", pa.string()),
@@ -62,12 +62,12 @@ PACKET_SCHEMA = pa.schema(
 )
 PACKET = from_arrow_schema(PACKET_SCHEMA)
 # An allowance is of the operator `source`: `rows`, or NO_LIMIT, and in `top` bytes, or NO_TIME.
-ROWS, END_OF_INPUT, REJECTED, TICK, ALLOWANCE, NEW_PARTITION = 0, 1, 2, 3, 4, 5
+ROWS, END_OF_INPUT, REJECTED, PROCESSING_TIME, ALLOWANCE, NEW_PARTITION = 0, 1, 2, 3, 4, 5
 NO_LIMIT = -1
-UNSAID = -1  # whether an operator is silent
+UNKNOWN = -1  # whether an operator is silent
 _TASK_BITS = 32
 TABLES = 1 << 16  # FROM of what a table join reports: this, and its number
-PASSED = 16  # and the port: what an operator before this one has put out beside its result
+PASS_THROUGH = 16  # and the port: what an operator before this one has put out beside its result
 NO_TIME = BEGIN_OF_TIME  # a column without NULLs stays one of integers in pandas
 
 RELAYED_ROWS = 100_000  # of one packet, at most
@@ -83,43 +83,45 @@ def encode(table: pa.Table) -> bytes:
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def decode(blob: bytes) -> pa.Table:
-    return pa.ipc.open_stream(pa.py_buffer(blob)).read_all()
+def decode(payload: bytes) -> pa.Table:
+    return pa.ipc.open_stream(pa.py_buffer(payload)).read_all()
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
+class PackerSpec:
     """How the rows of one input become packets."""
 
     source: int
     name: str
     labels: tuple[int, ...]
     filtered: bool = False  # is there a KEEP column?
-    checked: bool = False  # is there a BAD column?
-    apart: bool = False  # is there a PROGRESS column?
+    has_bad_records: bool = False  # is there a BAD column?
+    has_progress_column: bool = False  # is there a PROGRESS column?
     keeps_progress: bool = False  # is it packed, so that a late row can say how late it is?
     partitioned: bool = False  # is there a PARTITION column?
     upstream: int | None = None  # the operator whose results these rows are
-    sided: bool = False  # are there PORT, FROM and BLOB columns?
+    has_side_rows: bool = False  # are there PORT, FROM and BLOB columns?
     copies: int = 1  # a row goes to so many groups, from its own on
-    form: Form | None = None  # None: columns come as they are packed
+    layout: PacketLayout | None = None  # None: columns come as they are packed
     scan: Scan | None = None  # what comes are names of files
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done before the exchange
-    tables: tuple[int, ...] = ()  # numbers of the table joins between the rows' origin and here
+    table_joins: tuple[
+        int, ...
+    ] = ()  # numbers of the table joins between the rows' origin and here
     missing_time: MissingTime = MissingTime.ERROR
     malformed: Malformed = Malformed.DEAD_LETTER
     max_ahead: MaxAhead | None = None
 
 
-def packer(packing: Packing) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def packer(spec: PackerSpec) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that `mapInArrow` runs before the exchange."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         task = TaskContext.get()
         first = (task.partitionId() if task else 0) << _TASK_BITS
-        read = packing.scan.rows(batches) if packing.scan else batches
+        read = spec.scan.rows(batches) if spec.scan else batches
         for number, chunk in enumerate(chunks(read)):
-            yield pack_chunk(packing, chunk, first + number)
+            yield pack_chunk(spec, chunk, first + number)
 
     return pack
 
@@ -139,51 +141,51 @@ def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBatch:
-    if packing.form is not None:
-        chunk = packing.form.made(chunk, len(packing.labels))
-    told = Told(chunk.slice(0, 0), NO_TIME, None)
+def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBatch:
+    if spec.layout is not None:
+        chunk = spec.layout.apply(chunk, len(spec.labels))
+    told = SideRows(chunk.slice(0, 0), NO_TIME, None)
     now = chunk[NOW][0].as_py()
     chunk = chunk.drop_columns([NOW])
-    if packing.sided:
-        chunk, told = split_told(packing.upstream, chunk)
-    tally, rows = {"in": chunk.num_rows}, chunk.num_rows
-    names = _partitions_of(packing, chunk)
+    if spec.has_side_rows:
+        chunk, told = split_side_rows(spec.upstream, chunk)
+    input_counts, rows = {"in": chunk.num_rows}, chunk.num_rows
+    names = _partitions_of(spec, chunk)
     rejected = None
-    if packing.checked:
-        chunk, rejected = _split_malformed(packing, chunk, tally, now)
-    if packing.upstream is not None:
+    if spec.has_bad_records:
+        chunk, rejected = _split_malformed(spec, chunk, input_counts, now)
+    if spec.upstream is not None:
         # The operator reports the watermark: a result that is filtered out need not have a time.
-        chunk = _drop_filtered(packing, chunk, tally, told)
-    chunk = _drop_missing_time(packing, chunk, tally)
-    if packing.max_ahead is not None:
-        time = PROGRESS if packing.apart else TIME
-        chunk, ahead = packing.max_ahead.split(chunk, time, now)
+        chunk = _drop_filtered(spec, chunk, input_counts, told)
+    chunk = _drop_missing_time(spec, chunk, input_counts)
+    if spec.max_ahead is not None:
+        time = PROGRESS if spec.has_progress_column else TIME
+        chunk, ahead = spec.max_ahead.split(chunk, time, now)
         if ahead is not None:
-            tally[AHEAD_OF_TIME] = ahead.num_rows
+            input_counts[AHEAD_OF_TIME] = ahead.num_rows
             rejected = ahead if rejected is None else pa.concat_tables([rejected, ahead])
-    top = told.watermark
-    if packing.upstream is None and chunk.num_rows:
-        top = pc.max(chunk[PROGRESS if packing.apart else TIME]).as_py()
-    chunk, partitions = _split_partitions(packing, chunk, names)
-    if packing.apart and not packing.keeps_progress:
+    max_time = told.watermark
+    if spec.upstream is None and chunk.num_rows:
+        max_time = pc.max(chunk[PROGRESS if spec.has_progress_column else TIME]).as_py()
+    chunk, partitions = _split_partitions(spec, chunk, names)
+    if spec.has_progress_column and not spec.keeps_progress:
         chunk = chunk.drop_columns([PROGRESS])
-    if packing.upstream is None:
-        chunk = _drop_filtered(packing, chunk, tally, told)
-    if packing.copies > 1:
-        tally["copies"] = chunk.num_rows * (packing.copies - 1)
+    if spec.upstream is None:
+        chunk = _drop_filtered(spec, chunk, input_counts, told)
+    if spec.copies > 1:
+        input_counts["copies"] = chunk.num_rows * (spec.copies - 1)
     packets = [
-        (label, ROWS, packing.source, top, blob, text)
-        for label, blob, text in _group_packets(packing, chunk, json.dumps(tally))
+        (label, ROWS, spec.source, max_time, payload, text)
+        for label, payload, text in _group_packets(spec, chunk, json.dumps(input_counts))
     ]
-    first = packing.labels[0]
+    first = spec.labels[0]
     if rejected is not None:
-        packets.append((first, REJECTED, packing.source, NO_TIME, encode(rejected), None))
+        packets.append((first, REJECTED, spec.source, NO_TIME, encode(rejected), None))
     packets += [
-        (_label(packing, port, place + number), PASSED + port, origin, NO_TIME, blob, None)
-        for number, (port, origin, blob) in enumerate(told.rows())
+        (_label(spec, port, place + number), PASS_THROUGH + port, origin, NO_TIME, payload, None)
+        for number, (port, origin, payload) in enumerate(told.rows())
     ]
-    labels, kinds, sources, tops, blobs, texts = zip(*packets, strict=True)
+    labels, kinds, sources, max_times, blobs, texts = zip(*packets, strict=True)
     count = len(packets)
     return pa.RecordBatch.from_arrays(
         [
@@ -191,10 +193,10 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
             pa.array(kinds, pa.int32()),
             pa.array(sources, pa.int32()),
             pa.array([place] * count, pa.int64()),
-            pa.array(tops, pa.int64()),
+            pa.array(max_times, pa.int64()),
             pa.array([now] * count, pa.int64()),
             pa.array([rows] * count, pa.int64()),
-            pa.array([UNSAID if told.silent is None else int(told.silent)] * count, pa.int8()),
+            pa.array([UNKNOWN if told.is_idle is None else int(told.is_idle)] * count, pa.int8()),
             pa.array(blobs, pa.binary()),
             pa.array(texts, pa.string()),
             pa.array([partitions] * count, pa.string()),
@@ -203,135 +205,137 @@ def pack_chunk(packing: Packing, chunk: pa.Table, place: int = 0) -> pa.RecordBa
     )
 
 
-def _label(packing: Packing, port: int, place: int) -> int:
+def _label(spec: PackerSpec, port: int, place: int) -> int:
     """The key group that a packet passes. Packets of many rows are spread over all groups."""
     many = port in (RELAYED, OUTPUT_ROWS)
-    return packing.labels[place % len(packing.labels) if many else 0]
+    return spec.labels[place % len(spec.labels) if many else 0]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SideRows:
     """What an operator says beside its result: packets of other ports, and its watermark."""
 
     others: pa.Table
     watermark: int
-    silent: bool | None
+    is_idle: bool | None
 
     def rows(self) -> Iterator[tuple[int, int, bytes]]:
         for row in self.others.to_pylist():
-            yield row[PORT], row[FROM], row[BLOB]
+            yield row[ROW_KIND], row[ORIGIN], row[PAYLOAD]
 
-    def lookups_failed(self, tables: tuple[int, ...]) -> int:
+    def count_failed_lookups(self, table_joins: tuple[int, ...]) -> int:
         """How many rows these table joins could not look up, which they report here."""
         reports = [
-            json.loads(blob)
-            for port, origin, blob in (self.rows() if tables else ())  # few jobs have tables
-            if port == STATS and origin - TABLES in tables
+            json.loads(payload)
+            for port, origin, payload in (
+                self.rows() if table_joins else ()
+            )  # few jobs have tables
+            if port == STATS and origin - TABLES in table_joins
         ]
         return sum(report["counts"]["failed_rows"] for report in reports)
 
 
-def split_told(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, Told]:
+def split_side_rows(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, SideRows]:
     """The rows, and what is said beside them: by the operator whose results they are, if they are
     results, and by others."""
-    is_main = pc.equal(chunk[PORT], MAIN)
-    others = chunk.filter(pc.invert(is_main)).select([PORT, FROM, BLOB])
+    is_main = pc.equal(chunk[ROW_KIND], MAIN)
+    others = chunk.filter(pc.invert(is_main)).select([ROW_KIND, ORIGIN, PAYLOAD])
     marks = [
-        json.loads(blob)
-        for port, origin, blob in Told(others, NO_TIME, None).rows()
+        json.loads(payload)
+        for port, origin, payload in SideRows(others, NO_TIME, None).rows()
         if port == STATS and origin // INPUTS == operator
     ]
-    watermark, silent = _slowest(marks)
-    told = Told(others, NO_TIME if watermark is None else watermark, silent)
-    return chunk.filter(is_main).drop_columns([PORT, FROM, BLOB]), told
+    watermark, is_idle = _slowest(marks)
+    told = SideRows(others, NO_TIME if watermark is None else watermark, is_idle)
+    return chunk.filter(is_main).drop_columns([ROW_KIND, ORIGIN, PAYLOAD]), told
 
 
-def _partitions_of(packing: Packing, chunk: pa.Table) -> list[str]:
-    return pc.unique(chunk[PARTITION]).to_pylist() if packing.partitioned else []
+def _partitions_of(spec: PackerSpec, chunk: pa.Table) -> list[str]:
+    return pc.unique(chunk[PARTITION]).to_pylist() if spec.partitioned else []
 
 
 def _split_partitions(
-    packing: Packing, chunk: pa.Table, names: list[str]
+    spec: PackerSpec, chunk: pa.Table, names: list[str]
 ) -> tuple[pa.Table, str | None]:
     """The rows, and as JSON the greatest time of each partition; null if all its rows are gone."""
-    if not packing.partitioned:
+    if not spec.partitioned:
         return chunk, None
-    time = PROGRESS if packing.apart else TIME
+    time = PROGRESS if spec.has_progress_column else TIME
     found = chunk.group_by(PARTITION, use_threads=False).aggregate([(time, "max")])
-    tops = zip(found[PARTITION].to_pylist(), found[f"{time}_max"].to_pylist(), strict=True)
-    return chunk.drop_columns([PARTITION]), json.dumps(dict.fromkeys(names) | dict(tops))
+    max_times = zip(found[PARTITION].to_pylist(), found[f"{time}_max"].to_pylist(), strict=True)
+    return chunk.drop_columns([PARTITION]), json.dumps(dict.fromkeys(names) | dict(max_times))
 
 
 def _split_malformed(
-    packing: Packing, chunk: pa.Table, tally: dict[str, int], now: int
+    spec: PackerSpec, chunk: pa.Table, input_counts: dict[str, int], now: int
 ) -> tuple[pa.Table, pa.Table | None]:
     bad = pc.is_valid(chunk[BAD])
     count = pc.sum(bad).as_py() or 0
-    tally["malformed"] = count
+    input_counts["malformed"] = count
     if not count:
         return chunk.drop_columns([BAD]), None
-    rejections = [Rejection.decoded(text) for text in chunk[BAD].drop_null().to_pylist()]
-    if packing.malformed is Malformed.FAIL:
+    rejections = [Rejection.decode(text) for text in chunk[BAD].drop_null().to_pylist()]
+    if spec.malformed is Malformed.FAIL:
         raise RunError(
             "MS-RUN-MALFORMED",
-            f"source {packing.name}: {rejections[0]}",
+            f"source {spec.name}: {rejections[0]}",
             fix=REMEDY,
         )
-    rejected = dead_letters(packing.name, rejections, now)
+    rejected = dead_letters(spec.name, rejections, now)
     return chunk.filter(pc.invert(bad)).drop_columns([BAD]), rejected
 
 
 def _drop_filtered(
-    packing: Packing, chunk: pa.Table, tally: dict[str, int], told: Told
+    spec: PackerSpec, chunk: pa.Table, input_counts: dict[str, int], told: SideRows
 ) -> pa.Table:
-    if not packing.filtered:
+    if not spec.filtered:
         return chunk
     kept = chunk.filter(chunk[KEEP]).drop_columns([KEEP])
-    tally["filtered"] = chunk.num_rows - kept.num_rows
-    if failed := told.lookups_failed(packing.tables):
-        tally["filtered"] -= failed
-        tally["lookup_failed"] = failed
+    input_counts["filtered"] = chunk.num_rows - kept.num_rows
+    if failed := told.count_failed_lookups(spec.table_joins):
+        input_counts["filtered"] -= failed
+        input_counts["lookup_failed"] = failed
     return kept
 
 
-def _drop_missing_time(packing: Packing, chunk: pa.Table, tally: dict[str, int]) -> pa.Table:
+def _drop_missing_time(spec: PackerSpec, chunk: pa.Table, input_counts: dict[str, int]) -> pa.Table:
     # Of a row that is filtered out, the window is not made; its own time is there all the same.
-    time = PROGRESS if packing.apart else TIME
+    time = PROGRESS if spec.has_progress_column else TIME
     missing = chunk[time].null_count
     if not missing:
         return chunk
-    if packing.missing_time is MissingTime.ERROR:
+    if spec.missing_time is MissingTime.ERROR:
         raise RunError(
             "MS-RUN-MISSING-TIME",
-            f"source {packing.name} holds {missing} row(s) without an event time.",
+            f"source {spec.name} holds {missing} row(s) without an event time.",
             fix="Set 'event.missing' = 'skip' to leave them out (counted), or 'wall_clock'.",
         )
-    tally["missing_event_time"] = missing
+    input_counts["missing_event_time"] = missing
     return chunk.filter(pc.is_valid(chunk[time]))
 
 
 def _group_packets(
-    packing: Packing, chunk: pa.Table, tally: str
+    spec: PackerSpec, chunk: pa.Table, input_counts: str
 ) -> Iterator[tuple[int, bytes | None, str | None]]:
     """One packet for each group, the tally in the first; no blob for a group that has no rows."""
-    if packing.fold is not None and chunk.num_rows:
-        for name, same in packing.form.copies if packing.form else ():
+    if spec.fold is not None and chunk.num_rows:
+        for name, same in spec.layout.copies if spec.layout else ():
             chunk = chunk.append_column(name, chunk[same])
-        chunk = packing.fold(cast("pl.DataFrame", pl.from_arrow(chunk))).to_arrow()
+        chunk = spec.fold(cast("pl.DataFrame", pl.from_arrow(chunk))).to_arrow()
     if GROUP in chunk.column_names:
         groups = chunk[GROUP]
         chunk = chunk.drop_columns([GROUP])
     else:
-        groups = pa.array(chunk[HASH].to_numpy() % len(packing.labels))
-    for number, label in enumerate(packing.labels):
+        groups = pa.array(chunk[HASH].to_numpy() % len(spec.labels))
+    for number, label in enumerate(spec.labels):
         part = chunk
-        if chunk.num_rows and packing.copies == 1:
+        if chunk.num_rows and spec.copies == 1:
             part = chunk.filter(pc.equal(groups, number))
         elif chunk.num_rows:
-            behind = (number - groups.to_numpy()) % len(packing.labels)
+            behind = (number - groups.to_numpy()) % len(spec.labels)
             copied = chunk.append_column(OWN, pa.array(behind == 0))
-            part = copied.filter(pa.array(behind < packing.copies))
-        yield label, encode(part) if part.num_rows else None, tally if number == 0 else None
+            part = copied.filter(pa.array(behind < spec.copies))
+        yield label, encode(part) if part.num_rows else None, input_counts if number == 0 else None
 
 
 __all__ = [
@@ -341,7 +345,7 @@ __all__ = [
     "KEEP",
     "PACKET",
     "TIME",
-    "Packing",
+    "PackerSpec",
     "decode",
     "encode",
     "packer",
@@ -354,4 +358,4 @@ def _slowest(reports: Iterable[dict[str, Any]]) -> tuple[int | None, bool | None
     found = list(reports)
     if not found:
         return None, None
-    return min(report["after"] for report in found), all(report["silent"] for report in found)
+    return min(report["after"] for report in found), all(report["is_idle"] for report in found)

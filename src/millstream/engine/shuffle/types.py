@@ -54,7 +54,7 @@ def held(name: str, kind: DataType) -> None:
         )
 
 
-def to_wire(column: Column, kind: DataType) -> Column:
+def to_packet(column: Column, kind: DataType) -> Column:
     if isinstance(kind, TimestampType):
         return F.unix_micros(column)
     if isinstance(kind, MapType):
@@ -62,7 +62,7 @@ def to_wire(column: Column, kind: DataType) -> Column:
     return column
 
 
-def from_wire(name: str, kind: DataType) -> Column:
+def from_packet(name: str, kind: DataType) -> Column:
     column = F.col(name)
     if isinstance(kind, TimestampType):
         return F.timestamp_micros(column)
@@ -76,10 +76,10 @@ def comparable(column: Column, kind: DataType, common: DataType) -> Column:
     cast = column if kind == common else column.cast(common)
     if isinstance(common, FloatType | DoubleType):
         cast = cast + F.lit(0.0).cast(common)
-    return to_wire(cast, common)
+    return to_packet(cast, common)
 
 
-def compared_as_it_is(kind: DataType) -> bool:
+def is_compared_unchanged(kind: DataType) -> bool:
     """Is a value of this type compared as it travels, with nothing to be done to it?"""
     return not isinstance(kind, FloatType | DoubleType | MapType)
 
@@ -115,10 +115,10 @@ def _collated(kind: DataType) -> bool:
     return isinstance(kind, StringType) and kind != StringType()
 
 
-def hashes_to_itself(kind: DataType) -> bool:
+def is_own_hash(kind: DataType) -> bool:
     """Is a key of this type, as it travels, one 64-bit integer, so that it is its own hash?"""
     return isinstance(kind, IntegralType | TimestampType) and not isinstance(kind, DecimalType)
 
 
-def as_hash(column: Column) -> Column:
+def to_hash(column: Column) -> Column:
     return column.cast(LongType())
