@@ -1,4 +1,4 @@
-"""The chapter on the catalog: its files and commands, in the order of the page, do what it says."""
+"""The commands of the chapter on the catalog print the output that it shows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from tests.cli.jobs import command
 from tests.docs.test_docs import BLOCKS, ROOT, Block
 
-PAGE = ROOT / "docs" / "10-catalog.md"
+PAGE = ROOT / "docs" / "18-dataset-catalog.md"
 
 
-def test_the_commands_of_the_page_print_what_it_says(tmp_path: Path, monkeypatch):
+def test_the_commands_print_the_output_of_the_page(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MILLSTREAM_CATALOG", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
-    done = [_run(block) for block in BLOCKS if block.page == PAGE]
-    assert done.count("commands") >= 6
+    kinds = [_run(block) for block in BLOCKS if block.page == PAGE]
+    assert kinds.count("commands") >= 6
 
 
 def _run(block: Block) -> str | None:
@@ -42,9 +42,9 @@ def _run_commands(block: Block) -> None:
         assert program == "millstream"
         result = command(*arguments)
         printed = [each.rstrip() for each in (result.stdout + result.stderr).splitlines()]
-        wanted = [_pattern(each) for each in expected.splitlines() if each]
-        assert len(printed) == len(wanted), f"{block}: {result.output}"
-        for text, pattern in zip(printed, wanted, strict=True):
+        patterns = [_pattern(each) for each in expected.splitlines() if each]
+        assert len(printed) == len(patterns), f"{block}: {result.output}"
+        for text, pattern in zip(printed, patterns, strict=True):
             assert re.fullmatch(pattern, text), f"{block}: {text!r} is not {pattern!r}"
 
 

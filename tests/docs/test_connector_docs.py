@@ -1,4 +1,4 @@
-"""The reference of connectors and the guide to adding one say what is there."""
+"""The connector reference and the guide to adding a connector match the code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from millstream.plan.installed_connectors import BUILT_IN
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_reference_of_connectors_is_that_of_their_declarations() -> None:
+def test_the_connector_reference_is_up_to_date() -> None:
     built_in = ConnectorRegistry(tuple(pkgutil.resolve_name(each) for each in BUILT_IN))
     page = (ROOT / "docs" / "connectors.md").read_text(encoding="utf-8")
     assert page == connector_reference(built_in), "run python scripts/connector_reference.py"
 
 
-def test_the_guide_to_a_new_connector_names_files_and_names_that_exist() -> None:
+def test_the_guide_to_a_new_connector_names_existing_files_and_names() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     guide = text.partition("## How to add a connector")[2].partition("\n## ")[0]
     paths = re.findall(r"`((?:src|tests|docs|scripts)/[\w./-]+|CHANGELOG\.md)`", guide)

@@ -1,4 +1,4 @@
-"""The book's code does what the book says, its links lead somewhere, its pictures are new."""
+"""Code blocks of the documentation work, links resolve, and pictures are up to date."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Block:
     language: str
     words: tuple[str, ...]
     text: str
-    declared: str  # the sources and sinks that run blocks before it declare, where it has a query
+    declared: str  # sources and sinks of earlier run blocks of the page
 
     def __str__(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
@@ -57,7 +57,7 @@ def blocks(page: Path) -> Iterator[Block]:
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 
-def chosen(language: str, word: str) -> list[Block]:
+def tagged_blocks(language: str, word: str) -> list[Block]:
     return [block for block in BLOCKS if block.language == language and block.words[:1] == (word,)]
 
 
@@ -65,10 +65,10 @@ def test_every_tag_is_known():
     tags = {(block.language, *block.words[:1]) for block in BLOCKS if block.words}
     assert tags <= {
         ("sql", "run"),
-        ("sql", "refused"),
+        ("sql", "rejected"),
         ("yaml", "run"),
         ("python", "run"),
-        # Those of the chapter on the catalog, see test_catalog_docs.py.
+        # Tags of the chapter on the catalog, see test_catalog_docs.py.
         ("yaml", "file"),
         ("csv", "file"),
         ("console", "run"),
@@ -76,35 +76,35 @@ def test_every_tag_is_known():
     }
 
 
-@pytest.mark.parametrize("block", chosen("sql", "run"), ids=str)
+@pytest.mark.parametrize("block", tagged_blocks("sql", "run"), ids=str)
 def test_sql_can_be_planned(block):
     assert build_job(block.declared + block.text).pipelines
 
 
-@pytest.mark.parametrize("block", chosen("sql", "refused"), ids=str)
-def test_sql_is_refused_with_the_code_it_names(block):
+@pytest.mark.parametrize("block", tagged_blocks("sql", "rejected"), ids=str)
+def test_sql_is_rejected_with_the_code_of_the_block(block):
     with pytest.raises(MillstreamError) as caught:
         build_job(block.declared + block.text)
     assert caught.value.code == block.words[1], str(caught.value)
 
 
-@pytest.mark.parametrize("block", chosen("yaml", "run"), ids=str)
+@pytest.mark.parametrize("block", tagged_blocks("yaml", "run"), ids=str)
 def test_yaml_is_a_case_that_can_be_planned(block, tmp_path):
     path = tmp_path / "a.test.yaml"
     path.write_text(block.text)
     for case in load_file(path):
-        refused = pytest.raises(MillstreamError, match=f"^{case.error} at ")
-        with refused if case.error else nullcontext():
+        rejected = pytest.raises(MillstreamError, match=f"^{case.error} at ")
+        with rejected if case.error else nullcontext():
             case_job(case)
 
 
 @pytest.mark.parametrize(
-    "page", sorted({block.page for block in chosen("python", "run")}), ids=lambda page: page.name
+    "page", sorted({block.page for block in tagged_blocks("python", "run")}), ids=lambda page: page.name
 )
 def test_python_runs(page, request, monkeypatch):
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {"__name__": "__main__"}
-    for block in chosen("python", "run"):
+    for block in tagged_blocks("python", "run"):
         if block.page == page:
             if re.search(r"\bspark\b", block.text):
                 names["spark"] = request.getfixturevalue("spark")
@@ -112,15 +112,15 @@ def test_python_runs(page, request, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page):
+def test_links_resolve(page):
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     links = [link for link in LINK.findall(text) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_pictures_are_as_drawn():
+def test_pictures_are_up_to_date():
     folder = ROOT / "docs/pictures"
     assert {path.name for path in folder.glob("*.svg")} == PICTURES.keys()
     for name, draw in PICTURES.items():
-        kept = (folder / name).read_text(encoding="utf-8")
-        assert kept == draw(), f"{name} is old: run python -m docs.pictures.draw"
+        stored = (folder / name).read_text(encoding="utf-8")
+        assert stored == draw(), f"{name} is outdated: run python -m docs.pictures.draw"

@@ -1,4 +1,4 @@
-"""The book's jobs and cases run on Spark."""
+"""The jobs and test cases of the book run on Spark."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.docs.test_docs import Block, chosen
+from tests.docs.test_docs import Block, tagged_blocks
 
 from millstream.connectors.memory import MemorySink, MemoryStream
 from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Job, SinkDef, Source
-from millstream.plan.nodes.traversal import references_of
+from millstream.plan.nodes.traversal import reference_tables_of
 from millstream.run.job import JobRun
 from millstream.testing.case import ENGINES, Case, Input
 from millstream.testing.load import load_file
@@ -22,21 +22,21 @@ from millstream.testing.tables import GivenTables
 pytestmark = pytest.mark.slow
 
 
-def no_rows(spark: SparkSession, source: Source) -> DataFrame:
-    """A stream that a micro-batch finds empty: enough for Spark to resolve and run a query."""
+def empty_source(spark: SparkSession, source: Source) -> DataFrame:
+    """Returns a stream without rows, so that Spark can resolve and run a query."""
     columns = (f"`{column.name}` {column.type}" for column in source.columns)
     stream = MemoryStream(spark, ", ".join(columns))
     stream.add()
     return stream.frame()
 
 
-def no_rows_in_tables(block: Block, job: Job, folder: Path) -> GivenTables:
-    """Tables in the place of files and databases that the book only speaks of."""
-    inputs = {table.name: Input(((),)) for table in references_of(job)}
+def empty_tables(block: Block, job: Job, folder: Path) -> GivenTables:
+    """Returns empty tables that replace the files and databases of the book's examples."""
+    inputs = {table.name: Input(((),)) for table in reference_tables_of(job)}
     return GivenTables(Case(str(block), block.text, block.page, inputs=inputs), folder)
 
 
-@pytest.mark.parametrize("block", chosen("sql", "run"), ids=str)
+@pytest.mark.parametrize("block", tagged_blocks("sql", "run"), ids=str)
 def test_a_job_runs(block, spark, tmp_path):
     sinks: dict[str, MemorySink] = {}
 
@@ -44,14 +44,14 @@ def test_a_job_runs(block, spark, tmp_path):
         return sinks.setdefault(sink.name, MemorySink())
 
     job = build_job(block.declared + block.text)
-    tables = no_rows_in_tables(block, job, tmp_path / "given")
+    tables = empty_tables(block, job, tmp_path / "given")
     job = tables.placed(job)
     run = JobRun(
         spark,
         job,
         tmp_path,
         tmp_path,
-        sources=no_rows,
+        sources=empty_source,
         sinks=open_sink,
         read_table=tables.read,
     )
@@ -66,7 +66,7 @@ def test_a_job_runs(block, spark, tmp_path):
 
 
 class Failures:
-    """A report that keeps what failed."""
+    """A report that collects failed cases."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -80,7 +80,7 @@ class Failures:
     def close(self, *_: object) -> None: ...
 
 
-@pytest.mark.parametrize("block", chosen("yaml", "run"), ids=str)
+@pytest.mark.parametrize("block", tagged_blocks("yaml", "run"), ids=str)
 def test_a_case_passes(block, spark, tmp_path):
     path = tmp_path / "a.test.yaml"
     path.write_text(block.text)
