@@ -8,7 +8,7 @@ from millstream.errors import MillstreamError, SqlError
 from millstream.plan.build.job import build_job
 from millstream.sql.parse import parse
 from millstream.sql.statements import SetProperty
-from millstream.sql.text import fill
+from millstream.sql.text import substitute_variables
 
 
 def value_of(text: str, **variables: str) -> str:
@@ -28,15 +28,15 @@ def test_a_value_in_double_quotes_is_escaped_too() -> None:
 
 
 def test_a_variable_outside_of_strings_is_plain_tokens() -> None:
-    assert fill("SELECT ${what} FROM ${where}", {"what": "a.b", "where": "t"}).parsed == (
-        "SELECT a.b FROM t"
-    )
+    assert substitute_variables(
+        "SELECT ${what} FROM ${where}", {"what": "a.b", "where": "t"}
+    ).parsed == ("SELECT a.b FROM t")
 
 
 @pytest.mark.parametrize("value", ["x'y", "a;b", "a(b)", "a\nb", "a--b", "--", "a,b", "`a`"])
 def test_a_value_that_could_change_the_statement_is_refused_outside_of_strings(value: str) -> None:
     with pytest.raises(SqlError) as caught:
-        fill("SELECT a FROM\n ${t}", {"t": value})
+        substitute_variables("SELECT a FROM\n ${t}", {"t": value})
     assert str(caught.value) == (
         "MS-SQL-VARIABLE at line 2, column 2: the value of ${t} has characters that may only "
         "stand in a string literal. Write '${t}' if it is a string; elsewhere a value may hold "
@@ -47,13 +47,13 @@ def test_a_value_that_could_change_the_statement_is_refused_outside_of_strings(v
 @pytest.mark.parametrize("text", ["SELECT 1 -${v}", "SELECT ${w}-1"])
 def test_a_value_may_not_complete_a_comment(text: str) -> None:
     with pytest.raises(SqlError, match="MS-SQL-VARIABLE"):
-        fill(text, {"v": "-1", "w": "1-"})
+        substitute_variables(text, {"v": "-1", "w": "1-"})
 
 
 def test_a_value_may_not_leave_a_quoted_name_or_a_raw_string() -> None:
     for text in ("SELECT `${v}`", "SELECT r'${v}'"):
         with pytest.raises(SqlError, match="MS-SQL-VARIABLE"):
-            fill(text, {"v": "a`b'c"})
+            substitute_variables(text, {"v": "a`b'c"})
 
 
 def test_a_variable_without_a_value_is_an_error_with_its_place() -> None:
@@ -69,7 +69,7 @@ def test_a_variable_without_a_value_is_an_error_with_its_place() -> None:
 
 def test_variables_in_comments_are_left_alone() -> None:
     text = "-- ${a}\nSELECT /* ${b} */ 'x'"
-    assert fill(text, {}).parsed == text
+    assert substitute_variables(text, {}).parsed == text
 
 
 def test_places_after_a_filling_speak_of_what_was_written() -> None:

@@ -1,7 +1,7 @@
-"""Millstream's SQL: a superset of Spark's, read into statements that know their places.
+"""Millstream's SQL, a superset of Spark SQL, parsed into statements with positions.
 
-The package shares its name with the function `millstream.sql(text, **streams)`, and Python binds a
-package to that name as soon as a part of it is imported. So the package can be called, too.
+The package has the same name as the function `millstream.sql(text, **streams)`. Python binds the
+name to the package as soon as one of its modules is imported, so the package is callable, too.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Nodes that the dialect adds to sqlglot's tree. They never reach Spark: `plan/` takes them out.
+"""sqlglot nodes for Millstream's own statements and clauses. `plan/` removes them before Spark.
 
-A query keeps them in its args: `emit`, `options` and `stream_window`; a table in the FROM clause
-keeps `within` and `stream_window`.
+A query stores them in its args `emit`, `options` and `stream_window`; a table in the FROM clause
+in `within` and `stream_window`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 
-class Created(exp.Expression):
+class CreateStatement(exp.Expression):
     """CREATE SOURCE | TABLE | STREAM | SINK."""
 
     arg_types: ClassVar[dict[str, bool]] = {
@@ -27,7 +27,7 @@ class InsertInto(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
 
 
-class Setting(exp.Expression):
+class SetStatement(exp.Expression):
     """SET 'name' = 'value'."""
 
     arg_types: ClassVar[dict[str, bool]] = {"options": True}
@@ -48,7 +48,7 @@ class PrimaryKeyClause(exp.Expression):
 
 
 class Option(exp.Expression):
-    """'this' = 'expression'; both plain texts."""
+    """'this' = 'expression'; both are strings."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
 
@@ -64,7 +64,7 @@ class StreamWindow(exp.Expression):
 
 
 class WindowArgument(exp.Expression):
-    """A span, named SIZE, SLIDE, GAP or OFFSET, or with no name."""
+    """An interval, named SIZE, SLIDE, GAP or OFFSET, or unnamed."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": False, "expression": True}
 

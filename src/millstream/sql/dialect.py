@@ -1,8 +1,8 @@
-"""Spark SQL with streaming clauses: a sqlglot parser that knows both.
+"""A sqlglot parser for Spark SQL with streaming clauses.
 
-Traps of sqlglot that this file answers: an unknown CREATE becomes an opaque command; `sqlglot[c]`
-cannot be subclassed; EMIT and WITHIN would be read as table aliases, so they are reserved there;
-WITH ( after a table would be read as hints.
+What it changes in sqlglot: an unknown CREATE would become an opaque command; EMIT and WITHIN would
+be table aliases, so they are reserved there; WITH ( after a table would be hints. The compiled
+parser, `sqlglot[c]`, cannot be subclassed.
 """
 
 from __future__ import annotations
@@ -17,65 +17,65 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.sql import clauses
-from millstream.sql.spans import PlacedError, SpannedParser, mark
-from millstream.sql.types import unfit
+from millstream.sql.spans import PositionedParseError, SpannedParser, set_span
+from millstream.sql.types import find_unsupported_type
 
 WINDOW_KINDS = ("TUMBLING", "SLIDING", "SESSION")
-CREATED = ("SOURCE", "TABLE", "STREAM", "SINK")
+CREATABLE = ("SOURCE", "TABLE", "STREAM", "SINK")
 STATEMENTS = "CREATE SOURCE, CREATE TABLE, CREATE STREAM, CREATE SINK, INSERT INTO, SET, SELECT"
 ClauseParser = Callable[[Any], tuple[str, Any]]
 _VALUES = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
 
 
-def _parse_marked(self: Any, parse: ClauseParser) -> tuple[str, Any]:
-    """A clause of a query, marked with where it stands."""
+def _parse_with_span(self: Any, parse: ClauseParser) -> tuple[str, Any]:
+    """Parses a clause of a query and sets its span."""
     first = self._curr
     key, value = parse(self)
     if isinstance(value, exp.Expr):
-        mark(value, first, self._prev)
+        set_span(value, first, self._prev)
     return key, value
 
 
 class StreamParser(SpannedParser):
-    """Parses one statement of ours at a time; queries are Spark's with our clauses."""
+    """Parses Millstream's statements, and Spark's queries with Millstream's clauses."""
 
     TABLE_POSTFIX_TOKENS = SparkParser.TABLE_POSTFIX_TOKENS | {TokenType.WINDOW}
     TABLE_TERMINATORS = SparkParser.TABLE_TERMINATORS - {TokenType.WINDOW, TokenType.WITH}
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, ClauseParser]] = {
-        token: partial(_parse_marked, parse=parse)
+        token: partial(_parse_with_span, parse=parse)
         for token, parse in SparkParser.QUERY_MODIFIER_PARSERS.items()
     }
 
     # Statements
 
     def _parse_statement(self) -> exp.Expr | None:
-        return self._spanned(self._parse_own_statement) if self._curr else None
+        return self._spanned(self._parse_unspanned_statement) if self._curr else None
 
-    def _parse_own_statement(self) -> exp.Expr | None:
+    def _parse_unspanned_statement(self) -> exp.Expr | None:
         first = self._curr
-        if self._match(TokenType.SEMICOLON):  # one that a comment follows stands alone
+        if self._match(TokenType.SEMICOLON):  # a comment follows it
             return exp.Semicolon()
         if self._match(TokenType.CREATE):
-            return self._parse_created(first)
+            return self._parse_create_statement(first)
         if self._match(TokenType.INSERT):
             return self._parse_insert_into(first)
         if self._match(TokenType.SET):
             return self._parse_job_setting()
         if first.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN):
             return self._parse_query()
-        return self.refuse(
-            f'"{first.text}" begins no statement of this SQL.', first, f"Write one of {STATEMENTS}."
+        return self.reject(
+            f'no statement starts with "{first.text}".', first, f"Write one of {STATEMENTS}."
         )
 
-    def _parse_created(self, first: Token) -> exp.Expr:
-        if not self._match_texts(CREATED):
-            fix = "CREATE makes a SOURCE, a TABLE, a STREAM or a SINK."
+    def _parse_create_statement(self, first: Token) -> exp.Expr:
+        if not self._match_texts(CREATABLE):
+            fix = "Write CREATE SOURCE, TABLE, STREAM or SINK."
             if not self._curr:
-                self.refuse("CREATE does not say what to create.", first, fix)
-            self.refuse(f'"{self._curr.text}" cannot be created.', self._curr, fix)
+                self.reject("CREATE needs the kind of object to create.", first, fix)
+            self.reject(f'"{self._curr.text}" cannot be created.', self._curr, fix)
         kind = self._prev.text.upper()
         name = self._parse_name(f"the name of the {kind.lower()}")
-        created = clauses.Created(this=name, kind=kind)
+        created = clauses.CreateStatement(this=name, kind=kind)
         if kind in ("SOURCE", "TABLE"):
             created.set("columns", self._parse_wrapped_csv(self._parse_source_item))
         if kind != "STREAM":
@@ -87,7 +87,11 @@ class StreamParser(SpannedParser):
 
     def _parse_insert_into(self, first: Token) -> exp.Expr:
         if not self._match(TokenType.INTO):
-            self.refuse("INSERT needs INTO and a sink.", first, "Write INSERT INTO sink SELECT …")
+            self.reject(
+                "INSERT needs INTO and the name of a sink.",
+                first,
+                "Write INSERT INTO sink SELECT …",
+            )
         name = self._parse_name("the name of the sink")
         return clauses.InsertInto(this=name, expression=self._parse_query())
 
@@ -96,7 +100,7 @@ class StreamParser(SpannedParser):
         if not self._match(TokenType.STRING):
             self.raise_error("Expecting a setting as SET 'name' = 'value'")
         self._match_or_fail(TokenType.EQ, "=")
-        return clauses.Setting(options=[self._option_value(token)])
+        return clauses.SetStatement(options=[self._option_value(token)])
 
     def _parse_query(self) -> exp.Expr:
         query = self._spanned(self._parse_ddl_select)
@@ -128,9 +132,9 @@ class StreamParser(SpannedParser):
         data_type = self._parse_types(allow_identifiers=False)
         if not isinstance(data_type, exp.DataType):
             self.raise_error(f"Expecting a type for the column {name.name}", type_token)
-        if found := unfit(data_type, self._tokens[start : self._index]):
+        if found := find_unsupported_type(data_type, self._tokens[start : self._index]):
             word, why, fix = found
-            raise PlacedError("MS-SQL-TYPE", why, word.start, word.text, fix)
+            raise PositionedParseError("MS-SQL-TYPE", why, word.start, word.text, fix)
         primary = bool(self._match(TokenType.PRIMARY_KEY))
         return clauses.SourceColumn(this=name, kind=data_type, primary=primary)
 
@@ -153,7 +157,7 @@ class StreamParser(SpannedParser):
         if not self._match_set(_VALUES):
             self.raise_error(f"Expecting a value in quotes for '{name.text}'")
         option = clauses.Option(this=name.text, expression=value.text)
-        mark(option, name, value)
+        set_span(option, name, value)
         option.meta["value_span"] = (value.start, value.end)
         return option
 
@@ -176,21 +180,21 @@ class StreamParser(SpannedParser):
         while self._curr:
             first = self._curr
             if self._at_window():
-                self._put_once(query, "stream_window", self._parse_stream_window(), first)
+                self._set_once(query, "stream_window", self._parse_stream_window(), first)
             elif self._match_text_seq("EMIT"):
                 if not self._match_texts(("CHANGES", "FINAL")):
                     self.raise_error("Expecting CHANGES or FINAL after EMIT")
                 emit = clauses.EmitClause(this=self._prev.text.upper())
-                mark(emit, first, self._prev)
-                self._put_once(query, "emit", emit, first)
+                set_span(emit, first, self._prev)
+                self._set_once(query, "emit", emit, first)
             elif self._match_pair(TokenType.WITH, TokenType.L_PAREN, advance=False):
-                self._put_once(query, "options", self._parse_options(), first)
+                self._set_once(query, "options", self._parse_options(), first)
             else:
                 return
 
-    def _put_once(self, node: exp.Expr, key: str, value: Any, token: Token) -> None:
+    def _set_once(self, node: exp.Expr, key: str, value: Any, token: Token) -> None:
         if node.args.get(key):
-            self.raise_error(f"{token.text.upper()} is given twice", token)
+            self.raise_error(f"{token.text.upper()} is specified twice", token)
         node.set(key, value)
 
     def _at_window(self) -> bool:
@@ -234,11 +238,11 @@ class StreamParser(SpannedParser):
         while isinstance(table, exp.Table | exp.Subquery) and self._curr:
             first = self._curr
             if self._at_window():
-                self._put_once(table, "stream_window", self._parse_stream_window(), first)
+                self._set_once(table, "stream_window", self._parse_stream_window(), first)
             elif self._match_text_seq("WITHIN"):
-                self._put_once(table, "within", self._parse_within(first), first)
+                self._set_once(table, "within", self._parse_within(first), first)
             elif isinstance(table, exp.Table) and (version := self._parse_version()):
-                self._put_once(table, "version", version, first)  # after an alias
+                self._set_once(table, "version", version, first)  # after an alias
             else:
                 break
         return table
@@ -246,9 +250,9 @@ class StreamParser(SpannedParser):
     def _parse_within(self, first: Token) -> exp.Expr:
         span = self._parse_interval(require_interval=self._curr.token_type == TokenType.INTERVAL)
         if not isinstance(span, exp.Interval | exp.Add):
-            self.raise_error("Expecting a span such as INTERVAL '5' MINUTES after WITHIN")
+            self.raise_error("Expecting an interval such as INTERVAL '5' MINUTES after WITHIN")
         within = clauses.Within(this=span)
-        mark(within, first, self._prev)
+        set_span(within, first, self._prev)
         return within
 
     def _parse_table_alias(
@@ -259,7 +263,7 @@ class StreamParser(SpannedParser):
         return super()._parse_table_alias(alias_tokens=alias_tokens)
 
     def _parse_table_hints(self) -> None:
-        """WITH ( after a table begins the query's properties, not hints."""
+        """Returns no hints: WITH ( after a table starts the query's properties."""
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
         comma = self._curr.token_type == TokenType.COMMA

@@ -1,4 +1,4 @@
-"""Interval literals as whole microseconds."""
+"""Converts interval literals to microseconds."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from millstream.sql.text import SourceText
 from millstream.temporal import (
     MICROS,
     DurationRangeError,
+    check_range,
     has_too_many_digits,
-    in_range,
     parse_span,
     unit_micros,
 )
 
-_CLOCK = re.compile(
+_TIME_OF_DAY = re.compile(
     r"\s*(?P<sign>[+-]?)(?:(?P<days>\d+)\s+)?(?P<parts>\d+(?::\d+)*)(?P<fraction>\.\d+)?\s*"
 )
-_CLOCK_UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "m", "SECOND": "s"}
+_FIELD_UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "m", "SECOND": "s"}
 
 
 def interval_micros(node: exp.Expr, text: SourceText | None = None) -> int | None:
-    """Microseconds of an interval literal, or a sum of them; None where it has no fixed length.
+    """Returns the microseconds of an interval or a sum of intervals; None without a fixed length.
 
-    One that is out of range is an error, located in `text`.
+    Raises DurationRangeError, with its position in `text`, for an interval that is out of range.
     """
     try:
         micros = _micros(node)
-        return None if micros is None else in_range(micros, _written(node, text))
+        return None if micros is None else check_range(micros, _written(node, text))
     except DurationRangeError:
         span = span_of(node)
         place = text.place(span[0]) if span and text else None
@@ -48,7 +48,7 @@ def _micros(node: exp.Expr) -> int | None:
     if isinstance(node, exp.Paren):
         return _micros(node.this)
     if isinstance(node, exp.Neg):
-        return _times(_micros(node.this), -1)
+        return _multiply(_micros(node.this), -1)
     if isinstance(node, exp.Add | exp.Sub):
         left, right = _micros(node.this), _micros(node.expression)
         if left is None or right is None:
@@ -61,12 +61,12 @@ def _micros(node: exp.Expr) -> int | None:
                 if times is not None and has_too_many_digits(factor.name):
                     raise DurationRangeError.of(factor.name)
                 if factor.is_int:
-                    return _times(times, int(factor.name))
+                    return _multiply(times, int(factor.name))
         return None
     return _literal_micros(node) if isinstance(node, exp.Interval) else None
 
 
-def _times(micros: int | None, factor: int) -> int | None:
+def _multiply(micros: int | None, factor: int) -> int | None:
     return None if micros is None else micros * factor
 
 
@@ -79,7 +79,7 @@ def _literal_micros(interval: exp.Interval) -> int | None:
     if any(map(has_too_many_digits, re.findall(r"[\d.]+", number.name))):
         raise DurationRangeError.of(number.name)
     if isinstance(unit, exp.IntervalSpan):
-        return _clock_micros(number.name, unit.this.name, unit.expression.name)
+        return _field_micros(number.name, unit.this.name, unit.expression.name)
     if unit is None:
         try:
             return parse_span(number.name, signed_parts=True)
@@ -94,10 +94,10 @@ def _literal_micros(interval: exp.Interval) -> int | None:
     return int(span) if span == int(span) else None
 
 
-def _clock_micros(text: str, first: str, last: str) -> int | None:
-    """'1:30' HOUR TO MINUTE, '1 02:03:04.5' DAY TO SECOND."""
-    units = list(_CLOCK_UNITS)
-    match = _CLOCK.fullmatch(text)
+def _field_micros(text: str, first: str, last: str) -> int | None:
+    """Returns the microseconds of '1:30' HOUR TO MINUTE or '1 02:03:04.5' DAY TO SECOND."""
+    units = list(_FIELD_UNITS)
+    match = _TIME_OF_DAY.fullmatch(text)
     if match is None or first.upper() not in units or last.upper() not in units:
         return None
     named = units[units.index(first.upper()) : units.index(last.upper()) + 1]
@@ -106,7 +106,7 @@ def _clock_micros(text: str, first: str, last: str) -> int | None:
     if len(parts) != len(named) or starts_with_days != bool(match["days"]):
         return None
     total = sum(
-        int(part) * MICROS[_CLOCK_UNITS[unit]] for part, unit in zip(parts, named, strict=True)
+        int(part) * MICROS[_FIELD_UNITS[unit]] for part, unit in zip(parts, named, strict=True)
     )
     if match["fraction"]:
         if named[-1] != "SECOND":

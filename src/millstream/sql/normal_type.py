@@ -1,7 +1,7 @@
-"""One text for SQL types that differ only in spacing, in the case of words and in synonyms.
+"""Normalizes SQL types that differ only in spacing, letter case or synonyms.
 
-State identity compares these texts, so they must not depend on a library's release: only on this
-file. Strings and quoted names keep every character.
+State identity compares the normalized types, so they must not depend on the version of a library.
+Strings and quoted names keep every character.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def normal_type(text: str) -> str:
 
 
 def _is_field(tokens: list[str], number: int) -> bool:
-    """Is a token of a type the name of a struct's field?"""
+    """Tests whether a token of a type is the name of a struct's field."""
     return tokens[number + 1 : number + 2] == [":"]
 
 

@@ -1,7 +1,7 @@
-"""Maps expressions that are sent to Spark back to their place in the user's SQL.
+"""Maps the expressions passed to Spark back to their positions in the user's SQL.
 
-Spark evaluates expressions from texts in which columns are qualified and line breaks are gone. When
-one fails for a value, Spark reports a position in such a text.
+The text passed to Spark has qualified columns and no line breaks. When an expression fails for a
+value, Spark reports a position in that text.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """A token: where it begins in the generated text, its first and last character's offset in the
-    user's."""
+    """A token: its offset in the generated text, and the offsets of its first and last character in
+    the user's text."""
 
     at: int
     first: int
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 
 @dataclass(slots=True)
 class Origins:
-    """The generated texts of a job, each with its pieces, once per place that it comes from."""
+    """The generated texts of a job, each with the pieces of every position that it comes from."""
 
     texts: dict[str, list[tuple[Piece, ...]]] = field(default_factory=dict)
 
@@ -32,10 +32,10 @@ class Origins:
             known.append(pieces)
 
     def spans(self, text: str, offset: int, length: int) -> list[tuple[int, int]]:
-        """The user's characters that a part of a text sent to Spark comes from.
+        """Returns the spans of the user's text that a part of a text passed to Spark comes from.
 
-        The text may combine several generated ones. There are several spans if the user has
-        written the same expression more than once.
+        The text may combine several generated texts. There are several spans if the user's text
+        contains the same expression more than once.
         """
         containing = [
             (generated, offset - start)

@@ -1,4 +1,4 @@
-"""Text in, statements out: `parse` is the only door from SQL to the rest."""
+"""Parses SQL text into statements; the only entry point from text."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from millstream.sql import clauses
 from millstream.sql.dialect import Millstream
 from millstream.sql.intervals import interval_micros
 from millstream.sql.limits import deep_recursion
-from millstream.sql.properties import named
-from millstream.sql.size import nested_too_deeply, reject_deep_tree, reject_large_tokens
-from millstream.sql.spans import PlacedError, span_of
+from millstream.sql.properties import normalize_name
+from millstream.sql.size import nesting_error, reject_deep_tree, reject_large_tokens
+from millstream.sql.spans import PositionedParseError, span_of
 from millstream.sql.statements import (
     ColumnDef,
     CreateSink,
@@ -29,12 +29,12 @@ from millstream.sql.statements import (
     Statement,
     WatermarkDef,
 )
-from millstream.sql.text import SourceText, fill, unclosed
+from millstream.sql.text import SourceText, find_unclosed, substitute_variables
 
 
 def parse(text: str, variables: Mapping[str, str] | None = None) -> list[Statement]:
-    """The statements of a text, its `${name}` filled in from `variables`."""
-    source = fill(text, variables or {})
+    """Returns the statements of a text, with each `${name}` substituted from `variables`."""
+    source = substitute_variables(text, variables or {})
     return [
         _statement(tree, source)
         for tree in _trees(source)
@@ -43,17 +43,17 @@ def parse(text: str, variables: Mapping[str, str] | None = None) -> list[Stateme
 
 
 def properties_of(options: list[exp.Expr], text: SourceText) -> tuple[Property, ...]:
-    """The properties of a WITH clause; one that is given twice is an error."""
+    """Returns the properties of a WITH clause; rejects a property that is specified twice."""
     found: dict[str, Property] = {}
     for option in options:
         start, _ = option.meta["span"]
         value_start, _ = option.meta["value_span"]
-        name = named(option.args["this"])
+        name = normalize_name(option.args["this"])
         item = Property(name, option.args["expression"], text.place(start), text.place(value_start))
         if name in found:
             raise SqlError(
                 "MS-SQL-PARSE",
-                f"'{name}' is given twice, first at {found[name].place}.",
+                f"'{name}' is specified twice, first at {found[name].place}.",
                 place=item.place,
             )
         found[name] = item
@@ -65,14 +65,14 @@ def _trees(source: SourceText) -> list[exp.Expr | None]:
     parser = dialect.parser()
 
     def too_deep() -> SqlError:
-        return nested_too_deeply(source, parser._curr.start if parser._curr else 0)
+        return nesting_error(source, parser._curr.start if parser._curr else 0)
 
     try:
         tokens = dialect.tokenize(source.parsed)
         reject_large_tokens(tokens, source)
         with deep_recursion(too_deep):
             trees = parser.parse(tokens, source.parsed)
-    except PlacedError as error:
+    except PositionedParseError as error:
         raise SqlError(
             error.code,
             _cause(error) if error.code == "MS-SQL-PARSE" else error.message,
@@ -83,8 +83,8 @@ def _trees(source: SourceText) -> list[exp.Expr | None]:
         raise SqlError(
             "MS-SQL-PARSE",
             "a string, a quoted name or a comment is not closed.",
-            fix="Close what opens here.",
-            place=source.place(unclosed(source.parsed)),
+            fix="Close the one that starts here.",
+            place=source.place(find_unclosed(source.parsed)),
         ) from None
     except ParseError as error:
         raise SqlError("MS-SQL-PARSE", str(error).split("\n")[0]) from None
@@ -94,20 +94,20 @@ def _trees(source: SourceText) -> list[exp.Expr | None]:
     return trees
 
 
-def _cause(error: PlacedError) -> str:
-    """sqlglot's terse messages in plain words."""
-    found = f'"{error.found}" stands here' if error.found else "the text ends here"
+def _cause(error: PositionedParseError) -> str:
+    """Rewrites a message of sqlglot."""
+    found = f'unexpected "{error.found}"' if error.found else "unexpected end of the text"
     message = error.message
     if message.startswith("Expecting "):
-        return f"{found} where {message.removeprefix('Expecting ')} is expected."
+        return f"{found}, expected {message.removeprefix('Expecting ')}."
     if message.startswith("Expected table name"):
-        return f"{found} where a table's name is expected."
+        return f"{found}, expected the name of a table."
     if message.startswith("Required keyword") or "Unexpected token" in message:
-        return f"{found} and does not fit." if error.found else f"{found} too early."
+        return f"{found}."
     return f"{found}: {message}."
 
 
-def _fix(error: PlacedError) -> str:
+def _fix(error: PositionedParseError) -> str:
     names = ("Expecting the name of", "Expecting a column", "Expected table name")
     if error.message.startswith(names) and error.found.isidentifier():
         return f"Put a name that is a keyword in backticks: `{error.found}`."
@@ -116,17 +116,17 @@ def _fix(error: PlacedError) -> str:
 
 def _statement(tree: exp.Expr, text: SourceText) -> Statement:
     place = _place(tree, text)
-    if isinstance(tree, clauses.Setting):
+    if isinstance(tree, clauses.SetStatement):
         (setting,) = properties_of(tree.args["options"], text)
         return SetProperty(setting, place)
     if isinstance(tree, clauses.InsertInto):
         return InsertInto(tree.name, _query(tree.expression, text), place)
-    if isinstance(tree, clauses.Created):
-        return _created(tree, text, place)
+    if isinstance(tree, clauses.CreateStatement):
+        return _create_statement(tree, text, place)
     return SelectStatement(_query(tree, text), place)
 
 
-def _created(tree: clauses.Created, text: SourceText, place: Place) -> Statement:
+def _create_statement(tree: clauses.CreateStatement, text: SourceText, place: Place) -> Statement:
     kind, query = tree.args["kind"], tree.args.get("expression")
     if kind == "STREAM":
         return CreateStream(tree.name, _query(tree.expression, text), place)
@@ -153,8 +153,8 @@ def _created(tree: clauses.Created, text: SourceText, place: Place) -> Statement
     if primary_key:
         raise SqlError(
             "MS-SQL-PARSE",
-            f"the source {tree.name} has a primary key.",
-            fix="Only a table has one: write CREATE TABLE, or leave the key out.",
+            f"the source {tree.name} declares a primary key, and only a table can have one.",
+            fix="Write CREATE TABLE, or remove the key.",
             place=place,
         )
     return CreateSource(tree.name, columns, watermark, properties, place)
@@ -182,7 +182,7 @@ def _watermark(clause: clauses.WatermarkClause, text: SourceText) -> WatermarkDe
     if not same or delay is None or delay < 0:
         raise SqlError(
             "MS-SQL-WATERMARK",
-            f"the watermark of {column} is not {column} less a fixed span.",
+            f"the watermark of {column} is not {column} minus a fixed interval.",
             fix=f"Write WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS, "
             f"or AS {column} for no delay.",
             place=_place(clause, text),

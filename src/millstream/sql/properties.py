@@ -1,7 +1,7 @@
-"""Properties by the statement they belong to, and kinds of values.
+"""The properties of each statement and the types of their values.
 
-Here are the properties of Millstream itself. Those of a connector are in its declaration
-(`plan/connectors.py`); planning passes them to `check`.
+This module declares Millstream's own properties. A connector declares its properties in its
+`ConnectorSpec` (`plan/connectors.py`); planning passes them to `check_properties`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from millstream.errors import PropertyError
-from millstream.sql.limits import MAX_KEY_GROUPS, describe_character, not_text
+from millstream.sql.limits import MAX_KEY_GROUPS, describe_character, find_invalid_character
 from millstream.sql.statements import Property
 from millstream.temporal import (
     MAX_SPAN,
@@ -26,8 +26,8 @@ from millstream.temporal import (
 )
 
 
-class Where(StrEnum):
-    """What a property belongs to."""
+class PropertyOwner(StrEnum):
+    """The statement that a property belongs to."""
 
     SOURCE = "source"
     TABLE = "table"
@@ -37,180 +37,184 @@ class Where(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of value: how it is said in an error, a test that a value must pass, and whether its
-    letter case matters."""
+class PropertyType:
+    """The type of a property's value: its description in errors, a test that a value must pass, and
+    whether letter case matters."""
 
-    says: str
+    description: str
     accepts: Callable[[str], bool]
-    cased: bool = True
-    most: int | None = None  # of a number
+    case_sensitive: bool = True
+    maximum: int | None = None  # upper limit of a number
 
     def limit(self, value: str) -> str:
-        """The upper limit as a text, if a value exceeds it."""
-        if self.most is None or not value.isdecimal() or len(value) < len(str(self.most)):
+        """Describes the upper limit if a value exceeds it."""
+        if self.maximum is None or not value.isdecimal() or len(value) < len(str(self.maximum)):
             return ""
-        return f", at most {self.most}"
+        return f", at maximum {self.maximum}"
 
 
-def _is_span(value: str, least: int = 0, most: int = MAX_SPAN) -> bool:
-    """Is a value a duration within limits? One that is longer than any duration raises."""
+def _is_duration(value: str, minimum: int = 0, maximum: int = MAX_SPAN) -> bool:
+    """Tests whether a value is a duration within limits; raises for one longer than MAX_SPAN."""
     try:
-        return least <= parse_span(value) <= most
+        return minimum <= parse_span(value) <= maximum
     except DurationRangeError:
         raise
     except PropertyError:
         return False
 
 
-_MAX_INT, _MAX_LONG = 2**31 - 1, 2**63 - 1  # what Spark takes, and what limits of state take
+_MAX_INT, _MAX_LONG = 2**31 - 1, 2**63 - 1  # what Spark accepts, what limits of state accept
 
 
-def _whole(says: str, least: int, most: int = _MAX_INT) -> Kind:
-    """Whole numbers within limits; errors show the upper one to whoever exceeds it."""
-    digits = len(str(most))  # Python converts no text of thousands of digits
+def _whole_number(description: str, minimum: int, maximum: int = _MAX_INT) -> PropertyType:
+    """Returns the type of whole numbers within limits; errors show an upper limit if exceeded."""
+    digits = len(str(maximum))  # Python does not parse thousands of digits
 
     def accepts(value: str) -> bool:
         whole = value.isascii() and value.isdecimal() and len(value) <= digits
-        return whole and least <= int(value) <= most
+        return whole and minimum <= int(value) <= maximum
 
-    return Kind(says, accepts, most=most)
-
-
-def one_of(*values: str) -> Kind:
-    """A value out of a list; letter case does not matter."""
-    return Kind("one of " + ", ".join(values), lambda value: value.lower() in values, cased=False)
+    return PropertyType(description, accepts, maximum=maximum)
 
 
-TEXT = Kind("a text", lambda value: value != "")
-ANY_TEXT = Kind("a text, which may be empty", lambda _: True)
-CHARACTER = Kind(
+def one_of(*values: str) -> PropertyType:
+    """Returns the type of values from a list; letter case does not matter."""
+    return PropertyType(
+        "one of " + ", ".join(values), lambda value: value.lower() in values, case_sensitive=False
+    )
+
+
+TEXT = PropertyType("a text", lambda value: value != "")
+ANY_TEXT = PropertyType("a text, which may be empty", lambda _: True)
+CHARACTER = PropertyType(
     "one ASCII character that is not a line break; \\t is a tab",
     lambda value: value in ("\\t", "\t") or (len(value) == 1 and " " <= value < "\x7f"),
 )
-SPAN = Kind("a duration such as 500ms, 5s or 24h", _is_span)
-SOME_SPAN = Kind(
+DURATION = PropertyType("a duration such as 500ms, 5s or 24h", _is_duration)
+POSITIVE_DURATION = PropertyType(
     "a duration above 0, such as 500ms, 5s or 24h",
-    lambda value: _is_span(value, 1),
+    lambda value: _is_duration(value, 1),
 )
-TIMEOUT = Kind(
-    "a duration above 0 and at most 24h, such as 500ms or 5s",
-    lambda value: _is_span(value, 1, 24 * MICROS["h"]),
+TIMEOUT = PropertyType(
+    "a duration above 0 and at maximum 24h, such as 500ms or 5s",
+    lambda value: _is_duration(value, 1, 24 * MICROS["h"]),
 )
-TRIGGER = Kind(
+TRIGGER = PropertyType(
     "a duration above 0, such as 500ms, 10s or 5m, or once",
-    lambda value: value.lower() == "once" or _is_span(value, 1),
+    lambda value: value.lower() == "once" or _is_duration(value, 1),
 )
-SIGNED_SPAN = Kind("a duration such as -5m, 0s or 24h", lambda value: _is_span(value, -MAX_SPAN))
-COUNT = _whole("a whole number above 0", 1)
-LARGE_COUNT = _whole("a whole number above 0", 1, _MAX_LONG)
-SEVERAL = _whole("a whole number, 2 or more", 2)
-NUMBER = _whole("a whole number, 0 or more", 0)
-KEY_GROUPS = Kind(
+SIGNED_DURATION = PropertyType(
+    "a duration such as -5m, 0s or 24h", lambda value: _is_duration(value, -MAX_SPAN)
+)
+COUNT = _whole_number("a whole number above 0", 1)
+LARGE_COUNT = _whole_number("a whole number above 0", 1, _MAX_LONG)
+AT_LEAST_TWO = _whole_number("a whole number, 2 or more", 2)
+NUMBER = _whole_number("a whole number, 0 or more", 0)
+KEY_GROUPS = PropertyType(
     f"a whole number from 1 to {MAX_KEY_GROUPS}",
     lambda value: COUNT.accepts(value) and int(value) <= MAX_KEY_GROUPS,
 )
-SPAN_OR_FOREVER = Kind(
+DURATION_OR_FOREVER = PropertyType(
     "a duration such as 5m, 24h or 7d, or forever",
-    lambda value: value.lower() == "forever" or _is_span(value),
+    lambda value: value.lower() == "forever" or _is_duration(value),
 )
-SPAN_OR_OFF = Kind(
+DURATION_OR_OFF = PropertyType(
     "a duration above 0, such as 5m, 24h or 7d, or off",
-    lambda value: value.lower() == "off" or (_is_span(value) and parse_span(value) > 0),
+    lambda value: value.lower() == "off" or (_is_duration(value) and parse_span(value) > 0),
 )
-FLAG = one_of("true", "false")
+BOOLEAN = one_of("true", "false")
 ENGINE = one_of("auto", "columnar", "native")
 
 _SOURCE = {
     "connector": TEXT,
-    "idle.timeout": SPAN,
+    "idle.timeout": DURATION,
     "watermark.every": COUNT,
-    "watermark.max_ahead": SPAN_OR_OFF,
+    "watermark.max_ahead": DURATION_OR_OFF,
     "event.missing": one_of(*MissingTime),
     "malformed": one_of(*Malformed),
     "dead_letter.sink": TEXT,
 }
-PROPERTIES: Mapping[Where, Mapping[str, Kind]] = {
-    Where.SOURCE: _SOURCE,
-    Where.TABLE: {
+PROPERTIES: Mapping[PropertyOwner, Mapping[str, PropertyType]] = {
+    PropertyOwner.SOURCE: _SOURCE,
+    PropertyOwner.TABLE: {
         **_SOURCE,
         "table.mode": one_of("lookup", "broadcast"),
         "lookup.cache.rows": NUMBER,
-        "lookup.cache.ttl": SPAN,
-        "lookup.async_capacity": COUNT,  # questions at a time, a worker
-        "lookup.batch": COUNT,  # keys a question
+        "lookup.cache.ttl": DURATION,
+        "lookup.async_capacity": COUNT,  # concurrent lookups per worker
+        "lookup.batch": COUNT,  # keys per lookup
         "lookup.timeout": TIMEOUT,
         "lookup.retries": NUMBER,
         "lookup.on_error": one_of("fail", "null", "side_output"),
-        "refresh.interval": SOME_SPAN,
+        "refresh.interval": POSITIVE_DURATION,
         "refresh.on": one_of("change", "command"),
         "broadcast.max_rows": COUNT,
         "broadcast.max_bytes": LARGE_COUNT,
         "changelog.op": TEXT,
     },
-    Where.SINK: {"connector": TEXT},
-    Where.QUERY: {
+    PropertyOwner.SINK: {"connector": TEXT},
+    PropertyOwner.QUERY: {
         "join.type": one_of("interval", "window", "temporal", "lookup", "regular"),
-        "join.lower_bound": SIGNED_SPAN,
-        "join.upper_bound": SIGNED_SPAN,
-        "join.retention": SPAN,
-        "join.salt": SEVERAL,
+        "join.lower_bound": SIGNED_DURATION,
+        "join.upper_bound": SIGNED_DURATION,
+        "join.retention": DURATION,
+        "join.salt": AT_LEAST_TWO,
         "late.policy": one_of(*LateAction),
-        "late.budget": SPAN,
+        "late.budget": DURATION,
         "late.sink": TEXT,
         "temporal.direction": one_of("backward", "forward", "nearest"),
-        "temporal.tolerance": SPAN,
-        "window.lateness": SPAN,
+        "temporal.tolerance": DURATION,
+        "window.lateness": DURATION,
         "output.mode": one_of("append", "upsert", "retract"),
-        "state.ttl": SPAN_OR_FOREVER,
+        "state.ttl": DURATION_OR_FOREVER,
         "state.max_rows": LARGE_COUNT,
         "state.max_bytes": LARGE_COUNT,
         "state.on_limit": one_of(*OnLimit),
         "engine": ENGINE,
     },
-    Where.JOB: {
+    PropertyOwner.JOB: {
         "checkpoint": TEXT,
         "trigger": TRIGGER,
-        "batch.target": SPAN,
+        "batch.target": DURATION,
         "key_groups": KEY_GROUPS,
         "engine": ENGINE,
         "on.failure": one_of("stop_all", "continue"),
     },
 }
-_REMOVED = {"reader": "Leave it out: executors always read the files."}
-# Names below these prefixes go to Spark as they are; the case of others does not matter.
-PREFIXES: Mapping[Where, tuple[str, ...]] = {Where.JOB: ("spark.",)}
+_REMOVED = {"reader": "Remove it: executors always read the files."}
+# Properties with these prefixes are passed to Spark unchanged; the case of others does not matter.
+PREFIXES: Mapping[PropertyOwner, tuple[str, ...]] = {PropertyOwner.JOB: ("spark.",)}
 
 
-def named(written: str) -> str:
-    """The name of a property, however it is written."""
+def normalize_name(written: str) -> str:
+    """Returns the name of a property in lower case; Spark's properties keep their case."""
     given = {prefix for prefixes in PREFIXES.values() for prefix in prefixes}
     return written if written.startswith(tuple(given)) else written.lower()
 
 
-def check(
-    where: Where,
+def check_properties(
+    where: PropertyOwner,
     properties: Iterable[Property],
-    declared: Mapping[str, Kind] | None = None,
+    declared: Mapping[str, PropertyType] | None = None,
     *,
     pass_through: tuple[str, ...] = (),
     explain: Callable[[str], tuple[str, str, str] | None] = lambda _: None,
 ) -> dict[str, Property]:
-    """Returns the properties by name, each known and with a value that it accepts.
+    """Returns the properties by name; rejects unknown names and invalid values.
 
     Args:
         where: The statement they belong to.
-        properties: As they are written.
-        declared: Properties that this statement accepts besides Millstream's own.
+        properties: The properties of the statement.
+        declared: Further properties that this statement accepts.
         pass_through: Prefixes of names that are not checked.
-        explain: Code, cause and fix for an unknown name, if it is known why it is out of place.
+        explain: Returns code, cause and fix for a name that belongs elsewhere, or None.
     """
     known = {**PROPERTIES[where], **(declared or {})}
     free = (*PREFIXES.get(where, ()), *pass_through)
     checked: dict[str, Property] = {}
     for item in properties:
         name = item.name
-        if found := not_text(item.name + item.value):
+        if found := find_invalid_character(item.name + item.value):
             raise PropertyError(
                 "MS-PROP-VALUE", f"{describe_character(found[0])}.", place=item.value_place
             )
@@ -227,15 +231,17 @@ def check(
             raise PropertyError(
                 "MS-PROP-VALUE",
                 f"'{name}' cannot be '{shortened(item.value)}'.",
-                fix=f"It takes {known[name].says}{known[name].limit(item.value)}.",
+                fix=f"Use {known[name].description}{known[name].limit(item.value)}.",
                 place=item.value_place,
             )
-        checked[name] = item if known[name].cased else replace(item, value=item.value.lower())
+        checked[name] = (
+            item if known[name].case_sensitive else replace(item, value=item.value.lower())
+        )
     return checked
 
 
 def _unknown(
-    where: Where, item: Property, known: Iterable[str], why: tuple[str, str, str] | None
+    where: PropertyOwner, item: Property, known: Iterable[str], why: tuple[str, str, str] | None
 ) -> PropertyError:
     if item.name in _REMOVED:
         why = (
@@ -254,7 +260,7 @@ def shortened(value: str) -> str:
     return value if len(value) <= 100 else f"{value[:100]}…"
 
 
-def _nearest(where: Where, name: str, known: Iterable[str]) -> str:
+def _nearest(where: PropertyOwner, name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     if near:
@@ -262,4 +268,4 @@ def _nearest(where: Where, name: str, known: Iterable[str]) -> str:
     elsewhere = [str(place) for place, own in PROPERTIES.items() if name in own]
     if elsewhere:
         return f"It belongs to a {' or a '.join(elsewhere)}."
-    return f"A {where} knows {', '.join(names)}."
+    return f"The properties of a {where} are {', '.join(names)}."

@@ -20,19 +20,18 @@ _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType
 
 
 def reject_large_tokens(tokens: Sequence[Token], source: SourceText) -> None:
-    """Numbers, names and nesting."""
+    """Rejects numbers and names that are too long, and text that is nested too deeply."""
     _reject_nesting(tokens, source)
     for token in tokens:
         if token.token_type is TokenType.NUMBER and len(token.text) > MAX_DIGITS:
             _reject(
-                f"this number has {len(token.text):,} characters, and a number may have "
-                f"{MAX_DIGITS}.",
+                f"this number has {len(token.text):,} characters, and the maximum is {MAX_DIGITS}.",
                 source,
                 token.start,
             )
         elif token.token_type is not TokenType.STRING and len(token.text) > MAX_NAME:
             _reject(
-                f"this name has {len(token.text):,} characters, and a name may have {MAX_NAME:,}.",
+                f"this name has {len(token.text):,} characters, and the maximum is {MAX_NAME:,}.",
                 source,
                 token.start,
             )
@@ -54,39 +53,39 @@ def _reject_nesting(tokens: Sequence[Token], source: SourceText) -> None:
         elif kind is TokenType.SEMICOLON:
             depth = types = 0
         if depth > MAX_NESTING or types > MAX_NESTING:
-            raise nested_too_deeply(source, token.start)
+            raise nesting_error(source, token.start)
         before = kind
 
 
 def reject_deep_tree(tree: exp.Expr, source: SourceText) -> None:
-    """A chain such as a + b + c is as deep as it has operators."""
-    waiting = [(tree, 0)]
-    while waiting:
-        node, operators = waiting.pop()
+    """Rejects a tree with too many chained operators: a + b + c is two levels deep."""
+    stack = [(tree, 0)]
+    while stack:
+        node, operators = stack.pop()
         if isinstance(node, _OPERATORS) and not isinstance(node, exp.Paren):
             operators += 1
         if operators > MAX_TERMS:
-            spans = [span for each in _upwards(node) if (span := span_of(each))]
+            spans = [span for each in _ancestors(node) if (span := span_of(each))]
             _reject(
                 f"more than {MAX_TERMS} operators are chained here.",
                 source,
                 spans[0][0] if spans else 0,
                 fix="Split it over several queries; for a list of values, write IN (…).",
             )
-        waiting += [(child, operators) for child in node.iter_expressions()]
+        stack += [(child, operators) for child in node.iter_expressions()]
 
 
-def _upwards(node: exp.Expr | None) -> Iterator[exp.Expr]:
+def _ancestors(node: exp.Expr | None) -> Iterator[exp.Expr]:
     while node is not None:
         yield node
         node = node.parent
 
 
-def nested_too_deeply(source: SourceText, offset: int) -> SqlError:
+def nesting_error(source: SourceText, offset: int) -> SqlError:
     return SqlError(
         "MS-SQL-SIZE",
         f"the text is nested more than {MAX_NESTING} levels deep here.",
-        fix="Give inner parts a name of their own, with CREATE STREAM or WITH.",
+        fix="Move inner queries to CREATE STREAM or WITH.",
         place=source.place(offset),
     )
 

@@ -1,6 +1,7 @@
-"""A Spark parser that marks every expression with its span, and says where it stopped.
+"""A Spark SQL parser that records the span of every expression and the positions of errors.
 
-A plan carries the user's own text to Spark, so each node must know the characters it was read from.
+A plan passes the user's own text to Spark, so each node must know the characters it was parsed
+from.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from sqlglot.tokenizer_core import Token
 Parsed = TypeVar("Parsed", bound="exp.Expr | None")
 
 
-class PlacedError(ParseError):
-    """A parse error that knows where in the text it stopped and what it found there."""
+class PositionedParseError(ParseError):
+    """A parse error with the offset where the parser stopped and the token there."""
 
     def __init__(self, code: str, message: str, offset: int, found: str, fix: str = "") -> None:
         super().__init__(message)
@@ -29,7 +30,7 @@ class PlacedError(ParseError):
 
 
 def span_of(node: exp.Expr) -> tuple[int, int] | None:
-    """Offsets of the first and last character of a node's text."""
+    """Returns the offsets of the first and last character of a node's text."""
     span: tuple[int, int] | None = node.meta.get("span")
     if span is None and isinstance(node, exp.Column):
         parts = [part.meta for part in node.parts if "start" in part.meta]
@@ -37,7 +38,7 @@ def span_of(node: exp.Expr) -> tuple[int, int] | None:
     return span
 
 
-def mark(node: exp.Expr, first: Token, last: Token) -> None:
+def set_span(node: exp.Expr, first: Token, last: Token) -> None:
     node.meta["span"] = (first.start, last.end)
 
 
@@ -45,17 +46,19 @@ class SpannedParser(SparkParser):
     def raise_error(self, message: str, token: Any = None) -> NoReturn:
         token = token or self._curr
         if token:
-            raise PlacedError("MS-SQL-PARSE", message, token.start, token.text)
-        raise PlacedError("MS-SQL-PARSE", message, self._prev.end + 1 if self._prev else 0, "")
+            raise PositionedParseError("MS-SQL-PARSE", message, token.start, token.text)
+        raise PositionedParseError(
+            "MS-SQL-PARSE", message, self._prev.end + 1 if self._prev else 0, ""
+        )
 
-    def refuse(self, message: str, token: Token, fix: str) -> NoReturn:
-        raise PlacedError("MS-SQL-STATEMENT", message, token.start, token.text, fix)
+    def reject(self, message: str, token: Token, fix: str) -> NoReturn:
+        raise PositionedParseError("MS-SQL-STATEMENT", message, token.start, token.text, fix)
 
     def _spanned(self, parse: Callable[[], Parsed]) -> Parsed:
         first = self._curr
         node = parse()
         if node is not None and first and self._prev and self._prev.end >= first.start:
-            mark(node, first, self._prev)
+            set_span(node, first, self._prev)
         return node
 
     def _parse_expression(self) -> exp.Expr | None:
@@ -71,7 +74,7 @@ class SpannedParser(SparkParser):
         parse = super()._parse_equality
         return self._spanned(lambda: parse(parse_is))
 
-    # With `this` given, the text began before the current token: whoever called marks the whole.
+    # With `this`, the text starts before the current token, and the caller sets the span.
 
     def _parse_comparison(self, this: exp.Expr | None = None) -> exp.Expr | None:
         parse = super()._parse_comparison

@@ -1,4 +1,4 @@
-"""The statements of a job's text, each with its place. Their queries stay sqlglot trees."""
+"""The statements of a job's text with their positions. Queries are sqlglot trees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millstream.sql.text import SourceText
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """'name' = 'value' with the places of both."""
+    """'name' = 'value' with the positions of both."""
 
     name: str
     value: str
@@ -31,7 +31,7 @@ class ColumnDef:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkDef:
-    """WATERMARK FOR column AS column - delay; the delay in microseconds."""
+    """WATERMARK FOR column AS column - delay, with the delay in microseconds."""
 
     column: str
     delay: int
@@ -61,7 +61,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query: its tree, and the text that the tree's spans point into."""
+    """A query: its tree, and the text that the spans of the tree refer to."""
 
     tree: exp.Query
     text: SourceText
@@ -77,7 +77,7 @@ class CreateStream:
 
 @dataclass(frozen=True, slots=True)
 class CreateSink:
-    """A sink and the query that feeds it; without a query, a target for others."""
+    """A sink, and the query that writes to it if it has one."""
 
     name: str
     properties: tuple[Property, ...]
@@ -100,7 +100,7 @@ class SetProperty:
 
 @dataclass(frozen=True, slots=True)
 class SelectStatement:
-    """A query alone; a job has no use for it, Python has."""
+    """A SELECT without a sink: the Python API plans it, a job rejects it."""
 
     query: Query
     place: Place

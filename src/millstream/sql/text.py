@@ -1,6 +1,7 @@
-"""The text of a job: as written, as parsed once `${name}` is filled in, and the places in it.
+"""The text of a job before and after the substitution of `${name}`, and positions in it.
 
-Places speak of what was written. A value that was filled in may be a secret, so no error shows it.
+Positions refer to the text as written. The value of a variable may be a secret, so no error shows
+it.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ from functools import partial
 from typing import NoReturn
 
 from millstream.errors import MillstreamError, Place, SqlError
-from millstream.sql.limits import MAX_SHOWN_LINE, MAX_TEXT, describe_character, not_text
+from millstream.sql.limits import (
+    MAX_SHOWN_LINE,
+    MAX_TEXT,
+    describe_character,
+    find_invalid_character,
+)
 from millstream.sql.origins import Origins
 
 _VARIABLE = re.compile(r"\$\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}")
 _EXCERPT = 200  # characters
-_PLAIN = re.compile(r"[A-Za-z0-9_.:/ -]*")
-_TELLING = 4  # a shorter value is no secret, and may stand anywhere by chance
+_SAFE_OUTSIDE_STRINGS = re.compile(r"[A-Za-z0-9_.:/ -]*")
+_MIN_SECRET_LENGTH = 4  # a shorter value is no secret and may occur anywhere
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
-_PIECE = re.compile(
+_TOKEN = re.compile(
     r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
       | (?P<raw> (?<!\w)[rR](?:'[^']*'|"[^"]*") | `[^`]*` )
       | (?P<string> '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" )
@@ -34,50 +40,50 @@ _PIECE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """`written` is the user's text, `parsed` the same with variables filled in.
+    """The user's text: `written` as it is, `parsed` with variables substituted.
 
-    `fillings` holds, in order, (start and end in parsed, start and end in written). `origins` knows
-    the expressions of the text that are sent to Spark.
+    `substitutions` lists (start in parsed, end in parsed, start in written, end in written) in
+    order. `origins` maps the expressions passed to Spark to this text.
     """
 
     written: str
     parsed: str = field(repr=False)
-    fillings: tuple[tuple[int, int, int, int], ...] = ()
+    substitutions: tuple[tuple[int, int, int, int], ...] = ()
     line_starts: tuple[int, ...] = field(default=(), repr=False)
     origins: Origins = field(default_factory=Origins, repr=False, compare=False)
 
     def place(self, offset: int) -> Place:
-        """The place in the written text of an offset into the parsed one."""
+        """Returns the position in the written text of an offset in the parsed text."""
         at = min(self._written_offset(offset), len(self.written))
         line = bisect_right(self.line_starts, at)
         start = self.line_starts[line - 1]
         end = self.written.find("\n", start)
         end = end if end >= 0 else len(self.written)
-        # A line is copied to every place in it, so a very long one is not shown.
+        # Each Place copies its line, so a very long line is left out.
         text = self.written[start:end] if end - start <= MAX_SHOWN_LINE else ""
         return Place(line, at - start + 1, text.rstrip("\r"))
 
     def excerpt(self, span: tuple[int, int]) -> str:
-        """The characters of a span of the parsed text as they were written, on one line."""
+        """Returns a span of the parsed text as it was written, on one line."""
         start, end = self._written_offset(span[0]), self._written_offset(span[1]) + 1
-        inside = [each for each in self.fillings if each[0] <= span[1] < each[1]]
+        inside = [each for each in self.substitutions if each[0] <= span[1] < each[1]]
         text = " ".join(self.written[start : inside[0][3] if inside else end].split())
         return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
 
     def _written_offset(self, offset: int) -> int:
-        found = bisect_right(self.fillings, offset, key=lambda filling: filling[0])
+        found = bisect_right(self.substitutions, offset, key=lambda substitution: substitution[0])
         if found == 0:
             return offset
-        _, end, written_start, written_end = self.fillings[found - 1]
+        _, end, written_start, written_end = self.substitutions[found - 1]
         return written_start if offset < end else offset - end + written_end
 
 
-def fill(written: str, variables: Mapping[str, str]) -> SourceText:
-    """Fill in every `${name}` outside of comments."""
+def substitute_variables(written: str, variables: Mapping[str, str]) -> SourceText:
+    """Substitutes every `${name}` outside of comments."""
     if len(written) > MAX_TEXT:
         _reject_size(len(written))
     plain = SourceText(written, written, line_starts=_line_starts(written))
-    if found := not_text(written):
+    if found := find_invalid_character(written):
         raise SqlError(
             "MS-SQL-CHARACTER",
             f"{describe_character(found[0])}.",
@@ -86,33 +92,33 @@ def fill(written: str, variables: Mapping[str, str]) -> SourceText:
         )
     parsed: list[str] = []
     length = 0
-    fillings: list[tuple[int, int, int, int]] = []
+    substitutions: list[tuple[int, int, int, int]] = []
     last = 0
-    for match, inside in _found_variables(written):
+    for match, inside in _find_variables(written):
         value = _value(match, inside, variables, plain)
         parsed += [written[last : match.start()], value]
         length += match.start() - last
-        fillings.append((length, length + len(value), match.start(), match.end()))
+        substitutions.append((length, length + len(value), match.start(), match.end()))
         length += len(value)
         if length > MAX_TEXT:
             _reject_size(length, plain.place(match.start()))
         last = match.end()
     parsed.append(written[last:])
-    return SourceText(written, "".join(parsed), tuple(fillings), plain.line_starts)
+    return SourceText(written, "".join(parsed), tuple(substitutions), plain.line_starts)
 
 
 @contextmanager
-def unfilled(variables: Mapping[str, str]) -> Iterator[None]:
-    """Errors that come out of this show `${name}` where its value stood."""
+def mask_variables(variables: Mapping[str, str]) -> Iterator[None]:
+    """Replaces the values of variables in errors by `${name}`."""
     try:
         yield
     except MillstreamError as error:
-        raise error.reworded(partial(_unfilled, variables)) from None
+        raise error.reworded(partial(_mask_values, variables)) from None
 
 
-def _unfilled(variables: Mapping[str, str], text: str) -> str:
+def _mask_values(variables: Mapping[str, str], text: str) -> str:
     for name, value in sorted(variables.items(), key=lambda each: -len(each[1])):
-        if len(value) >= _TELLING:
+        if len(value) >= _MIN_SECRET_LENGTH:
             shown = f"${{{name}}}"
             text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", shown, text)
     return text
@@ -132,21 +138,21 @@ def _line_starts(text: str) -> tuple[int, ...]:
     return (0, *(match.end() for match in re.finditer("\n", text)))
 
 
-def unclosed(text: str) -> int:
-    """Where the first string, quoted name or comment without an end begins."""
-    for piece in _PIECE.finditer(text):
+def find_unclosed(text: str) -> int:
+    """Returns the offset of the first string, quoted name or comment that is not closed."""
+    for piece in _TOKEN.finditer(text):
         if piece.lastgroup == "unclosed":
             return piece.start()
     return len(text)
 
 
-def _found_variables(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Each variable with what it stands in: "plain", "raw", or the quote of a string."""
-    for piece in _PIECE.finditer(text):
+def _find_variables(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yields each variable with its context: "plain", "raw", or the quote of a string."""
+    for piece in _TOKEN.finditer(text):
         kind = piece.lastgroup or ""
         if kind == "comment":
             continue
-        if kind == "unclosed":  # the rest is no text that can be parsed
+        if kind == "unclosed":  # the rest cannot be parsed
             return
         for match in _VARIABLE.finditer(text, piece.start(), piece.end()):
             yield match, piece[0][0] if kind == "string" else kind
@@ -162,11 +168,11 @@ def _value(
         raise SqlError(
             "MS-SQL-VARIABLE",
             f"the variable ${{{name}}} has no value.",
-            fix=f"Give it one; variables with a value: {known}.",
+            fix=f"Pass a value for it. Variables with a value: {known}.",
             place=place,
         )
     value = variables[name]
-    if found := not_text(value):
+    if found := find_invalid_character(value):
         raise SqlError(
             "MS-SQL-VARIABLE",
             f"the value of ${{{name}}} is not valid text: {describe_character(found[0])}.",
@@ -176,12 +182,12 @@ def _value(
         return "".join(_ESCAPES.get(c, "\\" + c if c == inside else c) for c in value)
     before, after = text.written[: match.start()][-1:], text.written[match.end() :][:1]
     opens_comment = "--" in before + value + after or (value[-1:] == "/" and after == "*")
-    if not _PLAIN.fullmatch(value) or (inside == "plain" and opens_comment):
+    if not _SAFE_OUTSIDE_STRINGS.fullmatch(value) or (inside == "plain" and opens_comment):
         raise SqlError(
             "MS-SQL-VARIABLE",
-            f"the value of ${{{name}}} has characters that may only stand in a string literal.",
+            f"the value of ${{{name}}} has characters that are allowed only in a string literal.",
             fix=f"Write '${{{name}}}' if it is a string; "
-            "elsewhere a value may hold letters, digits, spaces and _ . : / -",
+            "elsewhere a value may contain letters, digits, spaces and _ . : / -",
             place=place,
         )
     return value

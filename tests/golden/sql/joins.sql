@@ -90,11 +90,11 @@ SELECT * FROM orders o LEFT JOIN customers FOR SYSTEM_TIME AS OF PROCTIME() AS c
 
 -- WITHIN nothing
 SELECT * FROM a JOIN b WITHIN ON a.k = b.k
---> MS-SQL-PARSE at line 1, column 31: "ON" stands here where a span such as INTERVAL '5' MINUTES after WITHIN is expected.
+--> MS-SQL-PARSE at line 1, column 31: unexpected "ON", expected an interval such as INTERVAL '5' MINUTES after WITHIN.
 
 -- WITHIN twice
 SELECT * FROM a JOIN b WITHIN 5 MINUTES WITHIN 6 MINUTES ON a.k = b.k
---> MS-SQL-PARSE at line 1, column 41: "WITHIN" stands here: WITHIN is given twice.
+--> MS-SQL-PARSE at line 1, column 41: unexpected "WITHIN": WITHIN is specified twice.
 
 -- an alias before AS OF
 SELECT * FROM orders o JOIN rates AS r FOR SYSTEM_TIME AS OF o.event_time ON o.currency = r.currency
@@ -117,8 +117,8 @@ SELECT * FROM orders o LEFT JOIN customers c FOR SYSTEM_TIME AS OF PROCTIME() ON
 
 -- an alias before AS OF and after it
 SELECT * FROM orders o JOIN rates r FOR SYSTEM_TIME AS OF o.event_time AS q ON o.currency = r.currency
---> MS-SQL-PARSE at line 1, column 72: "AS" stands here and does not fit.
+--> MS-SQL-PARSE at line 1, column 72: unexpected "AS".
 
 -- AS OF before an alias and after it
 SELECT * FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r FOR SYSTEM_TIME AS OF o.event_time ON o.currency = r.currency
---> MS-SQL-PARSE at line 1, column 75: "FOR" stands here: FOR is given twice.
+--> MS-SQL-PARSE at line 1, column 75: unexpected "FOR": FOR is specified twice.

@@ -95,41 +95,41 @@ SELECT a -- the first
 
 -- EMIT of something else
 SELECT a FROM s EMIT SOMETIMES
---> MS-SQL-PARSE at line 1, column 22: "SOMETIMES" stands here where CHANGES or FINAL after EMIT is expected.
+--> MS-SQL-PARSE at line 1, column 22: unexpected "SOMETIMES", expected CHANGES or FINAL after EMIT.
 
 -- EMIT twice
 SELECT a FROM s EMIT CHANGES EMIT FINAL
---> MS-SQL-PARSE at line 1, column 30: "EMIT" stands here: EMIT is given twice.
+--> MS-SQL-PARSE at line 1, column 30: unexpected "EMIT": EMIT is specified twice.
 
 -- a parenthesis not closed
 SELECT a FROM s
 WHERE (a = 1
---> MS-SQL-PARSE at line 2, column 13: the text ends here where ) is expected.
+--> MS-SQL-PARSE at line 2, column 13: unexpected end of the text, expected ).
 
 -- a string not closed
 SELECT a FROM s
 WHERE a = 'x
---> MS-SQL-PARSE at line 2, column 11: a string, a quoted name or a comment is not closed. Close what opens here.
+--> MS-SQL-PARSE at line 2, column 11: a string, a quoted name or a comment is not closed. Close the one that starts here.
 
 -- a comment not closed
 SELECT a /* FROM s
---> MS-SQL-PARSE at line 1, column 10: a string, a quoted name or a comment is not closed. Close what opens here.
+--> MS-SQL-PARSE at line 1, column 10: a string, a quoted name or a comment is not closed. Close the one that starts here.
 
 -- a word too many
 SELECT a b c FROM s
---> MS-SQL-PARSE at line 1, column 12: "c" stands here and does not fit.
+--> MS-SQL-PARSE at line 1, column 12: unexpected "c".
 
 -- a missing table
 SELECT a FROM
---> MS-SQL-PARSE at line 1, column 14: the text ends here where a table's name is expected.
+--> MS-SQL-PARSE at line 1, column 14: unexpected end of the text, expected the name of a table.
 
 -- a missing condition
 SELECT a FROM s WHERE
---> MS-SQL-PARSE at line 1, column 22: the text ends here too early.
+--> MS-SQL-PARSE at line 1, column 22: unexpected end of the text.
 
 -- a property without a value
 SELECT a FROM s WITH ('engine')
---> MS-SQL-PARSE at line 1, column 31: ")" stands here where = is expected.
+--> MS-SQL-PARSE at line 1, column 31: unexpected ")", expected =.
 
 -- DISTINCT alone
 SELECT DISTINCT k, v FROM s

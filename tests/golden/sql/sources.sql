@@ -66,19 +66,19 @@ CREATE SOURCE a (k STRING); -- the first
 
 -- a property given twice
 CREATE SOURCE a (k STRING) WITH ('path' = 'x', 'path' = 'y');
---> MS-SQL-PARSE at line 1, column 48: 'path' is given twice, first at line 1, column 34.
+--> MS-SQL-PARSE at line 1, column 48: 'path' is specified twice, first at line 1, column 34.
 
 -- a watermark of another column
 CREATE SOURCE a (s TIMESTAMP, t TIMESTAMP, WATERMARK FOR t AS s);
---> MS-SQL-WATERMARK at line 1, column 44: the watermark of t is not t less a fixed span. Write WATERMARK FOR t AS t - INTERVAL 5 SECONDS, or AS t for no delay.
+--> MS-SQL-WATERMARK at line 1, column 44: the watermark of t is not t minus a fixed interval. Write WATERMARK FOR t AS t - INTERVAL 5 SECONDS, or AS t for no delay.
 
 -- a watermark less a month
 CREATE SOURCE a (t TIMESTAMP, WATERMARK FOR t AS t - INTERVAL 1 MONTH);
---> MS-SQL-WATERMARK at line 1, column 31: the watermark of t is not t less a fixed span. Write WATERMARK FOR t AS t - INTERVAL 5 SECONDS, or AS t for no delay.
+--> MS-SQL-WATERMARK at line 1, column 31: the watermark of t is not t minus a fixed interval. Write WATERMARK FOR t AS t - INTERVAL 5 SECONDS, or AS t for no delay.
 
 -- a watermark in the future
 CREATE SOURCE a (t TIMESTAMP, WATERMARK FOR t AS t - INTERVAL -5 SECONDS);
---> MS-SQL-WATERMARK at line 1, column 31: the watermark of t is not t less a fixed span. Write WATERMARK FOR t AS t - INTERVAL 5 SECONDS, or AS t for no delay.
+--> MS-SQL-WATERMARK at line 1, column 31: the watermark of t is not t minus a fixed interval. Write WATERMARK FOR t AS t - INTERVAL 5 SECONDS, or AS t for no delay.
 
 -- two watermarks
 CREATE SOURCE a (s TIMESTAMP, t TIMESTAMP, WATERMARK FOR t AS t, WATERMARK FOR s AS s);
@@ -86,20 +86,20 @@ CREATE SOURCE a (s TIMESTAMP, t TIMESTAMP, WATERMARK FOR t AS t, WATERMARK FOR s
 
 -- a source with a primary key
 CREATE SOURCE a (k STRING, PRIMARY KEY (k));
---> MS-SQL-PARSE at line 1, column 1: the source a has a primary key. Only a table has one: write CREATE TABLE, or leave the key out.
+--> MS-SQL-PARSE at line 1, column 1: the source a declares a primary key, and only a table can have one. Write CREATE TABLE, or remove the key.
 
 -- an unknown type
 CREATE SOURCE a (k STRNG);
---> MS-SQL-PARSE at line 1, column 20: "STRNG" stands here where a type for the column k is expected.
+--> MS-SQL-PARSE at line 1, column 20: unexpected "STRNG", expected a type for the column k.
 
 -- a constraint
 CREATE SOURCE a (k STRING NOT NULL);
---> MS-SQL-PARSE at line 1, column 27: "NOT" stands here where ) is expected.
+--> MS-SQL-PARSE at line 1, column 27: unexpected "NOT", expected ).
 
 -- no columns
 CREATE SOURCE a WITH ('connector' = 'rate');
---> MS-SQL-PARSE at line 1, column 17: "WITH" stands here where ( is expected.
+--> MS-SQL-PARSE at line 1, column 17: unexpected "WITH", expected (.
 
 -- an unquoted property
 CREATE SOURCE a (k STRING) WITH (path = 'x');
---> MS-SQL-PARSE at line 1, column 34: "path" stands here where a property as 'name' = 'value' is expected.
+--> MS-SQL-PARSE at line 1, column 34: unexpected "path", expected a property as 'name' = 'value'.

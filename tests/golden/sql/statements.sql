@@ -68,48 +68,48 @@ CREATE SINK out AS (SELECT a FROM s) EMIT CHANGES;
 
 -- an unknown statement
 DROP TABLE x;
---> MS-SQL-STATEMENT at line 1, column 1: "DROP" begins no statement of this SQL. Write one of CREATE SOURCE, CREATE TABLE, CREATE STREAM, CREATE SINK, INSERT INTO, SET, SELECT.
+--> MS-SQL-STATEMENT at line 1, column 1: no statement starts with "DROP". Write one of CREATE SOURCE, CREATE TABLE, CREATE STREAM, CREATE SINK, INSERT INTO, SET, SELECT.
 
 -- SHOW
 SHOW TABLES;
---> MS-SQL-STATEMENT at line 1, column 1: "SHOW" begins no statement of this SQL. Write one of CREATE SOURCE, CREATE TABLE, CREATE STREAM, CREATE SINK, INSERT INTO, SET, SELECT.
+--> MS-SQL-STATEMENT at line 1, column 1: no statement starts with "SHOW". Write one of CREATE SOURCE, CREATE TABLE, CREATE STREAM, CREATE SINK, INSERT INTO, SET, SELECT.
 
 -- CREATE VIEW
 CREATE VIEW x AS SELECT a FROM s;
---> MS-SQL-STATEMENT at line 1, column 8: "VIEW" cannot be created. CREATE makes a SOURCE, a TABLE, a STREAM or a SINK.
+--> MS-SQL-STATEMENT at line 1, column 8: "VIEW" cannot be created. Write CREATE SOURCE, TABLE, STREAM or SINK.
 
 -- CREATE without anything
 CREATE;
---> MS-SQL-STATEMENT at line 1, column 1: CREATE does not say what to create. CREATE makes a SOURCE, a TABLE, a STREAM or a SINK.
+--> MS-SQL-STATEMENT at line 1, column 1: CREATE needs the kind of object to create. Write CREATE SOURCE, TABLE, STREAM or SINK.
 
 -- INSERT OVERWRITE
 INSERT OVERWRITE shipped SELECT a FROM s;
---> MS-SQL-STATEMENT at line 1, column 1: INSERT needs INTO and a sink. Write INSERT INTO sink SELECT …
+--> MS-SQL-STATEMENT at line 1, column 1: INSERT needs INTO and the name of a sink. Write INSERT INTO sink SELECT …
 
 -- SET of an unquoted name
 SET checkpoint = '/data';
---> MS-SQL-PARSE at line 1, column 5: "checkpoint" stands here where a setting as SET 'name' = 'value' is expected.
+--> MS-SQL-PARSE at line 1, column 5: unexpected "checkpoint", expected a setting as SET 'name' = 'value'.
 
 -- a stream without a query
 CREATE STREAM matched;
---> MS-SQL-PARSE at line 1, column 22: the text ends here where AS and a query is expected.
+--> MS-SQL-PARSE at line 1, column 22: unexpected end of the text, expected AS and a query.
 
 -- a sink followed by a query without AS
 CREATE SINK out SELECT a FROM s;
---> MS-SQL-PARSE at line 1, column 17: "SELECT" stands here where AS and a query is expected.
+--> MS-SQL-PARSE at line 1, column 17: unexpected "SELECT", expected AS and a query.
 
 -- a column list after INSERT INTO
 INSERT INTO shipped (a) SELECT a FROM s;
---> MS-SQL-PARSE at line 1, column 22: "a" stands here where ) is expected.
+--> MS-SQL-PARSE at line 1, column 22: unexpected "a", expected ).
 
 -- a keyword as the name of a sink
 CREATE SINK having WITH ('connector' = 'console') AS SELECT a FROM s;
---> MS-SQL-PARSE at line 1, column 13: "having" stands here where the name of the sink is expected. Put a name that is a keyword in backticks: `having`.
+--> MS-SQL-PARSE at line 1, column 13: unexpected "having", expected the name of the sink. Put a name that is a keyword in backticks: `having`.
 
 -- a keyword as the name of a column
 CREATE SOURCE s (select STRING);
---> MS-SQL-PARSE at line 1, column 18: "select" stands here where a column is expected. Put a name that is a keyword in backticks: `select`.
+--> MS-SQL-PARSE at line 1, column 18: unexpected "select", expected a column. Put a name that is a keyword in backticks: `select`.
 
 -- a keyword as the name of a table
 SELECT a FROM where;
---> MS-SQL-PARSE at line 1, column 15: "where" stands here where a table's name is expected. Put a name that is a keyword in backticks: `where`.
+--> MS-SQL-PARSE at line 1, column 15: unexpected "where", expected the name of a table. Put a name that is a keyword in backticks: `where`.

@@ -53,7 +53,7 @@ SELECT row_number() OVER w AS n FROM s WINDOW w AS (PARTITION BY k)
 
 -- a window not closed
 SELECT k FROM s WINDOW TUMBLING(INTERVAL '1' HOUR GROUP BY k
---> MS-SQL-PARSE at line 1, column 51: "GROUP BY" stands here where ) is expected.
+--> MS-SQL-PARSE at line 1, column 51: unexpected "GROUP BY", expected ).
 
 -- an offset inside and after
 SELECT k FROM s WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 5 MINUTES, OFFSET INTERVAL 1 MINUTE) GROUP BY k
@@ -100,4 +100,4 @@ SELECT k FROM s WINDOW w AS (PARTITION BY k ORDER BY t) QUALIFY row_number() OVE
 
 -- a window of another name
 SELECT k FROM s WINDOW HOPPING(INTERVAL 1 HOUR) GROUP BY k
---> MS-SQL-PARSE at line 1, column 24: "HOPPING" stands here where TUMBLING, SLIDING or SESSION is expected.
+--> MS-SQL-PARSE at line 1, column 24: unexpected "HOPPING", expected TUMBLING, SLIDING or SESSION.

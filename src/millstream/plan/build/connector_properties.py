@@ -12,12 +12,16 @@ from millstream.plan.connectors import (
     Options,
     Role,
 )
-from millstream.sql.properties import PROPERTIES, Where, check, shortened
+from millstream.sql.properties import PROPERTIES, PropertyOwner, check_properties, shortened
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
 
 _DEFAULT = "memory"  # rows come from tests or from Python
 _NOT_IN_THIS_RELEASE = ("kafka", "jdbc")
-_WHERE = {CreateSource: Where.SOURCE, CreateTable: Where.TABLE, CreateSink: Where.SINK}
+_WHERE = {
+    CreateSource: PropertyOwner.SOURCE,
+    CreateTable: PropertyOwner.TABLE,
+    CreateSink: PropertyOwner.SINK,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ def validate_properties(
         _require(alias, spec)
         spec = registry[spec.resolve(alias)]
     own = spec.properties_of(role)
-    properties = check(
+    properties = check_properties(
         where,
         statement.properties,
         {name: each.kind for name, each in own.items()},
@@ -68,7 +72,7 @@ def _declaration(
 
 def _options(declared: ConnectorStatement, spec: ConnectorSpec) -> Options:
     """Returns the properties that the connector gets; those of a table in the declared order."""
-    common = PROPERTIES[Where(declared.noun)]
+    common = PROPERTIES[PropertyOwner(declared.noun)]
     written = {name: item.value for name, item in declared.properties.items() if name not in common}
     if declared.role is Role.TABLE:
         first = {
@@ -79,7 +83,7 @@ def _options(declared: ConnectorStatement, spec: ConnectorSpec) -> Options:
 
 
 def _spec(
-    where: Where, item: Property | None, role: Role, registry: ConnectorRegistry
+    where: PropertyOwner, item: Property | None, role: Role, registry: ConnectorRegistry
 ) -> ConnectorSpec:
     name = item.value.lower() if item else _DEFAULT
     found = registry.get(name)
@@ -90,7 +94,7 @@ def _spec(
 
 
 def _no_connector(
-    where: Where, item: Property, role: Role, registry: ConnectorRegistry
+    where: PropertyOwner, item: Property, role: Role, registry: ConnectorRegistry
 ) -> MillstreamError:
     name, names = item.value.lower(), registry.names(role)
     offered = f"A {where} takes one of {', '.join(names)}."

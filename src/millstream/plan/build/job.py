@@ -24,7 +24,7 @@ from millstream.plan.resolve.name_checks import check_object_name, reject_reserv
 from millstream.plan.resolve.names import literal, quote
 from millstream.sql.limits import deep_recursion
 from millstream.sql.parse import parse
-from millstream.sql.properties import Where, check
+from millstream.sql.properties import PropertyOwner, check_properties
 from millstream.sql.spans import span_of
 from millstream.sql.statements import (
     CreateSink,
@@ -35,7 +35,7 @@ from millstream.sql.statements import (
     SetProperty,
     Statement,
 )
-from millstream.sql.text import unfilled
+from millstream.sql.text import mask_variables
 from millstream.suggestions import same
 from millstream.temporal import OutputMode
 
@@ -52,7 +52,7 @@ def build_job(
     """The job that a text describes. `sources` and `tables` are those that it need not declare;
     `connectors` are those that it may name, by default all that are installed; `datasets` resolves
     names of a namespace."""
-    with unfilled(variables or {}), deep_recursion(_nesting_error):
+    with mask_variables(variables or {}), deep_recursion(_nesting_error):
         namespace = _namespace(sources or {}, tables or {}, connectors)
         namespace.datasets = datasets
         return _job(parse(text, variables), namespace)
@@ -60,7 +60,7 @@ def build_job(
 
 def read_settings(text: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
     """Returns the settings of a job without planning its queries."""
-    with unfilled(variables or {}), deep_recursion(_nesting_error):
+    with mask_variables(variables or {}), deep_recursion(_nesting_error):
         return dict(_settings(parse(text, variables)))
 
 
@@ -237,5 +237,8 @@ def _settings(statements: Sequence[Statement]) -> tuple[tuple[str, str], ...]:
     items = [s.property for s in statements if isinstance(s, SetProperty)]
     settings: dict[str, str] = {}
     for item in items:
-        settings |= {name: found.value for name, found in check(Where.JOB, (item,)).items()}
+        settings |= {
+            name: found.value
+            for name, found in check_properties(PropertyOwner.JOB, (item,)).items()
+        }
     return tuple(settings.items())

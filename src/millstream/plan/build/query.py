@@ -42,7 +42,7 @@ from millstream.plan.resolve.window_assignment import assign_windows
 from millstream.plan.resolve.window_clause import find_window_clause, read_window
 from millstream.plan.resolve.window_columns import rename_own_window_columns
 from millstream.sql.parse import properties_of
-from millstream.sql.properties import Where, check
+from millstream.sql.properties import PropertyOwner, check_properties
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
 from millstream.suggestions import same
@@ -125,8 +125,8 @@ class QueryPlanner:
             what = tree.key.upper() if isinstance(tree, exp.SetOperation) else "this query"
             raise not_supported(what, place)
         reject_clauses(tree, self.text)
-        properties = check(
-            Where.QUERY,
+        properties = check_properties(
+            PropertyOwner.QUERY,
             properties_of(property_nodes, self.text),
             explain=self._explain_connector_property,
         )

@@ -13,7 +13,7 @@ from millstream.plan.build.connector_properties import validate_properties
 from millstream.plan.build.declarations import reject_duplicate_columns
 from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec, Role
 from millstream.plan.nodes import Broadcast, Column, ReferenceTable
-from millstream.sql.properties import PROPERTIES, Where
+from millstream.sql.properties import PROPERTIES, PropertyOwner
 from millstream.sql.statements import CreateTable, Property
 from millstream.suggestions import nearest, same
 from millstream.temporal import parse_span
@@ -125,7 +125,7 @@ def reject_unused_table_properties(
     """Rejects properties of Millstream that a table without event time has no use for."""
     known = {"connector", "table.mode"}
     for name, item in properties.items():
-        if name in known or name not in PROPERTIES[Where.TABLE]:
+        if name in known or name not in PROPERTIES[PropertyOwner.TABLE]:
             continue
         why = _why_unused(name, properties, spec, lookup=lookup)
         if why:
