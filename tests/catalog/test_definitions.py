@@ -124,7 +124,11 @@ JOIN = (
             *("MS-CATALOG-VALUE", 3, 18),
             "datasets[1].main_table.columns: the column X differs from another only in letter case",
         ),
-        (ONE.replace("INT", "INTT"), "MS-CATALOG-VALUE", 3, 18, "column x: 'INTT' is not a type"),
+        (
+            ONE.replace("INT", "INTT"),
+            *("MS-CATALOG-VALUE", 3, 28),
+            "datasets[1].main_table.columns.x: 'INTT' is not a type; known: boolean",
+        ),
         (
             ONE.replace("x: INT", "_period: STRING"),
             *("MS-CATALOG-VALUE", 3, 18),

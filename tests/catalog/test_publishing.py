@@ -463,8 +463,8 @@ def test_the_path_of_a_sqlite_database_is_absolute(tmp_path: Path):
 @pytest.mark.parametrize(
     ("url", "cause"),
     [
-        ("jdbc:mysql://db/shop", "not that of a supported database"),
-        ("jdbc:nonsense", "not that of a supported database"),
+        ("jdbc:mysql://db/shop", "not the URL of a supported database"),
+        ("jdbc:nonsense", "not the URL of a supported database"),
         ("jdbc:postgresql://[x", "cannot be read"),
         ("jdbc:sqlite:/nowhere/shop.db", "it is not a file"),
     ],

@@ -198,8 +198,19 @@ def test_show_prints_columns_and_versions(applied: Path):
 def test_show_prints_a_project(applied: Path):
     lines = catalog("show", "month_end", "--project").stdout.splitlines()
     assert lines[0] == "month_end  draft, revision 1"
+    assert "input transactions, latest version" in lines
+    assert (
+        "  left join fx (version 2) as fx on "
+        "transactions.currency = fx.from_currency AND fx.to_currency = 'USD'"
+    ) in lines
     assert "  amount_usd = amount * fx.rate" in lines
     assert lines[-1] == "output out/{period}, parquet"
+    done = catalog("show", "Month_End")
+    assert done.stderr.splitlines() == [
+        "MS-CATALOG-UNKNOWN",
+        "there is no dataset Month_End, but a project has this name.",
+        "Fix: Show the project: millstream catalog show month_end --project",
+    ]
 
 
 def test_diff_prints_columns_rows_and_files(applied: Path):

@@ -62,7 +62,10 @@ def test_the_readme_of_the_template_says_what_happens(books: Path) -> None:
     assert usd(books) == ["110.00", "63.50", "68.00", "22.00"]
     listed, replay = replayed
     assert first["id"] in run(listed).stdout
-    assert run(replay.replace("RUN", first["id"])).stdout.endswith("The result is the same.\n")
+    again = run(replay.replace("RUN", first["id"])).stdout
+    same = f"The result is the same as that of the run {first['id']}. No output was written.\n"
+    assert again.endswith(same)
+    assert "output" not in again.removesuffix(same)
     assert usd(books) == ["110.00", "63.50", "68.00", "22.00"]
 
 
@@ -103,7 +106,7 @@ def test_a_failed_run_ends_with_1_and_its_reason_is_listed(books: Path) -> None:
     run("project activate month-end")
     (books / "crm" / "2026-01.csv").unlink()
     done = run("project run month-end --period 2026-01", exit_code=2)
-    assert done.stderr.startswith("MS-CATALOG-LOCATION\n")
+    assert done.stderr.startswith("MS-CATALOG-LOCATION\ncustomers v1, resolver path: ")
     (failed,) = runs()
     assert (failed["status"], failed["failure"]["code"]) == ("failed", "MS-CATALOG-LOCATION")
     assert "MS-CATALOG-LOCATION" in run("project runs month-end").stdout

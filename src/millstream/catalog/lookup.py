@@ -21,7 +21,7 @@ def require_dataset(reader: CatalogReader, key: DatasetKey) -> Dataset:
     found = reader.find_dataset(key)
     if found is not None:
         return found
-    fix = "" if isinstance(key, UUID) else _suggestion(key, reader.dataset_names())
+    fix = "" if isinstance(key, UUID) else nearest(key, reader.dataset_names())
     raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no dataset {key}.", fix=fix)
 
 
@@ -48,7 +48,7 @@ def require_period(reader: CatalogReader, identifier: str) -> Period:
     """Returns a period by its identifier."""
     found = reader.find_period(identifier)
     if found is None:
-        fix = _suggestion(identifier, [period.identifier for period in reader.periods()])
+        fix = nearest(identifier, [period.identifier for period in reader.periods()])
         raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no period {identifier}.", fix=fix)
     return found
 
@@ -57,14 +57,6 @@ def require_project(reader: CatalogReader, name: str) -> Project:
     """Returns a project by name."""
     found = reader.find_project(name)
     if found is None:
-        fix = _suggestion(name, [project.name for project in reader.projects()])
+        fix = nearest(name, [project.name for project in reader.projects()])
         raise CatalogError("MS-CATALOG-UNKNOWN", f"there is no project {name}.", fix=fix)
     return found
-
-
-def _suggestion(name: str, known: list[str]) -> str:
-    """A catalog may have thousands of names: all are listed only if they are few."""
-    text = nearest(name, known)
-    if text.startswith("Known: ") and len(known) > 20:
-        return f"Known: {', '.join(known[:20])}, and {len(known) - 20} more."
-    return text

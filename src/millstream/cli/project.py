@@ -12,6 +12,7 @@ import typer
 from millstream.cli import errors as fail
 from millstream.cli.catalog.opened import data_of, moment, opened, print_table
 from millstream.cli.errors import print_json, reported
+from millstream.cli.formats import count
 from millstream.cli.options import AsJson, CatalogUrl
 
 if TYPE_CHECKING:
@@ -83,13 +84,11 @@ def replay(
     with _all_problems(as_json), _replayed_project(run_id, catalog, cores) as project:
         found = project.replay(run_id, verify=verify)
         _show(found, as_json=as_json)
-        if not as_json:
-            print("The result is the same.")
 
 
 @app.command()
 def runs(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A project.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A project.")] = None,
     period: Annotated[str | None, typer.Option("--period", help="Only of this period.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
     catalog: CatalogUrl = None,
@@ -106,7 +105,7 @@ def runs(
         if as_json:
             print_json({"runs": [data_of(each) for each in listed]})
             return
-        names = ("run", "project", "period", "started (UTC)", "status", "", "")
+        names = ("run", "project", "period", "started (UTC)", "status", "kind", "error")
         print_table(*names, rows=[_row(each) for each in listed])
 
 
@@ -159,7 +158,7 @@ def _all_problems(as_json: bool) -> Iterator[None]:
 
 
 def _row(run: Run) -> tuple[str, ...]:
-    kind = "replay" if run.replay_of else ""
+    kind = "replay" if run.replay_of else "run"
     why = run.failure.code if run.failure else ""
     started = moment(run.started_at)
     return (str(run.id), run.project, run.period, started, run.status.value, kind, why)
@@ -171,12 +170,21 @@ def _show(run: Run, *, as_json: bool) -> None:
         return
     assert run.result is not None
     assert run.snapshot is not None
-    print(f"run {run.id}: {run.project}, {run.period}, {run.result.row_count:,} rows")
+    kind = "replay" if run.replay_of else "run"
+    rows = count(run.result.row_count, "row")
+    print(f"{kind} {run.id}: {run.project}, {run.period}, {rows}")
     joined = [(each.alias, each) for each in run.snapshot.join_datasets]
+    changing = []
     for what, read in (("input", run.snapshot.input), *joined):
         version = f"{read.dataset_name} v{read.dataset_version}"
         print(f"  {what:<8} {version} ({read.resolver_source})")
-    print(f"  output   {run.result.location}")
+        if not read.reproducible:
+            changing.append(version)
+    if run.replay_of is None:
+        print(f"  output   {run.result.location}")
     print(f"  hash     {run.result.content_hash}")
-    if not run.snapshot.reproducible:
-        print("  not reproducible: a dataset is read from a database")
+    if changing:
+        names = ", ".join(dict.fromkeys(changing))
+        print(f"  not reproducible: the rows of these tables may change: {names}")
+    if run.replay_of is not None:
+        print(f"The result is the same as that of the run {run.replay_of}. No output was written.")

@@ -134,20 +134,22 @@ def test_a_project_override_precedes_the_resolver_of_the_dataset_and_the_default
 
 
 def test_the_system_default_can_be_another_resolver_and_a_resolver_can_be_added() -> None:
-    class Fixed:
+    class LakeResolver:
         def resolve(
             self, dataset: Dataset, version: DatasetVersion, period: Period
         ) -> DataLocation:
             path = f"/lake/{dataset.name}/{version.number}/{period.identifier}"
             return DataLocation(DataFormat.PARQUET, path)
 
-    lake = Resolvers(Path("/"), ResolverRef("lake"), {"lake": lambda _config, _base: Fixed()})
+    lake = Resolvers(
+        Path("/"), ResolverRef("lake"), {"lake": lambda _config, _base: LakeResolver()}
+    )
     reference, source = lake.choose(project(), FX)
     assert source is ResolverSource.SYSTEM_DEFAULT
     assert lake.open(reference).resolve(FX, VERSION, JANUARY).location == "/lake/fx/3/2026-01"
 
 
-class Archive:
+class ArchiveResolver:
     """A resolver of another package."""
 
     def __init__(self, config: Mapping[str, str], base: Path) -> None:
@@ -159,7 +161,7 @@ class Archive:
 
 
 def test_a_resolver_is_added_by_name_and_its_options_are_completed() -> None:
-    resolvers = RESOLVERS.with_factories({"archive": Archive})
+    resolvers = RESOLVERS.with_factories({"archive": ArchiveResolver})
     reference = ResolverRef("archive", {"folder": "old"})
     found = resolvers.resolve(reference, FX, VERSION, JANUARY)
     path = "/base/old/fx-3-2026-01.json"
@@ -168,7 +170,7 @@ def test_a_resolver_is_added_by_name_and_its_options_are_completed() -> None:
 
 def test_a_built_in_resolver_cannot_be_replaced() -> None:
     with pytest.raises(ProjectError, match="the resolver path is built in") as caught:
-        RESOLVERS.with_factories({"path": Archive})
+        RESOLVERS.with_factories({"path": ArchiveResolver})
     assert caught.value.code == "MS-PROJECT-RESOLVER"
 
 
@@ -185,16 +187,16 @@ def test_what_is_not_a_location_is_an_error() -> None:
 
 def test_resolvers_of_other_packages_are_found_and_loaded_when_used(monkeypatch) -> None:
     points = [
-        EntryPoint("archive", f"{__name__}:Archive", GROUP),
+        EntryPoint("archive", f"{__name__}:ArchiveResolver", GROUP),
         EntryPoint("broken", "no_such_package:create", GROUP),
         EntryPoint("path", "no_such_package:create", GROUP),
         EntryPoint("twice", "one:create", GROUP),
         EntryPoint("twice", "two:create", GROUP),
     ]
     monkeypatch.setattr("millstream.catalog.execution.resolvers.entry_points", lambda **_: points)
-    monkeypatch.setitem(sys.modules, __name__, sys.modules[Archive.__module__])
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[ArchiveResolver.__module__])
     resolvers = Resolvers(Path("/base"), factories=installed_resolvers.__wrapped__())
-    assert isinstance(resolvers.open(ResolverRef("archive", {"folder": "a"})), Archive)
+    assert isinstance(resolvers.open(ResolverRef("archive", {"folder": "a"})), ArchiveResolver)
     assert isinstance(resolvers.open(ResolverRef("path", {"template": "a.csv"})), PathResolver)
     with pytest.raises(ProjectError, match=r"broken \(no_such_package:create\) cannot be imported"):
         resolvers.open(ResolverRef("broken"))

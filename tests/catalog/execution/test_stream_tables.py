@@ -1,4 +1,4 @@
-"""A dataset as the table of a streaming job: the version is chosen once and kept."""
+"""A dataset as the table of a streaming job: the version is chosen once and recorded."""
 
 from __future__ import annotations
 

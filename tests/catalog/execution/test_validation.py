@@ -143,21 +143,34 @@ def test_all_problems_of_a_project_are_reported_at_once(
         month_end.runner(spark).activate("month-end")
     found = problems(month_end, spark)
     assert [each.code for each in found] == [
+        "MS-PROJECT-CONDITION-COLUMN",
         "MS-PROJECT-RESOLVER",
         "MS-PROJECT-OUTPUT",
-        "MS-PROJECT-CONDITION-COLUMN",
         "MS-PROJECT-DATASET-UNKNOWN",
         "MS-PROJECT-NONDETERMINISTIC",
         "MS-PROJECT-ASSIGNMENT",
         "MS-PROJECT-ASSIGNMENT",
     ]
-    assert str(found[2]) == (
+    assert str(found[0]) == (
         "MS-PROJECT-CONDITION-COLUMN at p.yaml, line 10, column 20: Unknown column "
         "'fx.fromcurrency' in join condition. Did you mean fx.from_currency?"
     )
     assert found[3].fix == "Did you mean fx?"
     assert "DATATYPE_MISMATCH" not in found[5].cause
     assert "due to data type mismatch" in found[5].cause
+
+
+def test_problems_are_listed_in_the_order_of_the_file(
+    spark: SparkSession, month_end: MonthEnd
+) -> None:
+    wrong_type, wrong_column = "transactions.customer", "transactions.customer = d.idd"
+    joins = [
+        replace(SEGMENT, alias=alias, on=on, positions=Positions(Place(line, 5, file="p.yaml")))
+        for line, alias, on in ((8, "c", wrong_type), (9, "d", wrong_column))
+    ]
+    month_end.apply(UpdateOperation(tuple(joins)))
+    # Spark checks types after all names are resolved.
+    assert [each.place.line for each in problems(month_end, spark) if each.place] == [8, 9]
 
 
 @pytest.mark.parametrize(
@@ -310,8 +323,8 @@ def test_functions_that_are_not_deterministic_are_rejected(
         *("unix_timestamp(_period, 'yyyy-MM')", "hash(id)", "md5(currency)"),
         *("DATE '2026-01-31'", "TIMESTAMP '2026-01-31 10:00:00'"),
     ]
-    kept = [Assignment(f"d{number}", text) for number, text in enumerate(deterministic)]
-    month_end.apply(UpdateOperation((), (*assignments, *kept)))
+    accepted = [Assignment(f"d{number}", text) for number, text in enumerate(deterministic)]
+    month_end.apply(UpdateOperation((), (*assignments, *accepted)))
     found = problems(month_end, spark)
     assert {each.code for each in found} == {"MS-PROJECT-NONDETERMINISTIC"}, found
     assert len(found) == len(NONDETERMINISTIC)

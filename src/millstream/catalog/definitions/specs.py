@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
@@ -20,7 +21,6 @@ from pydantic import (
     model_validator,
 )
 
-from millstream.catalog.definitions.key_columns import check_key
 from millstream.catalog.model import (
     PERIOD,
     PERIOD_FROM,
@@ -32,9 +32,11 @@ from millstream.catalog.model import (
 )
 from millstream.catalog.types import canonical_type
 from millstream.secret_names import contains_secret, is_secret_name
+from millstream.suggestions import nearest
 
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _RESERVED = {column.name for column in (PERIOD, PERIOD_FROM, PERIOD_TO)}
+_NESTED = ("array", "map", "struct")
 
 
 def _text(value: object) -> object:
@@ -85,6 +87,7 @@ ProjectName = Annotated[
     str, StringConstraints(max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")
 ]
 Text = Annotated[str, StringConstraints(min_length=1)]
+ColumnType = Annotated[str, AfterValidator(canonical_type)]
 Identifier = Annotated[
     str,
     BeforeValidator(_text),
@@ -115,13 +118,13 @@ class ResolverSpec(Spec):
 
 class TableSpec(Spec):
     name: Name | None = None
-    columns: dict[Text, str] = Field(min_length=1)
+    columns: dict[Text, ColumnType] = Field(min_length=1)
     temporal_mode: TemporalMode = TemporalMode.NONE
     key: Annotated[tuple[Text, ...], BeforeValidator(_list)] = ()
 
     @field_validator("columns")
     @classmethod
-    def _known_types(cls, columns: dict[str, str]) -> dict[str, str]:
+    def _unique_names(cls, columns: dict[str, str]) -> dict[str, str]:
         seen: set[str] = set()
         for name in columns:
             if name.lower() in seen:
@@ -129,20 +132,36 @@ class TableSpec(Spec):
             if name.lower() in _RESERVED:
                 raise ValueError(f"the column {name} is added by the temporal mode; leave it out")
             seen.add(name.lower())
-        return {name: _column_type(name, kind) for name, kind in columns.items()}
+        return columns
 
     @field_validator("key")
     @classmethod
     def _known_columns(cls, key: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         columns: dict[str, str] | None = info.data.get("columns")
-        return key if columns is None else check_key(key, columns, _RESERVED)
+        return key if columns is None else _declared_key(key, columns)
 
 
-def _column_type(name: str, kind: str) -> str:
-    try:
-        return canonical_type(kind)
-    except ValueError as error:
-        raise ValueError(f"the column {name}: {error}") from None
+def _declared_key(key: Sequence[str], columns: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns a key in the letter case of the declared columns, whose types are the values of
+    `columns`.
+
+    Raises ValueError for a name that is not a column, is one of the temporal mode, is named twice,
+    or has a nested type.
+    """
+    declared = {name.lower(): name for name in columns}
+    found: list[str] = []
+    for name in key:
+        column = declared.get(name.lower())
+        if name.lower() in _RESERVED:
+            raise ValueError(f"{name} is added to the key by the temporal mode; leave it out")
+        if column is None:
+            raise ValueError(f"{name} is not a column. {nearest(name, columns)}".rstrip())
+        if column in found:
+            raise ValueError(f"{name} is named twice")
+        if columns[column].startswith(_NESTED):
+            raise ValueError(f"{name} is {columns[column]}, which cannot be part of a key")
+        found.append(column)
+    return tuple(found)
 
 
 class DatasetSpec(Spec):

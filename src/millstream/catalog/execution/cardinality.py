@@ -14,7 +14,7 @@ from millstream.engine.compile.expressions import spark_column
 from millstream.errors import ProjectRunError
 from millstream.plan.expressions import Expression, to_spark_sql
 from millstream.plan.expressions.parse import parse_expression
-from millstream.plan.expressions.quoting import quote
+from millstream.plan.expressions.spark_sql import quote
 
 _EXACT = (BooleanType, DateType, IntegralType, StringType)
 _SHOWN = 5  # keys in an error

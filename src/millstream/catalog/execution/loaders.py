@@ -24,7 +24,7 @@ from millstream.catalog.model import (
 )
 from millstream.connectors.jdbc.scan import read_table
 from millstream.errors import ProjectRunError
-from millstream.plan.expressions.quoting import quote
+from millstream.plan.expressions.spark_sql import quote
 from millstream.suggestions import nearest
 
 # A value that does not fit its column is an error, never NULL.

@@ -1,8 +1,8 @@
 """Applies compiled operations to the working dataset: joins in order, then assignments.
 
-While an operation runs, each joined column is stored as `<column>_<alias>`. Aliases belong to their
-operation, so these columns end with it; what is to be kept is assigned to a column. All assignments
-of an operation see the values before it, as in SQL's UPDATE.
+While an operation runs, each joined column is stored as `<column>_<alias>`. Aliases are scoped to
+their operation: these columns are dropped at its end. Assign the values that the result needs to
+columns. All assignments of an operation read the values before it, as in SQL's UPDATE.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from millstream.catalog.execution.compile import CompiledJoin, CompiledOperation
 from millstream.engine.compile.expressions import spark_column
-from millstream.plan.expressions.quoting import quote
+from millstream.plan.expressions.spark_sql import quote
 from millstream.suggestions import same
 
 

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame
 from millstream.catalog.execution.templates import placeholders
 from millstream.catalog.model import DataFormat, ProjectOutput
 from millstream.catalog.output_marker import MARKER, write_marker
-from millstream.connectors.paths import local, resolve
+from millstream.connectors.paths import resolve, to_local_path
 from millstream.errors import ProjectError
 
 _BEFORE = "-before"  # the end of the name of an output that is being replaced
@@ -42,7 +42,7 @@ def output_path(output: ProjectOutput, base: Path, period: str) -> Path:
         raise _wrong(f"the period {period!r} is not a safe part of the path {location}.")
     path = resolve(location.format_map({"period": period}), base)
     if path.startswith("file:"):
-        path = local(path)
+        path = to_local_path(path)
     if "://" in path:
         raise _wrong(
             f"the output {location} is not a path.",

@@ -1,4 +1,4 @@
-"""Builds the DataFrame of a run from its snapshot alone."""
+"""Builds the DataFrame of a run. Reads only what the snapshot of the run records."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 
 from millstream.catalog.model import Column
 from millstream.errors import ProjectError
-from millstream.plan.expressions.quoting import quote
+from millstream.plan.expressions.spark_sql import quote
 
 _FORMAT = "rows-1"  # changes if the same rows would get another hash
 # Sums of two pieces of 28 bits overflow at 2^35 rows.

@@ -16,13 +16,14 @@ from millstream.catalog.model import (
     JoinDatasetSnapshot,
     Period,
     Project,
+    ResolverRef,
     ResolverSnapshot,
     RunEnvironment,
     RuntimeJoin,
     VersionFile,
 )
 from millstream.catalog.publishing.files import content_hash, describe_files
-from millstream.errors import ProjectError
+from millstream.errors import CatalogError, ProjectError
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class SnapshotBuilder:
         recorded_hash = version.content_hash
         key = version.key if version.reproducible else ()
         if found != DataLocation(version.format, version.location, version.options):
-            recorded_hash, files = _fingerprint(found, version)
+            recorded_hash, files = _fingerprint(found, dataset, version, reference)
             key = ()
         return DatasetSnapshot(
             dataset_id=dataset.id,
@@ -142,13 +143,20 @@ class SnapshotBuilder:
 
 
 def _fingerprint(
-    found: DataLocation, version: DatasetVersion
+    found: DataLocation, dataset: Dataset, version: DatasetVersion, resolver: ResolverRef
 ) -> tuple[str | None, tuple[VersionFile, ...]]:
     """Returns hash and files of a location that is not the one that was published. The rows of a
     table can change at any time."""
     if not found.format.is_files:
         return None, ()
-    files = describe_files(found.location)
+    try:
+        files = describe_files(found.location)
+    except CatalogError as error:
+        raise CatalogError(
+            error.code,
+            f"{dataset.name} v{version.number}, resolver {resolver.name}: {error.cause}",
+            fix="Check the settings of the resolver, and that the files are there.",
+        ) from None
     return content_hash(found.format, found.options, version.schema, files), files
 
 

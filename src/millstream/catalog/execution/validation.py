@@ -71,7 +71,15 @@ def validate(
     validator = _Validator(reader, project, resolvers)
     validator.run(spark, base)
     if validator.problems:
-        raise InvalidProjectError.of(project.name, validator.problems)
+        raise InvalidProjectError.of(project.name, sorted(validator.problems, key=_position))
+
+
+def _position(problem: MillstreamError) -> tuple[bool, str, int, int]:
+    """Orders problems by their places in YAML; those without a place are last."""
+    place = problem.place
+    if place is None:
+        return True, "", 0, 0
+    return False, place.file or "", place.line, place.column
 
 
 class _Validator:
@@ -191,7 +199,9 @@ class _Validator:
                 f"Dataset {key} version {version} not found",
                 positions,
                 "dataset_version",
-                f"Published: {', '.join(reversed(known))}." if known else "Publish it first.",
+                f"Published versions: {', '.join(reversed(known))}."
+                if known
+                else "Publish it first.",
             )
             return dataset.table.all_columns
         return found.schema

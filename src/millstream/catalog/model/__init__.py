@@ -13,10 +13,10 @@ Project ──▶ ProjectInput, ProjectOutput, ProjectOverride (dataset ──�
 Run (project, period, status, Lease) ──▶ ResolverSnapshot, RunResult or RunFailure
    ╰─ ResolverSnapshot ──▶ DatasetSnapshot of the input, JoinDatasetSnapshot of each join
 
-A project refers to datasets by `DatasetKey` (UUID or name), as it is written. References may be
-unknown: validation at activation reports them. Names of datasets and projects ignore letter case.
+A project refers to datasets by `DatasetKey` (UUID or name), as written in YAML. A reference may be
+unknown: validation at activation reports it. Names of datasets and projects ignore letter case.
 
-Each definition has `positions`: where it and its values stand in YAML. They are stored with the
+Each definition has `positions`: where its values are in YAML. Positions are stored with the
 definition and ignored by comparisons.
 
 Times are aware datetimes in UTC. A period's `end` is its last day.

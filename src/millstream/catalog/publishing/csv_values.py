@@ -44,7 +44,7 @@ def check_values(files: CsvFiles, paths: Sequence[str]) -> None:
                     raise CatalogError(
                         "MS-CATALOG-ROWS",
                         f"{shown_path(path)}, record {rows + row + 1:,}: column {name}: "
-                        f"{texts[row].as_py()!r} is not {types[name].described} that Spark reads.",
+                        f"{texts[row].as_py()!r} is not {types[name].type_name} that Spark reads.",
                         fix="Write numbers without spaces, integers in decimal digits, and NaN, "
                         "Infinity or -Infinity in this spelling.",
                     )

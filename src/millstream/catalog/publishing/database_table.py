@@ -12,10 +12,10 @@ import pyarrow as pa
 from millstream.catalog.model import Column, Dataset
 from millstream.catalog.publishing.key_check import KeyCheck
 from millstream.catalog.types import arrow_type
-from millstream.connectors.jdbc.database_column import DatabaseColumn
 from millstream.connectors.jdbc.url import connector_of
 from millstream.connectors.lookup.failures import UnreachableError
 from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.lookup.types import DatabaseColumn
 from millstream.errors import CatalogError, RunError
 from millstream.suggestions import same
 from millstream.temporal import MICROS
@@ -32,7 +32,7 @@ def check_table(dataset: Dataset, url: str, table: str) -> tuple[Column, ...]:
     """
     with _location_errors(table):
         spec = _spec(url, table, ())
-        found: dict[str, DatabaseColumn] = _call(url, "table_columns:table_columns", spec)
+        found: dict[str, DatabaseColumn] = _call(url, "columns:table_columns", spec)
         differences = list(_differences(dataset, url, found))
         if differences:
             lines = "".join(f"\n  {each}" for each in differences)
@@ -53,7 +53,7 @@ def _differences(dataset: Dataset, url: str, found: Mapping[str, DatabaseColumn]
             yield f"- column {column.name} {column.type}: the table has no such column"
         elif len(names) > 1:
             yield f"? column {column.name}: it can be {' or '.join(names)}"
-        elif not _call(url, "table_columns:can_read", found[names[0]], arrow_type(column.type)):
+        elif not _call(url, "columns:can_read", found[names[0]], arrow_type(column.type)):
             kind = found[names[0]].type
             yield f"~ column {column.name} {column.type}: it is {kind} in the database"
 

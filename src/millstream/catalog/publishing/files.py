@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from millstream.catalog.model import Column, DataFormat, VersionFile
 from millstream.connectors.paths import filesystem
 from millstream.errors import CatalogError
-from millstream.plan.secrets import masked
+from millstream.plan.secrets import mask_secret
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -41,13 +41,13 @@ def content_hash(
     files: Iterable[VersionFile],
 ) -> str:
     """Returns `sha256:<hex>` over everything that decides which rows are read."""
-    described = {
+    type_name = {
         "format": form.value,
         "options": dict(sorted(options.items())),
         "schema": [[column.name, column.type] for column in schema],
         "files": sorted([file.path, file.sha256] for file in files),
     }
-    text = json.dumps(described, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(type_name, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
@@ -98,5 +98,5 @@ def _describe_file(location: str, info: fs.FileInfo, path: str) -> VersionFile:
 
 
 def _wrong(location: str, why: str, fix: str) -> CatalogError:
-    shown = masked("location", location)
+    shown = mask_secret("location", location)
     return CatalogError("MS-CATALOG-LOCATION", f"{shown} cannot be read: {why}.", fix=fix)

@@ -169,7 +169,7 @@ def _check_columns(dataset: Dataset, found: Sequence[Column], path: str) -> None
             raise CatalogError(
                 "MS-CATALOG-COLUMNS",
                 f"{path} has no column {column.name}, which {dataset.name} declares. Its columns "
-                f"are {_column_list(found)}.",
+                f"are {', '.join(names)}.",
                 fix=nearest(column.name, names) if names else _FIX,
             )
         if own.type != column.type:
@@ -193,7 +193,7 @@ def _count(files: CsvFiles | JsonFiles, paths: Sequence[str], check: KeyCheck) -
         try:
             for batch in files.read(path, wanted):
                 if len(bad := batch.column(BAD).drop_null()):
-                    raise _rows_error(str(Rejection.decoded(bad[0].as_py())))
+                    raise _rows_error(str(Rejection.decode(bad[0].as_py())))
                 rows += batch.num_rows
                 check.add(batch)
         except MillstreamError as error:

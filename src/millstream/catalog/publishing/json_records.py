@@ -46,7 +46,7 @@ def check_records(dataset: Dataset, files: JsonFiles, paths: Sequence[str]) -> N
                         raise CatalogError(
                             "MS-CATALOG-ROWS",
                             f"{shown_path(path)}, line {line}: column {column.name}: {value!r} is "
-                            f"not {column.described} that Spark reads.",
+                            f"not {column.type_name} that Spark reads.",
                             fix="Write numbers without spaces.",
                         )
         except UnreadableFileError:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
 from millstream.errors import CatalogError
-from millstream.plan.secrets import masked
+from millstream.plan.secrets import mask_secret
 
 DEFAULT = "millstream-catalog.db"
 VARIABLE = "MILLSTREAM_CATALOG"
@@ -58,7 +58,7 @@ def parse_catalog_url(given: str | os.PathLike[str] | CatalogUrl | None = None) 
             "the URL of the catalog contains @ in a user, password or database.",
             fix="Write %40 for @ and %2F for /, or set the password as PGPASSWORD.",
         )
-    return CatalogUrl(url, masked("catalog", f"postgresql://{rest}"))
+    return CatalogUrl(url, mask_secret("catalog", f"postgresql://{rest}"))
 
 
 def _sqlite(path: str) -> CatalogUrl:
@@ -70,6 +70,6 @@ def _sqlite(path: str) -> CatalogUrl:
 def _wrong(text: str, why: str) -> CatalogError:
     return CatalogError(
         "MS-CATALOG-URL",
-        f"{masked('catalog', text)} is not the location of a catalog: {why}.",
+        f"{mask_secret('catalog', text)} is not the location of a catalog: {why}.",
         fix="Write the path of a SQLite file, or postgresql://host:port/database.",
     )

@@ -28,7 +28,7 @@ def apply(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show the plan of changes.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Apply without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Apply without confirmation.")] = False,
     catalog: CatalogUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,7 +95,7 @@ def _confirmed(yes: bool, as_json: bool) -> bool:
     if as_json or not _is_terminal():
         raise CommandError(
             "MS-CLI-CONFIRM",
-            "the changes are not applied, because nobody can be asked.",
+            "the changes are not applied: they need confirmation, and the input is not a terminal.",
             fix="Add --yes to apply them, or --dry-run to only see them.",
         )
     return typer.confirm("Apply these changes?")

@@ -28,7 +28,7 @@ class StatusChoice(StrEnum):
 
 def list_(
     kind: Annotated[
-        Kind, typer.Argument(metavar="[datasets|periods|projects]", help="What to list.")
+        Kind, typer.Argument(metavar="datasets|periods|projects", help="What to list.")
     ] = Kind.datasets,
     status: Annotated[StatusChoice | None, typer.Option(help="Only such datasets.")] = None,
     level: Annotated[str | None, typer.Option(help="Only periods of this level.")] = None,

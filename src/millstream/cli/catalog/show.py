@@ -17,6 +17,7 @@ from millstream.cli.catalog.opened import (
 from millstream.cli.errors import print_json
 from millstream.cli.formats import size
 from millstream.cli.options import AsJson, CatalogUrl
+from millstream.errors import CatalogError
 
 if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog
@@ -38,10 +39,24 @@ def show(
     with opened(catalog, as_json) as found:
         if project:
             _show_project(found, name, as_json)
-        elif version is not None:
+            return
+        _reject_project(found, name)
+        if version is not None:
             _show_version(found, name, version, as_json)
         else:
             _show_dataset(found, name, as_json)
+
+
+def _reject_project(catalog: Catalog, name: str) -> None:
+    """Raises an error with the option `--project` if only a project has this name."""
+    reader = catalog.reader
+    project = reader.find_project(name)
+    if project is not None and reader.find_dataset(dataset_key(name)) is None:
+        raise CatalogError(
+            "MS-CATALOG-UNKNOWN",
+            f"there is no dataset {name}, but a project has this name.",
+            fix=f"Show the project: millstream catalog show {project.name} --project",
+        )
 
 
 def _show_dataset(catalog: Catalog, name: str, as_json: bool) -> None:
@@ -130,14 +145,12 @@ def _print_project(project: Project) -> None:
     print(f"{project.name}  {project.status.value}, revision {project.revision}")
     if project.description:
         print(project.description)
-    version = project.input.dataset_version
-    print(f"input {project.input.dataset}, version {version or 'latest'}")
+    print(f"input {project.input.dataset}, {_version_text(project.input.dataset_version)}")
     for number, operation in enumerate(project.operations, start=1):
         print(f"operation {number}: update")
         for join in operation.joins:
-            pinned = join.dataset_version or "latest"
-            kind = join.join_type.value
-            print(f"  {kind} join {join.dataset} version {pinned} as {join.alias} on {join.on}")
+            version, kind = _version_text(join.dataset_version), join.join_type.value
+            print(f"  {kind} join {join.dataset} ({version}) as {join.alias} on {join.on}")
         for each in operation.assignments:
             print(f"  {each.column} = {' '.join(each.expression.split())}")
     for override in project.resolver_overrides:
@@ -145,12 +158,16 @@ def _print_project(project: Project) -> None:
     print(f"output {project.output.location}, {project.output.format.value}")
 
 
+def _version_text(number: int | None) -> str:
+    return "latest version" if number is None else f"version {number}"
+
+
 def diff(
     dataset: DatasetName,
     old: Annotated[int, typer.Argument(metavar="OLD", min=1, help="Number of a version.")],
     new: Annotated[
         int | None,
-        typer.Argument(metavar="[NEW]", min=1, help="Another version; by default the latest."),
+        typer.Argument(metavar="NEW", min=1, help="Another version; by default the latest."),
     ] = None,
     catalog: CatalogUrl = None,
     as_json: AsJson = False,
