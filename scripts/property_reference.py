@@ -1,4 +1,4 @@
-"""Writes docs/reference/properties.md: the properties of every statement, and the settings of a job.
+"""Writes docs/reference/properties.md: the properties of statements and the settings of jobs.
 
     python -m scripts.property_reference
 
@@ -20,9 +20,9 @@ from millstream.values import Lookup
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "properties.md"
 HEAD = """# Properties and settings
 
-This page lists the properties of Millstream's statements and the settings of a job. The properties of
-each connector are in [Connectors](../connectors.md). A property that a statement or operator does not
-use is rejected with `MS-PROP-UNKNOWN` or `MS-PROP-UNUSED`.
+This page lists the properties of Millstream's statements and the settings of a job. The properties
+of each connector are in [Connectors](../connectors.md). A property that is not used by a statement
+or operator is rejected with `MS-PROP-UNKNOWN` or `MS-PROP-UNUSED`.
 
 This page is generated: `python -m scripts.property_reference`.
 """
@@ -71,15 +71,9 @@ DESCRIPTIONS: Mapping[str, Description] = {
         "1d",
         _LATE,
     ),
-    "event.missing": Description(
-        "What happens to rows whose event time is NULL.", "error", _LATE
-    ),
-    "malformed": Description(
-        "What happens to malformed records and files.", "dead_letter", _LATE
-    ),
-    "dead_letter.sink": Description(
-        "The sink of dead letters.", "files in the checkpoint", _LATE
-    ),
+    "event.missing": Description("What happens to rows whose event time is NULL.", "error", _LATE),
+    "malformed": Description("What happens to malformed records and files.", "dead_letter", _LATE),
+    "dead_letter.sink": Description("The sink of dead letters.", "files in the checkpoint", _LATE),
     "table.mode": Description(
         "Whether the table is looked up by key or broadcast to every worker.",
         "lookup for databases, broadcast for files",
@@ -114,9 +108,7 @@ DESCRIPTIONS: Mapping[str, Description] = {
     "refresh.interval": Description(
         "The time after which the table is read again.", "read once", _TABLES
     ),
-    "refresh.on": Description(
-        "The event at which the table is read again.", "read once", _TABLES
-    ),
+    "refresh.on": Description("The event at which the table is read again.", "read once", _TABLES),
     "broadcast.max_rows": Description(
         "The maximum number of rows of a broadcast table.", f"{_BROADCAST.max_rows}", _TABLES
     ),
@@ -159,12 +151,8 @@ DESCRIPTIONS: Mapping[str, Description] = {
     "temporal.direction": Description(
         "Which version of a temporal join a row matches.", "backward", _TEMPORAL
     ),
-    "temporal.tolerance": Description(
-        "The maximum distance of a version.", "unlimited", _TEMPORAL
-    ),
-    "window.lateness": Description(
-        "How long a window stays open after its end.", "0s", _CHANGELOG
-    ),
+    "temporal.tolerance": Description("The maximum distance of a version.", "unlimited", _TEMPORAL),
+    "window.lateness": Description("How long a window stays open after its end.", "0s", _CHANGELOG),
     "output.mode": Description(
         "How results are written to the sink.",
         "append; retract for changelogs",
@@ -207,13 +195,16 @@ SECTIONS = (
         PropertyOwner.TABLE,
         "Properties of `CREATE TABLE`. Those of a source apply to tables with a watermark.",
     ),
-    ("Sinks", PropertyOwner.SINK, "Properties of `CREATE SINK`; others are those of the connector."),
+    (
+        "Sinks",
+        PropertyOwner.SINK,
+        "Properties of `CREATE SINK`; others are those of the connector.",
+    ),
     ("Queries", PropertyOwner.QUERY, "Properties in the `WITH` clause of a query."),
     (
         "Jobs",
         PropertyOwner.JOB,
-        "Settings of a job: `SET 'name' = 'value'`. Names that begin with `spark.` are passed to "
-        "Spark.",
+        "Settings of a job: `SET 'name' = 'value'`. Settings that begin with `spark.` go to Spark.",
     ),
 )
 
@@ -232,7 +223,8 @@ def _table(types: Mapping[str, PropertyType]) -> Iterator[str]:
     for name, type_ in types.items():
         description = DESCRIPTIONS[name]
         links = "".join(f" ([{title}]({path}))" for title, path in description.links.items())
-        yield f"| `{name}` | {type_.description} | {description.default} | {description.text}{links} |"
+        cells = (f"`{name}`", type_.description, description.default, description.text + links)
+        yield f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

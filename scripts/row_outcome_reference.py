@@ -1,6 +1,6 @@
 """Writes docs/reference/row-outcomes.md from the definitions of row outcomes.
 
-    python -m scripts.row_outcome_reference
+python -m scripts.row_outcome_reference
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from millstream.row_outcomes import RowOutcome
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "row-outcomes.md"
 HEAD = """# Row outcomes
 
-The [ledger](../13-running-jobs.md#the-ledger) counts the input rows of every operator by these outcomes.
-The names are the same in the ledger's JSON and, with spaces, in its text.
+The [ledger](../13-running-jobs.md#the-ledger) counts the input rows of every operator by these
+outcomes. The names are the same in the ledger's JSON and, with spaces, in its text.
 
 This page is generated: `python -m scripts.row_outcome_reference`.
 

@@ -1,4 +1,4 @@
-"""A sheet to draw on as SVG, and what all pictures share: colours, times of day, time lines."""
+"""An SVG canvas, and the colours, times of day and axes of all pictures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Canvas:
     def box(
         self, x: float, y: float, width: float, height: float, fill: str, edge: str = ""
     ) -> None:
-        """With an edge, the corners are round."""
+        """Draws a rectangle; with an edge, it has round corners."""
         stroke = f' stroke="{edge}" rx="4"' if edge else ""
         self._parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
@@ -44,7 +44,7 @@ class Canvas:
         )
 
     def arrow(self, start: Point, end: Point, colour: str) -> None:
-        """A straight arrow along one of the axes."""
+        """Draws a horizontal or vertical arrow."""
         (x1, y1), (x2, y2) = start, end
         self.path([start, end], colour, 1.5)
         if y1 == y2:
@@ -81,7 +81,7 @@ class Canvas:
 
 
 def clock(minute: int) -> str:
-    """Minutes after 10:00 as a time of day."""
+    """Formats minutes after 10:00 as a time of day."""
     return f"{10 + minute // 60:02}:{minute % 60:02}"
 
 

@@ -1,4 +1,4 @@
-"""A picture of a query with two joins: the second goes on from what the first has found."""
+"""A picture of a query with two joins: the second reads the results of the first."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from docs.pictures.canvas import BAD, BAND, GRID, LEFT, OUT, QUIET, RIGHT, Canva
 
 
 def chain() -> str:
-    """Two orders, their payments, a shipment: JOIN within 10 minutes, LEFT JOIN within 20."""
+    """Draws orders, payments and a shipment: JOIN within 10 minutes, LEFT JOIN within 20."""
     orders, payments, shipments = {"A": 0, "B": 6}, {"A": 4, "B": 10}, {"A": 17}
     to_pay, to_send = 10, 20
-    canvas = Canvas(790, 360, "Three streams: what matches and when it comes out")
+    canvas = Canvas(790, 360, "Three streams: matches, and when they are emitted")
     lanes = {"orders": 48, "payments": 118, "shipments": 206, "out": 300}
 
     def x(minute: float) -> float:
@@ -45,6 +45,6 @@ def chain() -> str:
             canvas.path([(x(due), lanes["shipments"] + 12), (x(due), lanes["out"])], BAD, 1, "3 3")
             canvas.dot(x(due), lanes["out"], BAD)
             canvas.text(x(due), lanes["out"] + 24, f"{key} + payment + NULL", BAD)
-            says = f"watermark passes {clock(due)}"
-            canvas.text(x(due) - 8, lanes["out"] - 12, says, BAD, "end", 12)
+            label = f"watermark passes {clock(due)}"
+            canvas.text(x(due) - 8, lanes["out"] - 12, label, BAD, "end", 12)
     return canvas.svg()

@@ -1,6 +1,6 @@
-"""Draws the pictures of the book as SVG beside this file: `python -m docs.pictures.draw`.
+"""Draws the pictures of the book as SVG into this folder: `python -m docs.pictures.draw`.
 
-What a picture shows is computed, not placed by hand: which rows match, where a watermark stands.
+The code computes what a picture shows, such as which rows match and where a watermark is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PICTURES = {
     "watermark.svg": watermarks.watermark,
     "idle.svg": watermarks.idle,
     "late.svg": watermarks.late,
-    "holds.svg": watermarks.holds,
+    "watermark-lag.svg": watermarks.watermark_lag,
     "windows.svg": windows.windows,
     "sessions.svg": windows.sessions,
     "emit.svg": windows.emit,

@@ -1,4 +1,4 @@
-"""Pictures of joins: what matches, and when it comes out."""
+"""Pictures of interval joins: matches, and when they are emitted."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from docs.pictures.canvas import BAD, BAND, GRID, LEFT, OUT, QUIET, RIGHT, Canva
 
 
 def interval_join() -> str:
-    """Two orders, three shipments, a bound of ten minutes: what matches, and when it comes out."""
+    """Draws two orders and three shipments with a bound of ten minutes."""
     orders, upper = {"A": 0, "B": 8}, 10
     shipments = [("A", 4), ("A", 10), ("B", 21)]
-    canvas = Canvas(760, 296, "A left interval join: what matches and when it comes out")
+    canvas = Canvas(760, 296, "A left interval join: matches, and when each row is emitted")
     lanes = {"orders": 50, "shipments": 145, "out": 230}
 
     def x(minute: float) -> float:
@@ -29,15 +29,15 @@ def interval_join() -> str:
     canvas.text(x(14), lanes["shipments"] + 30, "[10:08, 10:18]", QUIET, size=12)
     matched = set()
     for key, minute in shipments:
-        fits = orders[key] <= minute <= orders[key] + upper
-        label = f"{key} {clock(minute)}" + ("" if fits else " (too late for B)")
+        is_match = orders[key] <= minute <= orders[key] + upper
+        label = f"{key} {clock(minute)}" + ("" if is_match else " (too late for B)")
         canvas.text(x(minute), lanes["shipments"] - 20, label, RIGHT)
-        if fits:
+        if is_match:
             matched.add(key)
             canvas.path([(x(minute), lanes["shipments"]), (x(minute), lanes["out"])], OUT, 1, "3 3")
             canvas.dot(x(minute), lanes["out"], OUT)
             canvas.text(x(minute), lanes["out"] + 24, f"{key} + shipment", OUT)
-        canvas.dot(x(minute), lanes["shipments"], RIGHT, hollow=not fits)
+        canvas.dot(x(minute), lanes["shipments"], RIGHT, hollow=not is_match)
     for key in orders.keys() - matched:
         due = orders[key] + upper
         canvas.path([(x(due), lanes["shipments"] + 12), (x(due), lanes["out"])], BAD, 1, "3 3")
@@ -50,7 +50,7 @@ def interval_join() -> str:
 
 
 def bounds() -> str:
-    """Bounds of either sign, seen from a row of the left side."""
+    """Draws bounds of either sign, relative to a row of the left side."""
     cases = [
         ("BETWEEN l.t AND l.t + INTERVAL 10 MINUTES", 0, 10),
         ("WITHIN INTERVAL 5 MINUTES", -5, 5),

@@ -1,4 +1,4 @@
-"""Pictures of joins with tables: what is asked and remembered, and which version is in force."""
+"""Pictures of joins with tables: lookups and their cache, versions of a broadcast table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from docs.pictures.canvas import (
     clock,
 )
 
-Since = list[tuple[int, str]]  # what is the case from a moment on
+Since = list[tuple[int, str]]  # values by the time from which they are valid
 END = 16
 
 
@@ -28,7 +28,7 @@ def x(minute: float) -> float:
     return 125 + 40 * minute
 
 
-def in_force(changes: Since, t: float) -> str:
+def value_at(changes: Since, t: float) -> str:
     return [what for since, what in changes if since <= t][-1]
 
 
@@ -39,47 +39,47 @@ def _lanes(canvas: Canvas, lanes: dict[str, int], lines: tuple[str, ...]) -> Non
             canvas.path([(115, y), (x(END) + 20, y)], GRID, 2)
 
 
-def _spans(canvas: Canvas, changes: Since, says: str, y: int) -> None:
+def _spans(canvas: Canvas, changes: Since, label: str, y: int) -> None:
     for number, (since, what) in enumerate(changes):
         later = number + 1 < len(changes)
         until = changes[number + 1][0] if later else END + 0.4
         canvas.box(x(since) + 1, y - 14, x(until) - x(since) - 2, 28, PALE_OUT, OUT)
-        canvas.text((x(since) + x(until)) / 2, y + 5, says.format(what), OUT)
+        canvas.text((x(since) + x(until)) / 2, y + 5, label.format(what), OUT)
 
 
 def lookup_join() -> str:
-    """Orders of one customer: a question, answers from memory, and a question again."""
+    """Draws orders of one customer: lookups in the database and cache hits."""
     tiers: Since = [(0, "silver"), (5, "gold")]
-    orders, remembered = [1, 3, 6, 9, 14], 6
-    canvas = Canvas(790, 330, "A lookup join: what is asked of the database, what is remembered")
+    orders, ttl = [1, 3, 6, 9, 14], 6
+    canvas = Canvas(790, 330, "A lookup join: lookups in the database and cache hits")
     lanes = {"database": 40, "orders": 106, "cache": 164, "out": 232}
     axis(canvas, x, range(0, END + 1, 2), 318)
     _lanes(canvas, lanes, ("orders", "out"))
-    canvas.text(15, lanes["cache"] + 22, f"ttl {remembered} min", QUIET, "start", 12)
+    canvas.text(15, lanes["cache"] + 22, f"ttl {ttl} min", QUIET, "start", 12)
     _spans(canvas, tiers, "Ada: {}", lanes["database"])
-    asked, known = -remembered, ""
+    looked_up, value = -ttl, ""
     for t in orders:
-        if t - asked >= remembered:
-            asked, known = t, in_force(tiers, t)
-            until = min(t + remembered, END + 0.4)
+        if t - looked_up >= ttl:
+            looked_up, value = t, value_at(tiers, t)
+            until = min(t + ttl, END + 0.4)
             canvas.box(x(t), lanes["cache"] - 13, x(until) - x(t) - 2, 26, BAND, LEFT)
-            says = f"{known}, until {clock(t + remembered)}"
-            canvas.text(x(t) + 8, lanes["cache"] + 5, says, LEFT, "start", 12)
+            label = f"{value}, until {clock(t + ttl)}"
+            canvas.text(x(t) + 8, lanes["cache"] + 5, label, LEFT, "start", 12)
             canvas.arrow((x(t), lanes["orders"]), (x(t), lanes["database"] + 15), RIGHT)
-            canvas.text(x(t) + 8, lanes["orders"] - 22, "asks", RIGHT, "start", 12)
+            canvas.text(x(t) + 8, lanes["orders"] - 22, "lookup", RIGHT, "start", 12)
         canvas.path([(x(t), lanes["cache"] + 13), (x(t), lanes["out"])], OUT, 1, "3 3")
         canvas.dot(x(t), lanes["orders"], LEFT)
-        stale = known != in_force(tiers, t)
+        stale = value != value_at(tiers, t)
         canvas.dot(x(t), lanes["out"], OUT, hollow=stale)
-        canvas.text(x(t), lanes["out"] + 24, f"{clock(t)} {known}", OUT, size=12)
+        canvas.text(x(t), lanes["out"] + 24, f"{clock(t)} {value}", OUT, size=12)
         if stale:
-            canvas.text(x(t), lanes["out"] + 41, "as remembered", QUIET, size=12)
+            canvas.text(x(t), lanes["out"] + 41, "from the cache", QUIET, size=12)
     return canvas.svg()
 
 
 @dataclass(frozen=True)
-class Run:
-    """Of a micro-batch. Its time stays what it was when it was tried first."""
+class Attempt:
+    """An attempt to run a micro-batch. A retry has the time of the first attempt."""
 
     batch: int
     time: int
@@ -89,10 +89,15 @@ class Run:
 
 
 def broadcast_join() -> str:
-    """A table that changes while a micro-batch runs, and a batch that is tried again."""
+    """Draws a table that changes while a micro-batch runs, and a retried micro-batch."""
     rates: Since = [(0, "1.10"), (6, "1.20")]
-    runs = [Run(0, 1, 1, 4), Run(1, 5, 5, 7.5, killed=True), Run(1, 5, 9, 12), Run(2, 13, 13, 15.6)]
-    canvas = Canvas(790, 268, "Versions of a table: a micro-batch meets the one of its own time")
+    runs = [
+        Attempt(0, 1, 1, 4),
+        Attempt(1, 5, 5, 7.5, killed=True),
+        Attempt(1, 5, 9, 12),
+        Attempt(2, 13, 13, 15.6),
+    ]
+    canvas = Canvas(790, 268, "Versions of a table: a micro-batch uses the one valid at its time")
     lanes = {"rates": 40, "batches": 122, "out": 196}
     axis(canvas, x, range(0, END + 1, 2), 256)
     _lanes(canvas, lanes, ("out",))
@@ -106,12 +111,12 @@ def broadcast_join() -> str:
                 [(middle, y - 21), (middle, y - 36), (x(run.time), y - 36)], RIGHT, 1, "4 3"
             )
         canvas.box(x(run.start), y - 20, x(run.stop) - x(run.start), 40, fill, edge)
-        says = f"{run.batch}, killed" if run.killed else str(run.batch)
-        canvas.text(middle, y - 3, f"batch {says}", INK)
-        canvas.text(middle, y + 14, f"its time: {clock(run.time)}", QUIET, size=11)
+        label = f"{run.batch}, killed" if run.killed else str(run.batch)
+        canvas.text(middle, y - 3, f"batch {label}", INK)
+        canvas.text(middle, y + 14, f"batch time: {clock(run.time)}", QUIET, size=11)
         if not run.killed:
             canvas.path([(x(run.stop), y + 20), (x(run.stop), lanes["out"])], OUT, 1, "3 3")
             canvas.dot(x(run.stop), lanes["out"], OUT)
-            found = in_force(rates, run.time)
-            canvas.text(x(run.stop), lanes["out"] + 24, f"EUR {found}", OUT)
+            rate = value_at(rates, run.time)
+            canvas.text(x(run.stop), lanes["out"] + 24, f"EUR {rate}", OUT)
     return canvas.svg()

@@ -1,4 +1,4 @@
-"""Pictures of time: watermarks, silent sources, late rows, holds."""
+"""Pictures of time: watermarks, idle sources, late rows, watermark lag."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from docs.pictures.canvas import (
 
 
 def watermark() -> str:
-    """Rows of two sources by arrival, each source's watermark, and the lower of both."""
+    """Draws rows of two sources in order of arrival, and the resulting watermarks."""
     delay = 2
     arrivals = {
         "orders": [[2, 1], [6], [11, 9], [12], [17]],
@@ -49,7 +49,7 @@ def watermark() -> str:
     canvas.text(x(2.5), 424, "arrival", QUIET)
     canvas.text(20, 30, "event time", QUIET, "start")
 
-    # A watermark moves when its batch is done: rows are judged by where it stood before.
+    # A watermark advances after its batch; lateness is decided with the value before it.
     after = {
         name: [max(t for rows in batches[: i + 1] for t in rows) - delay for i in range(5)]
         for name, batches in arrivals.items()
@@ -64,7 +64,7 @@ def watermark() -> str:
         canvas.path(steps, colour, width, "" if colour == HEAVY else "6 5")
     canvas.text(640, y(after["shipments"][3]) + 4, "shipments − 2 min", RIGHT, "start")
     canvas.text(640, y(after["orders"][3]) - 6, "orders − 2 min", LEFT, "start")
-    canvas.text(640, y(lowest[3]) + 14, "W, the lower of both", INK, "start")
+    canvas.text(640, y(lowest[3]) + 14, "W, the minimum of both", INK, "start")
     for name, shift, colour in (("orders", 0.32, LEFT), ("shipments", 0.68, RIGHT)):
         for batch, rows in enumerate(arrivals[name]):
             for t in rows:
@@ -80,13 +80,13 @@ def watermark() -> str:
 
 
 def idle() -> str:
-    """A source falls silent: it holds W back until its idle.timeout, and again once it speaks."""
+    """Draws a source that becomes idle: W waits for it until its idle.timeout."""
     timeout = 30
-    heard = {
+    arrivals = {
         "orders": [(0, 0), (15, 3), (30, 6), (45, 9), (60, 12), (75, 15), (90, 18), (105, 21)],
         "shipments": [(0, 0), (15, 2), (30, 5), (97, 12), (105, 20)],
     }
-    canvas = Canvas(790, 420, "A silent source is passed over after its idle.timeout")
+    canvas = Canvas(790, 420, "An idle source is excluded from the minimum after its idle.timeout")
 
     def x(second: float) -> float:
         return 80 + 4.6 * second
@@ -99,21 +99,21 @@ def idle() -> str:
         canvas.text(70, y(minute) + 4, clock(minute), QUIET, "end")
     for second in range(0, 121, 15):
         canvas.text(x(second), 380, f"{second} s", QUIET)
-    canvas.text(x(60), 406, "wall clock", QUIET)
+    canvas.text(x(60), 406, "processing time", QUIET)
     canvas.text(20, 30, "event time", QUIET, "start")
-    since = max(s for s, _ in heard["shipments"] if s < 60)
-    again = next(s for s, _ in heard["shipments"] if s > 60)
+    since = max(s for s, _ in arrivals["shipments"] if s < 60)
+    again = next(s for s, _ in arrivals["shipments"] if s > 60)
     canvas.box(x(since + timeout), 50, x(again) - x(since + timeout), 312, PALE)
     canvas.text(x((since + timeout + again) / 2), 68, "shipments are idle", QUIET, size=12)
 
     def at(name: str, second: int) -> int:
-        return max((t for s, t in heard[name] if s <= second), default=0)
+        return max((t for s, t in arrivals[name] if s <= second), default=0)
 
     marks = [0]
     for second in range(121):
-        silent = since + timeout <= second < again
-        known = [at(name, second) for name in heard if not (silent and name == "shipments")]
-        marks.append(max(marks[-1], min(known)))  # it never goes back
+        idle_now = since + timeout <= second < again
+        known = [at(name, second) for name in arrivals if not (idle_now and name == "shipments")]
+        marks.append(max(marks[-1], min(known)))  # never decreases
 
     def steps(values: Sequence[int]) -> list[Point]:
         return [(x(s), y(v)) for s in range(121) for v in (values[max(s - 1, 0)], values[s])]
@@ -121,7 +121,7 @@ def idle() -> str:
     canvas.path(steps(marks[1:]), HEAVY, 6)
     for name, colour in (("orders", LEFT), ("shipments", RIGHT)):
         canvas.path(steps([at(name, s) for s in range(121)]), colour, 1.5, "5 4")
-        for second, t in heard[name]:
+        for second, t in arrivals[name]:
             behind = t < marks[second]
             canvas.dot(x(second), y(t), BAD if behind else colour, hollow=behind)
             if behind:
@@ -138,12 +138,12 @@ def idle() -> str:
 
 
 def late() -> str:
-    """A row for a window that has closed, under each policy."""
+    """Draws a row for a closed window under each late policy."""
     row, mark, lateness = 31, 65, 10
     policies = [
-        ("drop", "counted and left out"),
-        ("reassign", "within the budget, counts at W"),
-        ("side_output", f"is an output, {mark - row} minutes late"),
+        ("drop", "dropped and counted"),
+        ("reassign", "within the budget: processed at time W"),
+        ("side_output", f"side output, {mark - row} minutes late"),
     ]
     canvas = Canvas(790, 380, "A late row under each policy")
 
@@ -152,13 +152,13 @@ def late() -> str:
 
     axis(canvas, x, range(0, 91, 15), 366, 44)
     canvas.text(15, 73, "windows", anchor="start")
-    for start, end, says, colours in (
+    for start, end, label, colours in (
         (0, 60, "closed", (PALE, HEAVY)),
         (60, 91, "open", (PALE_OUT, OUT)),
     ):
         canvas.box(x(start), 54, x(end) - x(start), 28, *colours)
-        canvas.text(x(end) - 18, 73, says, QUIET if end < mark else OUT, "end")
-    for lane, (policy, says) in enumerate(policies):
+        canvas.text(x(end) - 18, 73, label, QUIET if end < mark else OUT, "end")
+    for lane, (policy, label) in enumerate(policies):
         y = 124 + 62 * lane
         canvas.path([(115, y), (775, y)], GRID, 2)
         canvas.text(15, y + 5, policy, anchor="start")
@@ -171,27 +171,27 @@ def late() -> str:
         if policy == "drop":
             for slope in (-1, 1):
                 canvas.path([(x(row) - 9, y - 9 * slope), (x(row) + 9, y + 9 * slope)], BAD, 2)
-        canvas.text(x(row) + 14, y + 24, says, INK, "start", 12)
+        canvas.text(x(row) + 14, y + 24, label, INK, "start", 12)
     y = 124 + 62 * 3
     canvas.text(15, y - 2, "window.lateness", anchor="start")
     canvas.text(15, y + 15, f"{lateness} min", QUIET, "start", 12)
     canvas.box(x(0), y - 12, x(60) - x(0), 24, PALE, HEAVY)
     canvas.box(x(60), y - 12, x(60 + lateness) - x(60), 24, BAND, LEFT)
     canvas.dot(x(row), y, LEFT)
-    canvas.text(x(row) + 14, y + 4, "not late: fires again, −U, +U", INK, "start", 12)
+    canvas.text(x(row) + 14, y + 4, "not late: updates the result, −U, +U", INK, "start", 12)
     canvas.path([(x(mark), 40), (x(mark), 346)], INK, 1.5, "5 4")
     canvas.text(x(mark), 32, f"W = {clock(mark)}", INK)
-    canvas.text(x(row), 32, f"a row of {clock(row)} comes", BAD)
+    canvas.text(x(row), 32, f"a row of {clock(row)} arrives", BAD)
     canvas.path([(x(row), 40), (x(row), 346)], BAD, 0.8, "2 4")
     return canvas.svg()
 
 
-def holds() -> str:
-    """Source, outer join, window: how far each of them is, and why."""
+def watermark_lag() -> str:
+    """Draws the watermarks of sources, an outer join, its results, and a window over them."""
     mark, upper, end = 19, 10, 10
-    waiting = [(4, "A + shipment"), (5, "B + NULL"), (12, "C waits for a partner")]
-    held = mark - upper
-    canvas = Canvas(790, 330, "The watermark of results is held back by the operator")
+    waiting = [(4, "A + shipment"), (5, "B + NULL"), (12, "C waits for a match")]
+    results = mark - upper
+    canvas = Canvas(790, 330, "The watermark of an operator's results has a lag")
 
     def x(minute: float) -> float:
         return 150 + 25 * minute
@@ -200,30 +200,34 @@ def holds() -> str:
     lanes = [
         ("sources", "orders, shipments", mark, 62),
         ("left join", f"bound of {upper} min", mark, 142),
-        ("its results", f"{upper} min behind", held, 192),
-        ("window", "over the results", held, 262),
+        ("its results", f"{upper} min behind", results, 192),
+        ("window", "over the results", results, 262),
     ]
-    for name, says, to, y in lanes:
+    for name, label, to, y in lanes:
         canvas.text(15, y - 2, name, anchor="start")
-        canvas.text(15, y + 14, says, QUIET, "start", 12)
+        canvas.text(15, y + 14, label, QUIET, "start", 12)
         canvas.path([(135, y), (775, y)], GRID, 2)
         if name != "window":
             canvas.path([(x(0), y), (x(to), y)], LEFT, 5)
             canvas.path([(x(to), y - 14), (x(to), y + 14)], LEFT, 2)
             canvas.text(x(to) + 8, y - 8, f"W = {clock(to)}", LEFT, "start")
     join = lanes[1][3]
-    canvas.box(x(held), join + 6, x(mark) - x(held), 14, PALE_BAD)
-    canvas.text(x(mark) + 8, join + 18, "may come out alone", BAD, "start", 12)
-    for minute, says in waiting:
+    canvas.box(x(results), join + 6, x(mark) - x(results), 14, PALE_BAD)
+    canvas.text(x(mark) + 8, join + 18, "may be unmatched", BAD, "start", 12)
+    for minute, label in waiting:
         done = minute + upper < mark
         canvas.dot(x(minute), join, OUT if done else BAD, hollow=not done)
         shift = {4: ("end", -6), 5: ("start", 6)}.get(minute, ("middle", 0))
-        canvas.text(x(minute) + shift[1], join - 14, says, OUT if done else BAD, shift[0], 12)
+        canvas.text(x(minute) + shift[1], join - 14, label, OUT if done else BAD, shift[0], 12)
     y = lanes[3][3]
     canvas.box(x(0), y - 14, x(end) - x(0), 28, PALE_OUT, OUT)
     canvas.text(x(end / 2) - 10, y + 5, f"open until W = {clock(end)}", OUT)
-    canvas.path([(x(held), y - 20), (x(held), y + 20)], LEFT, 2)
+    canvas.path([(x(results), y - 20), (x(results), y + 20)], LEFT, 2)
     canvas.text(
-        x(end) + 8, y - 8, f"W = {clock(held)}: B, which came out last, is counted", LEFT, "start"
+        x(end) + 8,
+        y - 8,
+        f"W = {clock(results)}: B, the last emitted row, is counted",
+        LEFT,
+        "start",
     )
     return canvas.svg()

@@ -1,4 +1,4 @@
-"""Pictures of windows: which rows are in which, and when results come out."""
+"""Pictures of windows: the rows of each window, and when results are emitted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Span = tuple[int, int]
 
 
 def sessions_of(times: Sequence[int], gap: int) -> list[Span]:
-    """Sessions of rows: [first, last + gap)."""
+    """Returns the sessions of rows as intervals [first, last + gap)."""
     found: list[Span] = []
     for t in sorted(times):
         if found and t <= found[-1][1]:
@@ -36,7 +36,7 @@ def sessions_of(times: Sequence[int], gap: int) -> list[Span]:
 
 
 def windows() -> str:
-    """The same rows in tumbling windows, sliding windows and sessions."""
+    """Draws the same rows in tumbling windows, sliding windows and sessions."""
     rows, size, slide, gap = [1, 3, 4, 11, 14, 17, 27, 29], 10, 5, 5
     canvas = Canvas(760, 348, "The same rows in tumbling windows, sliding windows and sessions")
 
@@ -50,9 +50,9 @@ def windows() -> str:
         ("SESSION", "gap 5 min", sessions_of(rows, gap), 262, 1),
     ]
     canvas.text(15, 45, "rows", anchor="start")
-    for name, says, spans, y, lanes in kinds:
+    for name, label, spans, y, lanes in kinds:
         canvas.text(15, y + 17, name, anchor="start")
-        canvas.text(15, y + 35, says, QUIET, "start", 12)
+        canvas.text(15, y + 35, label, QUIET, "start", 12)
         for i, (start, end) in enumerate(spans):
             count = sum(start <= t < end for t in rows)
             at = y + 36 * (i % lanes)
@@ -67,78 +67,78 @@ def windows() -> str:
 
 
 def sessions() -> str:
-    """A late row bridges two sessions that have come out."""
+    """Draws a row that merges two sessions that were emitted before."""
     gap, first, late = 10, [0, 15, 18], 7
-    canvas = Canvas(760, 286, "A row that bridges two sessions makes them one")
+    canvas = Canvas(760, 286, "A row that arrives between two sessions merges them")
 
     def x(minute: float) -> float:
         return 130 + 17 * minute
 
     axis(canvas, x, range(0, 36, 5), 272)
     before, after = sessions_of(first, gap), sessions_of([*first, late], gap)
-    for label, times, spans, y in (
+    for title, times, spans, y in (
         ("batch 0", first, before, 56),
         ("batch 1", [late], after, 176),
     ):
-        canvas.text(15, y + 5, label, anchor="start")
+        canvas.text(15, y + 5, title, anchor="start")
         canvas.path([(115, y), (745, y)], GRID, 2)
         for start, end in spans:
             canvas.box(x(start), y + 16, x(end) - x(start), 28, BAND, LEFT)
-            held = [*first, late] if spans is after else first
-            count = sum(start <= t < end for t in held)
-            says = "1 click" if count == 1 else f"{count} clicks"
-            canvas.text((x(start) + x(end)) / 2, y + 35, says)
+            arrived = [*first, late] if spans is after else first
+            count = sum(start <= t < end for t in arrived)
+            label = "1 click" if count == 1 else f"{count} clicks"
+            canvas.text((x(start) + x(end)) / 2, y + 35, label)
         for t in times:
             colour = RIGHT if t == late else LEFT
             canvas.text(x(t), y - 13, clock(t), colour)
             canvas.dot(x(t), y, colour)
     for start, end in before:
-        canvas.text((x(start) + x(end)) / 2, 122, "+I, then taken back: −D", OUT, size=12)
+        canvas.text((x(start) + x(end)) / 2, 122, "+I, later retracted: −D", OUT, size=12)
     for start, end in after:
         canvas.text((x(start) + x(end)) / 2, 242, "+I", OUT, size=12)
-    says = f"comes late, within {gap} minutes of both"
-    canvas.text(x(late) + 34, 163, says, RIGHT, "start", 12)
+    label = f"arrives later, within {gap} minutes of both"
+    canvas.text(x(late) + 34, 163, label, RIGHT, "start", 12)
     return canvas.svg()
 
 
-class Counted:
-    """The count of one window, batch by batch, as one way to emit tells it."""
+class WindowCount:
+    """The count of one window over several micro-batches, with one way to emit it."""
 
     def __init__(self, end: int, *, changes: bool = False, lateness: int = 0) -> None:
         self.end, self.changes, self.lateness = end, changes, lateness
-        self.count = self.told = 0
+        self.count = self.emitted = 0
 
     def batch(self, rows: Sequence[int], before: int, after: int) -> tuple[list[str], int]:
-        """What comes out, and how many rows were late."""
-        mine = [t for t in rows if t < self.end]
+        """Processes a micro-batch. Returns the emitted rows and the number of late rows."""
+        own_rows = [t for t in rows if t < self.end]
         if self.end + self.lateness <= before:
-            return [], len(mine)
-        self.count += len(mine)
-        if not self.count or (not mine and (self.told or self.changes)):
+            return [], len(own_rows)
+        self.count += len(own_rows)
+        if not self.count or (not own_rows and (self.emitted or self.changes)):
             return [], 0
         if not self.changes and after < self.end:
             return [], 0
-        old, self.told = self.told, self.count
+        old, self.emitted = self.emitted, self.count
         return ([f"−U {old}", f"+U {self.count}"] if old else [f"+I {self.count}"]), 0
 
 
 def emit() -> str:
-    """One window's count, batch by batch: when and how EMIT tells it."""
+    """Draws when the count of one window is emitted, for each kind of EMIT."""
     delay, end = 5, 60
     batches = [[10], [40, 20], [64], [55], [66], [58], [80], [59]]
     marks = [max(t for rows in batches[: i + 1] for t in rows) - delay for i in range(len(batches))]
     ways = [
-        ("EMIT FINAL", "", Counted(end)),
-        ("EMIT CHANGES", "", Counted(end, changes=True)),
-        ("EMIT FINAL", "lateness 10 min", Counted(end, lateness=10)),
+        ("EMIT FINAL", "", WindowCount(end)),
+        ("EMIT CHANGES", "", WindowCount(end, changes=True)),
+        ("EMIT FINAL", "lateness 10 min", WindowCount(end, lateness=10)),
     ]
-    canvas = Canvas(800, 330, "When the count of one window comes out")
+    canvas = Canvas(800, 330, "When the count of one window is emitted")
 
     def x(batch: float) -> float:
         return 130 + 82 * batch
 
     canvas.text(15, 52, "rows", anchor="start")
-    canvas.text(15, 96, "W after it", anchor="start")
+    canvas.text(15, 96, "W afterwards", anchor="start")
     for i, rows in enumerate(batches):
         canvas.path([(x(i), 16), (x(i), 318)], GRID)
         canvas.text(x(i + 0.5), 28, f"batch {i}", QUIET)
@@ -155,11 +155,11 @@ def emit() -> str:
         canvas.text(15, y + 15, name, anchor="start")
         canvas.text(15, y + 33, more, QUIET, "start", 12)
         for i, rows in enumerate(batches):
-            told, late = way.batch(rows, marks[i - 1] if i else -delay, marks[i])
-            for line, text in enumerate(told):
-                back = text.startswith("−")
+            emitted, late = way.batch(rows, marks[i - 1] if i else -delay, marks[i])
+            for line, text in enumerate(emitted):
+                retracted = text.startswith("−")
                 at = y - 4 + 24 * line
-                fill, colour = (PALE, QUIET) if back else (PALE_OUT, OUT)
+                fill, colour = (PALE, QUIET) if retracted else (PALE_OUT, OUT)
                 canvas.box(x(i) + 14, at, 54, 20, fill, colour)
                 canvas.text(x(i + 0.5), at + 15, text, colour)
             if late:
@@ -169,7 +169,7 @@ def emit() -> str:
 
 
 def last_rows() -> str:
-    """ROWS BETWEEN 2 PRECEDING AND CURRENT ROW: the rows that each result is of."""
+    """Draws the rows that each result of ROWS BETWEEN 2 PRECEDING AND CURRENT ROW aggregates."""
     rows, preceding, delay = [(0, 10), (4, 30), (7, 20), (9, 70), (15, 60)], 2, 2
     canvas = Canvas(760, 300, "Aggregates over the last three rows")
 
@@ -183,16 +183,16 @@ def last_rows() -> str:
     for i, (t, value) in enumerate(rows):
         frame = rows[max(0, i - preceding) : i + 1]
         y = 66 + 38 * i
-        out = t < mark
+        emitted = t < mark
         canvas.box(x(frame[0][0]) - 9, y, x(t) - x(frame[0][0]) + 18, 24, BAND, LEFT)
         for other, _ in frame:
             canvas.dot(x(other), y + 12, LEFT, hollow=other != t)
         mean = sum(v for _, v in frame) / len(frame)
-        if out:
+        if emitted:
             canvas.text(x(t) + 18, y + 17, f"average {mean:g}", OUT, "start")
         else:
-            says = f"average {mean:g}, once W is past {clock(t)}"
-            canvas.text(x(frame[0][0]) - 18, y + 17, says, QUIET, "end")
+            label = f"average {mean:g}, when W has passed {clock(t)}"
+            canvas.text(x(frame[0][0]) - 18, y + 17, label, QUIET, "end")
         canvas.text(x(t), 28, str(value), LEFT)
         canvas.dot(x(t), 43, LEFT)
     canvas.path([(x(mark), 56), (x(mark), 262)], OUT, 1.5, "5 4")

@@ -99,7 +99,9 @@ def test_yaml_is_a_case_that_can_be_planned(block, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "page", sorted({block.page for block in tagged_blocks("python", "run")}), ids=lambda page: page.name
+    "page",
+    sorted({block.page for block in tagged_blocks("python", "run")}),
+    ids=lambda page: page.name,
 )
 def test_python_runs(page, request, monkeypatch):
     monkeypatch.chdir(ROOT)
