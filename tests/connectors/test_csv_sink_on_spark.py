@@ -22,9 +22,9 @@ from tests.connectors.sink_writer import write_frame
 
 from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file.csv_lines import CsvLines
-from millstream.connectors.file.dialect import COMPRESSIONS
 from millstream.connectors.file.options import files_of
 from millstream.connectors.file.sink import FileSink
+from millstream.connectors.file.sink_options import COMPRESSIONS
 from millstream.errors import PlanError
 from millstream.plan.nodes import Source
 from millstream.run.failures import failure
@@ -54,7 +54,7 @@ Row = tuple[str | None, ...]
 RFC_4180 = CsvDialect()
 
 
-def frame_of(spark: SparkSession, rows: list[Row]) -> DataFrame:
+def to_frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
     names = [f"c{number}" for number in range(len(rows[0]))]
     columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
     return spark.createDataFrame(pa.table(columns, names)).coalesce(1)
@@ -62,7 +62,7 @@ def frame_of(spark: SparkSession, rows: list[Row]) -> DataFrame:
 
 def written(spark, folder: Path, rows: list[Row], dialect: CsvDialect = RFC_4180) -> Path:
     write_frame(
-        FileSink(str(folder), "csv", csv=CsvLines("out", dialect)), frame_of(spark, rows), 0
+        FileSink(str(folder), "csv", csv=CsvLines("out", dialect)), to_frame(spark, rows), 0
     )
     [path] = folder.glob("*.csv")
     return path
@@ -95,10 +95,10 @@ def read_by_us(path: Path, columns: str, **options: str) -> list[dict[str, Any]]
     source = Source("s", (), options=tuple(given.items()))
     schema = cast("StructType", StructType.fromDDL(columns))
     files = files_of(source, str(path.parent), schema)
-    asked = {each.name: each.type for each in files.columns}
-    found = pa.Table.from_batches(files.read(str(path), asked, 0, 1))
+    wanted = {each.name: each.type for each in files.columns}
+    found = pa.Table.from_batches(files.read(str(path), wanted, 0, 1))
     assert found[BAD].null_count == len(found)
-    rows: list[dict[str, Any]] = found.select(list(asked)).to_pylist()
+    rows: list[dict[str, Any]] = found.select(list(wanted)).to_pylist()
     return rows
 
 
@@ -247,10 +247,10 @@ def test_a_null_that_would_be_an_empty_line_stops_the_job(spark, tmp_path):
     rows: list[Row] = [("",), (None,)]
     sink = FileSink(str(tmp_path / "a"), "csv", csv=CsvLines("out"))
     with pytest.raises(Exception, match="MS-RUN-CSV-NULL") as caught:
-        write_frame(sink, frame_of(spark, rows), 0)
+        write_frame(sink, to_frame(spark, rows), 0)
     assert str(failure(caught.value)) == (
         "MS-RUN-CSV-NULL: the sink out writes one column, c0, and NULL would be an empty line, "
-        "which readers of CSV skip. Set 'null.value' of the sink to a text, such as NULL."
+        "which readers of CSV skip. Set 'null.value' of the sink, such as 'null.value' = 'NULL'."
     )
     path = written(spark, tmp_path / "b", rows, CsvDialect(null="NULL"))
     assert path.read_text() == 'c0\n""\nNULL\n'

@@ -26,7 +26,7 @@ def test_the_first_version_is_in_force_from_the_beginning(tmp_path: Path) -> Non
 def test_a_version_is_in_force_only_after_it_could_be_seen(tmp_path: Path) -> None:
     versions = Versions("t", tmp_path / "t")
     versions.publish(rows(1), now=0)
-    second = versions.publish(rows(1, 2), now=1000, notice=500)
+    second = versions.publish(rows(1, 2), now=1000, activation_delay=500)
     assert (second.number, second.since, second.rows) == (2, 1500, 2)
     assert versions.rows(versions.at(1499)) == rows(1)
     assert versions.rows(versions.at(1500)) == rows(1, 2)
@@ -36,16 +36,16 @@ def test_a_batch_that_is_tried_again_reads_what_it_read_first(tmp_path: Path) ->
     versions = Versions("t", tmp_path / "t")
     versions.publish(rows(0), now=0)
     for number in range(1, 4):
-        versions.publish(rows(number), now=number * MINUTE, notice=0)
+        versions.publish(rows(number), now=number * MINUTE, activation_delay=0)
     assert [versions.rows(versions.at(n * MINUTE))["id"][0].as_py() for n in range(4)] == [
         *(0, 1, 2, 3)
     ]
 
 
-def test_old_versions_are_forgotten_and_a_batch_that_needs_one_is_told(tmp_path: Path) -> None:
+def test_old_versions_are_removed_and_a_batch_that_needs_one_fails(tmp_path: Path) -> None:
     versions = Versions("rates", tmp_path / "t")
     for number in range(20):
-        versions.publish(rows(number), now=number * 60 * MINUTE, notice=0)
+        versions.publish(rows(number), now=number * 60 * MINUTE, activation_delay=0)
     assert [version.number for version in versions.all()] == [*range(16, 21)]
     assert len(list((tmp_path / "t").glob("*.arrow"))) == 5
     with pytest.raises(RunError, match=r"MS-RUN-TABLE-VERSION.*table rates"):
@@ -55,16 +55,16 @@ def test_old_versions_are_forgotten_and_a_batch_that_needs_one_is_told(tmp_path:
 def test_after_a_step_back_of_the_clock_a_batch_reads_the_oldest_version(tmp_path: Path) -> None:
     versions = Versions("rates", tmp_path / "t")
     for number in range(20):
-        versions.publish(rows(number), now=number * 60 * MINUTE, notice=0)
-    versions.note_step_back()
+        versions.publish(rows(number), now=number * 60 * MINUTE, activation_delay=0)
+    versions.record_clock_step_back()
     assert versions.rows(versions.at(MINUTE)) == rows(15)
     assert versions.rows(versions.at(19 * 60 * MINUTE)) == rows(19)
 
 
-def test_young_versions_are_kept_however_many_there_are(tmp_path: Path) -> None:
+def test_recent_versions_are_retained_whatever_their_number(tmp_path: Path) -> None:
     versions = Versions("t", tmp_path / "t")
     for number in range(20):
-        versions.publish(rows(number), now=number * 1000, notice=0)
+        versions.publish(rows(number), now=number * 1000, activation_delay=0)
     assert len(versions.all()) == 20
 
 
@@ -73,6 +73,6 @@ def test_a_version_that_was_not_finished_is_not_seen(tmp_path: Path) -> None:
     versions.publish(rows(1), now=0)
     (tmp_path / "t" / "000002.arrow").write_bytes(b"half of it")
     assert versions.rows(versions.at(10)) == rows(1)
-    third = versions.publish(rows(7), now=10, notice=0)
+    third = versions.publish(rows(7), now=10, activation_delay=0)
     assert third.number == 2
     assert versions.rows(versions.at(10)) == rows(7)

@@ -1,4 +1,4 @@
-"""Sends rows to the driver in the message of their task, for sinks that show or test rows."""
+"""Sends rows to the driver in the message of their task, for the console and memory sinks."""
 
 from __future__ import annotations
 
@@ -12,40 +12,42 @@ from millstream.connectors.sink import Message, TaskId
 
 @dataclass(frozen=True, slots=True)
 class ArrowOpener:
-    """`most` is how many rows of a task reach the driver; None: all."""
+    """Opens writers that send at most `limit` rows of a task to the driver; None: all."""
 
-    most: int | None = None
+    limit: int | None = None
 
     def open(self, task: TaskId) -> ArrowWriter:  # noqa: ARG002
-        return ArrowWriter(self.most)
+        return ArrowWriter(self.limit)
 
 
 @dataclass(slots=True)
 class ArrowWriter:
-    most: int | None
+    """Collects the rows of a task and counts them."""
+
+    limit: int | None
     _rows: int = 0
-    _sent: list[pa.RecordBatch] = field(default_factory=list)
+    _batches: list[pa.RecordBatch] = field(default_factory=list)
 
     def write(self, rows: pa.RecordBatch) -> None:
-        left = None if self.most is None else self.most - self._rows
+        remaining = None if self.limit is None else self.limit - self._rows
         self._rows += rows.num_rows
-        if left is None or left > 0:
-            self._sent.append(rows if left is None else rows.slice(0, left))
+        if remaining is None or remaining > 0:
+            self._batches.append(rows if remaining is None else rows.slice(0, remaining))
 
     def close(self) -> Message:
-        if not self._sent:
+        if not self._batches:
             return {"rows": self._rows}
         stream = pa.BufferOutputStream()
-        with pa.ipc.new_stream(stream, self._sent[0].schema) as writer:
-            for batch in self._sent:
+        with pa.ipc.new_stream(stream, self._batches[0].schema) as writer:
+            for batch in self._batches:
                 writer.write_batch(batch)
         return {"rows": self._rows, "data": stream.getvalue().to_pybytes()}
 
     def abort(self) -> None: ...
 
 
-def rows_of(messages: Sequence[Message], empty: pa.Table) -> pa.Table:
-    """The rows that tasks have sent; `empty` if none has."""
+def collect_rows(messages: Sequence[Message], empty: pa.Table) -> pa.Table:
+    """Returns the rows in the messages of all tasks; `empty` if there are none."""
     tables = [
         pa.ipc.open_stream(pa.py_buffer(message["data"])).read_all()
         for message in messages

@@ -1,7 +1,7 @@
-"""Dead letters: rejected records and files, with place and cause.
+"""Dead letters: rejected records and files, with location and cause.
 
-In a stream, a rejected record is a row whose column BAD has the `Rejection` as JSON; BAD is NULL in
-all other rows. One string column costs valid rows less than a struct of eight fields.
+In a stream, a rejected record is a row whose column BAD contains the `Rejection` as JSON; BAD is
+NULL in all other rows. One string column costs valid rows less than a struct of eight fields.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEAD_LETTER = pa.schema(
         ("_source", pa.string()),
         ("_reason", pa.string()),  # a category
         ("_message", pa.string()),  # the cause, as a sentence
-        ("_raw", pa.string()),  # the record as it was
+        ("_raw", pa.string()),  # the unparsed record
         ("_column", pa.string()),
         ("_value", pa.string()),
         ("_file", pa.string()),
@@ -36,7 +36,7 @@ DEAD_LETTER = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a record or a file was not read, and where it is. `time` is in microseconds."""
+    """Why a record or a file was rejected, and where it is. `time` is in microseconds."""
 
     reason: str
     message: str
@@ -47,12 +47,12 @@ class Rejection:
     line: int | None = None
     time: int | None = None
 
-    def encoded(self) -> str:
+    def encode(self) -> str:
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return json.dumps(known, ensure_ascii=False)
 
     @classmethod
-    def decoded(cls, text: str) -> Rejection:
+    def decode(cls, text: str) -> Rejection:
         return cls(**json.loads(text))
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Rejection:
 
 def dead_letters(source: str, rejections: Iterable[Rejection], now: int | None = None) -> pa.Table:
     """Returns the rejections of one source as rows of its dead-letter queue. `now` is the
-    processing time, in microseconds, for rejections without one."""
+    processing time, in microseconds, of rejections without a time."""
     rows = [
         {
             "_source": source,

@@ -1,4 +1,4 @@
-"""Declared columns as a schema of Spark's."""
+"""Converts declared columns to a Spark schema."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 
 from millstream.plan.nodes import Column
 
-# Spark's parser, of which a cold JVM has nothing ready, is left to others.
+# Types that need no call of Spark's parser, which is slow in a new JVM.
 _PLAIN: dict[str, DataType] = {
     "BIGINT": LongType(),
     "BINARY": BinaryType(),
@@ -40,7 +40,7 @@ _PLAIN: dict[str, DataType] = {
 }
 
 
-def schema_of(spark: SparkSession, columns: Iterable[Column]) -> StructType:
+def to_spark_schema(spark: SparkSession, columns: Iterable[Column]) -> StructType:
     known = dict(_PLAIN)
     if spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_LTZ":
         known["TIMESTAMP"] = TimestampType()

@@ -1,7 +1,7 @@
-"""Rows of a stream, of which Spark is told only when someone reads them through it.
+"""A DataFrame that is built only if it is needed.
 
-Whenever a DataFrame is made of another, Spark analyses it: half a second of a job's start, on a JVM
-that has just begun, for streams whose files workers then read by themselves.
+Spark analyzes each DataFrame that is derived from another. In a new JVM this takes half a second of
+a job's start, which is wasted for streams whose files the executors read without Spark.
 """
 
 from __future__ import annotations
@@ -14,23 +14,26 @@ from pyspark.sql.types import DataType, StructType
 from millstream.connectors.work_items import WorkStream
 
 
-class Rows:
-    """A DataFrame that is made when it is first asked for; with `schema`, what it holds is known
-    before. `origin` are the work items that it is read from, if executors read them."""
+class DeferredFrame:
+    """A schema, and a DataFrame that is built on first use.
+
+    Attributes:
+        origin: The work items that the rows are read from, if executors read them.
+    """
 
     def __init__(
         self,
-        make: Callable[[], DataFrame],
+        build: Callable[[], DataFrame],
         schema: StructType | None = None,
         origin: WorkStream | None = None,
     ) -> None:
         self.origin = origin
-        self._make = make
+        self._build = build
         self._schema = schema
-        self._made: DataFrame | None = None
+        self._frame: DataFrame | None = None
 
     @classmethod
-    def of(cls, frame: DataFrame) -> Rows:
+    def of(cls, frame: DataFrame) -> DeferredFrame:
         return cls(lambda: frame)
 
     @property
@@ -41,9 +44,9 @@ class Rows:
 
     @property
     def frame(self) -> DataFrame:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
+        if self._frame is None:
+            self._frame = self._build()
+        return self._frame
 
     @property
     def types(self) -> dict[str, DataType]:

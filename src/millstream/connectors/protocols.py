@@ -1,4 +1,4 @@
-"""What the functions that a connector declares accept and return."""
+"""The signatures of the functions that a connector declares."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from millstream.plan.nodes import Reference, SinkDef, Source
+from millstream.plan.nodes import ReferenceTable, SinkDef, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from millstream.connectors.deferred_frame import Rows
+    from millstream.connectors.deferred_frame import DeferredFrame
     from millstream.connectors.sink import Sink
     from millstream.connectors.work_items import WorkStream
 
@@ -22,7 +22,7 @@ class OpenSource(Protocol):
 
     def __call__(
         self, spark: SparkSession, source: Source, base: Path, columns: Collection[str]
-    ) -> DataFrame | Rows | WorkStream: ...
+    ) -> DataFrame | DeferredFrame | WorkStream: ...
 
 
 class OpenSink(Protocol):
@@ -32,36 +32,36 @@ class OpenSink(Protocol):
 
 
 class TableReader(Protocol):
-    """A reference table that is read whole."""
+    """Reads a whole reference table."""
 
     def read(self) -> pa.Table:
-        """Returns its rows, at most one more than `access.max_rows`."""
+        """Returns the rows of the table, at most one more than `access.max_rows`."""
         ...
 
     def digest(self) -> str:
-        """Returns a text that changes when the table does; empty if that is not known."""
+        """Returns a string that changes when the table changes; empty if that is unknown."""
         ...
 
 
 class OpenTable(Protocol):
     """`ConnectorSpec.table`."""
 
-    def __call__(self, spark: SparkSession, table: Reference, base: Path) -> TableReader: ...
+    def __call__(self, spark: SparkSession, table: ReferenceTable, base: Path) -> TableReader: ...
 
 
 class SinkOutput(Protocol):
-    """What a sink has written."""
+    """The files and rows that a sink has written."""
 
     def files(self, first_batch: int = 0) -> list[str]:
         """Returns the files of batches from `first_batch` on."""
         ...
 
     def remove(self) -> None:
-        """Deletes all that the sink has written."""
+        """Deletes everything that the sink has written."""
         ...
 
     def rows(self, names: Sequence[str], first_batch: int) -> Iterator[list[str]]:
-        """Returns rows as texts, for a preview; none if the format cannot be read."""
+        """Yields rows as strings, for a preview; none if the format cannot be read."""
         ...
 
 

@@ -1,28 +1,28 @@
-"""Checks the rows of a reference table that was read whole."""
+"""Checks the rows of a reference table that was read completely."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
 from millstream.errors import RunError
-from millstream.kernels.table_join import HeldTable
-from millstream.plan.nodes import Broadcast, Reference
+from millstream.kernels.table_join import IndexedTable
+from millstream.plan.nodes import Broadcast, ReferenceTable
 
 
-def refuse_second_rows(table: Reference, rows: pa.Table) -> None:
-    """Joins go by the primary key that a table declares."""
-    if table.primary_key and not HeldTable(rows, table.primary_key).unique:
+def reject_duplicate_keys(table: ReferenceTable, rows: pa.Table) -> None:
+    """Rejects a table with several rows per primary key, which joins rely on."""
+    if table.primary_key and not IndexedTable(rows, table.primary_key).unique:
         raise RunError(
             "MS-RUN-TABLE-KEY",
-            f"table {table.name} has several rows of one {', '.join(table.primary_key)}, its "
-            "primary key.",
-            fix="Mend the table, or its PRIMARY KEY.",
+            f"table {table.name} has several rows with the same primary key "
+            f"({', '.join(table.primary_key)}).",
+            fix="Correct the rows of the table or its PRIMARY KEY.",
             place=table.place,
         )
 
 
-def refuse_large(table: Reference, rows: pa.Table) -> None:
-    """A table is held by every worker, so it has a limit."""
+def reject_oversized_table(table: ReferenceTable, rows: pa.Table) -> None:
+    """Rejects a table that exceeds its limits: every worker loads all of it into memory."""
     access = table.access
     assert isinstance(access, Broadcast)
     if rows.num_rows > access.max_rows:
@@ -33,8 +33,9 @@ def refuse_large(table: Reference, rows: pa.Table) -> None:
         return
     raise RunError(
         "MS-RUN-TABLE-LARGE",
-        f"table {table.name} has {what}, too many for every worker to hold.",
-        fix="Ask a database by key (a table with 'connector' = 'postgresql'), or make it a stream "
-        f"of versions with a WATERMARK, joined FOR SYSTEM_TIME AS OF; or raise {limit}.",
+        f"table {table.name} has {what}, too many for a broadcast: every worker loads the whole "
+        "table into memory.",
+        fix="Look rows up by key (a table with 'connector' = 'postgresql'), declare a versioned "
+        f"table with a WATERMARK and join it FOR SYSTEM_TIME AS OF, or raise {limit}.",
         place=table.place,
     )

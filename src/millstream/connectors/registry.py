@@ -1,7 +1,7 @@
 """Opens sources, tables and sinks by the implementation that their connector declares.
 
-A declaration names a function as "module:function"; its module is imported here, when it is
-needed. `connectors/protocols.py` has the signatures.
+A declaration names a function as "module:function"; this module imports it when it is needed. The
+signatures of these functions are in `connectors/protocols.py`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from millstream.connectors.protocols import (
 )
 from millstream.errors import PlanError
 from millstream.plan.connectors import PATH, ConnectorRegistry, Role
-from millstream.plan.nodes import Reference, SinkDef, Source
+from millstream.plan.nodes import ReferenceTable, SinkDef, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from millstream.connectors.deferred_frame import Rows
+    from millstream.connectors.deferred_frame import DeferredFrame
     from millstream.connectors.sink import Sink
     from millstream.connectors.work_items import WorkStream
 
@@ -37,8 +37,8 @@ def open_source(
     source: Source,
     base: Path,
     columns: Collection[str] | None = None,
-) -> DataFrame | Rows | WorkStream:
-    """Opens the stream of a source; columns that are not in `columns` may be left out."""
+) -> DataFrame | DeferredFrame | WorkStream:
+    """Opens the stream of a source; columns that are not in `columns` may be omitted."""
     named = connectors[source.connector].source
     if named is None:
         raise _cannot(Role.SOURCE, source)
@@ -55,7 +55,7 @@ def open_sink(connectors: ConnectorRegistry, sink: SinkDef, base: Path) -> Sink:
 
 
 def open_table(
-    connectors: ConnectorRegistry, spark: SparkSession, table: Reference, base: Path
+    connectors: ConnectorRegistry, spark: SparkSession, table: ReferenceTable, base: Path
 ) -> TableReader:
     """Opens a reference table that is read whole."""
     named = connectors[table.connector].table
@@ -65,7 +65,7 @@ def open_table(
 
 
 def open_output(connectors: ConnectorRegistry, sink: SinkDef, base: Path) -> SinkOutput | None:
-    """Returns what a sink has written so far; None if its connector cannot tell."""
+    """Returns the output of a sink so far; None if its connector does not provide it."""
     named = connectors[sink.connector].output
     if named is None:
         return None
@@ -73,21 +73,23 @@ def open_output(connectors: ConnectorRegistry, sink: SinkDef, base: Path) -> Sin
 
 
 def options_of(
-    connectors: ConnectorRegistry, table: Reference, base: Path
+    connectors: ConnectorRegistry, table: ReferenceTable, base: Path
 ) -> tuple[tuple[str, str], ...]:
     """Returns the options of a table with absolute paths."""
     from millstream.connectors.paths import resolve
 
-    declared = connectors[table.connector].of(Role.TABLE)
+    declared = connectors[table.connector].properties_of(Role.TABLE)
     paths = {name for name, each in declared.items() if each.kind is PATH}
     return tuple(
         (name, resolve(value, base) if name in paths else value) for name, value in table.options
     )
 
 
-def _cannot(role: Role, node: Source | SinkDef | Reference) -> PlanError:
+def _cannot(role: Role, node: Source | SinkDef | ReferenceTable) -> PlanError:
     return PlanError(
         "MS-PLAN-NOT-YET",
-        f"the {role} {node.name} cannot be run: nothing here opens '{node.connector}'.",
+        f"the {role} {node.name} cannot be opened: the connector '{node.connector}' does not "
+        f"support {role}s.",
+        fix="Use another connector; `millstream connectors` lists them.",
         place=node.place,
     )

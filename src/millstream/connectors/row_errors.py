@@ -1,4 +1,4 @@
-"""Errors that Spark raises for us while it evaluates an expression."""
+"""Expressions with which Spark raises errors of Millstream."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from millstream.errors import MARK
 def raise_error(code: str, cause: str | Column, fix: str) -> Column:
     """Returns an expression that stops the query with an error.
 
-    Its message has the same form as `millstream.errors.encode`, so that the driver gets back code,
-    cause and fix; Spark makes the JSON, since a cause may quote values of the row.
+    Its message has the form of `millstream.errors.encode`, so that the driver can decode code,
+    cause and fix. Spark generates the JSON, because a cause may quote values of the row.
     """
-    told = F.lit(cause) if isinstance(cause, str) else F.coalesce(cause, F.lit(""))
-    fields = F.struct(F.lit(code).alias("code"), told.alias("cause"), F.lit(fix).alias("fix"))
+    text = F.lit(cause) if isinstance(cause, str) else F.coalesce(cause, F.lit(""))
+    fields = F.struct(F.lit(code).alias("code"), text.alias("cause"), F.lit(fix).alias("fix"))
     return F.raise_error(F.concat(F.lit(MARK), F.to_json(fields)))

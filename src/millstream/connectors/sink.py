@@ -5,33 +5,37 @@
     driver      sink.commit(batch, messages)        or sink.abort(batch, messages)
 
 Rows become visible at `commit`, or before it in a transaction that records the task
-(`stable_tasks`). A batch that was not committed by Spark is retried under the same `BatchId`:
-`commit` then replaces what the first try wrote, or the sink finds its own record of the batch and
-writes nothing. Messages are small: names of files, counts. A task without rows for an output opens
+(`stable_tasks`). A batch that Spark did not commit is retried under the same `BatchId`: `commit`
+then replaces the output of the first attempt, or the sink finds its record of the batch and writes
+nothing. Messages are small, such as file names and counts. A task without rows for an output opens
 no writer and sends no message.
 
-A sink is on the driver. Its opener is sent to executors, so that it is a small picklable value, and
-its module imports neither `plan` nor Spark.
+The sink object lives on the driver. Its opener is sent to executors, so it is a small picklable
+value. A sink may also implement the protocols `Supports…` and `SparkSink` below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-Message = dict[str, Any]  # what one task wrote; can be written as JSON, but for bytes
-DRIVER = -1  # the task of rows that the driver itself adds, such as files that are missing
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
+
+Message = dict[str, Any]  # the output of one task; JSON types and bytes
+DRIVER = -1  # the task number of rows that the driver adds, such as missing files
 
 
 @dataclass(frozen=True, slots=True)
 class BatchId:
     """Identifies a micro-batch of one output across restarts.
 
-    `checkpoint` is the UUID of the checkpoint: a new checkpoint begins with batch 0 again, and must
-    not be confused with what an earlier one has written.
+    `checkpoint` is the UUID of the checkpoint. It distinguishes batch 0 of a new checkpoint from
+    that of an earlier one.
     """
 
     checkpoint: str
@@ -41,7 +45,7 @@ class BatchId:
 
     @property
     def writer(self) -> str:
-        """Identifies the output that writes, for the markers of transactional sinks."""
+        """The output as a string, for the markers of transactional sinks."""
         return f"{self.checkpoint}/{self.query}/{self.output}"
 
 
@@ -60,8 +64,7 @@ class OutputWriter(Protocol):
     def write(self, rows: pa.RecordBatch) -> None: ...
 
     def close(self) -> Message:
-        """Ends the task: everything is written, and nothing visible unless the sink is
-        transactional."""
+        """Finishes writing. The rows are not visible yet unless the sink is transactional."""
         ...
 
     def abort(self) -> None:
@@ -70,24 +73,60 @@ class OutputWriter(Protocol):
 
 
 class WriterOpener(Protocol):
+    """Opens the writers of a batch, on executors."""
+
     def open(self, task: TaskId) -> OutputWriter: ...
 
 
 @runtime_checkable
 class Sink(Protocol):
-    """`stable_tasks`: the sink identifies what it wrote by task, so that tasks of a retried batch
-    must have the same rows."""
+    """A sink on the driver.
+
+    `stable_tasks`: the sink identifies its output by task, so that each task of a retried batch
+    must have the same rows as before.
+    """
 
     stable_tasks: ClassVar[bool]
 
     def begin(self, batch: BatchId) -> WriterOpener:
-        """Prepares a batch; what an earlier try of it left behind is removed."""
+        """Prepares a batch and removes the remains of an earlier attempt."""
         ...
 
     def commit(self, batch: BatchId, messages: Sequence[Message]) -> None:
-        """Makes the batch visible; that of an earlier try is replaced."""
+        """Makes the batch visible; replaces the output of an earlier attempt."""
         ...
 
     def abort(self, batch: BatchId, messages: Sequence[Message]) -> None:
-        """Removes what the tasks wrote. `messages` are those that reached the driver."""
+        """Removes the output of the tasks. `messages` are those that reached the driver."""
         ...
+
+
+@runtime_checkable
+class SupportsProjection(Protocol):
+    """A sink that writes other columns than those of the query, such as lines of text."""
+
+    def projection(self, schema: StructType, *, ansi: bool) -> dict[str, Column]:
+        """Returns the columns that Spark computes for the sink's writers. `ansi`: whether Spark's
+        ANSI mode is enabled."""
+        ...
+
+
+@runtime_checkable
+class SupportsColumnCheck(Sink, Protocol):
+    """A sink that rejects columns of some types before the job starts."""
+
+    def check(self, rows: Callable[[], DataFrame]) -> None: ...
+
+
+@runtime_checkable
+class SupportsSideOutputCheck(Sink, Protocol):
+    """A sink that rejects columns of late rows or dead letters before the job starts."""
+
+    def check_side_output(self, schema: pa.Schema) -> None: ...
+
+
+@runtime_checkable
+class SparkSink(Sink, Protocol):
+    """A sink that Spark writes to directly, without a batch function: it discards rows."""
+
+    spark_format: str

@@ -2,8 +2,8 @@
 
     Spark streams names of work items ──▶ the engine's loop ──▶ the connector's `Reader` ──▶ rows
 
-A connector whose source returns a `WorkStream` only lists items and reads one; the loop over them,
-reading in parts and accounting for items that were not read are the engine's
+A connector whose source returns a `WorkStream` lists items and reads a single item. The engine does
+the rest: the loop over items, reading items in parts, and detecting items that were not read
 (`engine/scan/loop.py`).
 """
 
@@ -22,24 +22,26 @@ from pyspark.sql.types import StructType
 ITEM = "path"  # the column of a work item's name
 PARTITION = "_ms_partition"  # the column of the source partition that a work item is part of
 PART = "_ms_part"
-MOST_PARTS = 8  # of an item, each read by a task
+MAX_PARTS = 8  # of an item; a task reads a part
 
 
 class Reader(Protocol):
-    """Reads the work items of one source, on executors. A part is worth a task of its own if it is
-    of `least_part` bytes or more."""
+    """Reads the work items of one source, on executors.
 
-    least_part: ClassVar[int]
+    Parts of an item have at least `min_part_bytes` bytes, so that each is worth a task.
+    """
 
-    def size_of(self, path: str, asked: Mapping[str, pa.DataType]) -> int:
-        """Bytes of an item that are read for some columns; 0 if it cannot be read."""
+    min_part_bytes: ClassVar[int]
+
+    def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:
+        """Returns the bytes of an item that are read for the wanted columns; 0 if unreadable."""
         ...
 
     def read(
-        self, path: str, asked: Mapping[str, pa.DataType], part: int, parts: int
+        self, path: str, wanted: Mapping[str, pa.DataType], part: int, parts: int
     ) -> Iterator[pa.RecordBatch]:
-        """The columns asked for, in that order, and any that are the reader's own: BAD has the
-        rejection of a malformed record (`connectors/dead_letters.py`)."""
+        """Yields the wanted columns, in this order, and then columns of the reader, such as BAD
+        with the rejection of a malformed record (`connectors/dead_letters.py`)."""
         ...
 
 
@@ -63,11 +65,11 @@ class ReportedItems:
         return cls(spark.sparkContext.accumulator(set(), _Union()))
 
     def add(self, name: str) -> None:
-        """Report a name; on an executor."""
+        """Reports a name. Called on executors."""
         self.names.add({name})
 
     def take(self) -> set[str]:
-        """The names since the last call; on the driver."""
+        """Returns the names reported since the last call. Called on the driver."""
         found = self.names.value
         self.names.value = set()
         return found
@@ -75,12 +77,14 @@ class ReportedItems:
 
 @dataclass(frozen=True, slots=True)
 class ItemCheck:
-    """How the driver finds items that Spark listed and no executor received: files that were
-    deleted. `empty_is_fine` if an item without bytes is one without rows."""
+    """How the driver detects items that Spark listed but no executor received: deleted files.
+
+    `empty_is_valid`: an item of zero bytes is valid and has no rows.
+    """
 
     folder: str
     reported: ReportedItems
-    empty_is_fine: bool
+    empty_is_valid: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +93,16 @@ class WorkStream:
 
     Attributes:
         items: A streaming DataFrame with the column ITEM and, if the source has partitions, the
-            column PARTITION, a STRING that is never NULL. Which items a micro-batch has, and of
-            which partition each is, follows from its offsets alone.
+            column PARTITION, a STRING that is never NULL. The offsets of a micro-batch determine
+            its items and their partitions.
         reader: Reads an item; it is sent to executors.
-        schema: The declared columns, as Spark's types.
-        types: The columns that the reader can read, as Arrow's types.
+        schema: The declared columns with Spark types.
+        types: The columns that the reader can read with Arrow types.
         sample: One of the current items, to estimate sizes.
-        check: How lost items are found, if they can be.
+        check: How missing items are detected, if possible.
         partitions: The partitions that are known when the source is opened; None if it has none.
-            The watermark waits for all of them, as docs/03-time.md describes; others may be added
-            while the query runs.
+            The watermark waits for all of them (docs/03-time-and-watermarks.md).
+            Partitions may be added while the query runs.
     """
 
     items: DataFrame
@@ -114,11 +118,11 @@ class WorkStream:
         return self.check.reported if self.check else None
 
 
-def in_parts(items: DataFrame, parts: int) -> DataFrame:
-    """Every item once a part; the parts go to tasks of their own, in their order.
+def split_into_parts(items: DataFrame, parts: int) -> DataFrame:
+    """Returns each item once per part, partitioned by the number of the part.
 
-    A union of streams, one a part, would do the same, but Spark would take it for as many sources,
-    and a job whose files grow could not go on from its checkpoint.
+    A union of one stream per part is not used: Spark would count each as a source, so that a job
+    whose number of parts changes could not resume from its checkpoint.
     """
     if parts < 2:
         return items

@@ -29,14 +29,14 @@ def read(
     folder: Path,
     data: bytes | str,
     columns: Mapping[str, pa.DataType] = AB,
-    asked: Mapping[str, pa.DataType] | None = None,
+    wanted: Mapping[str, pa.DataType] | None = None,
     *,
     header: bool = False,
     name: str = "a b=c%20d.csv",
     **options: Any,
 ) -> list[dict[str, Any]]:
     """The rows, with the raw record in BAD."""
-    rows = rejected(folder, data, columns, asked, header=header, name=name, **options)
+    rows = rejected(folder, data, columns, wanted, header=header, name=name, **options)
     return [{**row, BAD: row[BAD] and row[BAD].raw} for row in rows]
 
 
@@ -44,7 +44,7 @@ def rejected(
     folder: Path,
     data: bytes | str,
     columns: Mapping[str, pa.DataType] = AB,
-    asked: Mapping[str, pa.DataType] | None = None,
+    wanted: Mapping[str, pa.DataType] | None = None,
     *,
     header: bool = True,
     name: str = "x.csv",
@@ -59,9 +59,9 @@ def rejected(
         Column(name, kind, str(kind).upper(), time_format(times)) for name, kind in columns.items()
     )
     files = CsvFiles(str(folder), declared, header, **options)
-    batches = files.read(f"file:{path}", columns if asked is None else asked)
+    batches = files.read(f"file:{path}", columns if wanted is None else wanted)
     rows = [row for batch in batches for row in batch.to_pylist()]
-    return [{**row, BAD: row[BAD] and Rejection.decoded(row[BAD])} for row in rows]
+    return [{**row, BAD: row[BAD] and Rejection.decode(row[BAD])} for row in rows]
 
 
 def pairs(*rows: tuple[int | None, str | None]) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ def moment(text: str) -> datetime:
         (pa.binary(), "é", "é".encode()),
     ],
 )
-def test_a_value_of_every_type_is_read_alone_and_beside_a_bad_one(tmp_path, kind, text, value):
+def test_a_value_of_every_type_is_read_beside_a_malformed_one(tmp_path, kind, text, value):
     columns = {"x": kind, "n": pa.int64()}
     good, empty = {"x": value, "n": 1, BAD: None}, {"x": None, "n": 2, BAD: None}
     assert read(tmp_path, f"{text},1\n,2\n", columns) == [good, empty]
@@ -193,9 +193,9 @@ def test_records_and_their_ends(tmp_path, data, rows):
 def test_a_bad_value_of_a_column_that_no_query_reads_is_malformed_too(tmp_path):
     data = b"1,x\ntwo,\xff\n3,z,\n4,w\n"
     assert [row[BAD] for row in read(tmp_path, data)] == [None, "two,\ufffd", "3,z,", None]
-    rows = read(tmp_path, "1,x\ntwo,y\n3,z\n", asked={"b": pa.string()})
+    rows = read(tmp_path, "1,x\ntwo,y\n3,z\n", wanted={"b": pa.string()})
     assert rows == [{"b": "x", BAD: None}, {"b": None, BAD: "two,y"}, {"b": "z", BAD: None}]
-    assert read(tmp_path, data, asked={}) == [
+    assert read(tmp_path, data, wanted={}) == [
         {BAD: None},
         {BAD: "two,\ufffd"},
         {BAD: "3,z,"},
@@ -203,8 +203,8 @@ def test_a_bad_value_of_a_column_that_no_query_reads_is_malformed_too(tmp_path):
     ]
 
 
-def test_columns_come_in_the_order_in_which_they_are_asked_for(tmp_path):
-    (row,) = read(tmp_path, "1,x\n", asked={"b": pa.string(), "a": pa.int64()})
+def test_columns_have_the_order_of_the_request(tmp_path):
+    (row,) = read(tmp_path, "1,x\n", wanted={"b": pa.string(), "a": pa.int64()})
     assert list(row) == ["b", "a", BAD]
 
 
@@ -278,7 +278,7 @@ def test_header_columns_are_matched_by_name_in_any_order(tmp_path, data):
 
 
 @pytest.mark.parametrize("data", [b"", b"a,b", b"a,b\n", b"\n\n"])
-def test_a_header_alone_has_no_rows(tmp_path, data):
+def test_a_file_with_only_a_header_has_no_rows(tmp_path, data):
     assert read(tmp_path, data, header=True) == []
 
 
@@ -317,7 +317,7 @@ def test_a_rejected_file_is_reported_by_one_part_of_it(tmp_path):
 def test_a_file_that_is_gone_is_rejected(tmp_path):
     files = CsvFiles(str(tmp_path), tuple(Column(name, kind, "") for name, kind in AB.items()))
     (batch,) = files.read(f"file:{tmp_path}/gone.csv", AB)
-    rejection = Rejection.decoded(batch.column(BAD)[0].as_py())
+    rejection = Rejection.decode(batch.column(BAD)[0].as_py())
     assert rejection.message == "the file cannot be read: it no longer exists."
     assert files.size_of(f"{tmp_path}/gone.csv", AB) == 0
 
@@ -348,7 +348,7 @@ def test_lines_are_counted_over_blocks_and_parts(tmp_path, monkeypatch):
     path.write_text("\n".join(["a,b", *lines]))
     files = CsvFiles(str(tmp_path), tuple(Column(name, kind, "") for name, kind in AB.items()))
     found = [
-        Rejection.decoded(text).line
+        Rejection.decode(text).line
         for part in range(3)
         for batch in files.read(str(path), AB, part, 3)
         for text in batch.column(BAD).drop_null().to_pylist()

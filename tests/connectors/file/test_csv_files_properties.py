@@ -77,7 +77,7 @@ def read(data: bytes, parts: int, block: int, *, multiline: bool = False) -> lis
         files = CsvFiles(folder, DECLARED, header=False, form=form)
         with patch("millstream.connectors.file.text_file.BLOCK", block):
             return [
-                {**row, BAD: row[BAD] and Rejection.decoded(row[BAD]).raw}
+                {**row, BAD: row[BAD] and Rejection.decode(row[BAD]).raw}
                 for part in range(parts)
                 for batch in files.read(str(path), COLUMNS, part, parts)
                 for row in batch.to_pylist()
@@ -87,7 +87,7 @@ def read(data: bytes, parts: int, block: int, *, multiline: bool = False) -> lis
 @given(
     LINES, st.integers(1, 7), st.integers(1, 200), st.sampled_from(["\n", "\r\n"]), st.booleans()
 )
-def test_every_line_comes_once_and_in_order(lines, parts, block, end, ended):
+def test_every_line_is_read_once_and_in_order(lines, parts, block, end, ended):
     data = end + end.join(lines) + (end if ended else "")
     rows = read(data.encode(), parts, block)
     lines = [line for line in lines if line]
@@ -189,7 +189,7 @@ def test_a_text_is_the_same_value_whatever_stands_beside_it(texts, kind, form):
 
 
 def _placeless(row: dict[str, Any]) -> dict[str, Any]:
-    bad = row[BAD] and Rejection.decoded(row[BAD])
+    bad = row[BAD] and Rejection.decode(row[BAD])
     return {**row, BAD: bad and (bad.message, bad.column, bad.value, bad.raw)}
 
 
@@ -197,8 +197,8 @@ def _placeless(row: dict[str, Any]) -> dict[str, Any]:
 def test_texts_that_are_no_values_are_found(texts, kind, form):
     column = pa.array([None if text is None else text.encode() for text in texts], pa.binary())
     declared = Column("x", kind, "X", time_format(form))
-    found, unfit = declared.converted(column)
+    found, unfit = declared.convert_strings(column)
     for place in range(len(texts)):
-        single, lost = declared.converted(column[place : place + 1])
+        single, lost = declared.convert_strings(column[place : place + 1])
         assert repr(found[place]) == repr(single[0])
         assert unfit[place] == lost[0]

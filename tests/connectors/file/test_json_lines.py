@@ -50,7 +50,7 @@ def read(
         for batch in files.read(f"file:{path}", columns, part, parts)
         for row in batch.to_pylist()
     ]
-    return [{**row, BAD: row[BAD] and Rejection.decoded(row[BAD])} for row in rows]
+    return [{**row, BAD: row[BAD] and Rejection.decode(row[BAD])} for row in rows]
 
 
 def moment(text: str) -> datetime:
@@ -81,7 +81,7 @@ def moment(text: str) -> datetime:
         (pa.map_(pa.string(), pa.int64()), '{"k": 1}', [("k", 1)]),
     ],
 )
-def test_a_value_of_every_type_is_read_alone_and_beside_a_bad_one(tmp_path, kind, text, value):
+def test_a_value_of_every_type_is_read_beside_a_malformed_one(tmp_path, kind, text, value):
     columns = {"x": kind, "n": pa.int64()}
     line, none = f'{{"x": {text}, "n": 1, "more": [{{}}]}}', '{"x": null, "n": 2}'
     rows = [{"x": value, "n": 1, BAD: None}, {"x": None, "n": 2, BAD: None}]

@@ -30,7 +30,7 @@ def read(
         for batch in files.read(f"file:{path}", columns, part, parts)
         for row in batch.to_pylist()
     ]
-    return [{**row, BAD: row[BAD] and Rejection.decoded(row[BAD])} for row in rows]
+    return [{**row, BAD: row[BAD] and Rejection.decode(row[BAD])} for row in rows]
 
 
 def written(folder: Path, table: pa.Table, **options: Any) -> Path:

@@ -66,7 +66,7 @@ def test_two_partition_columns_that_spark_formatted_are_two_folders(tmp_path):
 
 
 def test_a_folder_whose_file_was_closed_for_others_gets_another_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(writers, "_MOST_OPEN", 2)
+    monkeypatch.setattr(writers, "_MAX_OPEN", 2)
     rows = pa.record_batch({"n": list(range(12)), "p": [str(n % 4) for n in range(12)]})
     files = written(tmp_path, FileFormat("json", partition_by=("p",)), rows, rows)
     assert len(files) == len(set(files)) == 8

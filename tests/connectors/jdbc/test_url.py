@@ -27,7 +27,7 @@ def test_a_url_says_its_connector(url: str, expected: tuple[str, dict[str, str]]
         ("jdbc:postgresql://h/db?PASSWORD=hunter2", "contains a password"),
         ("jdbc:postgresql://h/db?a=1&pwd=hunter2", "contains a password"),
         ("jdbc:postgresql://[hunter2", "cannot be read"),
-        ("jdbc:mysql://hunter2", "not that of a supported database"),
+        ("jdbc:mysql://hunter2", "not the URL of a supported database"),
     ],
 )
 def test_a_url_is_rejected_without_showing_it(url: str, cause: str) -> None:

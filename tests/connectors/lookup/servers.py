@@ -27,10 +27,10 @@ def ask_plan(lookups: Lookups, *keys: Any) -> str:
     """How the database goes about the question for these keys, were the table large."""
     store = lookups._store
     assert isinstance(store, PostgresStore)
-    question = store._described()
+    query = store._prepare()
     with store._connections.one() as connection:
         connection.execute("SET enable_seqscan = off")
-        text = b"EXPLAIN (FORMAT JSON) " + question.statement.as_bytes(connection)
-        found = connection.execute(text, question.parameters(keys_of(lookups, *keys))).fetchone()
+        text = b"EXPLAIN (FORMAT JSON) " + query.statement.as_bytes(connection)
+        found = connection.execute(text, query.parameters(keys_of(lookups, *keys))).fetchone()
     assert found is not None
     return json.dumps(found[0])

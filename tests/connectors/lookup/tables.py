@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from millstream.connectors.lookup.entries import NUMBER
 from millstream.connectors.lookup.failures import UnreachableError
-from millstream.connectors.lookup.lookups import Found, Lookups
+from millstream.connectors.lookup.lookups import LookupRows, Lookups
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.values import frame_of
+from millstream.connectors.lookup.values import to_frame
 from millstream.values import Condition, Lookup, OnError
 
 SCHEMA = pa.schema(
@@ -57,26 +57,26 @@ class MemoryStore:
     def __init__(self, spec: LookupSpec, rows: Iterable[dict[str, Any]] = ()) -> None:
         self.spec = spec
         self.rows = list(rows)
-        self.questions: list[list[tuple[Any, ...]]] = []
+        self.requests: list[list[tuple[Any, ...]]] = []
         self.fail: Callable[[list[tuple[Any, ...]]], None] = lambda _: None
         self._lock = threading.Lock()
 
-    def some(self, most: int) -> pl.DataFrame:
+    def first_rows(self, most: int) -> pl.DataFrame:
         rows = [tuple(row.get(name) for name in self.spec.read) for row in self.rows[:most]]
-        return frame_of(self.spec, rows, {})
+        return to_frame(self.spec, rows, {})
 
-    def ask(self, keys: pl.DataFrame) -> pl.DataFrame:
-        asked = keys.rows()
+    def fetch(self, keys: pl.DataFrame) -> pl.DataFrame:
+        requested = keys.rows()
         with self._lock:
-            self.questions.append(asked)
-        self.fail(asked)
-        wanted = set(asked)
+            self.requests.append(requested)
+        self.fail(requested)
+        wanted = set(requested)
         found = [
             tuple(row.get(name) for name in self.spec.read)
             for row in self.rows
             if tuple(row[name] for name in self.spec.keys) in wanted
         ]
-        return frame_of(self.spec, found, {})
+        return to_frame(self.spec, found, {})
 
     def check(self) -> None: ...
 
@@ -111,9 +111,9 @@ def keys_of(lookups: Lookups, *keys: Any) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
-def answers(lookups: Lookups, *keys: Any) -> dict[Any, list[Any]]:
+def find_rows(lookups: Lookups, *keys: Any) -> dict[Any, list[Any]]:
     """The rows of each key, sorted; of one column, its values. A key that failed is not there."""
-    found: Found = lookups.find(keys_of(lookups, *keys))
+    found: LookupRows = lookups.find(keys_of(lookups, *keys))
     failed = set(found.failed[NUMBER].to_list())
     rows: dict[Any, list[Any]] = {key: [] for at, key in enumerate(keys) if at not in failed}
     one = len(lookups.spec.columns) == 1
@@ -128,7 +128,7 @@ __all__ = [
     "Failing",
     "MemoryStore",
     "OnError",
-    "answers",
+    "find_rows",
     "keys_of",
     "spec_of",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.connectors.lookup.tables import Clock, MemoryStore, answers, spec_of
+from tests.connectors.lookup.tables import Clock, MemoryStore, find_rows, spec_of
 
 from millstream.connectors.lookup.lookups import Lookups
 from millstream.temporal import MICROS
@@ -22,7 +22,7 @@ ROW = st.tuples(KEYS, st.one_of(st.none(), st.text(max_size=3)))
     ttl=st.integers(0, 12),
     batch=st.integers(1, 4),
 )
-def test_answers_are_those_of_a_dict(table, calls, limit, ttl, batch):
+def test_results_equal_those_of_a_dict(table, calls, limit, ttl, batch):
     spec = spec_of(
         keys=("id", "region"), cache_rows=limit, cache_ttl=ttl * MICROS["s"], batch=batch
     )
@@ -32,10 +32,10 @@ def test_answers_are_those_of_a_dict(table, calls, limit, ttl, batch):
     for keys, later in calls:
         clock.now += later
         oracle = {key: sorted((n for k, n in table if k == key), key=repr) for key in keys}
-        assert answers(lookups, *keys) == oracle
+        assert find_rows(lookups, *keys) == oracle
         assert lookups._cache.weight <= limit
     counts = lookups.counts
-    assert counts["asked"] == counts["hits"] + counts["negative_hits"] + counts["misses"]
+    assert counts["requested"] == counts["hits"] + counts["negative_hits"] + counts["misses"]
     assert counts["misses"] == counts["found"] + counts["absent"]
 
 
@@ -44,7 +44,7 @@ def test_answers_are_those_of_a_dict(table, calls, limit, ttl, batch):
     limit=st.integers(0, 6),
     ttl=st.integers(0, 8),
 )
-def test_an_answer_is_never_older_than_its_time_to_live(calls, limit, ttl):
+def test_a_cached_result_is_never_older_than_its_time_to_live(calls, limit, ttl):
     """The table's rows tell the time at which they were read."""
     spec = spec_of(columns=("age",), cache_rows=limit, cache_ttl=ttl * MICROS["s"])
     clock, store = Clock(), MemoryStore(spec)
@@ -52,5 +52,5 @@ def test_an_answer_is_never_older_than_its_time_to_live(calls, limit, ttl):
     for keys, later in calls:
         clock.now += later
         store.rows = [{"id": key, "age": int(clock.now)} for key in range(6)]
-        for (read_at,) in answers(lookups, *keys).values():
+        for (read_at,) in find_rows(lookups, *keys).values():
             assert read_at == clock.now or clock.now - read_at < ttl

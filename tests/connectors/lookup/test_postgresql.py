@@ -9,10 +9,10 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 from tests.connectors.lookup.servers import ask_plan, lookups_on, spec_on
-from tests.connectors.lookup.tables import answers, keys_of
+from tests.connectors.lookup.tables import find_rows, keys_of
 
 from millstream.connectors.lookup.entries import NUMBER
-from millstream.connectors.lookup.lookups import lookups_of
+from millstream.connectors.lookup.lookups import get_lookups
 from millstream.connectors.lookup.store import check
 from millstream.connectors.postgresql.store import PostgresStore
 from millstream.errors import RunError
@@ -38,7 +38,7 @@ def server(postgres):
 def test_rows_are_found_by_key(server):
     lookups = lookups_on(server, columns=("name", "age", "active", "id"))
     for _ in range(2):
-        assert answers(lookups, 1, 2, 9) == {
+        assert find_rows(lookups, 1, 2, 9) == {
             1: [("Ada", 36, True, 1)],
             2: [("Grace", 85, True, 2), (None, 45, False, 2)],
             9: [],
@@ -48,7 +48,7 @@ def test_rows_are_found_by_key(server):
 
 def test_rows_are_found_by_several_keys(server):
     lookups = lookups_on(server, keys=("region", "id"))
-    assert answers(lookups, ("us", 2), ("eu", 2), ("us", 1)) == {
+    assert find_rows(lookups, ("us", 2), ("eu", 2), ("us", 1)) == {
         ("us", 2): ["Grace"],
         ("eu", 2): [None],
         ("us", 1): [],
@@ -107,7 +107,7 @@ def test_hostile_keys_are_values(server):
     lookups = lookups_on(server, schema=schema, options={"table": "odd"})
     expected = {key: [at] for at, key in enumerate(HOSTILE)}
     # PostgreSQL cannot hold the last one.
-    assert answers(lookups, *HOSTILE, "a\0b") == expected | {"a\0b": []}
+    assert find_rows(lookups, *HOSTILE, "a\0b") == expected | {"a\0b": []}
 
 
 def test_hostile_names_are_names(server):
@@ -120,8 +120,8 @@ def test_hostile_names_are_names(server):
     lookups = lookups_on(
         server, schema=schema, columns=(column,), options=options, conditions=[condition]
     )
-    assert answers(lookups, 1) == {1: []}
-    assert answers(lookups_on(server), 1) == {1: ["Ada"]}
+    assert find_rows(lookups, 1) == {1: []}
+    assert find_rows(lookups_on(server), 1) == {1: ["Ada"]}
 
 
 def test_names_may_differ_in_case_and_name_a_schema(server):
@@ -130,7 +130,7 @@ def test_names_may_differ_in_case_and_name_a_schema(server):
         " NAME text); INSERT INTO crm.people VALUES (1, 'Ada')"
     )
     lookups = lookups_on(server, options={"table": "CRM.People"})
-    assert answers(lookups, 1) == {1: ["Ada"]}
+    assert find_rows(lookups, 1) == {1: ["Ada"]}
 
 
 TYPES = [
@@ -204,9 +204,9 @@ def test_every_type_is_a_value_and_a_key(server, column, value, declared, expect
     check(spec_on(server, keys=("k",), **settings))
     for _ in range(2):
         lookups = lookups_on(server, keys=("k",), **settings)
-        assert same(answers(lookups, expected), [expected, None])
+        assert same(find_rows(lookups, expected), [expected, None])
     lookups = lookups_on(server, keys=("k", "v"), **settings)
-    assert same(answers(lookups, (expected, expected)), [expected])
+    assert same(find_rows(lookups, (expected, expected)), [expected])
 
 
 def test_keys_that_cannot_be_uuids_are_absent(server):
@@ -215,7 +215,7 @@ def test_keys_that_cannot_be_uuids_are_absent(server):
     server.run(f"INSERT INTO t VALUES ('{known}', 'x')")
     schema = pa.schema([("k", pa.string()), ("name", pa.string())])
     lookups = lookups_on(server, keys=("k",), schema=schema, options={"table": "t"})
-    found = answers(lookups, "no uuid", known, known.upper())
+    found = find_rows(lookups, "no uuid", known, known.upper())
     assert found == {"no uuid": [], known: ["x"], known.upper(): []}
 
 
@@ -227,7 +227,7 @@ def test_keys_are_equal_byte_by_byte(server):
     lookups = lookups_on(
         server, keys=("k",), schema=schema, options={"table": "t"}, conditions=[condition]
     )
-    assert answers(lookups, "ab", "ab ", "AB", "aB") == {
+    assert find_rows(lookups, "ab", "ab ", "AB", "aB") == {
         "ab": ["x"],
         "ab ": [],
         "AB": ["y"],
@@ -243,7 +243,7 @@ def test_keys_that_the_databases_encoding_lacks_are_absent(server):
     url = server.url.replace("/postgres", "/old")
     schema = pa.schema([("id", pa.string()), ("name", pa.string())])
     lookups = lookups_on(server, schema=schema, options={"url": url})
-    assert answers(lookups, "a", "€", "é", "b", "😀") == {
+    assert find_rows(lookups, "a", "€", "é", "b", "😀") == {
         "a": [],
         "€": [],
         "é": ["ü"],
@@ -271,12 +271,12 @@ def test_a_hundred_thousand_keys(server):
 def test_a_table_that_was_altered_is_read_as_it_is_now(server):
     lookups = lookups_on(server, cache_rows=0, columns=("age",))
     for _ in range(8):  # as often as it takes until the statement is prepared
-        answers(lookups, 1)
+        find_rows(lookups, 1)
     server.run("ALTER TABLE customers ALTER age TYPE numeric, ADD more text")
-    assert answers(lookups, 1) == {1: [36]}
+    assert find_rows(lookups, 1) == {1: [36]}
 
 
-def test_questions_only_read(server):
+def test_connections_are_read_only(server):
     server.run(
         "CREATE TABLE seen (id bigint)",
         "CREATE FUNCTION spy(bigint) RETURNS text VOLATILE LANGUAGE sql AS"
@@ -284,11 +284,11 @@ def test_questions_only_read(server):
         "CREATE VIEW spied AS SELECT id, spy(id) AS name FROM customers",
     )
     with pytest.raises(RunError) as error:
-        answers(lookups_on(server, options={"table": "spied"}), 1)
+        find_rows(lookups_on(server, options={"table": "spied"}), 1)
     assert str(error.value) == (
-        "MS-LOOKUP-TABLE: table customers: the database refuses the question: cannot execute "
+        "MS-LOOKUP-TABLE: the database rejected a query of table customers: cannot execute "
         "INSERT in a read-only transaction. "
-        "Check spied in the database; if it is a view, its query."
+        "Check spied in the database; if it is a view, check the query of the view."
     )
 
 
@@ -297,13 +297,13 @@ def test_texts_are_ordered_by_their_bytes(server):
     lookups = lookups_on(server, conditions=[Condition("name", "<", ("B",))])
     store = lookups._store
     assert isinstance(store, PostgresStore)
-    assert '"name" COLLATE "C" < %s' in store._described().statement.as_string()
+    assert '"name" COLLATE "C" < %s' in store._prepare().statement.as_string()
 
 
 def test_lookups_are_one_a_process_and_spec(server):
     spec = spec_on(server)
-    assert lookups_of(spec) is lookups_of(spec_on(server))
-    assert lookups_of(spec) is not lookups_of(spec_on(server, retries=1))
-    answers(lookups_of(spec), 1)
-    assert lookups_of(spec).counts["asked"] == 1
-    lookups_of(spec).close()
+    assert get_lookups(spec) is get_lookups(spec_on(server))
+    assert get_lookups(spec) is not get_lookups(spec_on(server, retries=1))
+    find_rows(get_lookups(spec), 1)
+    assert get_lookups(spec).counts["requested"] == 1
+    get_lookups(spec).close()

@@ -9,9 +9,9 @@ import time
 import pyarrow as pa
 import pytest
 from tests.connectors.lookup.servers import lookups_on, spec_on
-from tests.connectors.lookup.tables import OnError, answers, keys_of
+from tests.connectors.lookup.tables import OnError, find_rows, keys_of
 
-from millstream.connectors.lookup import batching as asking
+from millstream.connectors.lookup import batching
 from millstream.connectors.lookup.lookups import Lookups
 from millstream.connectors.lookup.store import check
 from millstream.errors import RunError
@@ -36,7 +36,7 @@ def server(postgres):
 
 @pytest.fixture
 def no_waits(monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(batching, "FIRST_WAIT", 0.0)
 
 
 def text_of_error(call, *arguments) -> str:
@@ -45,7 +45,7 @@ def text_of_error(call, *arguments) -> str:
     return str(error.value)
 
 
-def test_a_server_that_is_killed_and_comes_back_is_waited_for(server):
+def test_retries_continue_until_a_killed_server_is_available_again(server):
     """One question hangs in the database when the server dies; the others are not yet asked."""
     server.run(
         "CREATE TABLE gate (open boolean)",
@@ -85,41 +85,41 @@ def wait_until(holds) -> None:
 
 def test_connections_of_before_a_restart_are_replaced(server):
     lookups = lookups_on(server, batch=1, cache_rows=0)
-    answers(lookups, *range(8))
+    find_rows(lookups, *range(8))
     server.kill()
     server.start()
-    assert answers(lookups, *range(8)) == {n: [f"n{n}"] for n in range(8)}
+    assert find_rows(lookups, *range(8)) == {n: [f"n{n}"] for n in range(8)}
 
 
 def test_a_server_that_stays_away(server, no_waits):
     lookups = lookups_on(server, retries=2, on_error=OnError.SIDE_OUTPUT)
-    answers(lookups, 1)
+    find_rows(lookups, 1)
     server.kill()
     try:
         found = lookups.find(keys_of(lookups, 1, 2))
         failing = lookups_on(server, retries=2)
-        text = text_of_error(answers, failing, 1)
-        told = text_of_error(check, spec_on(server))
+        text = text_of_error(find_rows, failing, 1)
+        error_text = text_of_error(check, spec_on(server))
     finally:
         server.start()
     (number, reason) = found.failed.rows()[0]
     assert number == 1
-    refused = (
+    query_rejected = (
         f'connection failed: connection to server at "127.0.0.1", port {server.port} failed:'
         " Connection refused Is the server running on that host and accepting TCP/IP connections"
     )
-    assert reason == f"table customers could not be asked, 3 tries made: {refused}"
+    assert reason == f"the lookup in table customers failed after 3 attempts: {query_rejected}"
     assert found.rows.rows() == [(0, "n1")]
     assert text.startswith(f"MS-LOOKUP-FAILED: {reason}. Check the database;")
-    assert told == (
-        f"MS-LOOKUP-CONNECT: table customers: no connection to its database: {refused}. "
+    assert error_text == (
+        f"MS-LOOKUP-CONNECT: cannot connect to the database of table customers: {query_rejected}. "
         "Check 'url' and that the database is up."
     )
-    assert answers(lookups, 1, 2) == {1: ["n1"], 2: ["n2"]}
+    assert find_rows(lookups, 1, 2) == {1: ["n1"], 2: ["n2"]}
 
 
 @pytest.mark.parametrize("on_error", [OnError.NULL, OnError.SIDE_OUTPUT])
-def test_a_question_that_takes_too_long_is_ended(server, no_waits, on_error):
+def test_a_query_that_exceeds_the_timeout_is_cancelled(server, no_waits, on_error):
     lookups = lookups_on(
         server,
         options={"table": "slow"},
@@ -127,22 +127,22 @@ def test_a_question_that_takes_too_long_is_ended(server, no_waits, on_error):
         retries=1,
         on_error=on_error,
     )
-    reason = "table customers could not be asked, 2 tries made: no answer within 50ms"
+    reason = "the lookup in table customers failed after 2 attempts: no answer within 50ms"
     assert lookups.find(keys_of(lookups, 1, 99_999)).failed.rows() == [(0, reason), (1, reason)]
 
 
-def test_a_question_that_takes_too_long_fails_the_job(server, no_waits):
+def test_a_query_that_exceeds_the_timeout_fails_the_job(server, no_waits):
     lookups = lookups_on(server, options={"table": "slow"}, timeout=50 * MICROS["ms"], retries=1)
-    assert text_of_error(answers, lookups, 1) == (
-        "MS-LOOKUP-FAILED: table customers could not be asked, 2 tries made: no answer within "
-        "50ms. Check the database; 'lookup.retries' and 'lookup.timeout' let the job wait longer, "
-        "'lookup.on_error' lets it go on without."
+    assert text_of_error(find_rows, lookups, 1) == (
+        "MS-LOOKUP-FAILED: the lookup in table customers failed after 2 attempts: no answer within "
+        "50ms. Check the database. Increase 'lookup.retries' or 'lookup.timeout' to wait longer, or "
+        "set 'lookup.on_error' to continue without these rows."
     )
 
 
 def test_a_server_that_hangs_is_not_waited_for_for_ever(server, no_waits):
     lookups = lookups_on(server, timeout=100 * MICROS["ms"], retries=0, on_error=OnError.NULL)
-    answers(lookups, 1)
+    find_rows(lookups, 1)
     server.suspend()
     try:
         began = time.monotonic()
@@ -150,25 +150,25 @@ def test_a_server_that_hangs_is_not_waited_for_for_ever(server, no_waits):
         took = time.monotonic() - began
     finally:
         server.resume()
-    reason = "table customers could not be asked, 1 try made: no answer within 100ms"
+    reason = "table customers failed after 1 attempt: no answer within 100ms"
     assert found.failed.rows() == [(0, reason)]
     assert took < 10
-    assert answers(lookups, 2) == {2: ["n2"]}
+    assert find_rows(lookups, 2) == {2: ["n2"]}
 
 
 def test_a_server_that_takes_connections_and_says_nothing(no_waits, postgres):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://127.0.0.1:{silent.getsockname()[1]}/postgres"
         spec = spec_on(postgres, options={"url": url}, timeout=MICROS["s"], retries=0)
-        assert "timeout" in text_of_error(answers, Lookups(spec), 1)
+        assert "timeout" in text_of_error(find_rows, Lookups(spec), 1)
 
 
-def test_a_wrong_password_is_said_at_once_and_never_shown(server):
+def test_a_wrong_password_is_an_error_without_retries_and_never_shown(server):
     spec = spec_on(server, options={"password": "wr0ng-secret"}, on_error=OnError.NULL)
-    for call in (lambda: check(spec), lambda: answers(Lookups(spec), 1)):
+    for call in (lambda: check(spec), lambda: find_rows(Lookups(spec), 1)):
         text = text_of_error(call)
         assert text == (
-            "MS-LOOKUP-CONNECT: table customers: no connection to its database: password "
+            "MS-LOOKUP-CONNECT: cannot connect to the database of table customers: password "
             'authentication failed for user "millstream".' + LOGIN_FIX
         )
     assert "wr0ng-secret" not in repr(spec)
@@ -176,7 +176,7 @@ def test_a_wrong_password_is_said_at_once_and_never_shown(server):
 
 def test_the_password_may_come_from_the_environment(server, monkeypatch):
     monkeypatch.setenv("PGPASSWORD", server.password)
-    assert answers(lookups_on(server, options={"password": ""}), 1) == {1: ["n1"]}
+    assert find_rows(lookups_on(server, options={"password": ""}), 1) == {1: ["n1"]}
 
 
 def test_the_password_may_come_from_a_file(server, monkeypatch, tmp_path):
@@ -184,19 +184,19 @@ def test_the_password_may_come_from_a_file(server, monkeypatch, tmp_path):
     file.write_text(f"127.0.0.1:*:*:*:{server.password}\n")
     file.chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(file))
-    assert answers(lookups_on(server, options={"password": ""}), 1) == {1: ["n1"]}
+    assert find_rows(lookups_on(server, options={"password": ""}), 1) == {1: ["n1"]}
 
 
 def test_the_login_may_be_in_the_url(server):
     url = server.url.replace("://", f"://millstream:{server.password}@")
     spec = spec_on(server, options={"url": f"jdbc:{url}", "user": "", "password": ""})
-    assert answers(Lookups(spec), 1) == {1: ["n1"]}
+    assert find_rows(Lookups(spec), 1) == {1: ["n1"]}
     assert server.password not in repr(spec)
 
 
 def test_without_a_password(server):
     assert text_of_error(check, spec_on(server, options={"password": ""})) == (
-        "MS-LOOKUP-CONNECT: table customers: no connection to its database: connection failed: "
+        "MS-LOOKUP-CONNECT: cannot connect to the database of table customers: connection failed: "
         f'connection to server at "127.0.0.1", port {server.port} failed: '
         "fe_sendauth: no password supplied." + LOGIN_FIX
     )
@@ -209,9 +209,9 @@ def test_without_a_password(server):
         (("/postgres", "/postgres?sslmode=require"), "server does not support SSL"),
     ],
 )
-def test_a_refused_connection_is_said_at_once(server, change, reason):
+def test_a_refused_connection_is_an_error_without_retries(server, change, reason):
     text = text_of_error(check, spec_on(server, options={"url": server.url.replace(*change)}))
-    assert text.startswith("MS-LOOKUP-CONNECT: table customers: no connection to its database: ")
+    assert text.startswith("MS-LOOKUP-CONNECT: cannot connect to the database of table customers: ")
     assert reason in text
     assert text.endswith(LOGIN_FIX)
 
@@ -230,7 +230,7 @@ def test_a_refused_connection_is_said_at_once(server, change, reason):
 )
 def test_a_url_that_cannot_be_read_is_not_shown(postgres, url):
     assert text_of_error(check, spec_on(postgres, options={"url": url})) == (
-        "MS-LOOKUP-CONNECT: table customers: no connection to its database: its 'url' cannot be "
+        "MS-LOOKUP-CONNECT: cannot connect to the database of table customers: its 'url' cannot be "
         "read. Write 'postgresql://host:port/database', and 'user' and 'password' beside it."
     )
 
@@ -263,8 +263,8 @@ def test_a_column_that_may_be_one_of_two(server):
     schema = pa.schema([("id", pa.int64()), ("NAME", pa.string())])
     spec = spec_on(server, schema=schema, columns=("NAME",))
     assert text_of_error(check, spec) == (
-        "MS-LOOKUP-TABLE: table customers: column NAME may be Name or name. "
-        "Write it as the database does, in capital and small letters."
+        "MS-LOOKUP-TABLE: table customers: column NAME is ambiguous: Name or name. "
+        "Write the name in the letter case of the database."
     )
 
 
@@ -275,12 +275,13 @@ def test_a_table_that_may_not_be_read(server):
     spec = spec_on(server, options={"user": "guest", "password": "guest"})
     assert text_of_error(check, spec) == (
         "MS-LOOKUP-TABLE: table customers: the database has no table customers. "
-        "Check 'table': it names a schema, too, if that is not on the user's search path."
+        "Check 'table'. Include the schema if it is not in the user's search path."
     )
     server.run("GRANT USAGE ON SCHEMA public TO guest")
     assert text_of_error(check, spec) == (
-        "MS-LOOKUP-TABLE: table customers may not be read: permission denied for table customers. "
-        "Give the job's user the right to it: GRANT SELECT ON customers TO …"
+        "MS-LOOKUP-TABLE: the user of the job may not read table customers: "
+        "permission denied for table customers. "
+        "Grant the permission: GRANT SELECT ON customers TO …"
     )
 
 
@@ -300,24 +301,24 @@ def test_a_type_that_does_not_fit_is_found_by_the_check(server, column, declared
     server.run(f"CREATE TABLE t (id bigint, v {column})")
     schema = pa.schema([("id", pa.int64()), ("v", declared)])
     spec = spec_on(server, schema=schema, columns=("v",), options={"table": "t"})
-    told = text_of_error(check, spec)
-    assert told.startswith("MS-LOOKUP-TYPE: column v of table customers is declared ")
-    assert text in told
+    error_text = text_of_error(check, spec)
+    assert error_text.startswith("MS-LOOKUP-TYPE: column v of table customers is declared ")
+    assert text in error_text
 
 
 @pytest.mark.parametrize(
     ("column", "value", "declared", "text"),
     [
-        ("bigint", "2147483648", pa.int32(), "a whole number that INT cannot hold. Write BIGINT"),
+        ("bigint", "2147483648", pa.int32(), "an integer out of the range of INT. Write BIGINT"),
         ("numeric", "1.5", pa.int64(), "a number that BIGINT cannot hold. Write a wider DECIMAL"),
         ("numeric", "1e30", pa.int64(), "a number that BIGINT cannot hold. Write a wider DECIMAL"),
         ("numeric", "1.234", pa.decimal128(9, 2), "a number that DECIMAL(9, 2) cannot hold."),
         ("numeric", "'NaN'", pa.decimal128(9, 2), "a number that DECIMAL(9, 2) cannot hold."),
-        ("bigint", "9007199254740993", pa.float64(), "a whole number that DOUBLE cannot hold."),
-        ("date", "'infinity'", pa.date32(), "a date outside of the years 1 to 9999."),
-        ("date", "'0001-12-31 BC'", pa.date32(), "a date outside of the years 1 to 9999."),
+        ("bigint", "9007199254740993", pa.float64(), "an integer out of the range of DOUBLE."),
+        ("date", "'infinity'", pa.date32(), "a date outside the years 1 to 9999."),
+        ("date", "'0001-12-31 BC'", pa.date32(), "a date outside the years 1 to 9999."),
         ("timestamptz", "'-infinity'", pa.timestamp("us", "UTC"), "a timestamp outside of the yea"),
-        ("timestamp", "'10000-01-01'", pa.timestamp("us"), "a timestamp outside of the years 1 t"),
+        ("timestamp", "'10000-01-01'", pa.timestamp("us"), "a timestamp outside the years 1 t"),
     ],
 )
 def test_a_value_that_does_not_fit_is_an_error(server, column, value, declared, text):
@@ -326,15 +327,15 @@ def test_a_value_that_does_not_fit_is_an_error(server, column, value, declared, 
     lookups = lookups_on(
         server, schema=schema, columns=("v",), options={"table": "t"}, on_error=OnError.NULL
     )
-    assert answers(lookups, 2) == {2: []}
-    told = text_of_error(answers, lookups, 1)
-    assert told.startswith("MS-LOOKUP-TYPE: column v of table customers is declared ")
-    assert f"but the database holds {text}" in told
+    assert find_rows(lookups, 2) == {2: []}
+    error_text = text_of_error(find_rows, lookups, 1)
+    assert error_text.startswith("MS-LOOKUP-TYPE: column v of table customers is declared ")
+    assert f"but the database contains {text}" in error_text
 
 
 def test_a_condition_of_a_wrong_type(server):
     spec = spec_on(server, conditions=[Condition("age", "=", ("old",))])
     assert text_of_error(check, spec) == (
-        "MS-LOOKUP-TYPE: column age of table customers is compared with a text, but it is integer "
-        "in the database. Compare it with a value of its own type."
+        "MS-LOOKUP-TYPE: column age of table customers is compared with a string, but it is "
+        "integer in the database. Compare it with a value of its own type."
     )

@@ -47,6 +47,7 @@ def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch):
     with pytest.raises(RunError) as error:
         check(spec_of(connector="postgresql"))
     assert str(error.value) == (
-        "MS-LOOKUP-DRIVER: table customers is in PostgreSQL, and psycopg is not installed. "
-        "Add it: pip install 'millstream[postgresql]'."
+        "MS-LOOKUP-DRIVER: table customers is in PostgreSQL, which needs psycopg, and "
+        "psycopg is not installed. "
+        "Install it: pip install 'millstream[postgresql]'."
     )

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.connectors.lookup.tables import OnError, answers, keys_of, spec_of
+from tests.connectors.lookup.tables import OnError, find_rows, keys_of, spec_of
 
-from millstream.connectors.lookup import batching as asking
+from millstream.connectors.lookup import batching
 from millstream.connectors.lookup.entries import NUMBER
 from millstream.connectors.lookup.lookups import Lookups
 from millstream.connectors.lookup.store import check
-from millstream.connectors.sqlite.store import SqliteStore
+from millstream.connectors.sqlite.lookup import SqliteStore
 from millstream.errors import RunError
 from millstream.temporal import MICROS
 from millstream.values import Condition
@@ -51,7 +51,7 @@ def text_of_error(call, *arguments) -> str:
 
 def test_rows_are_found_by_key(path):
     lookups = lookups_in(path, columns=("name", "age", "active"))
-    assert answers(lookups, 1, 2, 9) == {
+    assert find_rows(lookups, 1, 2, 9) == {
         1: [("Ada", 36, True)],
         2: [("Grace", 85, True), (None, 45, False)],
         9: [],
@@ -60,7 +60,7 @@ def test_rows_are_found_by_key(path):
 
 def test_rows_are_found_by_several_keys(path):
     lookups = lookups_in(path, keys=("region", "id"))
-    assert answers(lookups, ("us", 2), ("eu", 2), ("us", 1)) == {
+    assert find_rows(lookups, ("us", 2), ("eu", 2), ("us", 1)) == {
         ("us", 2): ["Grace"],
         ("eu", 2): [None],
         ("us", 1): [],
@@ -85,20 +85,20 @@ def test_conditions_are_decided_by_the_database(path, condition, found):
     assert sorted(rows["name"].to_list(), key=str) == sorted(found, key=str)
     store = lookups._store
     assert isinstance(store, SqliteStore)
-    assert store._question is not None
-    assert f't."{condition.column}"' in store._question.statement.split("WHERE")[1]
+    assert store._query is not None
+    assert f't."{condition.column}"' in store._query.statement.split("WHERE")[1]
 
 
 @pytest.mark.parametrize("keys", [("id",), ("region", "id")])
 def test_an_index_is_used(tmp_path, keys):
     path = made(tmp_path / "shop.db", TABLE + f"CREATE INDEX i ON customers ({', '.join(keys)});")
     lookups = lookups_in(path, keys=keys)
-    answers(lookups, ("eu", 1) if len(keys) == 2 else 1)
+    find_rows(lookups, ("eu", 1) if len(keys) == 2 else 1)
     store = lookups._store
     assert isinstance(store, SqliteStore)
-    assert store._question is not None
+    assert store._query is not None
     with sqlite3.connect(path) as connection:
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {store._question.statement}", ("[]",))
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {store._query.statement}", ("[]",))
         text = " ".join(row[3] for row in plan)
     columns = " AND ".join(f"{key}=?" for key in keys)
     assert f"SEARCH t USING INDEX i ({columns})" in text
@@ -108,9 +108,9 @@ def test_keys_are_equal_byte_by_byte(tmp_path):
     script = "CREATE TABLE customers (id TEXT COLLATE NOCASE, name TEXT COLLATE NOCASE);"
     path = made(tmp_path / "a.db", script + "INSERT INTO customers VALUES ('a', 'x'), ('A', 'X')")
     schema = pa.schema([("id", pa.string()), ("name", pa.string())])
-    assert answers(lookups_in(path, schema=schema), "a", "A") == {"a": ["x"], "A": ["X"]}
+    assert find_rows(lookups_in(path, schema=schema), "a", "A") == {"a": ["x"], "A": ["X"]}
     only = lookups_in(path, schema=schema, conditions=[Condition("name", "=", ("X",))])
-    assert answers(only, "a", "A") == {"a": [], "A": ["X"]}
+    assert find_rows(only, "a", "A") == {"a": [], "A": ["X"]}
 
 
 HOSTILE = ["'; DROP TABLE customers; --", '"', "\\", "'", "%s", "?", "[1]", "é\u2028😀", "", "\n"]
@@ -122,8 +122,8 @@ def test_hostile_keys_are_values(path):
         connection.executemany("INSERT INTO customers (age, region) VALUES (?, ?)", rows)
     connection.close()
     lookups = lookups_in(path, keys=("region",), columns=("age",))
-    assert answers(lookups, *HOSTILE) == {key: [at] for at, key in enumerate(HOSTILE)}
-    assert answers(lookups, "a\0b", "us") == {"a\0b": [], "us": [7, 85]}
+    assert find_rows(lookups, *HOSTILE) == {key: [at] for at, key in enumerate(HOSTILE)}
+    assert find_rows(lookups, "a\0b", "us") == {"a\0b": [], "us": [7, 85]}
 
 
 def test_hostile_names_are_names(tmp_path):
@@ -133,12 +133,12 @@ def test_hostile_names_are_names(tmp_path):
     path = made(tmp_path / "a.db", script)
     schema = pa.schema([("id", pa.int64()), (column, pa.string())])
     lookups = lookups_in(path, schema=schema, columns=(column,), options={"table": table})
-    assert answers(lookups, 1) == {1: []}
+    assert find_rows(lookups, 1) == {1: []}
 
 
 def test_names_may_differ_in_case(tmp_path):
     path = made(tmp_path / "a.db", "CREATE TABLE Customers (ID INTEGER, Name TEXT)")
-    assert answers(lookups_in(path), 1) == {1: []}
+    assert find_rows(lookups_in(path), 1) == {1: []}
 
 
 def test_dates_and_booleans_are_keys_too(tmp_path):
@@ -148,7 +148,10 @@ def test_dates_and_booleans_are_keys_too(tmp_path):
     path = made(tmp_path / "a.db", script)
     lookups = lookups_in(path, schema=schema, keys=("day", "active"))
     day = dt.date(2026, 1, 15)
-    assert answers(lookups, (day, True), (day, False)) == {(day, True): ["x"], (day, False): ["y"]}
+    assert find_rows(lookups, (day, True), (day, False)) == {
+        (day, True): ["x"],
+        (day, False): ["y"],
+    }
 
 
 def test_a_hundred_thousand_keys(tmp_path):
@@ -175,19 +178,19 @@ def test_nothing_can_be_written(path):
                 connection.execute(statement)
 
 
-def test_a_missing_file_is_said_at_once(tmp_path):
+def test_a_missing_file_is_an_error_without_retries(tmp_path):
     spec = spec_of(options={"path": str(tmp_path / "no.db")})
     assert text_of_error(check, spec) == (
-        f"MS-LOOKUP-CONNECT: table customers: no connection to its database: there is no file "
+        f"MS-LOOKUP-CONNECT: cannot connect to the database of table customers: there is no file "
         f"{tmp_path / 'no.db'}. Check 'path'; it is relative to the SQL file."
     )
     assert not (tmp_path / "no.db").exists()
 
 
-def test_a_file_of_another_kind_is_said_at_once(tmp_path):
+def test_a_file_that_is_not_a_database_is_an_error_without_retries(tmp_path):
     (tmp_path / "a.db").write_text("not a database " * 100)
     assert text_of_error(check, spec_of(options={"path": str(tmp_path / "a.db")})) == (
-        "MS-LOOKUP-CONNECT: table customers: no connection to its database: file is not a "
+        "MS-LOOKUP-CONNECT: cannot connect to the database of table customers: file is not a "
         "database. Check the file that 'path' names."
     )
 
@@ -216,8 +219,8 @@ def test_a_type_that_does_not_fit_is_found_by_the_check(path):
     schema = pa.schema([("id", pa.int64()), ("name", pa.int32())])
     spec = spec_of(options={"path": str(path)}, schema=schema)
     assert text_of_error(check, spec) == (
-        "MS-LOOKUP-TYPE: column name of table customers is declared INT, but the database holds "
-        "a text. Write STRING in CREATE TABLE."
+        "MS-LOOKUP-TYPE: column name of table customers is declared INT, but the database contains "
+        "a string. Write STRING in CREATE TABLE."
     )
 
 
@@ -234,7 +237,7 @@ def test_a_timestamp_cannot_be_a_key(path):
     schema = pa.schema([("id", pa.timestamp("us", "UTC")), ("name", pa.string())])
     assert text_of_error(check, spec_of(options={"path": str(path)}, schema=schema)) == (
         "MS-LOOKUP-TYPE: column id of table customers is TIMESTAMP, which SQLite cannot be asked "
-        "for as a key. Use a key of whole numbers, texts or dates."
+        "for as a key. Use a key of integers, strings or dates."
     )
 
 
@@ -244,8 +247,8 @@ SELECT i AS id, 'x' AS name FROM n;
 """
 
 
-def test_a_question_that_takes_too_long_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.0)
+def test_a_query_that_exceeds_the_timeout_is_cancelled(tmp_path, monkeypatch):
+    monkeypatch.setattr(batching, "FIRST_WAIT", 0.0)
     path = made(tmp_path / "a.db", SLOW)
     lookups = lookups_in(
         path,
@@ -254,30 +257,31 @@ def test_a_question_that_takes_too_long_is_ended(tmp_path, monkeypatch):
         retries=1,
         on_error=OnError.SIDE_OUTPUT,
     )
-    reason = "table customers could not be asked, 2 tries made: no answer within 50ms"
+    reason = "the lookup in table customers failed after 2 attempts: no answer within 50ms"
     assert lookups.find(keys_of(lookups, 0)).failed.rows() == [(0, reason)]
 
 
-def test_a_locked_file_is_waited_for(path, monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.0)
+def test_a_locked_file_is_retried(path, monkeypatch):
+    monkeypatch.setattr(batching, "FIRST_WAIT", 0.0)
     lookups = lookups_in(path, timeout=10 * MICROS["ms"], retries=2)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    assert text_of_error(answers, lookups, 1).startswith(
-        "MS-LOOKUP-FAILED: table customers could not be asked, 3 tries made: database is locked."
+    assert text_of_error(find_rows, lookups, 1).startswith(
+        "MS-LOOKUP-FAILED: the lookup in table customers failed after 3 attempts: "
+        "database is locked."
     )
     other.execute("ROLLBACK")
     other.close()
-    assert answers(lookups, 1) == {1: ["Ada"]}
+    assert find_rows(lookups, 1) == {1: ["Ada"]}
 
 
-def test_a_value_of_a_wrong_kind_is_an_error_also_later(path):
+def test_a_value_of_a_wrong_type_is_an_error_during_the_run(path):
     lookups = lookups_in(path, columns=("age",))
-    assert answers(lookups, 1) == {1: [36]}
+    assert find_rows(lookups, 1) == {1: [36]}
     with sqlite3.connect(path) as connection:
         connection.execute("INSERT INTO customers (id, age) VALUES (4, 'old')")
     connection.close()
-    assert text_of_error(answers, lookups, 4) == (
-        "MS-LOOKUP-TYPE: column age of table customers is declared INT, but the database holds "
-        "a text. Write STRING in CREATE TABLE."
+    assert text_of_error(find_rows, lookups, 4) == (
+        "MS-LOOKUP-TYPE: column age of table customers is declared INT, but the database contains "
+        "a string. Write STRING in CREATE TABLE."
     )

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from millstream.connectors.lookup.values import MisfitError, array_of
+from millstream.connectors.lookup.values import ValueMismatchError, to_array
 from millstream.connectors.sqlite.columns import reader
 
 DAY = dt.date(2026, 1, 15)
@@ -17,7 +17,7 @@ UTC = pa.timestamp("us", "UTC")
 
 
 def read(values, declared):
-    return (reader(declared) or array_of)(values, declared)
+    return (reader(declared) or to_array)(values, declared)
 
 
 @pytest.mark.parametrize(
@@ -55,33 +55,33 @@ def test_a_value_that_fits_is_read(declared, values, expected):
 @pytest.mark.parametrize(
     ("declared", "value", "kind", "better"),
     [
-        (pa.int32(), 2**31, "a whole number that INT cannot hold", "BIGINT"),
-        (pa.int32(), "5", "a text", "STRING"),
+        (pa.int32(), 2**31, "an integer out of the range of INT", "BIGINT"),
+        (pa.int32(), "5", "a string", "STRING"),
         (pa.int32(), 5.0, "a floating-point number", "DOUBLE"),
         (pa.int32(), b"5", "bytes", "BINARY"),
-        (pa.bool_(), 2, "a whole number other than 0 and 1", "BIGINT"),
-        (pa.bool_(), "true", "a text", "STRING"),
-        (pa.float64(), 2**53 + 1, "a whole number that DOUBLE cannot hold", "BIGINT"),
-        (pa.float64(), "0.1", "a text", "STRING"),
-        (pa.float32(), 0.1, "a number that FLOAT cannot hold", "DOUBLE"),
-        (pa.string(), 5, "a whole number", "BIGINT"),
-        (pa.binary(), "x", "a text", "STRING"),
+        (pa.bool_(), 2, "an integer other than 0 and 1", "BIGINT"),
+        (pa.bool_(), "true", "a string", "STRING"),
+        (pa.float64(), 2**53 + 1, "an integer out of the range of DOUBLE", "BIGINT"),
+        (pa.float64(), "0.1", "a string", "STRING"),
+        (pa.float32(), 0.1, "a number that FLOAT cannot represent exactly", "DOUBLE"),
+        (pa.string(), 5, "an integer", "BIGINT"),
+        (pa.binary(), "x", "a string", "STRING"),
         (
             pa.decimal128(4, 2),
             1.234,
-            "a number that DECIMAL(4, 2) cannot hold",
+            "a number out of the range of DECIMAL(4, 2)",
             "a wider DECIMAL",
         ),
-        (pa.decimal128(4, 2), "x", "a text that is no number", "STRING"),
-        (pa.decimal128(4, 2), float("inf"), "a number that DECIMAL(4, 2) cannot hold", None),
-        (pa.date32(), "2026-02-30", "a text that is no date of ISO 8601", "STRING"),
-        (pa.date32(), 20_000, "a whole number", "BIGINT"),
-        (UTC, "yesterday", "a text that is no time of ISO 8601", "STRING"),
+        (pa.decimal128(4, 2), "x", "a string that is not a number", "STRING"),
+        (pa.decimal128(4, 2), float("inf"), "a number out of the range of DECIMAL(4, 2)", None),
+        (pa.date32(), "2026-02-30", "a string that is not an ISO 8601 date", "STRING"),
+        (pa.date32(), 20_000, "an integer", "BIGINT"),
+        (UTC, "yesterday", "a string that is not an ISO 8601 time", "STRING"),
         (pa.timestamp("us"), "2026-01-15 10:30:00Z", "a time with a time zone", "TIMESTAMP"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named(declared, value, kind, better):
-    with pytest.raises(MisfitError) as misfit:
+    with pytest.raises(ValueMismatchError) as misfit:
         read([None, value], declared)
     assert misfit.value.kind == kind
     assert better is None or misfit.value.better == better

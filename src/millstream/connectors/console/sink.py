@@ -11,7 +11,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from millstream.connectors.arrow_writer import ArrowOpener, rows_of
+from millstream.connectors.arrow_writer import ArrowOpener, collect_rows
 from millstream.connectors.sink import BatchId, Message
 from millstream.plan.nodes import SinkDef
 
@@ -21,7 +21,7 @@ def open_sink(sink: SinkDef, base: Path) -> ConsoleSink:  # noqa: ARG001
 
 
 class ConsoleSink:
-    """Prints each batch; to look at, not to keep."""
+    """Prints the first rows of each batch."""
 
     stable_tasks: ClassVar[bool] = False
 
@@ -36,12 +36,12 @@ class ConsoleSink:
         count = sum(message["rows"] for message in messages)
         if not count:
             return
-        shown = Table(title=f"{self._name}, batch {batch.batch}: {count} rows")
-        rows = rows_of(messages, pa.table({})).slice(0, self._rows)
+        table = Table(title=f"{self._name}, batch {batch.batch}: {count} rows")
+        rows = collect_rows(messages, pa.table({})).slice(0, self._rows)
         for name in rows.column_names:
-            shown.add_column(name)
+            table.add_column(name)
         for row in rows.to_pylist():
-            shown.add_row(*("NULL" if value is None else str(value) for value in row.values()))
-        Console(file=sys.stdout).print(shown)
+            table.add_row(*("NULL" if value is None else str(value) for value in row.values()))
+        Console(file=sys.stdout).print(table)
 
     def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...

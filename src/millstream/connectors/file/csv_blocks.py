@@ -35,8 +35,13 @@ _LINE_ENDS = (b"\r", b"\n")
 
 @dataclass(slots=True)
 class CsvBlocks:
-    """Reads blocks of one file whose records have `width` values. `columns` maps positions in a
-    record to columns; those in `wanted` are returned. `nulls` are unquoted values for NULL."""
+    """Reads blocks of one file whose records have `width` values.
+
+    Attributes:
+        columns: The declared columns by their position in a record.
+        wanted: The columns that are returned.
+        nulls: Unquoted values that mean NULL.
+    """
 
     form: CsvForm
     width: int
@@ -44,7 +49,7 @@ class CsvBlocks:
     wanted: Sequence[str]
     rejections: Rejections
     nulls: Sequence[str] = ("",)
-    _types: dict[str, pa.DataType] = field(init=False)  # in which Arrow reads columns
+    _types: dict[str, pa.DataType] = field(init=False)  # the types in which Arrow reads columns
     _sniffed: bool = False
 
     def __post_init__(self) -> None:
@@ -72,7 +77,7 @@ class CsvBlocks:
         return self._one_by_one(offset, block)
 
     def _sniff(self, block: bytes) -> None:
-        """Checks whether the first record's times have an offset: most files have one kind."""
+        """Detects whether the first record's times have a UTC offset, to read all times so."""
         self._sniffed = True
         _, record, closed = next(self.form.records(block))
         if self._flaw(record, closed) is None:
@@ -141,11 +146,11 @@ class CsvBlocks:
             texts.append(text)
         if not texts:
             return None
-        rows = np.full(len(places), -1)  # of each record, among those that are parsed
+        rows = np.full(len(places), -1)  # the row of each record among the parsed records
         rows[fit] = np.arange(len(fit))
         found = {}
         for name, column, values in self._texts([texts[row] for row in fit]):
-            array, unfit = column.converted(values)
+            array, unfit = column.convert_strings(values)
             for number in np.flatnonzero(unfit):
                 value = values[int(number)].as_py().decode()
                 flaws.setdefault(fit[number], Flaw.of(column, value))

@@ -16,7 +16,7 @@ from millstream.connectors.file.folders import folder_values
 from millstream.connectors.file.rejections import Rejections, unreadable
 from millstream.connectors.file.text_file import BOM, UTF8, Text, UnreadableFileError, open_text
 from millstream.connectors.file.values import Column
-from millstream.connectors.paths import local
+from millstream.connectors.paths import to_local_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,12 @@ class CsvFiles:
     form: CsvForm = field(default_factory=CsvForm)
     nulls: tuple[str, ...] = ("",)
     encoding: str = UTF8
-    least_part: ClassVar[int] = 16 << 20  # bytes; scheduling smaller parts costs more than it saves
+    min_part_bytes: ClassVar[int] = (
+        16 << 20
+    )  # bytes; scheduling smaller parts costs more than it saves
 
     def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:  # noqa: ARG002
-        """Bytes that are parsed, whichever columns are read; 0 if the file does not exist."""
+        """Returns the bytes that are parsed for any columns; 0 if the file does not exist."""
         return text_size(path)
 
     def read(
@@ -127,7 +129,7 @@ class CsvFiles:
 def text_size(path: str) -> int:
     """Returns the size of a local file that can be read in parts; 0 for other files."""
     try:
-        return Path(local(path)).stat().st_size
+        return Path(to_local_path(path)).stat().st_size
     except OSError:
         return 0
 

@@ -57,13 +57,15 @@ def check_types(sink: str, schema: StructType) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CsvLines:
+    """Builds the Spark expression that formats rows as CSV lines."""
+
     sink: str
     dialect: CsvDialect = field(default_factory=CsvDialect)
     timestamp_format: str = ""
-    ansi: bool = True  # whether Spark casts a decimal to all its digits, not to 0E-2
+    ansi: bool = True  # in ANSI mode, Spark casts a decimal to all its digits, not to 0E-2
 
     def line(self, schema: StructType) -> Column:
-        """The line of a row with these columns."""
+        """Returns the CSV line of a row as an expression over these columns."""
         check_types(self.sink, schema)
         columns = [self._field(each.name, each.dataType, len(schema)) for each in schema]
         return F.concat_ws(self.dialect.delimiter, *columns)
@@ -73,12 +75,12 @@ class CsvLines:
 
     def _field(self, name: str, kind: DataType, count: int) -> Column:
         column = F.col(_quoted(name))
-        text, free = self._text(column, kind)
+        text, may_need_quotes = self._text(column, kind)
         dialect = self.dialect
         null: Column = F.lit(dialect.null)
         if count == 1 and not dialect.null:
-            null = _no_line(self.sink, name)
-        if free or dialect.null or not _IN_NUMBERS.isdisjoint(self._special):
+            null = _reject_null(self.sink, name)
+        if may_need_quotes or dialect.null or not _IN_NUMBERS.isdisjoint(self._special):
             text = F.when(self._needs_quotes(text), self._in_quotes(text)).otherwise(text)
         return F.when(column.isNull(), null).otherwise(text)
 
@@ -113,10 +115,10 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _no_line(sink: str, column: str) -> Column:
+def _reject_null(sink: str, column: str) -> Column:
     return raise_error(
         "MS-RUN-CSV-NULL",
         f"the sink {sink} writes one column, {column}, and NULL would be an empty line, which "
         "readers of CSV skip.",
-        fix="Set 'null.value' of the sink to a text, such as NULL.",
+        fix="Set 'null.value' of the sink, such as 'null.value' = 'NULL'.",
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-LONGEST = 16 << 20  # bytes of a quoted value; a longer one is not closed
+LONGEST = 16 << 20  # bytes of a quoted value; a longer value counts as not closed
 _LINE_ENDS = (10, 13)
 Positions = npt.NDArray[np.int64]
 
@@ -81,7 +81,8 @@ class CsvForm:
         return _line_end(data, 0) + 1 if end == 0 and len(data) > LONGEST else end
 
     def records(self, block: bytes) -> Iterator[tuple[int, bytes, bool]]:
-        """Yields begin and end of each record that is not empty; false if a quote is not closed."""
+        """Yields offset and bytes of each record that is not empty, and false if a quote is not
+        closed."""
         for begin, stop, closed in self._records(block):
             if text := block[begin:stop].rstrip(b"\r\n"):
                 yield begin, text, closed

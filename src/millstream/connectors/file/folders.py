@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from millstream.connectors.file.text_file import UnreadableFileError
 from millstream.connectors.file.values import Column
-from millstream.connectors.paths import local
+from millstream.connectors.paths import to_local_path
 
 _NONE = "__HIVE_DEFAULT_PARTITION__"
 _GLOB = "*?[{"
@@ -26,7 +26,7 @@ def base_of(path: str) -> str:
 
 def folder_values(path: str, base: str, columns: Sequence[Column]) -> Mapping[str, pa.Scalar]:
     """Returns the values of columns in the names of a file's folders."""
-    name = local(path) if path.startswith("file:") else path
+    name = to_local_path(path) if path.startswith("file:") else path
     known = {column.name.lower(): column for column in columns}
     found = {}
     for folder in name.removeprefix(base).split("/")[:-1]:
@@ -36,10 +36,10 @@ def folder_values(path: str, base: str, columns: Sequence[Column]) -> Mapping[st
             continue
         text = unquote(text)
         given = pa.array([None if text == _NONE else text.encode()], pa.binary())
-        value, unfit = column.converted(given)
+        value, unfit = column.convert_strings(given)
         if unfit.any():
             raise UnreadableFileError(
-                f"its folder {folder} has a value that is not {column.described}."
+                f"its folder {folder} has a value that is not {column.type_name}."
             )
         found[column.name] = value[0]
     return found

@@ -18,11 +18,11 @@ from millstream.connectors.file.csv_files import part_of, text_size, with_given
 from millstream.connectors.file.folders import folder_values
 from millstream.connectors.file.json_values import (
     Convert,
-    MisfitError,
+    ValueMismatchError,
     converter,
     flaw_of,
     is_textual,
-    parsed,
+    parse_line,
 )
 from millstream.connectors.file.rejections import Flaw, Rejections, unreadable
 from millstream.connectors.file.text_file import BOM, UTF8, Text, UnreadableFileError, open_text
@@ -39,7 +39,7 @@ class JsonFiles:
     base: str
     columns: tuple[Column, ...]
     encoding: str = UTF8
-    least_part: ClassVar[int] = 16 << 20
+    min_part_bytes: ClassVar[int] = 16 << 20
 
     def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:  # noqa: ARG002
         return text_size(path)
@@ -164,7 +164,7 @@ class JsonLines:
 
     def _converted(self, lines: Sequence[bytes], flaws: dict[int, Flaw]) -> list[pa.Array]:
         """Converts lines one by one; adds a flaw for each line that does not fit."""
-        found = [parsed(line, self.columns) for line in lines]
+        found = [parse_line(line, self.columns) for line in lines]
         flaws |= {row: each for row, each in enumerate(found) if isinstance(each, Flaw)}
         objects = {row: each for row, each in enumerate(found) if isinstance(each, dict)}
         arrays = []
@@ -176,10 +176,10 @@ class JsonLines:
                     continue
                 try:
                     values[row] = convert(value)
-                except MisfitError:
+                except ValueMismatchError:
                     flaws.setdefault(row, flaw_of(column, value))
             if is_textual(column.type):
-                array, unfit = column.converted(pa.array(values, pa.string()))
+                array, unfit = column.convert_strings(pa.array(values, pa.string()))
                 for row in unfit.nonzero()[0].tolist():
                     flaws.setdefault(row, flaw_of(column, objects[row][column.name]))
             else:
@@ -194,7 +194,7 @@ class JsonLines:
 
 
 def _arrow_type(column: Column) -> pa.DataType | None:
-    """The type in which Arrow reads a column from JSON; None if it cannot."""
+    """Returns the type in which Arrow reads a column from JSON; None if it cannot."""
     kind = column.type
     if pa.types.is_timestamp(kind):
         return pa.int64() if isinstance(column.format, Epoch) else pa.string()
@@ -232,7 +232,7 @@ def _as_declared(column: Column, array: pa.Array) -> pa.Array:
 
 
 def _has_empty_row(arrays: Sequence[pa.Array]) -> bool:
-    """Returns a mask of rows that are NULL in all columns: their object may have none of them."""
+    """Whether a row is NULL in all columns: its object may have none of the columns."""
     if any(array.null_count == 0 for array in arrays):
         return False
     empty = arrays[0].is_null()

@@ -23,12 +23,12 @@ _TEXTUAL = (pa.types.is_decimal, pa.types.is_date, pa.types.is_timestamp)  # con
 
 
 class Number(str):
-    """A number as it is written."""
+    """A JSON number in the notation of the file."""
 
     __slots__ = ()
 
 
-class MisfitError(ValueError):
+class ValueMismatchError(ValueError):
     """A value does not fit its column."""
 
 
@@ -39,7 +39,7 @@ def _constant(name: str) -> None:
 _DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_constant)
 
 
-def parsed(line: bytes, columns: Sequence[Column]) -> dict[str, Any] | Flaw:
+def parse_line(line: bytes, columns: Sequence[Column]) -> dict[str, Any] | Flaw:
     """Returns the object of a line, or a flaw."""
     try:
         text = line.decode()
@@ -68,12 +68,12 @@ Convert = Callable[[Any], Any]
 
 
 def converter(column: Column, kind: pa.DataType | None = None) -> Convert:
-    """Returns a function that converts a JSON value other than null to a value of the column, or to
-    a string for textual columns. The function raises MisfitError if the value does not fit."""
+    """Returns a function that converts a JSON value other than null to a value of the column, or
+    to a string for textual columns. It raises ValueMismatchError if the value does not fit."""
     kind = column.type if kind is None else kind
-    for is_one, made in _CONVERTERS:
+    for is_one, build in _CONVERTERS:
         if is_one(kind):
-            return made(column, kind)
+            return build(column, kind)
     return _texts(column, kind)
 
 
@@ -84,14 +84,15 @@ def _texts(column: Column, kind: pa.DataType) -> Convert:
 
     def convert(value: Any) -> str:
         if not isinstance(value, str) or not value or (type(value) is Number and not numeric):
-            raise MisfitError
+            raise ValueMismatchError
         return _encodable(value)
 
     return convert
 
 
 def _inner(column: Column, kind: pa.DataType) -> Convert:
-    """The same for values inside other values: NULLs are allowed, strings are converted."""
+    """Returns a converter for values inside lists, structs and maps: NULL is allowed, and values
+    of textual types are converted completely."""
     convert = converter(column, kind)
     inner = Column(column.name, kind, column.sql, column.format) if is_textual(kind) else None
 
@@ -100,9 +101,9 @@ def _inner(column: Column, kind: pa.DataType) -> Convert:
             return None
         if inner is None:
             return convert(value)
-        array, unfit = inner.converted(pa.array([convert(value)]))
+        array, unfit = inner.convert_strings(pa.array([convert(value)]))
         if unfit.any():
-            raise MisfitError
+            raise ValueMismatchError
         return array[0]
 
     return whole
@@ -118,11 +119,11 @@ def _strings(column: Column, kind: pa.DataType) -> Convert:  # noqa: ARG001
 def _binaries(column: Column, kind: pa.DataType) -> Convert:  # noqa: ARG001
     def convert(value: Any) -> bytes:
         if type(value) is not str:
-            raise MisfitError
+            raise ValueMismatchError
         try:
             return base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
-            raise MisfitError from None
+            raise ValueMismatchError from None
 
     return convert
 
@@ -130,7 +131,7 @@ def _binaries(column: Column, kind: pa.DataType) -> Convert:  # noqa: ARG001
 def _booleans(column: Column, kind: pa.DataType) -> Convert:  # noqa: ARG001
     def convert(value: Any) -> bool:
         if not isinstance(value, bool):
-            raise MisfitError
+            raise ValueMismatchError
         return value
 
     return convert
@@ -141,10 +142,10 @@ def _integers(column: Column, kind: pa.DataType) -> Convert:  # noqa: ARG001
 
     def convert(value: Any) -> int:
         if type(value) is not Number or not value.lstrip("-").isdecimal():
-            raise MisfitError
+            raise ValueMismatchError
         number = int(value)
         if not -bound <= number < bound:
-            raise MisfitError
+            raise ValueMismatchError
         return number
 
     return convert
@@ -157,10 +158,10 @@ def _floats(column: Column, kind: pa.DataType) -> Convert:  # noqa: ARG001
         if type(value) is str and value in _INFINITE:
             return float(value)
         if type(value) is not Number:
-            raise MisfitError
+            raise ValueMismatchError
         number = float(value) if wide else pa.scalar(float(value)).cast(kind).as_py()
         if math.isinf(number):
-            raise MisfitError
+            raise ValueMismatchError
         return number
 
     return convert
@@ -171,7 +172,7 @@ def _lists(column: Column, kind: pa.DataType) -> Convert:
 
     def convert(value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise MisfitError
+            raise ValueMismatchError
         return [each(item) for item in value]
 
     return convert
@@ -182,8 +183,8 @@ def _structs(column: Column, kind: pa.DataType) -> Convert:
 
     def convert(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise MisfitError
-        return {name: made(value.get(name)) for name, made in fields}
+            raise ValueMismatchError
+        return {name: convert_field(value.get(name)) for name, convert_field in fields}
 
     return convert
 
@@ -193,7 +194,7 @@ def _maps(column: Column, kind: pa.DataType) -> Convert:
 
     def convert(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
-            raise MisfitError
+            raise ValueMismatchError
         return [(_encodable(key), each(value[key])) for key in value]
 
     return convert
@@ -218,12 +219,12 @@ def _encodable(value: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:  # unpaired surrogate
-            raise MisfitError from None
+            raise ValueMismatchError from None
     return value
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON text, numbers as they were written."""
+    """Returns a value as JSON; numbers keep the notation of the file."""
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):

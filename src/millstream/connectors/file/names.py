@@ -1,7 +1,7 @@
-"""The names of a folder's files as a stream of Spark's, for workers that read the files themselves.
+"""Streams the names of a folder's files, for executors that read the files without Spark.
 
-Names, and the log of what was read, are those of Spark's file source: a checkpoint goes on with
-either reader.
+The names, and the log of files that were read, are those of Spark's file source, so that a job can
+resume from its checkpoint with either reader.
 """
 
 from __future__ import annotations
@@ -35,15 +35,14 @@ _FILE = StructType(
         StructField("content", BinaryType()),
     ]
 )
-# Spark ignores files that are older than the newest one by more than `maxFileAge`, 7 days unless it
-# is set. A file must be read whatever its modification time, so this is longer than any two files
-# can be apart.
+# Spark ignores files that are older than the newest file by more than `maxFileAge`, by default 7
+# days. Files must be read whatever their modification time, so the limit is practically infinite.
 EVERY_FILE = {"maxFileAge": "100000000d"}
-_READ_HERE = (NumericType, BooleanType, BinaryType, DateType, TimestampType)
+_READER_TYPES = (NumericType, BooleanType, BinaryType, DateType, TimestampType)
 
 
-def file_names(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:
-    """The stream of names; `options` are Spark's, and take precedence over EVERY_FILE."""
+def stream_file_names(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:
+    """Returns the stream of names. `options` are Spark's and take precedence over EVERY_FILE."""
     given = {name.lower() for name in options}
     every = {name: value for name, value in EVERY_FILE.items() if name.lower() not in given}
     reader = spark.readStream.format("binaryFile").schema(_FILE).options(**every, **options)
@@ -51,21 +50,21 @@ def file_names(spark: SparkSession, path: str, options: Mapping[str, str]) -> Da
 
 
 def _pattern(path: str) -> str:
-    """Returns a pattern for a single file: Spark streams folders and patterns only."""
+    """Returns a glob pattern for a single file: Spark streams only folders and patterns."""
     is_file = "://" not in path and Path(path.removeprefix("file:")).is_file()
     plain = path[-1:].isalnum() and not any(each in path for each in "*?[]{}\\")
     return f"{path[:-1]}[{path[-1]}]" if is_file and plain else path
 
 
-def first_file(base: Path) -> str | None:
-    """One of the files that are there now."""
+def find_first_file(base: Path) -> str | None:
+    """Returns one of the current files."""
     for each in [base] if base.is_file() else base.rglob("*"):
         if not each.name.startswith(("_", ".")) and each.is_file():
             return str(each)
     return None
 
 
-def read_type(kind: DataType) -> pa.DataType | None:
-    """The type in which a worker reads a column; None: only Spark can."""
-    plain = isinstance(kind, _READ_HERE) or kind == StringType()
-    return to_arrow_type(kind, timezone="UTC") if plain else None
+def to_reader_type(kind: DataType) -> pa.DataType | None:
+    """Returns the type in which executors read a column; None if only Spark can read it."""
+    supported = isinstance(kind, _READER_TYPES) or kind == StringType()
+    return to_arrow_type(kind, timezone="UTC") if supported else None

@@ -31,7 +31,7 @@ from millstream.connectors.file.parquet_files import ParquetFiles
 from millstream.connectors.file.patterns import PatternError
 from millstream.connectors.file.text_file import UTF8
 from millstream.connectors.file.values import Column, TimeFormat, time_format
-from millstream.connectors.paths import local
+from millstream.connectors.paths import to_local_path
 from millstream.errors import Place, PropertyError
 
 FORMATS = ("csv", "json", "parquet")  # read by executors; Spark reads other formats
@@ -56,12 +56,12 @@ def files_of(owner: Owner, path: str, schema: StructType) -> Files:
     form = owner.option("format", "json").lower()
     scheme = path.split("://", maxsplit=1)[0] if "://" in path else "file"
     if scheme not in _SCHEMES:
-        raise _refused(
+        raise _property_error(
             owner,
-            f"files on {scheme}:// cannot be opened.",
+            f"the file system {scheme}:// of 'path' is not supported.",
             f"Use one of {', '.join(f'{each}://' for each in _SCHEMES)}, or a local path.",
         )
-    base = base_of(local(path) if path.startswith("file:") else path)
+    base = base_of(to_local_path(path) if path.startswith("file:") else path)
     if form == "parquet":
         return ParquetFiles(base, _columns(owner, schema, form, None))
     columns = _columns(owner, schema, form, _time_format(owner))
@@ -78,7 +78,7 @@ def _columns(owner: Owner, schema: StructType, form: str, times: TimeFormat) -> 
     for field in schema:
         sql = field.dataType.simpleString().upper()
         if not _can_have(form, field.dataType):
-            raise _refused(
+            raise _property_error(
                 owner,
                 f"{form} files do not support the type {sql} of column {field.name}.",
                 _advice(form, field.dataType),
@@ -105,7 +105,7 @@ def _can_have(form: str, kind: DataType) -> bool:
 def _advice(form: str, kind: DataType) -> str:
     if form == "csv" and isinstance(kind, (ArrayType, MapType, StructType)):
         return "Use 'format' = 'json' or 'parquet', or declare the column STRING."
-    return "Declare the column STRING, and convert it in the query."
+    return "Declare the column STRING and convert it in the query."
 
 
 def _time_format(owner: Owner) -> TimeFormat:
@@ -113,7 +113,7 @@ def _time_format(owner: Owner) -> TimeFormat:
     try:
         return time_format(given)
     except PatternError as error:
-        raise _refused(
+        raise _property_error(
             owner,
             f"'timestamp.format' = '{given}' {error}.",
             "Use iso8601, epoch_millis, epoch_seconds, or a pattern of yyyy, MM, dd, HH, mm, ss, "
@@ -124,10 +124,10 @@ def _time_format(owner: Owner) -> TimeFormat:
 def _encoding(owner: Owner) -> str:
     given = owner.option("encoding", UTF8)
     try:
-        "".encode(given)  # rejects codecs that are not of texts, such as rot13
+        "".encode(given)  # rejects codecs that are not text encodings, such as rot13
         return codecs.lookup(given).name
     except LookupError:
-        raise _refused(
+        raise _property_error(
             owner, f"the encoding '{given}' is not known.", "Use utf-8, iso-8859-1 or utf-16."
         ) from None
 
@@ -139,10 +139,10 @@ def _csv_form(owner: Owner) -> CsvForm:
     escape = "" if escape == quote else escape
     given = [character for character in (delimiter, quote, escape) if character]
     if len(set(given)) < len(given):
-        raise _refused(
+        raise _property_error(
             owner,
             "'delimiter', 'quote' and 'escape' must be different characters.",
-            "Leave 'escape' out if quotes are doubled inside of values.",
+            "Remove 'escape' if quotes inside values are doubled.",
         )
     flags = (owner.option(name, default) == "true" for name, default in _FLAGS)
     return CsvForm(delimiter, quote, escape, *flags)
@@ -160,7 +160,7 @@ def _character(owner: Owner, name: str, default: str) -> str:
         or (not value and (name == "delimiter" or given not in ("", "none")))
     )
     if wrong:
-        raise _refused(
+        raise _property_error(
             owner,
             f"'{name}' cannot be '{given}': it must be one ASCII character.",
             "Use a character such as ; or | or \\t.",
@@ -168,5 +168,5 @@ def _character(owner: Owner, name: str, default: str) -> str:
     return value
 
 
-def _refused(owner: Owner, why: str, fix: str) -> PropertyError:
+def _property_error(owner: Owner, why: str, fix: str) -> PropertyError:
     return PropertyError("MS-PROP-FILE", f"{owner.name}: {why}", fix=fix, place=owner.place)

@@ -1,4 +1,4 @@
-"""Files that a file sink has written: for `run --fresh` and for the preview of rows."""
+"""Finds the files that a file sink has written, for `run --fresh` and the preview of rows."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from pathlib import Path
 
 from pyarrow import fs
 
-from millstream.connectors.file.partitions import partition_columns
+from millstream.connectors.file.sink_options import partition_columns
 from millstream.connectors.paths import filesystem, resolve
 from millstream.plan.nodes import SinkDef
 
-# What the file sink calls the files of a batch.
+# The names of the file sink's files; the first number is the batch.
 _BATCH_FILE = re.compile(r"(\d{6,})-\d+\.[\w.]+")
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutput:
+    """The output of a file sink."""
+
     path: str
     form: str
     partitions: tuple[str, ...] = ()
@@ -71,26 +73,26 @@ def _cell(value: object) -> str:
 
 
 def batch_files(path: str, partitions: Sequence[str] = (), first_batch: int = 0) -> list[str]:
-    """The files that the file sink wrote to a folder, by batch, from a batch on. Other folders in
-    it are none of the sink's."""
+    """Returns the files of a file sink from a batch on, in order. Folders that are not partitions
+    of the sink are ignored."""
     system, root = filesystem(path)
     folders = [root]
     for name in partitions:
         folders = [
             info.path
             for folder in folders
-            for info in _in(system, folder)
+            for info in _list_folder(system, folder)
             if not info.is_file and info.base_name.lower().startswith(f"{name.lower()}=")
         ]
     found = []
-    for info in (info for folder in folders for info in _in(system, folder)):
+    for info in (info for folder in folders for info in _list_folder(system, folder)):
         named = _BATCH_FILE.fullmatch(info.base_name) if info.is_file else None
         if named and int(named[1]) >= first_batch:
             found.append(info.path)
     return sorted(found)
 
 
-def _in(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+def _list_folder(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
     if system.get_file_info(folder).type is not fs.FileType.Directory:
         return []
     return list(system.get_file_info(fs.FileSelector(folder)))

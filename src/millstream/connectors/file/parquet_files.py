@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 
 from millstream.connectors.dead_letters import BAD
 from millstream.connectors.file.folders import folder_values
-from millstream.connectors.file.parquet_types import conformed, reads_as
+from millstream.connectors.file.parquet_types import convert_column, reads_as
 from millstream.connectors.file.rejections import Flaw, Rejections, unreadable
 from millstream.connectors.file.text_file import UnreadableFileError, not_opened
 from millstream.connectors.file.values import FIRST, FIRST_DAY, LAST, LAST_DAY, Column, Mask
-from millstream.connectors.paths import filesystem, local
+from millstream.connectors.paths import filesystem, to_local_path
 
 _BATCH_ROWS = 250_000
 _DAMAGED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
@@ -28,15 +28,15 @@ _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyIN
 
 @dataclass(frozen=True, slots=True)
 class ParquetFiles:
-    """The files below a folder, and the columns that are declared."""
+    """The files below a folder, and the declared columns."""
 
     base: str
     columns: tuple[Column, ...]
     any_file: bool = False  # accept a file with none of the columns: its rows are NULL
-    least_part: ClassVar[int] = 16 << 20
+    min_part_bytes: ClassVar[int] = 16 << 20
 
     def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:
-        """Uncompressed bytes of the columns that are read; 0 if the file cannot be read."""
+        """Returns the uncompressed bytes of the wanted columns; 0 if the file cannot be read."""
         names = {name.lower() for name in wanted}
         try:
             found = pq.read_metadata(path)
@@ -93,6 +93,8 @@ class ParquetFiles:
 
 @dataclass(slots=True)
 class _Rows:
+    """Reads the rows of one open file; `found` maps declared columns to the file's columns."""
+
     path: str
     file: pq.ParquetFile
     columns: tuple[Column, ...]
@@ -144,7 +146,7 @@ class _Rows:
                 array = pa.nulls(batch.num_rows, kind)
             else:
                 stored = batch.column(self.found[name])
-                array, bad = conformed(stored, kind)
+                array, bad = convert_column(stored, kind)
                 bad |= _out_of_range(array)
                 for row in np.flatnonzero(bad & ~rejected).tolist():
                     flaw = _flaw(known[name], str(_shown(stored[row])), first + row + 1)
@@ -177,7 +179,7 @@ def _opened(path: str) -> pq.ParquetFile:
     options: dict[str, Any] = {"coerce_int96_timestamp_unit": "us"}
     try:
         if path.startswith(("/", "file:")):
-            return pq.ParquetFile(local(path), memory_map=True, **options)
+            return pq.ParquetFile(to_local_path(path), memory_map=True, **options)
         system, name = filesystem(path)
         return pq.ParquetFile(system.open_input_file(name), **options)
     except FileNotFoundError:

@@ -45,13 +45,13 @@ def reads_as(found: pa.DataType, wanted: pa.DataType) -> bool:  # noqa: PLR0911
     return _is_text(found) and _is_text(wanted)
 
 
-def conformed(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
+def convert_column(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
     """Returns the column in the declared type, and a mask of the values that do not fit it."""
     bad = np.zeros(len(column), bool)
     if column.type == kind:
         return column, bad
     if pa.types.is_dictionary(column.type):
-        return conformed(column.dictionary_decode(), kind)
+        return convert_column(column.dictionary_decode(), kind)
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
         nanos = pc.fill_null(column.view(pa.int64()), 0).to_numpy()
         bad = nanos % _NANOS != 0
@@ -97,18 +97,18 @@ def _nested(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
             number = own.get(each.name.lower())
             inner, unfit = pa.nulls(len(column), each.type), bad
             if number is not None:
-                inner, unfit = conformed(pc.struct_field(column, [number]), each.type)
+                inner, unfit = convert_column(pc.struct_field(column, [number]), each.type)
             arrays.append(inner)
             bad = bad | unfit
         return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=none), bad
     if pa.types.is_map(kind):
-        keys, unfit = conformed(column.keys, kind.key_type)
-        items, others = conformed(column.items, kind.item_type)
+        keys, unfit = convert_column(column.keys, kind.key_type)
+        items, others = convert_column(column.items, kind.item_type)
         bad = _owners(column.offsets, unfit | others, bad)
         return pa.MapArray.from_arrays(column.offsets, keys, items, kind, mask=none), bad
     if not pa.types.is_list(column.type):
         column = column.cast(pa.list_(column.type.value_type))
-    inner, unfit = conformed(column.values, kind.value_type)
+    inner, unfit = convert_column(column.values, kind.value_type)
     bad = _owners(column.offsets, unfit, bad)
     return pa.ListArray.from_arrays(column.offsets, inner, kind, mask=none), bad
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from millstream.connectors.dead_letters import BAD, MALFORMED, UNREADABLE_FILE, Rejection
 from millstream.connectors.file.values import Column
-from millstream.connectors.paths import local
+from millstream.connectors.paths import to_local_path
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Flaw:
     @classmethod
     def of(cls, column: Column, value: str) -> Flaw:
         return cls(
-            f"column {column.name}: {value!r} is not {column.described}.", column.name, value
+            f"column {column.name}: {value!r} is not {column.type_name}.", column.name, value
         )
 
 
@@ -40,7 +40,7 @@ class Rejections:
         rejection = Rejection(
             MALFORMED, flaw.message, raw, flaw.column, flaw.value, shown_path(self.file), line
         )
-        self._texts[row] = rejection.encoded()
+        self._texts[row] = rejection.encode()
 
     def column(self, rows: int) -> pa.Array:
         """Returns BAD for a batch of rows, and starts the next batch."""
@@ -51,7 +51,7 @@ class Rejections:
 
 
 def shown_path(path: str) -> str:
-    return local(path) if path.startswith("file:") else path
+    return to_local_path(path) if path.startswith("file:") else path
 
 
 def unreadable(file: str, why: str, wanted: Mapping[str, pa.DataType]) -> pa.RecordBatch:
@@ -59,4 +59,4 @@ def unreadable(file: str, why: str, wanted: Mapping[str, pa.DataType]) -> pa.Rec
     shown = shown_path(file)
     rejection = Rejection(UNREADABLE_FILE, f"the file cannot be read: {why}", file=shown)
     columns = [pa.nulls(1, kind) for kind in wanted.values()]
-    return pa.RecordBatch.from_arrays([*columns, pa.array([rejection.encoded()])], [*wanted, BAD])
+    return pa.RecordBatch.from_arrays([*columns, pa.array([rejection.encode()])], [*wanted, BAD])

@@ -1,9 +1,8 @@
-"""The file sink: folders of files that anything can read while the job runs.
+"""The file sink: folders of files that other programs can read while the job runs.
 
-Executors write a micro-batch to a hidden folder. At the commit, its files are moved into place
-under names that say the batch: `000042-0.parquet`, in folders `day=…/` of their own where the sink
-is partitioned. Files that an earlier try of the batch left are removed before, so a batch that is
-written again replaces itself.
+Executors write a micro-batch to a hidden folder. The commit moves its files to their final names,
+which begin with the batch: `000042-0.parquet`, in folders `day=…/` if the sink is partitioned. The
+commit first removes files of an earlier attempt, so a retried batch replaces its files.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DataType, DayTimeIntervalType, StructType, YearMonthIntervalType
 
 from millstream.connectors.file.csv_lines import LOCAL_PATTERN, ZONED_PATTERN, CsvLines, check_types
-from millstream.connectors.file.dialect import csv_dialect
-from millstream.connectors.file.partitions import partition_columns
+from millstream.connectors.file.sink_options import csv_dialect, partition_columns
 from millstream.connectors.file.texts import strftime_format
 from millstream.connectors.file.writers import FOLDER, LINE, FileFormat, FileOpener
 from millstream.connectors.paths import filesystem, resolve
@@ -50,6 +48,8 @@ def open_sink(sink: SinkDef, base: Path) -> FileSink:
 
 
 class FileSink:
+    """Writes each batch to files exactly once."""
+
     stable_tasks: ClassVar[bool] = False
 
     def __init__(
@@ -61,8 +61,8 @@ class FileSink:
         options: Mapping[str, str] | None = None,
         csv: CsvLines | None = None,
     ) -> None:
-        """`options` are Spark's `compression` and `timestampFormat`. `csv` formats rows as CSV
-        lines."""
+        """Creates a sink. `options` are Spark's `compression` and `timestampFormat`; `csv` formats
+        rows as CSV lines."""
         given = options or {}
         self._path = path.rstrip("/")
         self._csv = (csv or CsvLines(self._path)) if form == "csv" else None
@@ -74,24 +74,24 @@ class FileSink:
         )
         if self._csv is not None:
             self._form = replace(self._form, csv=self._csv.dialect)
-        self._hidden = ""  # the folder of the batch that is being written
-        self._clean = False
+        self._hidden = ""  # the folder of the current batch
+        self._clean = False  # whether folders of killed jobs have been removed
 
     def check(self, rows: Callable[[], DataFrame]) -> None:
-        """Rejects columns that the format does not support. `rows` is called only if needed:
-        creating a stream takes Spark some time."""
+        """Rejects columns that the format does not support. `rows` is called only if needed,
+        because creating a stream takes Spark some time."""
         if self._csv is not None:
             check_types(self._csv.sink, rows().schema)
 
     def check_side_output(self, schema: pa.Schema) -> None:
-        """Rejects what executors cannot write of rows that Spark does not format."""
+        """Rejects time formats and types that executors cannot write without Spark."""
         if self._form.timestamp_format:
             strftime_format(self._form.timestamp_format)
         if self._csv is not None:
             check_types(self._csv.sink, from_arrow_schema(schema))
 
     def projection(self, schema: StructType, *, ansi: bool = True) -> dict[str, Column]:
-        """The columns that Spark computes of a query's rows for the writers of this sink."""
+        """Returns the columns that Spark computes for the writers of this sink."""
         folders = {name.lower() for name in self._form.partition_by}
         shown = StructType([each for each in schema if each.name.lower() not in folders])
         parts = {
@@ -110,7 +110,7 @@ class FileSink:
         return {**{each.name: F.col(_quoted(each.name)) for each in shown}, **parts}
 
     def _json_options(self) -> dict[str, str]:
-        """Timestamps as in the input: ISO 8601, to the microsecond, with their offset."""
+        """Returns Spark's options: timestamps in ISO 8601 with microseconds and UTC offset."""
         return {
             "timestampFormat": self._form.timestamp_format or ZONED_PATTERN,
             "timestampNTZFormat": LOCAL_PATTERN,
@@ -146,7 +146,7 @@ class FileSink:
         self._hidden = ""
 
     def _remove_leftovers(self, system: fs.FileSystem, root: str) -> None:
-        """A job that was killed while it wrote leaves a hidden folder; no other job writes here."""
+        """Removes the hidden folder of a killed job. No other job writes to this folder."""
         if self._clean:
             return
         for info in system.get_file_info(fs.FileSelector(root, allow_not_found=True)):
@@ -172,8 +172,8 @@ def _check_type(form: str, name: str, kind: DataType) -> None:
         raise PlanError(
             "MS-PLAN-SINK-TYPE",
             f"a file sink writes {form}, and column {name} has the type {kind.simpleString()}, "
-            "which its files cannot hold.",
-            fix="CAST it to STRING, or leave it out.",
+            f"which {form} does not support.",
+            fix="CAST it to STRING, or remove the column.",
         )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from millstream.connectors.file.dialect import check_file
-from millstream.connectors.file.partitions import check_partitions
+from millstream.connectors.file.sink_options import check_file, check_partitions
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
-from millstream.sql.properties import ANY_TEXT, CHARACTER, COUNT, FLAG, TEXT, one_of
+from millstream.sql.properties import ANY_TEXT, BOOLEAN, CHARACTER, COUNT, TEXT, one_of
 from millstream.temporal import OutputMode
 
 _READ, _SOURCE, _SINK = (Role.SOURCE, Role.TABLE), (Role.SOURCE,), (Role.SINK,)
@@ -22,7 +21,7 @@ SPEC = ConnectorSpec(
             "The format of the files; JSON has an object on each line.",
             default="json",
         ),
-        Property("max.files.per.batch", COUNT, "Files of a micro-batch at most.", _SOURCE),
+        Property("max.files.per.batch", COUNT, "The maximum number of files per batch.", _SOURCE),
         Property(
             "timestamp.format",
             TEXT,
@@ -39,17 +38,17 @@ SPEC = ConnectorSpec(
             _SINK,
             formats=_TEXTS,
         ),
-        # Jobs whose format is a variable give it for every format.
+        # Accepted for all formats: jobs whose format is a variable set it for each.
         Property(
             "header",
-            FLAG,
+            BOOLEAN,
             "Whether CSV files begin with the names of columns.",
             _READ,
             default="true",
         ),
         Property(
             "header",
-            FLAG,
+            BOOLEAN,
             "Whether files begin with the names of columns.",
             _SINK,
             default="true",
@@ -104,14 +103,14 @@ SPEC = ConnectorSpec(
         Property(
             "null.value",
             TEXT,
-            "A text that means NULL, besides an empty value.",
+            "An unquoted value that means NULL, in addition to the empty value.",
             _READ,
             formats=_CSV,
         ),
         Property(
             "null.value",
             ANY_TEXT,
-            "The text for NULL, written without quotes.",
+            "The representation of NULL, written without quotes.",
             _SINK,
             default="",
             formats=_CSV,
@@ -129,7 +128,7 @@ SPEC = ConnectorSpec(
         ),
         Property(
             "multiline",
-            FLAG,
+            BOOLEAN,
             "Whether a value in quotes may contain line breaks.",
             _READ,
             default="true",
@@ -137,7 +136,7 @@ SPEC = ConnectorSpec(
         ),
         Property(
             "trim",
-            FLAG,
+            BOOLEAN,
             "Whether blanks around values are removed.",
             _READ,
             default="false",
@@ -146,13 +145,11 @@ SPEC = ConnectorSpec(
         Property(
             "compression",
             TEXT,
-            "The compression: none, gzip or bzip2 for text, snappy, "
-            "gzip, zstd or lz4 for Parquet, snappy, zlib, zstd or lz4 for ORC.",
+            "The compression: none, gzip or bzip2 for CSV and JSON; snappy, "
+            "gzip, zstd or lz4 for Parquet; snappy, zlib, zstd or lz4 for ORC.",
             _SINK,
         ),
-        Property(
-            "partition.by", TEXT, "Columns, separated by commas, whose values are folders.", _SINK
-        ),
+        Property("partition.by", TEXT, "Partition columns, separated by commas (folders).", _SINK),
     ),
     source="millstream.connectors.file.source:open_source",
     table="millstream.connectors.file.table:open_table",

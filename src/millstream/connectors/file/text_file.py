@@ -1,4 +1,4 @@
-"""Opens a local or remote text file, compressed or not, in any encoding, as seekable UTF-8."""
+"""Opens local and remote text files, compressed or not, in any encoding, as seekable UTF-8."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from millstream.connectors.paths import filesystem, local
+from millstream.connectors.paths import filesystem, to_local_path
 from millstream.errors import RunError
 
 BOM = b"\xef\xbb\xbf"
@@ -36,7 +36,7 @@ class UnreadableFileError(Exception):
 
 @dataclass(slots=True)
 class Text:
-    """The text of a file. If it cannot be `split`, one task reads it."""
+    """The text of a file. `split`: several tasks can read parts of it."""
 
     file: IO[bytes]
     size: int
@@ -118,7 +118,7 @@ def open_text(path: str, encoding: str = UTF8) -> Iterator[Text]:
 def _raw(path: str) -> Any:
     try:
         if path.startswith(("/", "file:")):
-            return open(local(path), "rb")  # noqa: PTH123 -- closed by the caller
+            return open(to_local_path(path), "rb")  # noqa: PTH123 -- closed by the caller
         system, name = filesystem(path)
         return system.open_input_file(name)
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def not_opened(path: str, error: OSError) -> RunError:
     return RunError(
         "MS-RUN-FILE",
         f"{path} cannot be opened: {error}.",
-        fix="Make the file readable, or remove it, and run again: no row of it was read.",
+        fix="Make the file readable, or remove it, and run the job again. No row of it was read.",
     )
 
 

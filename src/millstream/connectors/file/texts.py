@@ -1,8 +1,8 @@
-"""Formats Arrow rows as lines of JSON or CSV, as the sinks of late rows and dead letters write
-them on executors. A query's main rows are formatted by Spark (`csv_lines`).
+"""Formats Arrow rows as JSON or CSV lines on executors, for late rows and dead letters.
 
-Values are written as Spark writes them, except that a DOUBLE from ten million on may have another
-notation (12345678.5, not 1.23456785E7).
+Spark formats the main rows of a query (`csv_lines`). Values have the same format as in Spark,
+except that a DOUBLE of ten million or more may have another notation (12345678.5, not
+1.23456785E7).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NUMBERS = (pa.types.is_integer, pa.types.is_decimal)
 
 
 def json_lines(rows: pa.RecordBatch, timestamp_format: str = "") -> pa.Array:
-    """One object a row, with all its columns."""
+    """Returns one JSON object per row, with all columns."""
     return _object(rows.schema.names, rows.columns, rows.num_rows, timestamp_format)
 
 
@@ -47,7 +47,7 @@ def csv_lines(rows: pa.RecordBatch, dialect: CsvDialect, timestamp_format: str =
 
 
 def plain_text(values: pa.Array, timestamp_format: str = "") -> pa.Array:
-    """Values as text, NULL as NULL."""
+    """Returns values as strings, NULL as NULL."""
     kind = values.type
     if pa.types.is_timestamp(kind):
         return _timestamps(values, timestamp_format)
@@ -59,7 +59,7 @@ def plain_text(values: pa.Array, timestamp_format: str = "") -> pa.Array:
 
 
 def json_text(values: pa.Array) -> pa.Array:
-    """Values as JSON, NULL as NULL."""
+    """Returns values as JSON, NULL as NULL."""
     return pc.if_else(values.is_valid(), _json(values, ""), None)
 
 
@@ -67,8 +67,8 @@ _TEXT = pa.string()
 
 
 def strftime_format(pattern: str) -> tuple[str, str]:
-    """Spark's pattern of a time in UTC as one of strftime, and Arrow's unit of such times, whose
-    seconds have the digits of the unit. Raises PlanError if there is none."""
+    """Converts a datetime pattern of Spark to a format of strftime and an Arrow time unit, which
+    determines the digits of seconds. Raises PlanError if the pattern is not supported."""
     found, unit, end = "", "s", 0
     for part in _PARTS.finditer(pattern):
         quoted, letters, _, other = part.groups()
@@ -87,9 +87,9 @@ def strftime_format(pattern: str) -> tuple[str, str]:
         return found, unit
     raise PlanError(
         "MS-PLAN-TIMESTAMP-FORMAT",
-        f"a sink of late rows or dead letters cannot write times as '{pattern}'.",
-        fix="Use yyyy, MM, dd, HH, mm, ss, SSS, SSSSSS, XXX and quoted text, or leave "
-        "'timestamp.format' out.",
+        f"'timestamp.format' = '{pattern}' is not supported by sinks of late rows or dead letters.",
+        fix="Use yyyy, MM, dd, HH, mm, ss, SSS, SSSSSS, XXX and quoted text, or remove "
+        "'timestamp.format'.",
     )
 
 
@@ -127,7 +127,7 @@ def _object(names: list[str], columns: list[pa.Array], count: int, pattern: str)
 
 
 def _json(values: pa.Array, pattern: str) -> pa.Array:
-    """The JSON text of each value; no NULLs."""
+    """Returns the JSON of each value, `null` for NULL."""
     kind = values.type
     if pa.types.is_boolean(kind) or any(check(kind) for check in _NUMBERS):
         text = values.cast(_TEXT)

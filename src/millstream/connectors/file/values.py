@@ -28,7 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Epoch(StrEnum):
-    """Times as numbers since 1970."""
+    """A time format: a number since 1970."""
 
     SECONDS = "epoch_seconds"
     MILLIS = "epoch_millis"
@@ -60,13 +60,13 @@ class Column:
     format: TimeFormat = None
 
     @property
-    def described(self) -> str:
+    def type_name(self) -> str:
         """The type with its article, for messages."""
         if pa.types.is_timestamp(self.type):
             return f"a {self.sql} (timestamp.format {format_name(self.format)})"
         return f"{'an' if self.sql[0] in 'AEIOU' else 'a'} {self.sql}"
 
-    def converted(self, texts: pa.Array) -> tuple[pa.Array, Mask]:
+    def convert_strings(self, texts: pa.Array) -> tuple[pa.Array, Mask]:
         """Returns the values of strings, NULL for those that do not fit, and a mask of these."""
         blank = pc.equal(texts, pa.scalar("", texts.type))
         if not is_text(self.type) and pc.any(blank).as_py():
@@ -84,8 +84,8 @@ class Column:
 
     def _possible(self, texts: pa.Array) -> Mask:
         """A fast first check: returns a mask of strings with only characters of the type."""
-        for has_type, characters in _CHARACTERS:
-            if has_type(self.type):
+        for matches_type, characters in _CHARACTERS:
+            if matches_type(self.type):
                 matched = pc.match_substring_regex(texts.cast(pa.string()), f"^[ \t{characters}]*$")
                 return pc.fill_null(matched, True).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
         return np.ones(len(texts), bool)
@@ -130,7 +130,7 @@ class Column:
             return in_range(times(text) if kind.tz else local_times(text))
         value = in_range(text.cast(kind))
         if pa.types.is_floating(kind):
-            _refuse_overflow(text, value)
+            _reject_overflow(text, value)
         return value
 
 
@@ -161,7 +161,7 @@ def in_range(column: pa.Array) -> pa.Array:
     return column
 
 
-def _refuse_overflow(text: pa.Array, value: pa.Array) -> None:
+def _reject_overflow(text: pa.Array, value: pa.Array) -> None:
     """Rejects numbers such as `1e999`, which become infinite; `Infinity` itself is valid."""
     large = pc.is_inf(value)
     if (
@@ -186,19 +186,19 @@ def _since_epoch(text: pa.Array, unit: Epoch) -> pa.Array:
 
 
 def times(text: pa.Array) -> pa.Array:
-    """ISO 8601, with an offset or in UTC."""
+    """Parses ISO 8601 times; those without a UTC offset are in UTC."""
     zoned, none = pc.match_substring_regex(text, _OFFSET), pa.scalar(None, pa.string())
     here = pc.if_else(zoned, none, text).cast(LOCAL)
     return pc.coalesce(here.cast(ZONED), pc.if_else(zoned, text, none).cast(ZONED))
 
 
 def local_times(text: pa.Array) -> pa.Array:
-    """ISO 8601 without an offset."""
+    """Parses ISO 8601 times without a UTC offset."""
     return text.cast(LOCAL)
 
 
 def time_form(texts: pa.Array) -> pa.DataType:
-    """The type in which Arrow reads such times at once; strings if there are both kinds."""
+    """Returns the type in which Arrow reads these times; strings if only some have an offset."""
     zoned = pc.match_substring_regex(texts, _OFFSET)
     if pc.all(zoned).as_py():
         return ZONED

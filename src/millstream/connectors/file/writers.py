@@ -1,11 +1,10 @@
 """Writes the rows of a task to files in a hidden folder, on an executor.
 
-A task writes one file for each folder `column=value` that its rows belong to, at most
-`_MOST_OPEN` at a time: the one that was used least recently is closed, and rows of its folder that
-follow go to another file.
+A task writes one file for each folder `column=value` of its rows. At most `_MAX_OPEN` files are
+open: the least recently used is closed, and further rows of its folder go to a new file.
 
-Rows are formatted by Spark (a column LINE, and a column FOLDER for each column of
-'partition.by'), or are plain columns, which are formatted here.
+Rows are either formatted by Spark (a column LINE, and a column FOLDER for each column of
+'partition.by'), or Arrow columns that are formatted here.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from millstream.connectors.paths import filesystem
 from millstream.connectors.sink import DRIVER, Message, TaskId
 from millstream.values import CsvDialect
 
-LINE = "_ms_line"  # the text of a row
-FOLDER = "_ms_folder"  # and a number: the text of a partition column
-_MOST_OPEN = 64
+LINE = "_ms_line"  # a formatted row
+FOLDER = "_ms_folder"  # followed by a number: a formatted partition column
+_MAX_OPEN = 64
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # as Spark and Hive name the folder of NULL
 _IN_NAMES = frozenset("\"#%'*/:=?\\{[]^\x7f")
 _COMPRESSED = {"gzip": ".gz", "bzip2": ".bz2"}
@@ -44,11 +43,11 @@ class FileFormat:
     compression: str = ""
     timestamp_format: str = ""
     csv: CsvDialect = field(default_factory=CsvDialect)
-    header: str = ""  # of rows that Spark formats
+    header: str = ""  # the CSV header of rows that Spark formats
 
     @property
     def ending(self) -> str:
-        """The format, and what a compressed text file needs to be read."""
+        """The file name extension: the format, and the compression of text files."""
         is_text = self.name in ("csv", "json")
         return self.name + (_COMPRESSED.get(self.compression, "") if is_text else "")
 
@@ -73,6 +72,8 @@ class _Open(Protocol):
 
 @dataclass(slots=True)
 class FileWriter:
+    """Writes the rows of one task."""
+
     opener: FileOpener
     task: TaskId
     _rows: int = 0
@@ -103,7 +104,7 @@ class FileWriter:
         if folder in self._open:
             self._open.move_to_end(folder)
             return self._open[folder]
-        if len(self._open) >= _MOST_OPEN:
+        if len(self._open) >= _MAX_OPEN:
             self._close_oldest()
         system, root = filesystem(self.opener.folder)
         task = "driver" if self.task.task == DRIVER else f"{self.task.task:05d}"
@@ -122,7 +123,7 @@ class FileWriter:
 
 
 def _by_folder(form: FileFormat, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of each folder, without the columns that its name tells."""
+    """Yields the rows of each folder, without the partition columns."""
     if not form.partition_by:
         yield "", rows
         return
@@ -135,7 +136,7 @@ def _by_folder(form: FileFormat, rows: pa.RecordBatch) -> Iterator[tuple[str, pa
             known = next(each for each in columns if each.lower() == name.lower())
             texts.append(plain_text(rows.column(known)))
             taken.add(known)
-    kept = rows.select([name for name in columns if name not in taken])
+    remaining = rows.select([name for name in columns if name not in taken])
     codes = np.zeros(rows.num_rows, np.int64)
     values: list[list[str | None]] = []
     for text in texts:
@@ -147,11 +148,11 @@ def _by_folder(form: FileFormat, rows: pa.RecordBatch) -> Iterator[tuple[str, pa
         for name, known in zip(reversed(form.partition_by), reversed(values), strict=True):
             rest, place = divmod(rest, len(known))
             names.append(f"{_escaped(name)}={_escaped(known[place] or _NO_VALUE)}")
-        yield "/".join(reversed(names)), kept.filter(pa.array(codes == code))
+        yield "/".join(reversed(names)), remaining.filter(pa.array(codes == code))
 
 
 def _escaped(text: str) -> str:
-    """A name or value in the name of a folder, as Spark escapes it."""
+    """Escapes a name or value in a folder name as Spark does."""
     if _IN_NAMES.isdisjoint(text) and text.isprintable():
         return text
     return "".join(

@@ -65,7 +65,7 @@ def scan_filter(
         return None
     value = getattr(pushed, "value", None)
     values = tuple(value) if op == "in" and value is not None else (value,)
-    # Neither database stores U+0000 in a text that is read here.
+    # Neither database stores U+0000 in strings.
     if any(each is None or (isinstance(each, str) and "\0" in each) for each in values):
         return None
     return ScanFilter(name, op, values)

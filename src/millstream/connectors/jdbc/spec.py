@@ -1,14 +1,14 @@
-"""Declares `jdbc`, another name for the connector of a database, which its URL says."""
+"""Declares `jdbc`, an alias for the connector that the URL selects."""
 
 from __future__ import annotations
 
 from millstream.connectors.jdbc.url import CONNECTORS, PREFIXES
 from millstream.errors import PropertyError
-from millstream.plan.connectors import ConnectorSpec, Declaration, Property, Role
+from millstream.plan.connectors import ConnectorSpec, ConnectorStatement, Property, Role
 from millstream.sql.properties import TEXT
 
 
-def _by_url(declared: Declaration) -> str:
+def _by_url(declared: ConnectorStatement) -> str:
     url = declared.properties["url"]
     written = url.value.lower().removeprefix("jdbc:")
     for prefix, connector in CONNECTORS.items():
@@ -16,15 +16,15 @@ def _by_url(declared: Declaration) -> str:
             return connector
     raise PropertyError(
         "MS-PROP-VALUE",
-        f"the table {declared.name} has a 'url' of a database that is not supported.",
-        fix=f"It begins with {PREFIXES}.",
+        f"'url' of the table {declared.name} is not the URL of a supported database.",
+        fix=f"Use a URL that begins with {PREFIXES}.",
         place=url.value_place,
     )
 
 
 SPEC = ConnectorSpec(
     "jdbc",
-    "Another name for postgresql or sqlite, depending on 'url'; it has their properties, too.",
+    "An alias for postgresql or sqlite, depending on 'url'; it also accepts their properties.",
     (
         Property(
             "url",

@@ -16,7 +16,8 @@ PREFIXES = "jdbc:postgresql:// or jdbc:sqlite:"
 def connector_of(url: str) -> tuple[str, dict[str, str]]:
     """Returns the connector of `jdbc:postgresql://…` or `jdbc:sqlite:…`, with its options.
 
-    `jdbc:` may be left out. A URL with a password is rejected: it would be stored and shown.
+    The prefix `jdbc:` is optional. A URL with a password is rejected, because URLs are stored and
+    printed.
     """
     written = url.removeprefix("jdbc:")
     for prefix, connector in CONNECTORS.items():
@@ -24,8 +25,8 @@ def connector_of(url: str) -> tuple[str, dict[str, str]]:
             return connector, _OPTIONS[connector](written)
     raise PropertyError(
         "MS-PROP-VALUE",
-        "the URL is not that of a supported database.",
-        fix=f"It begins with {PREFIXES}.",
+        "the URL is not the URL of a supported database.",
+        fix=f"Use a URL that begins with {PREFIXES}.",
     )
 
 
@@ -47,7 +48,7 @@ def _server(url: str) -> dict[str, str]:
     if password is not None or contains_secret(url):
         raise PropertyError(
             "MS-PROP-VALUE",
-            "the URL of a database contains a password.",
+            "the URL of a database contains a password, which would be stored and printed.",
             fix="Remove it and set PGPASSWORD or PGPASSFILE in the environment.",
         )
     return {"url": url}

@@ -1,1 +1,1 @@
-"""Tables that are asked key by key: a cache, questions in batches, retries. No Spark."""
+"""Lookups of database rows by key, with a cache, batches and retries. Does not use Spark."""

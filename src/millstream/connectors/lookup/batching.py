@@ -1,4 +1,4 @@
-"""Keys asked of a database: in batches, several at once, again where that may help."""
+"""Fetches rows by key from a database: in batches, several at a time, with retries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tenacity import (
     wait_random,
 )
 
-from millstream.connectors.lookup.failures import UnreachableError, gave_up, gave_up_reason
+from millstream.connectors.lookup.failures import UnreachableError, failure_reason, lookup_failed
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.store import Store
 from millstream.connectors.lookup.values import empty_frame
@@ -28,78 +28,83 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds
 
 
 @dataclass(slots=True)
-class Answers:
-    """What the database said of the keys that it was asked for."""
+class LookupResult:
+    """The rows that the database returned for a set of keys."""
 
-    rows: pl.DataFrame  # of spec.read; rows of other keys may be among them
-    failed: list[tuple[int, int, str]] = field(default_factory=list)  # keys from, to, why
+    rows: pl.DataFrame  # columns of spec.read; may include rows of other keys
+    failed: list[tuple[int, int, str]] = field(default_factory=list)  # first key, end, reason
     queries: int = 0
     retries: int = 0
 
 
 @dataclass(slots=True)
-class _Answer:
-    rows: pl.DataFrame | None
+class _BatchResult:
+    rows: pl.DataFrame | None  # None if the lookup failed
     reason: str = ""
-    tries: int = 1
+    attempts: int = 1
 
 
-class Asker:
+class LookupClient:
+    """Looks up keys in a database, as the 'lookup.…' properties of a table say."""
+
     def __init__(self, spec: LookupSpec, store: Store) -> None:
         self._spec = spec
         self._store = store
 
-    def ask(self, keys: pl.DataFrame) -> Answers:
+    def fetch(self, keys: pl.DataFrame) -> LookupResult:
+        """Returns the rows of all keys; raises RunError if a batch fails under on_error = fail."""
         size = self._spec.access.batch
         starts = range(0, keys.height, size)
         batches = [keys.slice(start, size) for start in starts]
-        found = self._in_turn(batches)
-        answers = Answers(empty_frame(self._spec))
-        frames = [answer.rows for answer in found if answer.rows is not None]
-        answers.rows = pl.concat([answers.rows, *frames])
-        for start, batch, answer in zip(starts, batches, found, strict=True):
-            answers.queries += answer.tries
-            answers.retries += answer.tries - 1
-            if answer.rows is None:
-                answers.failed.append((start, start + batch.height, answer.reason))
-        return answers
+        fetched = self._fetch_batches(batches)
+        result = LookupResult(empty_frame(self._spec))
+        frames = [each.rows for each in fetched if each.rows is not None]
+        result.rows = pl.concat([result.rows, *frames])
+        for start, batch, each in zip(starts, batches, fetched, strict=True):
+            result.queries += each.attempts
+            result.retries += each.attempts - 1
+            if each.rows is None:
+                result.failed.append((start, start + batch.height, each.reason))
+        return result
 
-    def _in_turn(self, batches: list[pl.DataFrame]) -> list[_Answer]:
-        hopeless = Event()
+    def _fetch_batches(self, batches: list[pl.DataFrame]) -> list[_BatchResult]:
+        stop_retries = Event()
         if len(batches) == 1:
-            return [self._try(batches[0], hopeless)]
+            return [self._fetch_batch(batches[0], stop_retries)]
         with ThreadPoolExecutor(self._spec.access.capacity, "lookup") as threads:
-            asked = [threads.submit(self._try, batch, hopeless) for batch in batches]
+            futures = [threads.submit(self._fetch_batch, each, stop_retries) for each in batches]
             try:
-                for future in as_completed(asked):
+                for future in as_completed(futures):
                     future.result()
             except BaseException:
-                hopeless.set()  # nobody waits for the answers of the others
+                stop_retries.set()  # the results of other batches are not used
                 threads.shutdown(cancel_futures=True)
                 raise
-        return [future.result() for future in asked]
+        return [future.result() for future in futures]
 
-    def _try(self, keys: pl.DataFrame, hopeless: Event) -> _Answer:
-        """Once a question was given up, the others of this call get one try each: were the
-        database away, every one of them would wait as long."""
-        tries = 0
+    def _fetch_batch(self, keys: pl.DataFrame, stop_retries: Event) -> _BatchResult:
+        """Fetches one batch. After a batch has failed, others of the same call are tried once, so
+        that an unreachable database delays the call by the retries of one batch only."""
+        attempts = 0
 
-        def again(_: RetryCallState) -> None:
-            nonlocal tries
-            tries += 1
+        def count_attempt(_: RetryCallState) -> None:
+            nonlocal attempts
+            attempts += 1
 
         retrying = Retrying(
             retry=retry_if_exception_type(UnreachableError),
-            stop=stop_after_attempt(self._spec.access.retries + 1) | stop_when_event_set(hopeless),
+            stop=stop_after_attempt(self._spec.access.retries + 1)
+            | stop_when_event_set(stop_retries),
             wait=wait_exponential(FIRST_WAIT, LONGEST_WAIT) + wait_random(0, FIRST_WAIT),
-            sleep=sleep_using_event(hopeless),
-            before=again,
+            sleep=sleep_using_event(stop_retries),
+            before=count_attempt,
             reraise=True,
         )
         try:
-            return _Answer(retrying(self._store.ask, keys), tries=tries)
+            return _BatchResult(retrying(self._store.fetch, keys), attempts=attempts)
         except UnreachableError as error:
-            hopeless.set()
+            stop_retries.set()
             if self._spec.access.on_error is OnError.FAIL:
-                raise gave_up(self._spec, tries, error.reason) from None
-            return _Answer(None, gave_up_reason(self._spec, tries, error.reason), tries)
+                raise lookup_failed(self._spec, attempts, error.reason) from None
+            reason = failure_reason(self._spec, attempts, error.reason)
+            return _BatchResult(None, reason, attempts)

@@ -1,12 +1,12 @@
-"""What a worker remembers of a table, within a strict limit and for a time.
+"""The lookup cache of a worker: bounded in size and age.
 
-The limit counts rows, and one for a key that is known to be absent. Entries older than the time to
-live are not used. When the limit is reached, what has expired goes first; if that is not enough,
-the least recently used go, by the call that used them: an eighth of the limit at once, so that a
-full cache is not sorted through for every new key.
+The limit counts rows; a key that is known to be absent counts as one row. Entries older than the
+time to live are not used. When the limit is reached, expired entries are evicted first. If that is
+not enough, the least recently used entries are evicted, an eighth of the limit at once, so that a
+full cache is not sorted for every new key.
 
-Entries lie in pieces, the newest last, and small pieces are merged as in a log-structured tree: a
-few new keys do not cost as much as all that are held.
+Entries are stored in pieces, the newest last. Small pieces are merged as in a log-structured merge
+tree, so that the cost of adding a few keys does not depend on the size of the cache.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from millstream.connectors.lookup.entries import (
     Bools,
     Entries,
     Ints,
-    entries_of,
-    hashes_of,
-    merged,
+    build_entries,
+    hash_keys,
+    merge_entries,
 )
 
 
 @dataclass(slots=True)
-class Known:
-    """What the cache could say of a set of keys."""
+class CacheResult:
+    """The cached rows of a set of keys, and the positions of the keys that are not cached."""
 
     rows: list[pl.DataFrame] = field(default_factory=list)
     missing: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -46,22 +46,24 @@ class Cache:
 
     @property
     def weight(self) -> int:
-        """How much of the limit is taken."""
+        """The part of the limit that is in use."""
         return sum(int(piece.weights.sum()) for piece in self._pieces)
 
-    def find(self, keys: pl.DataFrame, now: float) -> Known:
-        known = Known(missing=np.arange(keys.height))
+    def find(self, keys: pl.DataFrame, now: float) -> CacheResult:
+        known = CacheResult(missing=np.arange(keys.height))
         if not self._pieces or keys.is_empty():
             return known
         self._call += 1
-        hashes, stale = hashes_of(keys), np.zeros(keys.height, np.bool_)
+        hashes, stale = hash_keys(keys), np.zeros(keys.height, np.bool_)
         for piece in reversed(self._pieces):
             left = known.missing
-            places = piece.places(keys[left] if len(left) < keys.height else keys, hashes[left])
-            here = places >= 0
+            positions = piece.positions(
+                keys[left] if len(left) < keys.height else keys, hashes[left]
+            )
+            here = positions >= 0
             fresh = here.copy()
-            fresh[here] = now - piece.asked_at[places[here]] < self._ttl
-            used = places[fresh]
+            fresh[here] = now - piece.fetched_at[positions[here]] < self._ttl
+            used = positions[fresh]
             piece.used[used] = self._call
             absent = int((piece.counts[used] == 0).sum())
             known.negative_hits += absent
@@ -74,32 +76,32 @@ class Cache:
         known.expired = int(stale.sum())
         return known
 
-    def put(self, keys: pl.DataFrame, rows: pl.DataFrame, asked_at: float, now: float) -> int:
-        """Remembers keys with their rows; how many others had to go for it."""
+    def put(self, keys: pl.DataFrame, rows: pl.DataFrame, fetched_at: float, now: float) -> int:
+        """Adds keys with their rows; returns the number of evicted keys."""
         if not self._limit or keys.is_empty():
             return 0
-        new = entries_of(keys, rows, asked_at, self._call)
+        new = build_entries(keys, rows, fetched_at, self._call)
         if int(new.weights.sum()) > self._limit:
             new = new.only(np.flatnonzero(new.weights <= self._limit))
             new = new.only(np.flatnonzero(np.cumsum(new.weights) <= self._limit))
         gone = self._make_room(int(new.weights.sum()), now)
         self._pieces.append(new)
         while len(self._pieces) > 1 and 2 * len(self._pieces[-1]) >= len(self._pieces[-2]):
-            self._pieces[-2:] = [merged(self._pieces[-2:])]
+            self._pieces[-2:] = [merge_entries(self._pieces[-2:])]
         return gone
 
     def _make_room(self, needed: int, now: float) -> int:
         if self.weight + needed <= self._limit:
             return 0
-        held = merged(self._pieces)
-        fresh: Bools = now - held.asked_at < self._ttl
-        held = held.only(np.flatnonzero(fresh))
-        before = len(held)
+        stored = merge_entries(self._pieces)
+        fresh: Bools = now - stored.fetched_at < self._ttl
+        stored = stored.only(np.flatnonzero(fresh))
+        before = len(stored)
         room = self._limit - needed
-        if int(held.weights.sum()) > room:
+        if int(stored.weights.sum()) > room:
             room = min(room, self._limit - self._limit // 8)
-            latest_first = np.argsort(-held.used, kind="stable")
-            kept = latest_first[np.cumsum(held.weights[latest_first]) <= room]
-            held = held.only(np.sort(kept))
-        self._pieces = [held] if len(held) else []
-        return before - len(held)
+            latest_first = np.argsort(-stored.used, kind="stable")
+            retained = latest_first[np.cumsum(stored.weights[latest_first]) <= room]
+            stored = stored.only(np.sort(retained))
+        self._pieces = [stored] if len(stored) else []
+        return before - len(stored)

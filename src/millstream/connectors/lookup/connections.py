@@ -1,7 +1,7 @@
-"""Open connections, kept for the next question.
+"""A pool of open connections.
 
-Not psycopg's pool: that one connects in the background, so that a question waits out its timeout
-where a wrong password or a refused connection could be told at once, and why is only logged.
+psycopg's pool is not used: it connects in the background, so a query waits for its timeout when the
+password is wrong or the server is unreachable, and the cause is only logged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ C = TypeVar("C", bound=_Closable)
 
 
 class Connections(Generic[C]):
-    """As many as are asked for at once, which the caller bounds."""
+    """Opens a connection if none is idle; the caller limits how many are used at once."""
 
     def __init__(self, connect: Callable[[], C]) -> None:
         self._connect = connect
@@ -28,8 +28,8 @@ class Connections(Generic[C]):
 
     @contextmanager
     def one(self) -> Iterator[C]:
-        """A connection. One on which something failed is not used again; nor are the idle ones,
-        which a restart of the server has broken, too."""
+        """Lends a connection. After a failure it is closed, and so are the idle connections: a
+        restart of the server breaks all of them."""
         connection = self._take() or self._connect()
         try:
             yield connection

@@ -1,8 +1,8 @@
-"""Keys that are remembered with their rows, as columns: a piece of the cache.
+"""A piece of the lookup cache: keys and their rows, as columns.
 
-Keys lie in the order of their hashes, so that a set of keys is found by one sorted search. Rows of
-a key lie beside each other; a key without rows is remembered as not there. Of two keys with one
-hash (there are some in billions) a piece holds one; the other is asked for again.
+Keys are sorted by their hashes, so that a set of keys is found by one sorted search. The rows of a
+key are adjacent; a key without rows is known to be absent. Of two keys with the same hash (some in
+billions) a piece contains one; the other is looked up again.
 """
 
 from __future__ import annotations
@@ -24,49 +24,49 @@ NUMBER, REASON = "_ms_key", "_ms_reason"
 
 @dataclass(slots=True)
 class Entries:
-    hashes: Hashes  # sorted, each once
+    hashes: Hashes  # sorted, without duplicates
     keys: pl.DataFrame
-    asked_at: Floats
-    used: Ints  # the call that last used it; changed in place
-    starts: Ints  # of a key's rows
-    counts: Ints
-    rows: pl.DataFrame  # with a number of their key, which was its in the call that asked for it
+    fetched_at: Floats
+    used: Ints  # the call that last used the key; changed in place
+    starts: Ints  # position of the key's first row
+    counts: Ints  # rows of the key
+    rows: pl.DataFrame  # the column NUMBER is only valid in the call that fetched them
 
     def __len__(self) -> int:
         return len(self.hashes)
 
     @property
     def weights(self) -> Ints:
-        """What a key takes of the cache's limit: its rows, or one if it has none."""
+        """The part of the cache's limit that each key uses: its rows, or one if it has none."""
         return np.maximum(self.counts, 1)
 
-    def places(self, keys: pl.DataFrame, hashes: Hashes) -> Ints:
-        """Where each key lies; -1 if it is not here."""
+    def positions(self, keys: pl.DataFrame, hashes: Hashes) -> Ints:
+        """Returns the position of each key; -1 if the piece does not contain it."""
         if not len(self):
             return np.full(len(hashes), -1, np.int64)
         near = np.minimum(np.searchsorted(self.hashes, hashes), len(self) - 1)
         found = self.hashes[near] == hashes
         if found.any():
-            asked, held = keys, self.keys[near]
-            same = [asked[name].eq_missing(held[name]) for name in keys.columns]
+            requested, stored = keys, self.keys[near]
+            same = [requested[name].eq_missing(stored[name]) for name in keys.columns]
             for each in same:
                 found &= each.to_numpy()
         return np.where(found, near, -1)
 
-    def rows_of(self, places: Ints, numbers: Ints) -> pl.DataFrame:
-        """The rows of keys, each with the number that its key goes by."""
-        counts = self.counts[places]
-        found = self.rows[run_members(self.starts[places], counts)]
+    def rows_of(self, positions: Ints, numbers: Ints) -> pl.DataFrame:
+        """Returns the rows of the keys at these positions, with the number of their key."""
+        counts = self.counts[positions]
+        found = self.rows[run_members(self.starts[positions], counts)]
         number = pl.Series(NUMBER, np.repeat(numbers, counts).astype(np.uint32))
         return found.with_columns(number)
 
     def only(self, chosen: Ints) -> Entries:
-        """The entries at these places, in their order."""
+        """Returns the entries at these positions, in this order."""
         starts, counts = self.starts[chosen], self.counts[chosen]
         return Entries(
             self.hashes[chosen],
             self.keys[chosen],
-            self.asked_at[chosen],
+            self.fetched_at[chosen],
             self.used[chosen],
             run_starts(counts),
             counts,
@@ -74,16 +74,16 @@ class Entries:
         )
 
 
-def entries_of(keys: pl.DataFrame, rows: pl.DataFrame, asked_at: float, used: int) -> Entries:
-    """Of keys and of rows that tell the number of their key."""
-    hashes = hashes_of(keys)
+def build_entries(keys: pl.DataFrame, rows: pl.DataFrame, fetched_at: float, used: int) -> Entries:
+    """Builds a piece from keys and their rows, whose column NUMBER is the position of the key."""
+    hashes = hash_keys(keys)
     numbers = rows[NUMBER].to_numpy().astype(np.int64)
     by_key = np.argsort(numbers, kind="stable")
     counts = np.bincount(numbers, minlength=keys.height).astype(np.int64)
     unsorted = Entries(
         hashes,
         keys,
-        np.full(keys.height, asked_at),
+        np.full(keys.height, fetched_at),
         np.full(keys.height, used, np.int64),
         run_starts(counts),
         counts,
@@ -92,14 +92,14 @@ def entries_of(keys: pl.DataFrame, rows: pl.DataFrame, asked_at: float, used: in
     return unsorted.only(np.unique(hashes, return_index=True)[1])
 
 
-def merged(pieces: Sequence[Entries]) -> Entries:
-    """One piece of several; of two entries with one hash, that of the later piece."""
+def merge_entries(pieces: Sequence[Entries]) -> Entries:
+    """Merges pieces; of two entries with the same hash, that of the later piece is retained."""
     newest_first = pieces[::-1]
     offsets = np.cumsum([0, *(piece.rows.height for piece in newest_first[:-1])])
     together = Entries(
         np.concatenate([piece.hashes for piece in newest_first]),
         pl.concat([piece.keys for piece in newest_first], rechunk=True),
-        np.concatenate([piece.asked_at for piece in newest_first]),
+        np.concatenate([piece.fetched_at for piece in newest_first]),
         np.concatenate([piece.used for piece in newest_first]),
         np.concatenate(
             [piece.starts + at for piece, at in zip(newest_first, offsets, strict=True)]
@@ -110,7 +110,7 @@ def merged(pieces: Sequence[Entries]) -> Entries:
     return together.only(np.unique(together.hashes, return_index=True)[1])
 
 
-def hashes_of(keys: pl.DataFrame) -> Hashes:
+def hash_keys(keys: pl.DataFrame) -> Hashes:
     return keys.hash_rows().to_numpy()
 
 
@@ -119,7 +119,7 @@ def run_starts(counts: Ints) -> Ints:
 
 
 def run_members(starts: Ints, counts: Ints) -> Ints:
-    """starts[0], starts[0] + 1, … up to counts[0] of them, then those of starts[1], …"""
+    """Returns `counts[0]` consecutive numbers from `starts[0]`, then those of `starts[1]`, …"""
     shifts = np.repeat(starts - run_starts(counts), counts)
     members: Ints = shifts + np.arange(len(shifts))
     return members

@@ -1,7 +1,7 @@
-"""What can go wrong when a database is asked, as errors with a code. None shows a password.
+"""Errors of database lookups. No message contains a password.
 
-`UnreachableError` is for the retries: asked again, the database may answer. All others are final,
-also under 'lookup.on_error': they speak of the job, not of a row.
+`UnreachableError` is temporary, so the lookup is retried. All other errors stop the job whatever
+'lookup.on_error' is, because they are errors of the job, not of a row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from millstream.suggestions import nearest, same
 
 
 class UnreachableError(Exception):
-    """The database could not be asked this time."""
+    """The database did not respond; a retry may succeed."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -25,28 +25,28 @@ class UnreachableError(Exception):
 
 
 def one_line(text: object) -> str:
-    """What a driver says, as the end of a sentence of ours."""
+    """Returns a driver's message as the end of a sentence."""
     return " ".join(str(text).split()).rstrip(".?!")
 
 
-def gave_up(spec: LookupSpec, tries: int, reason: str) -> RunError:
+def lookup_failed(spec: LookupSpec, tries: int, reason: str) -> RunError:
     return RunError(
         "MS-LOOKUP-FAILED",
-        f"{gave_up_reason(spec, tries, reason)}.",
-        fix="Check the database; 'lookup.retries' and 'lookup.timeout' let the job wait longer, "
-        "'lookup.on_error' lets it go on without.",
+        f"{failure_reason(spec, tries, reason)}.",
+        fix="Check the database. Increase 'lookup.retries' or 'lookup.timeout' to wait longer, or "
+        "set 'lookup.on_error' to continue without these rows.",
     )
 
 
-def gave_up_reason(spec: LookupSpec, tries: int, reason: str) -> str:
-    tried = f"{tries} tries" if tries != 1 else "1 try"
-    return f"table {spec.table} could not be asked, {tried} made: {reason}"
+def failure_reason(spec: LookupSpec, tries: int, reason: str) -> str:
+    attempts = f"{tries} attempts" if tries != 1 else "1 attempt"
+    return f"the lookup in table {spec.table} failed after {attempts}: {reason}"
 
 
 def cannot_connect(spec: LookupSpec, reason: str, fix: str) -> RunError:
     return RunError(
         "MS-LOOKUP-CONNECT",
-        f"table {spec.table}: no connection to its database: {reason}.",
+        f"cannot connect to the database of table {spec.table}: {reason}.",
         fix=fix,
     )
 
@@ -54,8 +54,8 @@ def cannot_connect(spec: LookupSpec, reason: str, fix: str) -> RunError:
 def not_installed(spec: LookupSpec) -> RunError:
     return RunError(
         "MS-LOOKUP-DRIVER",
-        f"table {spec.table} is in PostgreSQL, and psycopg is not installed.",
-        fix="Add it: pip install 'millstream[postgresql]'.",
+        f"table {spec.table} is in PostgreSQL, which needs psycopg, and psycopg is not installed.",
+        fix="Install it: pip install 'millstream[postgresql]'.",
     )
 
 
@@ -64,24 +64,24 @@ def not_found(spec: LookupSpec, what: str, name: str, known: Iterable[str]) -> R
         "MS-LOOKUP-TABLE",
         f"table {spec.table}: the database has no {what} {name}.",
         fix=nearest(name, known)
-        or "Check 'table': it names a schema, too, if that is not on the user's search path.",
+        or "Check 'table'. Include the schema if it is not in the user's search path.",
     )
 
 
-def not_allowed(spec: LookupSpec, reason: str) -> RunError:
+def permission_denied(spec: LookupSpec, reason: str) -> RunError:
     return RunError(
         "MS-LOOKUP-TABLE",
-        f"table {spec.table} may not be read: {reason}.",
-        fix=f"Give the job's user the right to it: GRANT SELECT ON {spec.name} TO …",
+        f"the user of the job may not read table {spec.table}: {reason}.",
+        fix=f"Grant the permission: GRANT SELECT ON {spec.name} TO …",
     )
 
 
-def refused(spec: LookupSpec, reason: str) -> RunError:
-    """A question that the database understood and will not answer, whenever it is asked."""
+def query_rejected(spec: LookupSpec, reason: str) -> RunError:
+    """The database rejected a query; a retry would fail, too."""
     return RunError(
         "MS-LOOKUP-TABLE",
-        f"table {spec.table}: the database refuses the question: {reason}.",
-        fix=f"Check {spec.name} in the database; if it is a view, its query.",
+        f"the database rejected a query of table {spec.table}: {reason}.",
+        fix=f"Check {spec.name} in the database; if it is a view, check the query of the view.",
     )
 
 
@@ -95,20 +95,20 @@ def wrong_type(spec: LookupSpec, column: str, found: str, better: str) -> RunErr
 
 
 def wrong_value(spec: LookupSpec, column: str, kind: str, better: str) -> RunError:
-    return wrong_type(spec, column, f"the database holds {kind}", better)
+    return wrong_type(spec, column, f"the database contains {kind}", better)
 
 
 def wrong_key(spec: LookupSpec, column: str, declared: pa.DataType, database: str) -> RunError:
     return RunError(
         "MS-LOOKUP-TYPE",
-        f"column {column} of table {spec.table} is {spark_name(declared)}, which {database} "
-        "cannot be asked for as a key.",
-        fix="Use a key of whole numbers, texts or dates.",
+        f"column {column} of table {spec.table} is {spark_name(declared)}, a type that cannot be "
+        f"a lookup key in {database}.",
+        fix="Use a key of integers, strings or dates.",
     )
 
 
 def wrong_condition(spec: LookupSpec, column: str, value: object, found: str) -> RunError:
-    kind = {bool: "a boolean", int: "a whole number"}.get(type(value), "a text")
+    kind = {bool: "a boolean", int: "an integer"}.get(type(value), "a string")
     return RunError(
         "MS-LOOKUP-TYPE",
         f"column {column} of table {spec.table} is compared with {kind}, but {found}.",
@@ -117,7 +117,7 @@ def wrong_condition(spec: LookupSpec, column: str, value: object, found: str) ->
 
 
 def find_name(spec: LookupSpec, what: str, name: str, known: Iterable[str]) -> str:
-    """The name as the database spells it: exactly so, or the one that differs in case only."""
+    """Returns the name as the database spells it; an exact match, or one that differs in case."""
     known = sorted(known)
     if name in known:
         return name
@@ -125,8 +125,8 @@ def find_name(spec: LookupSpec, what: str, name: str, known: Iterable[str]) -> s
     if len(alike) > 1:
         raise RunError(
             "MS-LOOKUP-TABLE",
-            f"table {spec.table}: {what} {name} may be {' or '.join(alike)}.",
-            fix="Write it as the database does, in capital and small letters.",
+            f"table {spec.table}: {what} {name} is ambiguous: {' or '.join(alike)}.",
+            fix="Write the name in the letter case of the database.",
         )
     if not alike:
         raise not_found(spec, what, name, known)

@@ -1,4 +1,4 @@
-"""A table of a database, read whole."""
+"""Reads a whole database table as a reference table."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pyspark.sql.types import StructType
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.store import read_whole
 from millstream.connectors.paths import resolve
-from millstream.plan.nodes import Broadcast, Reference
+from millstream.plan.nodes import Broadcast, ReferenceTable
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTable:
-    table: Reference
+    table: ReferenceTable
     base: Path
 
     def read(self) -> pa.Table:
@@ -40,5 +40,5 @@ class DatabaseTable:
         return ""
 
 
-def open_table(spark: SparkSession, table: Reference, base: Path) -> DatabaseTable:  # noqa: ARG001
+def open_table(spark: SparkSession, table: ReferenceTable, base: Path) -> DatabaseTable:  # noqa: ARG001
     return DatabaseTable(table, base)

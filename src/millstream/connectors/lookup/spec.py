@@ -1,4 +1,4 @@
-"""What a lookup is: a table of a database, its keys, and how it is asked."""
+"""The specification of a lookup: the database table, its keys and columns, and the options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from millstream.values import Condition, Lookup
 
 @dataclass(frozen=True, slots=True)
 class LookupSpec:
-    """Picklable, hashable. The options may hold a password, so no text shows them."""
+    """Specifies a lookup. Picklable and hashable; `repr` omits the options, which may contain a
+    password."""
 
     table: str  # its name in the job
     connector: str  # postgresql, sqlite
@@ -19,7 +20,7 @@ class LookupSpec:
     keys: tuple[str, ...]
     columns: tuple[str, ...]  # what is read; keys may be among them
     schema: pa.Schema  # of keys and columns, as CREATE TABLE declares them
-    conditions: tuple[Condition, ...] = ()  # the database decides them
+    conditions: tuple[Condition, ...] = ()  # evaluated by the database
     access: Lookup = field(default_factory=Lookup)
     store: str = ""  # opens the database, as "module:function"; by default that of the connector
 
@@ -33,10 +34,10 @@ class LookupSpec:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """What a question reads: the keys, to know whose rows they are, and the other columns."""
+        """The columns of a query: the keys, which assign rows to keys, and the other columns."""
         return *self.keys, *(name for name in self.columns if name not in self.keys)
 
     @property
     def timeout(self) -> float:
-        """Seconds that one question may take."""
+        """The timeout of one query, in seconds."""
         return self.access.timeout / 1e6

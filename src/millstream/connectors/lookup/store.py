@@ -1,4 +1,4 @@
-"""Databases that can be asked, behind one small interface."""
+"""The interface of databases that support lookups."""
 
 from __future__ import annotations
 
@@ -20,47 +20,49 @@ from millstream.connectors.lookup.types import family
 
 
 class Store(Protocol):
-    """Asked from several threads at once. Raises UnreachableError if asking again may help."""
+    """A database table. Methods are called from several threads at once, and raise
+    UnreachableError if a retry may help."""
 
     advice: ClassVar[str]  # what to do if it cannot be reached
 
-    def ask(self, keys: pl.DataFrame) -> pl.DataFrame:
-        """The rows of `spec.read` that have one of the keys, by one statement. Rows of other keys
-        may be among them: some databases hold 'a' and 'A' for the same."""
+    def fetch(self, keys: pl.DataFrame) -> pl.DataFrame:
+        """Returns the columns `spec.read` of the rows with one of the keys, by one statement.
+
+        The result may include rows of other keys: some databases regard 'a' and 'A' as equal.
+        """
         ...
 
-    def some(self, most: int) -> pl.DataFrame:
-        """So many rows of `spec.read` at most, whatever their keys."""
+    def first_rows(self, limit: int) -> pl.DataFrame:
+        """Returns the columns `spec.read` of at most `limit` rows."""
         ...
 
     def check(self) -> None:
-        """Table, columns and types, as the job declares them."""
+        """Checks that the table has the columns and types that the job declares."""
         ...
 
     def close(self) -> None: ...
 
 
 def open_store(spec: LookupSpec) -> Store:
-    """The store of a spec; it connects when it is asked."""
+    """Returns the store of a spec; it connects at the first query."""
     for name in spec.read:
         if family(spec.schema.field(name).type) == "other":
-            raise wrong_type(spec, name, "a lookup reads plain values only", "STRING")
-    # Workers have no registry of connectors: the driver sends the name of the implementation.
+            raise wrong_type(spec, name, "lookups support only primitive types", "STRING")
+    # Workers have no connector registry, so the driver sends the name of the implementation.
     named = spec.store or f"millstream.connectors.{spec.connector}.lookup:open_store"
     return cast("Store", pkgutil.resolve_name(named)(spec))
 
 
 def check(spec: LookupSpec) -> None:
-    """Before a job starts: can its table be asked, and read as it is declared? Asked once, since
-    whoever starts the job is there to read the answer."""
+    """Checks a table before the job starts, without retries: the user is there to read errors."""
     with _opened(spec) as store:
         store.check()
 
 
-def read_whole(spec: LookupSpec, most: int) -> pa.Table:
-    """All of a table's keys and columns, if it has no more than so many rows."""
+def read_whole(spec: LookupSpec, limit: int) -> pa.Table:
+    """Returns the keys and columns of at most `limit` rows of a table."""
     with _opened(spec) as store:
-        return store.some(most).select(spec.read).to_arrow().cast(_read_schema(spec))
+        return store.first_rows(limit).select(spec.read).to_arrow().cast(_read_schema(spec))
 
 
 def _read_schema(spec: LookupSpec) -> pa.Schema:

@@ -1,7 +1,8 @@
-"""Types that a lookup can read, by the names that Spark SQL has for them."""
+"""The types that lookups and table scans can read, with their names in Spark SQL."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
@@ -35,6 +36,19 @@ _NAMES: dict[pa.DataType, tuple[Family, str]] = {
     pa.date32(): ("date", "DATE"),
     pa.timestamp("us"): ("timestamp_ntz", "TIMESTAMP_NTZ"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseColumn:
+    """The type of a column in the database.
+
+    Attributes:
+        type: The type in SQL, such as `character varying(20)`.
+        base: Its short name in the database, such as `varchar`; it decides how values are read.
+    """
+
+    type: str
+    base: str
 
 
 def family(declared: pa.DataType) -> Family:

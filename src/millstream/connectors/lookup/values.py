@@ -1,5 +1,7 @@
-"""Columns of values from a driver, as Arrow of the declared type. A value that does not fit the
-type is an error: it is never rounded, cut or turned into NULL."""
+"""Converts values of a database driver to Arrow columns of the declared types.
+
+A value that does not fit its type is an error: it is never rounded, truncated or set to NULL.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ Reader = Callable[[Values, pa.DataType], pa.Array]
 
 _KINDS: dict[type, tuple[str, str]] = {
     bool: ("a boolean", "BOOLEAN"),
-    int: ("a whole number", "BIGINT"),
+    int: ("an integer", "BIGINT"),
     float: ("a floating-point number", "DOUBLE"),
     Decimal: ("a decimal number", "DECIMAL"),
-    str: ("a text", "STRING"),
+    str: ("a string", "STRING"),
     bytes: ("bytes", "BINARY"),
 }
 _TAKES: dict[Family, frozenset[type]] = {
@@ -37,8 +39,8 @@ _TAKES: dict[Family, frozenset[type]] = {
 }
 
 
-class MisfitError(Exception):
-    """A value that the declared type cannot hold: what it is, and the type that could."""
+class ValueMismatchError(Exception):
+    """A value does not fit the declared type. `kind` describes it, `better` is a type that fits."""
 
     def __init__(self, kind: str, better: str = "") -> None:
         super().__init__(kind)
@@ -46,48 +48,48 @@ class MisfitError(Exception):
         self.better = better
 
 
-def kinds_of(values: Values) -> set[type]:
+def value_types(values: Values) -> set[type]:
     return set(map(type, values)) - {NoneType}
 
 
-def misfit_of(kind: type) -> MisfitError:
-    return MisfitError(*_KINDS.get(kind, (f"a {kind.__name__}", "")))
+def mismatch_for(kind: type) -> ValueMismatchError:
+    return ValueMismatchError(*_KINDS.get(kind, (f"a {kind.__name__}", "")))
 
 
-def array_of(values: Values, declared: pa.DataType) -> pa.Array:
-    """Values of Python's own types, each of which the declared type must be able to hold."""
-    kinds = kinds_of(values)
+def to_array(values: Values, declared: pa.DataType) -> pa.Array:
+    """Converts Python values to an Arrow array; raises ValueMismatchError if one does not fit."""
+    kinds = value_types(values)
     if strange := kinds - _TAKES[family(declared)]:
-        raise misfit_of(strange.pop())
+        raise mismatch_for(strange.pop())
     try:
         if Decimal in kinds and family(declared) == "whole":
-            # Straight to a whole number, Arrow would cut off the fraction.
+            # Arrow truncates decimals that it converts to integers directly.
             return pa.array(values, pa.decimal128(38, 0)).cast(declared)
         return pa.array(values, declared)
     except (pa.ArrowInvalid, OverflowError):
         raise _too_large(kinds, declared) from None
 
 
-def _too_large(kinds: set[type], declared: pa.DataType) -> MisfitError:
+def _too_large(kinds: set[type], declared: pa.DataType) -> ValueMismatchError:
     name = spark_name(declared)
     if Decimal in kinds:
-        return MisfitError(f"a number that {name} cannot hold", "a wider DECIMAL")
+        return ValueMismatchError(f"a number out of the range of {name}", "a wider DECIMAL")
     better = {"BIGINT": "DECIMAL(38, 0)", "DOUBLE": "BIGINT"}.get(name, "BIGINT")
     better = "a wider DECIMAL" if family(declared) == "decimal" else better
-    return MisfitError(f"a whole number that {name} cannot hold", better)
+    return ValueMismatchError(f"an integer out of the range of {name}", better)
 
 
-def frame_of(
+def to_frame(
     spec: LookupSpec, rows: Sequence[tuple[Any, ...]], readers: Mapping[str, Reader]
 ) -> pl.DataFrame:
-    """Rows of `spec.read` as a frame of the declared types."""
+    """Returns rows with the columns `spec.read` as a DataFrame of the declared types."""
     columns: Sequence[Values] = list(zip(*rows, strict=True)) if rows else [()] * len(spec.read)
     arrays = []
     fields = [spec.schema.field(name) for name in spec.read]
     for field, values in zip(fields, columns, strict=True):
         try:
-            arrays.append(readers.get(field.name, array_of)(values, field.type))
-        except MisfitError as misfit:
+            arrays.append(readers.get(field.name, to_array)(values, field.type))
+        except ValueMismatchError as misfit:
             raise wrong_value(spec, field.name, misfit.kind, misfit.better) from None
     return cast("pl.DataFrame", pl.from_arrow(pa.table(arrays, schema=pa.schema(fields))))
 

@@ -1,4 +1,4 @@
-"""Streams and sinks in this process, for tests and demos. Spark is imported when one is used."""
+"""Streams and sinks in this process, for tests and demos. Imports Spark on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declares the connector `memory`, the default: tests and Python provide or take the rows."""
+"""Declares the connector `memory`, the default: tests and Python code provide and read rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams that are fed by hand, and sinks that keep their rows, in this process."""
+"""Streams and sinks in this process, whose rows are added and read by the program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from millstream.connectors.arrow_writer import ArrowOpener, rows_of
+from millstream.connectors.arrow_writer import ArrowOpener, collect_rows
 from millstream.connectors.file.names import EVERY_FILE
 from millstream.connectors.sink import BatchId, Message
 
@@ -26,9 +26,9 @@ _MILLI = 1_000_000  # nanoseconds
 
 
 class MemoryStream:
-    """A streaming source that is fed by hand: each `add` is one micro-batch's rows.
+    """A streaming source whose rows the program adds: each `add` is one micro-batch.
 
-    Two streams that are added to equally often run in step, also where one adds no rows.
+    Streams with the same number of `add` calls advance together, even if a call adds no rows.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class MemoryStream:
         read = StructType.fromDDL(schema) if isinstance(schema, str) else schema
         self.schema = cast("StructType", read)
         self._arrow = to_arrow_schema(self.schema, timezone="UTC")
-        self._folder = folder or _temporary()
+        self._folder = folder or _create_temporary_folder()
         self._folder.mkdir(parents=True, exist_ok=True)
         files = list(self._folder.glob("*.parquet"))
         self.added = len(files)
@@ -51,7 +51,7 @@ class MemoryStream:
         target = self._folder / f"{self.added:08d}.parquet"
         hidden = target.with_name(f".{target.name}")
         pq.write_table(table.cast(self._arrow), hidden)
-        # Spark takes files by their times, in milliseconds; of one time, in any order.
+        # Spark orders files by modification time, in milliseconds; equal times in any order.
         self._last = max(time.time_ns() // _MILLI, self._last + 1)
         os.utime(hidden, ns=(self._last * _MILLI, self._last * _MILLI))
         hidden.rename(target)
@@ -63,15 +63,15 @@ class MemoryStream:
         return reader.parquet(str(self._folder))
 
 
-def _temporary() -> Path:
-    """A folder that is removed when this process ends: Spark may read it until then."""
+def _create_temporary_folder() -> Path:
+    """Creates a folder that is removed when this process ends: Spark may read it until then."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 class MemorySink:
-    """Rows by micro-batch; a batch that is written again replaces itself."""
+    """Stores rows by micro-batch; a retried batch replaces its rows."""
 
     stable_tasks: ClassVar[bool] = False
 
@@ -87,12 +87,12 @@ class MemorySink:
         return ArrowOpener()
 
     def commit(self, batch: BatchId, messages: Sequence[Message]) -> None:
-        self._batches[batch.batch] = rows_of(messages, self._empty)
+        self._batches[batch.batch] = collect_rows(messages, self._empty)
 
     def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
 
     def write(self, rows: DataFrame, batch: int) -> None:
-        """For Spark's `foreachBatch`."""
+        """Stores a batch; a function for Spark's `foreachBatch`."""
         self._batches[batch] = rows.toArrow()
 
     @property

@@ -1,4 +1,4 @@
-"""Errors of `millstream run` for what only tests and Python provide."""
+"""Errors for sources, tables and sinks of the connector `memory` in `millstream run`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NoReturn
 from pyspark.sql import SparkSession
 
 from millstream.errors import PlanError
-from millstream.plan.nodes import Reference, SinkDef, Source
+from millstream.plan.nodes import ReferenceTable, SinkDef, Source
 
 
 def open_source(
@@ -20,7 +20,9 @@ def open_source(
 ) -> NoReturn:
     raise PlanError(
         "MS-PLAN-NOT-YET",
-        f"the source {source.name} cannot be run: nothing here reads '{source.connector}'.",
+        f"the source {source.name} cannot be read: only tests and Python code provide rows for "
+        f"the connector '{source.connector}'.",
+        fix="Give it another 'connector', such as 'file'.",
         place=source.place,
     )
 
@@ -28,23 +30,24 @@ def open_source(
 def open_sink(sink: SinkDef, base: Path) -> NoReturn:  # noqa: ARG001
     raise PlanError(
         "MS-PLAN-NO-SINK",
-        f"rows of the sink {sink.name} would go nowhere: nothing here writes to "
-        f"'{sink.connector}'.",
-        fix="Give it a 'connector': 'file' with a 'path', or 'console' to look at rows.",
+        f"rows of the sink {sink.name} would be lost: only tests and Python code read rows of the "
+        f"connector '{sink.connector}'.",
+        fix="Give it a 'connector': 'file' with a 'path', or 'console' to print rows.",
         place=sink.place,
     )
 
 
 class UnconnectedTable:
-    """A table whose rows nothing provides."""
+    """A reference table without rows: reading it is an error."""
 
-    def __init__(self, table: Reference) -> None:
+    def __init__(self, table: ReferenceTable) -> None:
         self._table = table
 
     def read(self) -> NoReturn:
         raise PlanError(
             "MS-PLAN-NO-TABLE",
-            f"the table {self._table.name} has no rows: nothing here fills a table in memory.",
+            f"the table {self._table.name} has no rows: only tests and Python code provide rows "
+            "for the connector 'memory'.",
             fix="Give it a 'connector': 'file', 'postgresql' or 'sqlite'.",
             place=self._table.place,
         )
@@ -53,5 +56,5 @@ class UnconnectedTable:
         return ""
 
 
-def open_table(spark: SparkSession, table: Reference, base: Path) -> UnconnectedTable:  # noqa: ARG001
+def open_table(spark: SparkSession, table: ReferenceTable, base: Path) -> UnconnectedTable:  # noqa: ARG001
     return UnconnectedTable(table)

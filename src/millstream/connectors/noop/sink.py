@@ -1,4 +1,4 @@
-"""The noop sink: runs the query and keeps no rows."""
+"""The noop sink: runs the query and discards its rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def open_sink(sink: SinkDef, base: Path) -> NoopSink:  # noqa: ARG001
 
 
 class NoopSink:
-    """Runs the plan and keeps nothing; for measurements."""
+    """Discards rows, for benchmarks."""
 
     stable_tasks: ClassVar[bool] = False
     spark_format = "noop"

@@ -1,1 +1,1 @@
-"""PostgreSQL. Needs psycopg, so it is imported only where a table is in PostgreSQL."""
+"""The PostgreSQL connector. Modules other than `spec` and `lookup` import psycopg."""

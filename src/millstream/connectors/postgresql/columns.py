@@ -1,4 +1,4 @@
-"""How a column of PostgreSQL is read as a type of Spark."""
+"""Reads PostgreSQL columns as Spark types."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from psycopg import sql
 
 from millstream.connectors.lookup.failures import wrong_type
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.types import Family, family
-from millstream.connectors.lookup.values import MisfitError, Reader, Values
-from millstream.connectors.postgresql.describe import Column, quoted
+from millstream.connectors.lookup.types import DatabaseColumn, Family, family
+from millstream.connectors.lookup.values import Reader, ValueMismatchError, Values
+from millstream.connectors.postgresql.connect import bounded, connect
+from millstream.connectors.postgresql.describe import Column, find_table, quote_name
 
 _INTEGERS = ("int2", "int4", "int8", "oid")
 _READS: dict[Family, tuple[str, ...]] = {
@@ -24,7 +25,7 @@ _READS: dict[Family, tuple[str, ...]] = {
     "timestamp": ("timestamptz",),
     "timestamp_ntz": ("timestamp",),
 }
-# Spark's own name for a type. What has none here (uuid, enums, json, …) is read as its text.
+# Spark's names of types. Other types (uuid, enums, json, …) are read as strings.
 SPARK = {
     "bool": "BOOLEAN",
     "int2": "SMALLINT",
@@ -45,27 +46,27 @@ _YEAR_10000 = {"date": 2_932_897, "timestamp": 253_402_300_800_000_000}
 _YEAR_2000 = {"date": 10_957, "timestamp": 946_684_800_000_000}
 
 
-def must_fit(spec: LookupSpec, name: str, column: Column) -> None:
-    """Can every value of the column's type be of the declared one, or be told by its value?"""
-    if not fits(column.type, spec.schema.field(name).type):
+def check_type(spec: LookupSpec, name: str, column: Column) -> None:
+    """Rejects a column whose type cannot be read as the declared type."""
+    if not is_readable(column.type, spec.schema.field(name).type):
         found = f"it is {column.text} in the database"
         raise wrong_type(spec, name, found, SPARK.get(column.type, "STRING"))
 
 
-def fits(database_type: str, declared: pa.DataType) -> bool:
-    """Whether a type of the database, by its name in the catalog, is read as a declared one."""
+def is_readable(database_type: str, declared: pa.DataType) -> bool:
+    """Whether a type, by its name in the catalog, can be read as the declared type."""
     kind = family(declared)
     return database_type in _READS[kind] if kind in _READS else database_type not in SPARK
 
 
 def expression(spec: LookupSpec, name: str, column: Column) -> sql.Composable:
-    """What SELECT says, so that the driver gives a value of one kind."""
+    """Returns the SELECT expression of a column, so that all its values have one Python type."""
     declared = family(spec.schema.field(name).type)
     if declared == "string" and column.type not in PLAIN_TEXT:
-        return sql.SQL("{}::text").format(quoted(column.name))
+        return sql.SQL("{}::text").format(quote_name(column.name))
     if declared == "double" and column.type == "numeric":
-        return sql.SQL("{}::float8").format(quoted(column.name))
-    return quoted(column.name)
+        return sql.SQL("{}::float8").format(quote_name(column.name))
+    return quote_name(column.name)
 
 
 def reader(declared: pa.DataType) -> Reader | None:
@@ -86,5 +87,24 @@ def _since_1970(values: Values, kind: str) -> pa.Array:
         ends = pc.min_max(since_2000).as_py()
         least, most = (_YEAR_1[kind] - _YEAR_2000[kind], _YEAR_10000[kind] - _YEAR_2000[kind])
         if ends["min"] < least or ends["max"] >= most:
-            raise MisfitError(f"a {kind} outside of the years 1 to 9999")
+            raise ValueMismatchError(f"a {kind} outside the years 1 to 9999")
     return pc.add(since_2000, _YEAR_2000[kind])
+
+
+def table_columns(spec: LookupSpec) -> dict[str, DatabaseColumn]:
+    """Returns the columns of a table by name, as the database spells them. A domain has the type
+    that it is based on."""
+    connection = connect(spec)
+    try:
+        with bounded(connection, spec):
+            _, _, columns = find_table(spec, connection)
+            return {
+                name: DatabaseColumn(column.text, column.type) for name, column in columns.items()
+            }
+    finally:
+        connection.close()
+
+
+def can_read(column: DatabaseColumn, declared: pa.DataType) -> bool:
+    """Whether a column can be read as a declared type."""
+    return is_readable(column.base, declared)

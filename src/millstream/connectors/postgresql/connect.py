@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: read-only, bounded in time, and what their failures mean."""
+"""Opens read-only connections to PostgreSQL with timeouts, and translates their errors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from psycopg.types.numeric import Int4BinaryLoader, Int8BinaryLoader
 from millstream.connectors.lookup.failures import (
     UnreachableError,
     cannot_connect,
-    not_allowed,
     one_line,
-    refused,
+    permission_denied,
+    query_rejected,
 )
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.errors import RunError
@@ -28,40 +28,42 @@ from millstream.temporal import format_span
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-# A server sends no SQLSTATE that libpq would hand on when it refuses a connection.
-_FINAL = re.compile(
+# libpq reports no SQLSTATE when the server rejects a connection.
+_PERMANENT = re.compile(
     r"authentication failed|no password supplied|does not exist|no pg_hba\.conf entry"
     r"|not permitted to log in|permission denied|does not support SSL|certificate"
     r"|role .* is not|invalid connection option"
 )
-# Lost connections, rollbacks that ask to try again, no resources, a lock, an operator's or a
-# timeout's cancellation, failures of the system: what may be otherwise in a moment.
-_PASSING = ("08", "40", "53", "55", "57", "58")
+# SQLSTATE classes that a retry may fix: lost connections, serialization failures, insufficient
+# resources, locks, cancellation by an operator or a timeout, system errors.
+_TRANSIENT = ("08", "40", "53", "55", "57", "58")
 _STALE_PLAN = "0A000"  # "cached plan must not change result type": a table was altered
 _NO_SUCH_CHARACTER = ("22P05", "22021")
 _LOGIN = "Check 'url', 'user' and 'password'."
 
 
-class UnsayableError(RunError):
-    """A text has a character that the database's own encoding lacks."""
+class UnencodableTextError(RunError):
+    """A string contains a character that the encoding of the database lacks."""
 
 
 def settings_of(spec: LookupSpec) -> dict[str, Any]:
-    """What libpq is told. Without user or password it looks for them as always: PGUSER,
-    PGPASSWORD, PGPASSFILE."""
+    """Returns the connection parameters for libpq. Without 'user' or 'password', libpq reads
+    PGUSER, PGPASSWORD and PGPASSFILE."""
     url = spec.option("url").removeprefix("jdbc:")
     try:
         settings = conninfo_to_dict(url) if "://" in url else {}
     except psycopg.ProgrammingError:
         settings = {}
-    places = [str(settings.get(name, "")) for name in ("host", "port", "dbname")]
-    # libpq quotes what it took for a host or port, which may be a piece of a password.
-    readable = not any("@" in place for place in places) and re.fullmatch(r"[\d,]*", places[1])
+    positions = [str(settings.get(name, "")) for name in ("host", "port", "dbname")]
+    # libpq's messages quote the host and port, which may be part of a password in a wrong URL.
+    readable = not any("@" in place for place in positions) and re.fullmatch(
+        r"[\d,]*", positions[1]
+    )
     if not settings or not readable:
         raise cannot_connect(
             spec,
             "its 'url' cannot be read",
-            "Write 'postgresql://host:port/database', and 'user' and 'password' beside it.",
+            "Write 'url' = 'postgresql://host:port/database' and set 'user' and 'password'.",
         )
     settings |= {name: spec.option(name) for name in ("user", "password") if spec.option(name)}
     session = {
@@ -69,8 +71,8 @@ def settings_of(spec: LookupSpec) -> dict[str, Any]:
         "default_transaction_read_only": "on",
         "TimeZone": "UTC",
     }
-    told = " ".join(f"-c {name}={value}" for name, value in session.items())
-    settings["options"] = f"{settings.get('options', '')} {told}".strip()
+    error_text = " ".join(f"-c {name}={value}" for name, value in session.items())
+    settings["options"] = f"{settings.get('options', '')} {error_text}".strip()
     settings["connect_timeout"] = max(2, math.ceil(spec.timeout))
     settings["client_encoding"] = "utf8"
     return {"application_name": "millstream"} | settings
@@ -81,11 +83,11 @@ def connect(spec: LookupSpec) -> Connection:
         connection = psycopg.connect(**settings_of(spec), autocommit=True)
     except psycopg.OperationalError as error:
         reason = _reason(error)
-        if _FINAL.search(reason):
+        if _PERMANENT.search(reason):
             raise cannot_connect(spec, reason, _LOGIN) from None
         raise UnreachableError(reason) from None
-    # On the wire, times are whole numbers since the year 2000, and are read as that: exactly,
-    # and without an object a value. "infinity" is a number, too.
+    # Dates and times are read as in the protocol, as integers since the year 2000: exact, and
+    # without a Python object per value. "infinity" is such an integer, too.
     for name in ("timestamp", "timestamptz"):
         connection.adapters.register_loader(name, Int8BinaryLoader)
     connection.adapters.register_loader("date", Int4BinaryLoader)
@@ -94,47 +96,52 @@ def connect(spec: LookupSpec) -> Connection:
 
 @contextmanager
 def bounded(connection: Connection, spec: LookupSpec) -> Iterator[None]:
-    """The server ends a question that takes too long. One that hangs ends nothing, so after a
-    moment more its connection is cut from here."""
-    cut = threading.Event()
+    """Limits the time of a query and translates its errors.
 
-    def cut_off() -> None:
-        cut.set()
-        # The server may have closed it in the same moment.
-        with suppress(OSError, psycopg.Error), _socket_of(connection) as wire:
-            wire.shutdown(socket.SHUT_RDWR)
+    The server cancels a query after `statement_timeout`. If the server hangs, the connection is
+    closed a second later.
+    """
+    timed_out = threading.Event()
 
-    timer = threading.Timer(spec.timeout + 1, cut_off)
+    def close_socket() -> None:
+        timed_out.set()
+        # The server may have closed it already.
+        with suppress(OSError, psycopg.Error), _duplicate_socket(connection) as own_socket:
+            own_socket.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(spec.timeout + 1, close_socket)
     timer.daemon = True
     timer.start()
     try:
         yield
     except psycopg.Error as error:
-        raise _meaning(spec, error, cut=cut.is_set()) from None
+        raise _to_millstream_error(spec, error, timed_out=timed_out.is_set()) from None
     finally:
         timer.cancel()
 
 
-def _socket_of(connection: Connection) -> socket.socket:
+def _duplicate_socket(connection: Connection) -> socket.socket:
     return socket.socket(fileno=os.dup(connection.fileno()))
 
 
-def _meaning(spec: LookupSpec, error: psycopg.Error, *, cut: bool) -> RunError | UnreachableError:
+def _to_millstream_error(
+    spec: LookupSpec, error: psycopg.Error, *, timed_out: bool
+) -> RunError | UnreachableError:
     reason, state = _reason(error), error.sqlstate or ""
-    if cut or state == "57014":
+    if timed_out or state == "57014":
         return UnreachableError(f"no answer within {format_span(spec.access.timeout)}")
     if state == "42501":
-        return not_allowed(spec, reason)
+        return permission_denied(spec, reason)
     lost = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    if lost or state.startswith(_PASSING) or state == _STALE_PLAN:
+    if lost or state.startswith(_TRANSIENT) or state == _STALE_PLAN:
         return UnreachableError(reason)
     if state in _NO_SUCH_CHARACTER:
-        told = refused(spec, reason)
-        return UnsayableError(told.code, told.cause, fix=told.fix)
-    return refused(spec, reason)
+        error_text = query_rejected(spec, reason)
+        return UnencodableTextError(error_text.code, error_text.cause, fix=error_text.fix)
+    return query_rejected(spec, reason)
 
 
 def _reason(error: psycopg.Error) -> str:
-    """The message, without where it came from and without what only a programmer needs."""
+    """Returns the server's message without its prefix and details."""
     text = error.diag.message_primary or one_line(error)
     return one_line(text.rsplit("FATAL: ", 1)[-1])

@@ -1,4 +1,4 @@
-"""What PostgreSQL's catalog says of a table: how it is spelt and of which types it is."""
+"""Reads the names and types of tables and columns from PostgreSQL's catalog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.connectors.lookup.failures import find_name, not_found
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.postgresql.connect import Connection
 
-# Tables, partitioned ones, views, materialized views, foreign tables.
+# Tables, partitioned tables, views, materialized views, foreign tables.
 _TABLES = """
 SELECT n.nspname, c.relname
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -22,7 +22,7 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
     ELSE lower(n.nspname) = lower(%(schema)s::text) END
 ORDER BY n.nspname = %(schema)s::text
 """
-# A domain is read as what it is made of.
+# A domain has the type that it is based on.
 _COLUMNS = """
 SELECT a.attname, coalesce(b.typname, t.typname), pg_catalog.format_type(a.atttypid, a.atttypmod),
   coalesce(l.collisdeterministic, true)
@@ -39,19 +39,27 @@ _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the database."""
+    """A column in the database.
+
+    Attributes:
+        type: The type's name in the catalog, such as int4 or varchar.
+        text: The type in SQL, such as character varying(20).
+        exact: Strings are equal only if their bytes are equal (a deterministic collation).
+    """
 
     name: str
-    type: str  # by the catalog's name: int4, varchar
-    text: str  # the type as SQL has it: character varying(20)
-    exact: bool  # texts are equal only if their bytes are
+    type: str
+    text: str
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """A table in the database, with the columns that a lookup reads."""
+
     schema: str
     name: str
-    columns: dict[str, Column]  # by the names that the job has for them
+    columns: dict[str, Column]  # by their names in the job
 
 
 def describe(spec: LookupSpec, connection: Connection) -> Table:
@@ -65,7 +73,7 @@ def find_table(spec: LookupSpec, connection: Connection) -> tuple[str, str, dict
     """Returns the schema, the name and all columns of a table."""
     schema, name = _parts(spec.name)
     found = connection.execute(_TABLES, {"schema": schema}).fetchall()
-    # The last one counts: a schema that is spelt just so.
+    # The last one wins: the schema whose name matches exactly.
     by_name = {str(table): str(place) for place, table in found}
     if name is None:
         raise not_found(spec, "table", spec.name, by_name)
@@ -74,14 +82,14 @@ def find_table(spec: LookupSpec, connection: Connection) -> tuple[str, str, dict
     return by_name[table], table, {str(row[0]): Column(*row) for row in rows}
 
 
-def quoted(*names: str) -> sql.Identifier:
-    """A name in a statement with parameters, where psycopg would take %s for one."""
+def quote_name(*names: str) -> sql.Identifier:
+    """Quotes a name for a statement with parameters; % is doubled for psycopg."""
     return sql.Identifier(*(name.replace("%", "%%") for name in names))
 
 
 def _parts(text: str) -> tuple[str | None, str | None]:
-    """Schema and table of a name as SQL writes it: crm.customers, "Odd.Name"."""
-    parts = [quoted.replace('""', '"') or plain for quoted, plain in _PART.findall(text)]
+    """Splits a name in SQL, such as crm.customers or "Odd.Name", into schema and table."""
+    parts = [quote_name.replace('""', '"') or plain for quote_name, plain in _PART.findall(text)]
     whole = re.fullmatch(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))?", text)
     if whole is None:
         return None, None

@@ -1,4 +1,4 @@
-"""Opens a PostgreSQL database for lookups."""
+"""Opens a PostgreSQL database for lookups, or reports that psycopg is not installed."""
 
 from __future__ import annotations
 

@@ -9,36 +9,36 @@ import pyarrow as pa
 from psycopg import sql
 
 from millstream.connectors.jdbc.filters import ScanFilter
-from millstream.connectors.lookup.failures import refused
+from millstream.connectors.lookup.failures import query_rejected
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.types import Family, family
-from millstream.connectors.lookup.values import frame_of
-from millstream.connectors.postgresql.columns import PLAIN_TEXT, expression, must_fit, reader
+from millstream.connectors.lookup.values import to_frame
+from millstream.connectors.postgresql.columns import PLAIN_TEXT, check_type, expression, reader
 from millstream.connectors.postgresql.connect import bounded, connect
-from millstream.connectors.postgresql.describe import Column, describe, quoted
+from millstream.connectors.postgresql.describe import Column, describe, quote_name
 
-_ROWS = 10_000  # of a fetch and of a record batch
+_ROWS = 10_000  # per fetch and record batch
 
-# Floating-point numbers are left out: NaN has another order there.
+# Without floating-point types: PostgreSQL orders NaN differently.
 COMPARABLE: frozenset[Family] = frozenset(
     {"boolean", "whole", "decimal", "string", "date", "timestamp", "timestamp_ntz"}
 )
 
 
 def scan(spec: LookupSpec, filters: Sequence[ScanFilter]) -> Iterator[pa.RecordBatch]:
-    """Reads the columns of `spec` of the rows that pass all filters."""
+    """Yields the rows that pass all filters, with the columns of `spec`."""
     connection = connect(spec)
     try:
         with bounded(connection, spec):
             connection.autocommit = False  # a server-side cursor needs a transaction
             table = describe(spec, connection)
         for name in spec.read:
-            must_fit(spec, name, table.columns[name])
+            check_type(spec, name, table.columns[name])
         columns = [expression(spec, name, table.columns[name]) for name in spec.read]
         conditions = [_condition(spec, each, table.columns[each.column]) for each in filters]
         statement = sql.SQL("SELECT {} FROM {} WHERE {}").format(
             sql.SQL(", ").join(columns),
-            quoted(table.schema, table.name),
+            quote_name(table.schema, table.name),
             sql.SQL(" AND ").join([sql.SQL("true"), *(text for text, _ in conditions)]),
         )
         parameters = [value for _, values in conditions for value in values]
@@ -48,7 +48,7 @@ def scan(spec: LookupSpec, filters: Sequence[ScanFilter]) -> Iterator[pa.RecordB
         with bounded(connection, spec):
             cursor.execute(statement, parameters)
         while rows := _fetch(spec, connection, cursor):
-            yield from frame_of(spec, rows, known).to_arrow().cast(spec.schema).to_batches()
+            yield from to_frame(spec, rows, known).to_arrow().cast(spec.schema).to_batches()
     finally:
         connection.close()
 
@@ -58,7 +58,7 @@ def _fetch(spec: LookupSpec, connection: Any, cursor: Any) -> list[tuple[Any, ..
         try:
             rows: list[tuple[Any, ...]] = cursor.fetchmany(_ROWS)
         except UnicodeDecodeError:
-            raise refused(spec, "it contains a text that is not UTF-8") from None
+            raise query_rejected(spec, "it contains a string that is not UTF-8") from None
         return rows
 
 
@@ -70,8 +70,8 @@ def _condition(
     if not condition.values:
         return sql.SQL("{} " + condition.op.upper()).format(operand), []
     if declared == "string":
-        # Spark compares strings by their bytes. Equality is the same under a deterministic
-        # collation, and can use an index of the column.
+        # Spark compares strings byte by byte. Under a deterministic collation, equality is the
+        # same and can use an index of the column.
         equality = condition.op in ("=", "in", "is not distinct from")
         if not (equality and column.exact and column.type in PLAIN_TEXT):
             operand = sql.SQL('{} COLLATE "C"').format(operand)

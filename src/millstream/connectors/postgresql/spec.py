@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from millstream.plan.connectors import ConnectorSpec, Declaration, Options, Property, Role
+from millstream.plan.connectors import ConnectorSpec, ConnectorStatement, Options, Property, Role
 from millstream.sql.properties import TEXT
 
 _TABLE = (Role.TABLE,)
 
 
-def _with_table(declared: Declaration, options: Options) -> Options:
+def _with_table(declared: ConnectorStatement, options: Options) -> Options:
     return {**options, "table": options.get("table", declared.name)}
 
 
@@ -23,7 +23,7 @@ SPEC = ConnectorSpec(
             _TABLE,
             required="postgresql://host:5432/database",
         ),
-        Property("table", TEXT, "The table, if it has another name there.", _TABLE),
+        Property("table", TEXT, "The name of the table in the database, if it differs.", _TABLE),
         Property("user", TEXT, "The user, if 'url' does not name one.", _TABLE),
         Property("password", TEXT, "The password of the user.", _TABLE, secret=True),
     ),

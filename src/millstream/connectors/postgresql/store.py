@@ -1,4 +1,4 @@
-"""Asking PostgreSQL."""
+"""Looks up rows of a PostgreSQL table by their keys."""
 
 from __future__ import annotations
 
@@ -9,65 +9,65 @@ import polars as pl
 from psycopg import sql
 
 from millstream.connectors.lookup.connections import Connections
-from millstream.connectors.lookup.failures import UnreachableError, refused
+from millstream.connectors.lookup.failures import UnreachableError, query_rejected
 from millstream.connectors.lookup.spec import LookupSpec
-from millstream.connectors.lookup.values import empty_frame, frame_of
+from millstream.connectors.lookup.values import empty_frame, to_frame
 from millstream.connectors.postgresql.connect import (
     Connection,
-    UnsayableError,
+    UnencodableTextError,
     bounded,
     connect,
 )
 from millstream.connectors.postgresql.describe import describe
-from millstream.connectors.postgresql.lookup_query import Question, question_of
+from millstream.connectors.postgresql.lookup_query import LookupQuery, build_query
 
 
 class PostgresStore:
-    advice: ClassVar[str] = "Check 'url' and that the database is up."
+    advice: ClassVar[str] = "Check 'url' and that the database is running."
 
     def __init__(self, spec: LookupSpec) -> None:
         self._spec = spec
         self._connections: Connections[Connection] = Connections(lambda: connect(spec))
-        self._question: Question | None = None
-        self._asking_for_it = threading.Lock()
+        self._query: LookupQuery | None = None
+        self._prepare_lock = threading.Lock()
 
-    def ask(self, keys: pl.DataFrame) -> pl.DataFrame:
-        question = self._described()
-        keys = keys.filter(question.askable)
+    def fetch(self, keys: pl.DataFrame) -> pl.DataFrame:
+        query = self._prepare()
+        keys = keys.filter(query.supported_keys)
         if keys.is_empty():
             return empty_frame(self._spec)
         try:
-            rows = self._rows(question.statement, question.parameters(keys))
-        except UnsayableError:
-            # Such a key is not there. Which one it is, is found by halves.
+            rows = self._rows(query.statement, query.parameters(keys))
+        except UnencodableTextError:
+            # Such a key is absent. Bisect the keys to find it.
             if keys.height == 1:
                 return empty_frame(self._spec)
             half = keys.height // 2
-            return pl.concat([self.ask(keys[:half]), self.ask(keys[half:])])
+            return pl.concat([self.fetch(keys[:half]), self.fetch(keys[half:])])
         except UnreachableError:
-            # It may come back as another version of itself, with a table of other types.
-            self._question = None
+            # The table may have changed when the database is available again.
+            self._query = None
             raise
-        return frame_of(self._spec, rows, question.readers)
+        return to_frame(self._spec, rows, query.readers)
 
-    def some(self, most: int) -> pl.DataFrame:
-        question = self._described()
-        return frame_of(self._spec, self._rows(question.some, [most]), question.readers)
+    def first_rows(self, limit: int) -> pl.DataFrame:
+        query = self._prepare()
+        return to_frame(self._spec, self._rows(query.first_rows, [limit]), query.readers)
 
     def check(self) -> None:
-        question = self._described()
+        query = self._prepare()
         none: list[Any] = [[] for _ in self._spec.keys]
-        self._rows(question.statement, [*none, *question.conditions])
+        self._rows(query.statement, [*none, *query.conditions])
 
     def close(self) -> None:
         self._connections.close()
 
-    def _described(self) -> Question:
-        with self._asking_for_it:
-            if self._question is None:
+    def _prepare(self) -> LookupQuery:
+        with self._prepare_lock:
+            if self._query is None:
                 with self._connections.one() as connection, bounded(connection, self._spec):
-                    self._question = question_of(self._spec, describe(self._spec, connection))
-            return self._question
+                    self._query = build_query(self._spec, describe(self._spec, connection))
+            return self._query
 
     def _rows(self, statement: sql.Composed, parameters: list[Any]) -> list[tuple[Any, ...]]:
         with self._connections.one() as connection, bounded(connection, self._spec):
@@ -75,4 +75,4 @@ class PostgresStore:
             try:
                 return cursor.execute(statement, parameters).fetchall()
             except UnicodeDecodeError:
-                raise refused(self._spec, "it holds a text that is not UTF-8") from None
+                raise query_rejected(self._spec, "it contains a string that is not UTF-8") from None

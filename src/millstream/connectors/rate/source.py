@@ -1,4 +1,4 @@
-"""Generated rows: a running number and the time, under the declared names."""
+"""The rate source: generates a sequence number and the current time as the declared columns."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def open_source(
     rows = spark.readStream.format("rate").option(
         "rowsPerSecond", source.option("rows.per.second", "10")
     )
-    made = rows.load()
+    generated = rows.load()
     selected = []
     for column in source.columns:
         is_time = (column.type or "").lower().startswith("timestamp")
-        made_column = F.col("timestamp") if is_time else F.col("value")
-        selected.append(made_column.cast(column.type or "bigint").alias(column.name))
-    return made.select(*selected)
+        value = F.col("timestamp") if is_time else F.col("value")
+        selected.append(value.cast(column.type or "bigint").alias(column.name))
+    return generated.select(*selected)

@@ -7,7 +7,7 @@ from millstream.sql.properties import COUNT
 
 SPEC = ConnectorSpec(
     "rate",
-    "Generated rows: timestamp columns have the time, other columns a running number.",
+    "Generated rows: the current time in timestamp columns, a sequence number in others.",
     (Property("rows.per.second", COUNT, "Rows per second.", (Role.SOURCE,), default="10"),),
     source="millstream.connectors.rate.source:open_source",
 )

@@ -1,1 +1,1 @@
-"""SQLite, for small tables beside a job and for trying lookups without a server."""
+"""The SQLite connector, for small tables and for trying lookups without a server."""

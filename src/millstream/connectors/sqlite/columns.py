@@ -1,5 +1,8 @@
-"""How values of SQLite are read. It keeps a kind with each value, not with a column, and has
-neither booleans nor dates: those are 0 and 1, and texts as ISO 8601 writes them."""
+"""Reads SQLite columns as Spark types.
+
+SQLite stores a type with each value, not with a column, and has neither booleans nor dates:
+booleans are 0 and 1, dates and times are strings in ISO 8601.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,29 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.lookup.types import family
+from millstream.connectors.lookup.failures import find_name
+from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.lookup.types import DatabaseColumn, Family, family
 from millstream.connectors.lookup.values import (
-    MisfitError,
     Reader,
+    ValueMismatchError,
     Values,
-    array_of,
-    kinds_of,
-    misfit_of,
+    mismatch_for,
+    to_array,
+    value_types,
 )
+from millstream.connectors.sqlite.database import bounded, connect
 
+_NUMBERS: tuple[Family, ...] = ("boolean", "whole", "float", "double", "decimal")
+_TIMES: tuple[Family, ...] = ("date", "timestamp", "timestamp_ntz")
+# Types by the affinity of a declared type, in the order of SQLite's rules. A column with another
+# type or without a type can contain values of any type.
+_READS: tuple[tuple[tuple[str, ...], tuple[Family, ...]], ...] = (
+    (("INT",), _NUMBERS),
+    (("CHAR", "CLOB", "TEXT"), ("string", "decimal", *_TIMES)),
+    (("BLOB",), ("binary",)),
+    (("REAL", "FLOA", "DOUB"), ("float", "double", "decimal")),
+)
 _ZONE = r":\d{2}(\.\d+)?(Z|[+-]\d{2}(:?\d{2})?)$"
 
 
@@ -34,31 +50,31 @@ def reader(declared: pa.DataType) -> Reader | None:
 
 
 def _booleans(values: Values, declared: pa.DataType) -> pa.Array:
-    if strange := kinds_of(values) - {int}:
-        raise misfit_of(strange.pop())
+    if strange := value_types(values) - {int}:
+        raise mismatch_for(strange.pop())
     if set(values) - {0, 1, None}:
-        raise MisfitError("a whole number other than 0 and 1", "BIGINT")
+        raise ValueMismatchError("an integer other than 0 and 1", "BIGINT")
     return pa.array(values, pa.int64()).cast(declared)
 
 
 def _floats(values: Values, declared: pa.DataType) -> pa.Array:
-    """SQLite's numbers have 8 bytes; such as 4 bytes hold exactly are a FLOAT."""
-    wide = array_of(values, pa.float64())
+    """SQLite's numbers have 8 bytes; only those that 4 bytes represent exactly fit FLOAT."""
+    wide = to_array(values, pa.float64())
     narrow = wide.cast(declared, safe=False)
     if not narrow.cast(pa.float64()).equals(wide):
-        raise MisfitError("a number that FLOAT cannot hold", "DOUBLE")
+        raise ValueMismatchError("a number that FLOAT cannot represent exactly", "DOUBLE")
     return narrow
 
 
 def _decimals(values: Values, declared: pa.DataType) -> pa.Array:
-    """Whole numbers, texts, and floating-point numbers by the shortest text that means them."""
-    if strange := kinds_of(values) - {int, float, str}:
-        raise misfit_of(strange.pop())
+    """Converts integers, strings, and floating-point numbers by their shortest representation."""
+    if strange := value_types(values) - {int, float, str}:
+        raise mismatch_for(strange.pop())
     try:
         exact = [None if value is None else Decimal(str(value)) for value in values]
     except InvalidOperation:
-        raise MisfitError("a text that is no number", "STRING") from None
-    return array_of(exact, declared)
+        raise ValueMismatchError("a string that is not a number", "STRING") from None
+    return to_array(exact, declared)
 
 
 def _dates(values: Values, declared: pa.DataType) -> pa.Array:
@@ -68,12 +84,12 @@ def _dates(values: Values, declared: pa.DataType) -> pa.Array:
 def _local_times(values: Values, declared: pa.DataType) -> pa.Array:
     texts = _texts(values)
     if pc.any(_zoned(texts)).as_py():
-        raise MisfitError("a time with a time zone", "TIMESTAMP")
+        raise ValueMismatchError("a time with a time zone", "TIMESTAMP")
     return _parsed(texts, declared, "time")
 
 
 def _times(values: Values, declared: pa.DataType) -> pa.Array:
-    """A time without a zone is in UTC, as SQLite's own functions have it."""
+    """A time without a time zone is in UTC, as in SQLite's functions."""
     texts = _texts(values)
     zoned, none = _zoned(texts), pa.scalar(None, pa.string())
     with_zone = _parsed(pc.if_else(zoned, texts, none), declared, "time")
@@ -86,8 +102,8 @@ def _zoned(texts: pa.Array) -> pa.Array:
 
 
 def _texts(values: Values) -> pa.Array:
-    if strange := kinds_of(values) - {str}:
-        raise misfit_of(strange.pop())
+    if strange := value_types(values) - {str}:
+        raise mismatch_for(strange.pop())
     return pa.array(values, pa.string())
 
 
@@ -95,4 +111,27 @@ def _parsed(texts: pa.Array, declared: pa.DataType, kind: str) -> pa.Array:
     try:
         return texts.cast(declared)
     except pa.ArrowInvalid:
-        raise MisfitError(f"a text that is no {kind} of ISO 8601", "STRING") from None
+        raise ValueMismatchError(f"a string that is not an ISO 8601 {kind}", "STRING") from None
+
+
+def table_columns(spec: LookupSpec) -> dict[str, DatabaseColumn]:
+    """Returns the columns of a table by name, as the database spells them."""
+    connection = connect(spec)
+    try:
+        with bounded(connection, spec):
+            named = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            tables = [str(name) for (name,) in connection.execute(named)]
+            table = find_name(spec, "table", spec.name, tables)
+            found = connection.execute("SELECT name, type FROM pragma_table_xinfo(?)", (table,))
+            return {str(name): DatabaseColumn(kind or "any", kind) for name, kind in found}
+    finally:
+        connection.close()
+
+
+def can_read(column: DatabaseColumn, declared: pa.DataType) -> bool:
+    """Whether a column can be read as a declared type. SQLite does not check stored values, so
+    reading a value of another type is still an error."""
+    for words, families in _READS:
+        if any(word in column.base.upper() for word in words):
+            return family(declared) in families
+    return family(declared) != "other"

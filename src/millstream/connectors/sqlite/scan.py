@@ -11,28 +11,31 @@ import pyarrow as pa
 from millstream.connectors.jdbc.filters import ScanFilter
 from millstream.connectors.lookup.spec import LookupSpec
 from millstream.connectors.lookup.types import Family, family
-from millstream.connectors.lookup.values import frame_of
+from millstream.connectors.lookup.values import to_frame
 from millstream.connectors.sqlite.columns import reader
-from millstream.connectors.sqlite.lookup_query import describe, quoted
-from millstream.connectors.sqlite.store import bounded, connect
+from millstream.connectors.sqlite.database import bounded, connect, describe, quote_name
 
-_ROWS = 10_000  # of a record batch
+_ROWS = 10_000  # per record batch
 
-# Types whose values have one form there, so that their order is Spark's.
+# Types with one representation per value, so that their order is Spark's.
 COMPARABLE: frozenset[Family] = frozenset({"boolean", "whole", "string", "date"})
 
 
 def scan(spec: LookupSpec, filters: Sequence[ScanFilter]) -> Iterator[pa.RecordBatch]:
-    """Reads the columns of `spec` of the rows that pass all filters."""
+    """Yields the rows that pass all filters, with the columns of `spec`."""
     connection = connect(spec)
     try:
         with bounded(connection, spec):
             table, names = describe(spec, connection)
-            read = ", ".join(quoted(names[name]) for name in spec.read)
-            conditions = [_condition(spec, each, quoted(names[each.column])) for each in filters]
+            read = ", ".join(quote_name(names[name]) for name in spec.read)
+            conditions = [
+                _condition(spec, each, quote_name(names[each.column])) for each in filters
+            ]
             where = " AND ".join(text for text, _ in conditions)
             parameters = [value for _, values in conditions for value in values]
-            statement = f"SELECT {read} FROM {quoted(table)}" + (f" WHERE {where}" if where else "")
+            statement = f"SELECT {read} FROM {quote_name(table)}" + (
+                f" WHERE {where}" if where else ""
+            )
             cursor = connection.execute(statement, parameters)
         found = {name: reader(spec.schema.field(name).type) for name in spec.read}
         readers = {name: each for name, each in found.items() if each}
@@ -41,7 +44,7 @@ def scan(spec: LookupSpec, filters: Sequence[ScanFilter]) -> Iterator[pa.RecordB
                 rows = cursor.fetchmany(_ROWS)
             if not rows:
                 return
-            yield from frame_of(spec, rows, readers).to_arrow().cast(spec.schema).to_batches()
+            yield from to_frame(spec, rows, readers).to_arrow().cast(spec.schema).to_batches()
     finally:
         connection.close()
 

@@ -1,4 +1,4 @@
-"""Batches, questions in flight, retries, and what becomes of keys that cannot be asked."""
+"""Batches, concurrent queries, retries, and keys whose lookup fails."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from tests.connectors.lookup.tables import (
     Failing,
     MemoryStore,
     OnError,
-    answers,
+    find_rows,
     keys_of,
     spec_of,
 )
 
-from millstream.connectors.lookup import batching as asking
+from millstream.connectors.lookup import batching
 from millstream.connectors.lookup.failures import UnreachableError
 from millstream.connectors.lookup.lookups import Lookups
 from millstream.errors import RunError
 
 ROWS = [{"id": number, "name": f"n{number}"} for number in range(50)]
 FIX = (
-    " Check the database; 'lookup.retries' and 'lookup.timeout' let the job wait longer,"
-    " 'lookup.on_error' lets it go on without."
+    " Check the database. Increase 'lookup.retries' or 'lookup.timeout' to wait longer, or set"
+    " 'lookup.on_error' to continue without these rows."
 )
 
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(batching, "FIRST_WAIT", 0.0)
 
 
 def lookups_over(rows, **settings) -> tuple[Lookups, MemoryStore]:
@@ -39,14 +39,14 @@ def lookups_over(rows, **settings) -> tuple[Lookups, MemoryStore]:
     return Lookups(spec, clock=Clock(), store=store), store
 
 
-def test_keys_are_asked_in_batches():
+def test_keys_are_looked_up_in_batches():
     lookups, store = lookups_over(ROWS, batch=4)
-    assert answers(lookups, *range(10)) == {n: [f"n{n}"] for n in range(10)}
-    assert sorted(map(len, store.questions)) == [2, 4, 4]
+    assert find_rows(lookups, *range(10)) == {n: [f"n{n}"] for n in range(10)}
+    assert sorted(map(len, store.requests)) == [2, 4, 4]
     assert lookups.counts["queries"] == 3
 
 
-def test_as_many_questions_as_allowed_are_in_flight():
+def test_concurrent_queries_are_limited_by_the_capacity():
     lookups, store = lookups_over(ROWS, batch=1, capacity=3)
     meeting = threading.Barrier(3, timeout=10)
     running, most, lock = 0, 0, threading.Lock()
@@ -61,24 +61,24 @@ def test_as_many_questions_as_allowed_are_in_flight():
             running -= 1
 
     store.fail = count
-    assert len(answers(lookups, *range(12))) == 12
+    assert len(find_rows(lookups, *range(12))) == 12
     assert most == 3
 
 
-def test_a_question_is_asked_again():
+def test_a_failed_query_is_retried():
     lookups, store = lookups_over(ROWS, retries=3)
     store.fail = Failing(3)
-    assert answers(lookups, 1) == {1: ["n1"]}
+    assert find_rows(lookups, 1) == {1: ["n1"]}
     assert (lookups.counts["queries"], lookups.counts["retries"]) == (4, 3)
 
 
 def test_waits_grow_and_are_bounded(monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.1)
+    monkeypatch.setattr(batching, "FIRST_WAIT", 0.1)
     waits: list[float] = []
-    monkeypatch.setattr(asking, "sleep_using_event", lambda _: waits.append)
+    monkeypatch.setattr(batching, "sleep_using_event", lambda _: waits.append)
     lookups, store = lookups_over(ROWS, retries=10)
     store.fail = Failing(10)
-    answers(lookups, 1)
+    find_rows(lookups, 1)
     least = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5, 5]
     assert all(low <= wait <= low + 0.1 for low, wait in zip(least, waits, strict=True))
 
@@ -87,22 +87,22 @@ def test_on_error_fail_stops_the_job():
     lookups, store = lookups_over(ROWS, retries=2, on_error=OnError.FAIL)
     store.fail = Failing(3)
     with pytest.raises(RunError) as error:
-        answers(lookups, 1)
+        find_rows(lookups, 1)
     assert str(error.value) == (
-        "MS-LOOKUP-FAILED: table customers could not be asked, 3 tries made: connection refused."
-        + FIX
+        "MS-LOOKUP-FAILED: the lookup in table customers failed after 3 attempts: "
+        "connection refused." + FIX
     )
 
 
-def test_without_retries_there_is_one_try():
+def test_without_retries_there_is_one_attempt():
     lookups, store = lookups_over(ROWS, retries=0)
     store.fail = Failing(1)
-    with pytest.raises(RunError, match=r"could not be asked, 1 try made: connection refused\."):
-        answers(lookups, 1)
+    with pytest.raises(RunError, match=r"failed after 1 attempt: connection refused\."):
+        find_rows(lookups, 1)
 
 
 @pytest.mark.parametrize("on_error", [OnError.NULL, OnError.SIDE_OUTPUT])
-def test_otherwise_the_keys_that_failed_are_told(on_error):
+def test_other_policies_return_the_keys_that_failed(on_error):
     lookups, store = lookups_over(ROWS, batch=2, capacity=1, retries=1, on_error=on_error)
 
     def fail(keys: list[tuple[int]]) -> None:
@@ -110,43 +110,43 @@ def test_otherwise_the_keys_that_failed_are_told(on_error):
             raise UnreachableError("no answer within 10s")
 
     store.fail = fail
-    answers(lookups, 5)
+    find_rows(lookups, 5)
     found = lookups.find(keys_of(lookups, 1, 5, 2, 3, 4, 99))
-    reason = "table customers could not be asked, 2 tries made: no answer within 10s"
+    reason = "the lookup in table customers failed after 2 attempts: no answer within 10s"
     assert sorted(found.rows.rows()) == [(0, "n1"), (1, "n5"), (2, "n2")]
     assert found.failed.rows() == [(3, reason), (4, reason)]
     assert (lookups.counts["failed"], lookups.counts["absent"]) == (2, 1)
 
 
-def test_a_key_that_failed_is_asked_for_again():
+def test_a_key_that_failed_is_looked_up_again():
     lookups, store = lookups_over(ROWS, retries=0, on_error=OnError.NULL)
     store.fail = Failing(1)
-    assert answers(lookups, 1, 99) == {}
-    assert answers(lookups, 1, 99) == {1: ["n1"], 99: []}
+    assert find_rows(lookups, 1, 99) == {}
+    assert find_rows(lookups, 1, 99) == {1: ["n1"], 99: []}
 
 
-def test_an_old_answer_does_not_stand_in_for_a_failure():
+def test_an_expired_entry_does_not_replace_a_failed_lookup():
     clock = Clock()
     spec = spec_of(retries=0, on_error=OnError.NULL)
     store = MemoryStore(spec, ROWS)
     lookups = Lookups(spec, clock=clock, store=store)
-    answers(lookups, 1)
+    find_rows(lookups, 1)
     clock.now += 60
     store.fail = Failing(1)
-    assert answers(lookups, 1) == {}
-    assert answers(lookups, 1) == {1: ["n1"]}
+    assert find_rows(lookups, 1) == {}
+    assert find_rows(lookups, 1) == {1: ["n1"]}
 
 
-def test_once_a_question_was_given_up_others_get_one_try():
+def test_after_a_batch_has_failed_others_are_tried_once():
     lookups, store = lookups_over(ROWS, batch=1, capacity=1, retries=5, on_error=OnError.NULL)
     store.fail = Failing(1_000)
-    assert answers(lookups, *range(10)) == {}
-    assert len(store.questions) == 6 + 9
+    assert find_rows(lookups, *range(10)) == {}
+    assert len(store.requests) == 6 + 9
 
 
 def test_a_failure_ends_the_waits_of_others(monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_WAIT", 60.0)
-    monkeypatch.setattr(asking, "LONGEST_WAIT", 60.0)
+    monkeypatch.setattr(batching, "FIRST_WAIT", 60.0)
+    monkeypatch.setattr(batching, "LONGEST_WAIT", 60.0)
     lookups, store = lookups_over(ROWS, batch=1, capacity=2)
     waiting = threading.Event()
 
@@ -160,7 +160,7 @@ def test_a_failure_ends_the_waits_of_others(monkeypatch):
     store.fail = fail
     began = time.monotonic()
     with pytest.raises(RunError, match="MS-LOOKUP-TYPE: the second one cannot get better"):
-        answers(lookups, 0, 1)
+        find_rows(lookups, 0, 1)
     assert time.monotonic() - began < 10
 
 
@@ -172,5 +172,5 @@ def test_what_cannot_get_better_is_not_tried_again():
 
     store.fail = fail
     with pytest.raises(RunError, match="MS-LOOKUP-TABLE"):
-        answers(lookups, 1)
-    assert len(store.questions) == 1
+        find_rows(lookups, 1)
+    assert len(store.requests) == 1
