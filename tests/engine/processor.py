@@ -18,15 +18,9 @@ from millstream.engine.processor.processor import KernelProcessor, Stage
 from millstream.engine.processor.state_adapter import SparkState
 from millstream.engine.processor.step import step
 from millstream.engine.processor.watermarks import InputSpec
-from millstream.engine.shuffle.column_names import PAYLOAD, ORIGIN, LATE, MAIN, NOW, ROW_KIND, STATS
-from millstream.engine.shuffle.packer import (
-    END_OF_INPUT,
-    NO_TIME,
-    PACKET_SCHEMA,
-    PackerSpec,
-    decode,
-    pack_chunk,
-)
+from millstream.engine.shuffle.column_names import LATE, MAIN, NOW, ORIGIN, PAYLOAD, ROW_KIND, STATS
+from millstream.engine.shuffle.format import END_OF_INPUT, NO_TIME, PACKET_SCHEMA, decode
+from millstream.engine.shuffle.packer import PackerSpec, pack_chunk
 from millstream.kernels.core.kernel import Kernel
 
 
@@ -94,7 +88,9 @@ class Processor:
         return output
 
     def _run(self, label: int, packets: list[dict[str, Any]], output: Output) -> None:
-        processor = KernelProcessor((Stage(0, self.kernel, (self.input,), "{}", evicts=True),), self.columns)
+        processor = KernelProcessor(
+            (Stage(0, self.kernel, (self.input,), "{}", evicts=True),), self.columns
+        )
         held = self.states.setdefault(label, Values())
         processor.states = [SparkState(held)]  # type: ignore[arg-type]
         frame = pa.Table.from_pylist(packets, PACKET_SCHEMA).to_pandas()

@@ -11,7 +11,7 @@ from tests.engine.processor import Processor
 
 from millstream.engine.processor.watermarks import InputSpec
 from millstream.engine.shuffle.packer import PackerSpec
-from millstream.kernels.aggregate.windowed import pre_aggregate, create_kernel
+from millstream.kernels.aggregate.kernel import create_kernel, pre_aggregate
 from millstream.kernels.core.specs import AggregateSpec, CallSpec, DeduplicateSpec
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.temporal import Window, WindowKind

@@ -33,7 +33,18 @@ NAMES = (
     *("s0", "sent0", "w0", "file0", "c0", "d0", "x0", "o0", "f0", "k0", "a0", "l0", "r0", "lk0"),
     *("rx0", "rank0", "_t", "_h", "_g", "_p", "_op", "_now", "_own", "_port", "_from", "_blob"),
     *("_flag", "_matched", "_carried", "_due", "_rank", "_spread", "_n", "_w", "_a", "_key"),
-    *("label", "kind", "source", "place", "max_time", "rows", "payload", "input_counts", "path", "literal"),
+    *(
+        "label",
+        "kind",
+        "source",
+        "place",
+        "max_time",
+        "rows",
+        "payload",
+        "input_counts",
+        "path",
+        "literal",
+    ),
     *("_lateness", "_row", "_id", "_pane", "_window_until", "_window_starts", "_source", "_raw"),
 )
 SCHEMA = ", ".join([*(f"`{name}` bigint" for name in NAMES), "t timestamp"])

@@ -112,7 +112,9 @@ def test_rows_that_are_filtered_out_still_move_time(spark, tmp_path, reader) -> 
         s=stream,
     ).to_df()
     query = (
-        counted.writeStream.foreachBatch(lambda compiled, _: found.update(map(tuple, compiled.collect())))
+        counted.writeStream.foreachBatch(
+            lambda compiled, _: found.update(map(tuple, compiled.collect()))
+        )
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
         .start()

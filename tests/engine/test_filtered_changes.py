@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from millstream.engine.compile.filtered_changes import kinds, adjust_changes
-from millstream.kernels.core.kernel import UPDATE_AFTER, UPDATE_BEFORE, DELETE, INSERT
+from millstream.engine.compile.filtered_changes import adjust_changes, kinds
+from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 NO_ROW = -1
 
@@ -32,13 +32,35 @@ def test_a_change_by_what_the_filter_keeps(old: bool, new: bool, expected: list[
 
 
 def test_old_values_come_before_the_new_ones_of_several_groups() -> None:
-    ops = [INSERT, UPDATE_BEFORE, UPDATE_BEFORE, UPDATE_AFTER, UPDATE_AFTER, UPDATE_BEFORE, UPDATE_AFTER, DELETE]
+    ops = [
+        INSERT,
+        UPDATE_BEFORE,
+        UPDATE_BEFORE,
+        UPDATE_AFTER,
+        UPDATE_AFTER,
+        UPDATE_BEFORE,
+        UPDATE_AFTER,
+        DELETE,
+    ]
     kept = [True, True, True, True, False, False, True, True]
-    assert settled(ops, kept) == [INSERT, UPDATE_BEFORE, DELETE, UPDATE_AFTER, INSERT, DELETE, INSERT, DELETE]
+    assert settled(ops, kept) == [
+        INSERT,
+        UPDATE_BEFORE,
+        DELETE,
+        UPDATE_AFTER,
+        INSERT,
+        DELETE,
+        INSERT,
+        DELETE,
+    ]
 
 
 def test_values_without_a_partner_are_deletes_and_inserts() -> None:
-    assert settled([UPDATE_BEFORE, UPDATE_BEFORE, UPDATE_AFTER], [True] * 3) == [DELETE, DELETE, INSERT]
+    assert settled([UPDATE_BEFORE, UPDATE_BEFORE, UPDATE_AFTER], [True] * 3) == [
+        DELETE,
+        DELETE,
+        INSERT,
+    ]
     assert settled([UPDATE_AFTER, NO_ROW, UPDATE_BEFORE], [True] * 3) == [INSERT, NO_ROW, DELETE]
     assert settled([], []) == []
 
@@ -50,7 +72,12 @@ def test_pairs_may_be_cut_by_batches_anywhere() -> None:
         for _ in range(rng.randint(1, 5)):
             many = rng.randint(1, 3)
             ops += rng.choice(
-                [[UPDATE_BEFORE] * many + [UPDATE_AFTER] * many, [INSERT] * many, [DELETE] * many, [None]]
+                [
+                    [UPDATE_BEFORE] * many + [UPDATE_AFTER] * many,
+                    [INSERT] * many,
+                    [DELETE] * many,
+                    [None],
+                ]
             )
         kept = [rng.random() < 0.5 for _ in ops]
         table = pa.table(
@@ -61,7 +88,9 @@ def test_pairs_may_be_cut_by_batches_anywhere() -> None:
             }
         )
         whole = pa.Table.from_batches(adjust_changes(table.to_batches()))
-        cut = pa.Table.from_batches(adjust_changes(table.to_batches(max_chunksize=rng.randint(1, 4))))
+        cut = pa.Table.from_batches(
+            adjust_changes(table.to_batches(max_chunksize=rng.randint(1, 4)))
+        )
         assert cut.to_pydict() == whole.to_pydict()
         assert whole["id"].to_pylist() == list(range(len(ops)))
 

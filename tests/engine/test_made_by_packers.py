@@ -61,10 +61,10 @@ def test_spark_hears_of_no_stream_that_packers_read(spark, tmp_path) -> None:
         return compile_stream(node, {"l": rows}, no_operator, FileStreams(spark).of)
 
     plain = compile_node(*outputs)
-    assert plain.rows._made is None
+    assert plain.rows._frame is None
     known = plain.rows.types
     assert plain.files is not None
-    assert plain.rows._made is None
+    assert plain.rows._frame is None
     assert known == {each.name: each.dataType for each in plain.frame.schema}
     assert (
         compile_node(*outputs, Output(parse_expression("l.c + 1"), "more")).rows.frame.columns[2]
@@ -81,7 +81,7 @@ def no_operator(node: object) -> StreamFrame:
 @pytest.mark.parametrize(("slide", "offset", "after"), [(10, 0, 0), (7, 3, 7), (4, -1, 3)])
 def test_moments_are_those_of_spark(spark, slide, offset, after) -> None:
     times = pa.array([None, 0, -1, -7, 1, 13, 10**15], pa.timestamp("us", "UTC"))
-    compiled = WindowBound("t", Pane("t", slide, offset, after)).compiled(times)
+    compiled = WindowBound("t", Pane("t", slide, offset, after)).made(times)
     text = (
         f"timestamp_micros(unix_micros(t) - pmod(unix_micros(t) - {offset}, {slide}) + {after}) m"
     )
@@ -92,14 +92,14 @@ def test_moments_are_those_of_spark(spark, slide, offset, after) -> None:
 @pytest.mark.parametrize("about", QUERIES)
 def test_rows_are_the_same_whoever_reads_the_files(spark, tmp_path, monkeypatch, about) -> None:
     read: list[bool] = []
-    ready = PacketColumnBuilder.ready
+    ready = PacketColumnBuilder.build
 
     def told(self: PacketColumnBuilder, *args: Any, **options: Any) -> Any:
         compiled = ready(self, *args, **options)
         read.append(compiled.scan is not None)
         return compiled
 
-    monkeypatch.setattr(PacketColumnBuilder, "ready", told)
+    monkeypatch.setattr(PacketColumnBuilder, "build", told)
     for side, seed in (("l", 1), ("r", 2)):
         _write(tmp_path / side, Random(seed))
     by_packers = _result(spark, tmp_path, "auto", QUERIES[about])

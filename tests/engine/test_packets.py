@@ -11,18 +11,10 @@ import pyarrow as pa
 import pytest
 
 from millstream.connectors.dead_letters import Rejection
-from millstream.engine.shuffle.column_names import PAYLOAD, ORIGIN, MAIN, ROW_KIND, STATS
+from millstream.engine.shuffle.column_names import MAIN, ORIGIN, PAYLOAD, ROW_KIND, STATS
+from millstream.engine.shuffle.format import NO_TIME, REJECTED_ROWS, ROWS, TABLES, decode
 from millstream.engine.shuffle.max_ahead import MaxAhead
-from millstream.engine.shuffle.packer import (
-    NO_TIME,
-    REJECTED,
-    ROWS,
-    TABLES,
-    PackerSpec,
-    decode,
-    pack_chunk,
-    packer,
-)
+from millstream.engine.shuffle.packer import PackerSpec, pack_chunk, packer
 from millstream.errors import RunError
 from millstream.temporal import Malformed, MissingTime
 
@@ -102,7 +94,9 @@ def test_a_row_whose_lookup_failed_is_not_counted_as_filtered() -> None:
     }
     keep = pa.array([True, False, False, None, None])
     table = chunk([5, 9, 9, None, None], [0] * 5, _ms_keep=keep, **beside)
-    packer_spec = PackerSpec(0, "orders", LABELS, filtered=True, has_side_rows=True, tables=(1,))
+    packer_spec = PackerSpec(
+        0, "orders", LABELS, filtered=True, has_side_rows=True, table_joins=(1,)
+    )
     one = packets(packer_spec, table)[0]
     assert json.loads(one["input_counts"]) == {"in": 3, "filtered": 1, "lookup_failed": 1}
 
@@ -112,7 +106,7 @@ def test_a_malformed_record_becomes_a_dead_letter_with_its_place_and_the_process
     table = chunk([5, None], [0, 0], _ms_bad=pa.array([None, bad.encode()]))
     one, _, rejected = packets(PackerSpec(0, "orders", LABELS, has_bad_records=True), table)
     assert json.loads(one["input_counts"]) == {"in": 2, "malformed": 1}
-    assert rejected["kind"] == REJECTED
+    assert rejected["kind"] == REJECTED_ROWS
     assert decode(rejected["payload"]).to_pylist() == [
         {
             "_source": "orders",
@@ -132,7 +126,9 @@ def test_with_fail_the_error_names_file_line_column_and_value() -> None:
     bad = Rejection("malformed", "column id: 'x' is not an INT.", "x,", "id", "x", "/in/a.csv", 7)
     table = chunk([None], [0], _ms_bad=pa.array([bad.encode()]))
     with pytest.raises(RunError) as stopped:
-        packets(PackerSpec(0, "orders", LABELS, has_bad_records=True, malformed=Malformed.FAIL), table)
+        packets(
+            PackerSpec(0, "orders", LABELS, has_bad_records=True, malformed=Malformed.FAIL), table
+        )
     assert str(stopped.value) == (
         "MS-RUN-MALFORMED: source orders: /in/a.csv, line 7: column id: 'x' is not an INT. "
         "Correct the input, or set 'malformed' = 'dead_letter' to continue without such records."
@@ -153,16 +149,19 @@ def test_batches_without_rows_give_no_packet() -> None:
     assert list(packer(PackerSpec(0, "orders", LABELS))(empty)) == []
 
 
-def limited(limit: int, **changes: Any) -> PackerSpec:
+def limited(limit: int, **is_changelog: Any) -> PackerSpec:
     ahead = MaxAhead("orders", "at", limit, (("_t", "at", True), ("l0", "name", False)))
-    return replace(PackerSpec(0, "orders", LABELS, max_ahead=ahead), **changes)
+    return replace(PackerSpec(0, "orders", LABELS, max_ahead=ahead), **is_changelog)
 
 
 def test_a_row_ahead_of_time_is_rejected_and_does_not_move_the_watermark() -> None:
     poison = 4_102_444_800_000_000  # 2100-01-01
     table = chunk([5, poison, NOW + 10], [0, 0, 1])
     one, _, rejected = packets(limited(10), table)
-    assert (one["max_time"], json.loads(one["input_counts"])) == (NOW + 10, {"in": 3, "ahead_of_time": 1})
+    assert (one["max_time"], json.loads(one["input_counts"])) == (
+        NOW + 10,
+        {"in": 3, "ahead_of_time": 1},
+    )
     [letter] = decode(rejected["payload"]).to_pylist()
     assert letter.pop("_time") == datetime(1970, 1, 1, 0, 0, 0, NOW, UTC)
     assert {name: value for name, value in letter.items() if value is not None} == {

@@ -6,21 +6,23 @@ import pyarrow as pa
 
 from millstream.engine.compile.relay import opener
 from millstream.engine.shuffle.column_names import (
-    PAYLOAD,
-    ORIGIN,
     INPUTS,
     LATE,
     MAIN,
+    ORIGIN,
     OUTPUT,
     OUTPUT_ROWS,
-    ROW_KIND,
+    PAYLOAD,
     RELAYED,
+    ROW_KIND,
     STATS,
     output_column,
 )
-from millstream.engine.shuffle.packer import decode, encode
+from millstream.engine.shuffle.format import decode, encode
 
-RESULTS = pa.schema([("n", pa.int64()), (ROW_KIND, pa.int8()), (ORIGIN, pa.int32()), (PAYLOAD, pa.binary())])
+RESULTS = pa.schema(
+    [("n", pa.int64()), (ROW_KIND, pa.int8()), (ORIGIN, pa.int32()), (PAYLOAD, pa.binary())]
+)
 
 
 def batch(

@@ -13,11 +13,12 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.processor import Processor
-from tests.engine.watermark_oracle import MicroBatch, Chunk, Oracle
+from tests.engine.watermark_oracle import Chunk, MicroBatch, Oracle
 
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker
-from millstream.engine.shuffle.packer import NEW_PARTITION, PROCESSING_TIME, PackerSpec
+from millstream.engine.shuffle.format import NEW_PARTITION, PROCESSING_TIME
+from millstream.engine.shuffle.packer import PackerSpec
 from millstream.kernels.core.specs import DeduplicateSpec
 from millstream.kernels.deduplicate import Deduplicate
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, LateAction, LatePolicy
@@ -75,7 +76,7 @@ def test_an_idle_partition_does_not_count_until_it_has_rows() -> None:
     found, watermark = run(found, 9 * SECOND, a=200)
     assert watermark == 60
     found, watermark = run(found, 10 * SECOND, a=300)
-    assert (watermark, found.idle) == (300, ())
+    assert (watermark, found.idle_inputs) == (300, ())
     found, watermark = run(found, 11 * SECOND, a=400, b=150)
     assert watermark == 300, "the watermark does not go back"
     found, watermark = run(found, 12 * SECOND, b=350)
@@ -89,9 +90,9 @@ def test_an_input_is_idle_when_all_its_partitions_are() -> None:
     found.record_chunk(1, 500, 1)
     assert found.advance() == 60
     found, watermark = run(found, 10 * SECOND)
-    assert (watermark, found.idle) == (110, ())
+    assert (watermark, found.idle_inputs) == (110, ())
     found, watermark = run(found, 15 * SECOND)
-    assert (watermark, found.idle) == (500, ("orders",))
+    assert (watermark, found.idle_inputs) == (500, ("orders",))
     assert not found.is_idle
 
 
@@ -188,9 +189,13 @@ def apply(found: WatermarkTracker, batch: MicroBatch, chance: random.Random) -> 
     """Packets of a batch come in any order."""
     calls: list[Callable[[], None]] = [partial(found.set_processing_time, batch.now)]
     for chunk in (each for whole in batch.chunks for each in cut(whole, chance)):
-        max_time = max((each for each in chunk.max_times.values() if each is not None), default=None)
+        max_time = max(
+            (each for each in chunk.max_times.values() if each is not None), default=None
+        )
         calls.append(
-            partial(found.record_chunk, chunk.input, max_time, chunk.rows, partitions=chunk.max_times)
+            partial(
+                found.record_chunk, chunk.input, max_time, chunk.rows, partitions=chunk.max_times
+            )
         )
     calls += [partial(found.add_partition, *each) for each in batch.announced]
     calls += [partial(found.end, *each) for each in batch.ended]

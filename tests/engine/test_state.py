@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from millstream.connectors.memory import MemoryStream
-from millstream.engine.processor.state_adapter import SparkState, opened
+from millstream.engine.processor.state_adapter import SparkState, open_state
 from millstream.errors import StateError
 from millstream.run.failures import user_error
 
@@ -28,7 +28,7 @@ def noting() -> StatefulProcessor:
 
     class Noting(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:
-            held = opened(handle)
+            held = open_state(handle)
             self.state = SparkState(held)
             self.other = SparkState(held, "s1_").value("last")
 

@@ -69,7 +69,7 @@ def test_the_end_of_input_ends_silent_inputs_too():
     now = again(now)
     now.set_processing_time(5 * SECOND)
     now.advance()
-    assert now.idle == ("a",)
+    assert now.idle_inputs == ("a",)
     now = again(now)
     now.end()
     assert now.advance() == END_OF_TIME
@@ -93,13 +93,13 @@ def test_a_silent_input_holds_nobody_back_until_it_speaks():
     now = again(now)
     now.set_processing_time(30 * SECOND)
     assert now.advance() == 100
-    assert now.idle == ("b",)
+    assert now.idle_inputs == ("b",)
     now = again(now)
     now.set_processing_time(31 * SECOND)
     now.record_chunk(1, 40, 1)
     now.record_chunk(0, 200, 1)
     assert now.advance() == 100, "an input that speaks again does not take time back"
-    assert now.idle == ()
+    assert now.idle_inputs == ()
 
 
 def test_when_all_are_silent_time_stands_still():
@@ -111,7 +111,7 @@ def test_when_all_are_silent_time_stands_still():
     now = again(now)
     now.set_processing_time(2 * SECOND)
     assert now.advance() == 50
-    assert now.idle == ("a", "b")
+    assert now.idle_inputs == ("a", "b")
 
 
 @pytest.mark.parametrize("tick_first", [True, False])
@@ -127,7 +127,7 @@ def test_the_order_of_packets_in_a_batch_does_not_matter(tick_first: bool):
     now.set_processing_time(6 * SECOND)
     now.record_chunk(0, 100, 1)
     assert now.advance() == 100
-    assert now.idle == ("b",)
+    assert now.idle_inputs == ("b",)
 
 
 def test_the_end_of_input_ends_sources_and_waits_for_other_operators():

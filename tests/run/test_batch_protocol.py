@@ -27,8 +27,8 @@ from millstream.connectors.file.sink import FileSink
 from millstream.connectors.sink import BatchId, Sink
 from millstream.engine.processor.late_rows import LateColumn, LateTable
 from millstream.engine.processor.routing import MAIN_OUTPUT, BatchReport, Routing, route_task
-from millstream.engine.shuffle.column_names import PAYLOAD, ORIGIN, LATE, MAIN, ROW_KIND, REJECTED
-from millstream.engine.shuffle.packer import encode
+from millstream.engine.shuffle.column_names import LATE, MAIN, ORIGIN, PAYLOAD, REJECTED, ROW_KIND
+from millstream.engine.shuffle.format import encode
 from millstream.observe.ledger import Ledger, dead_letters_of, late_rows_in
 from millstream.plan.build.job import build_job
 from millstream.plan.build.query_groups import group_into_queries
@@ -44,7 +44,7 @@ CREATE SINK out WITH ('connector' = 'console') AS SELECT n FROM s;
 LATE_SCHEMA = pa.schema([("n", pa.int64()), ("_source", pa.string()), ("_lateness_ms", pa.int64())])
 LATE_TABLE = LateTable("s", (LateColumn("c0", "n", pa.int64()),), LATE_SCHEMA)
 ROUTING = Routing(
-    labelled_rows=True,
+    is_labelled=True,
     late={(0, 0): ("late out", LATE_TABLE)},
     rejected={"s": ("rejected s", None)},
     sources=("s",),
@@ -128,7 +128,7 @@ class World:
                 late_rows_in("out"): report.rows("late out"),
                 dead_letters_of("s"): report.rows("rejected s"),
             }
-            counted = {"ledger_store": {"s": {"in": len(self.input[batch])}}, "counts": {}}
+            counted = {"input_counts": {"s": {"in": len(self.input[batch])}}, "counts": {}}
             ledger_store.add(batch, [counted], {0: report.rows(MAIN_OUTPUT)}, written=written)
             process.step()
             self.committed = batch + 1

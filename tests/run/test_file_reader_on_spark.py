@@ -19,7 +19,7 @@ from tests.run.trial import Trial, at
 
 from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.source import open_source
-from millstream.engine.compile.columnar import Columnar
+from millstream.engine.compile.columnar import ColumnarCompiler
 from millstream.errors import PropertyError, RunError
 from millstream.plan.build.job import build_job
 from millstream.plan.nodes import Source
@@ -120,13 +120,13 @@ def _text(value: Any) -> Any:
 @pytest.mark.parametrize("name", QUERIES)
 def test_all_formats_give_the_same_rows(spark, tmp_path, monkeypatch, name):
     scanned: list[bool] = []
-    cut = Columnar._cut
+    cut = ColumnarCompiler._split_files
 
-    def counted(self: Columnar, inputs: Any) -> Any:
+    def counted(self: ColumnarCompiler, inputs: Any) -> Any:
         scanned.extend(packing.scan is not None for _, packing in inputs)
         return cut(self, inputs)
 
-    monkeypatch.setattr(Columnar, "_cut", counted)
+    monkeypatch.setattr(ColumnarCompiler, "_split_files", counted)
     found = []
     for form in ("csv", "json", "parquet"):
         made = trial(spark, tmp_path / form, QUERIES[name], form)
@@ -162,8 +162,8 @@ def test_rejected_records_and_files_are_dead_letters(spark, tmp_path, name):
     made.add("orders", "bad.csv", [HEADER, *bad, f"90,10000000000,true,,,{at(0)}"])
     made.add("orders", "other.csv", ["id,amount", "1,2"])
     truncated = gzip.compress(f"{HEADER}\n".encode() * 100)[:-9]
-    (tmp_path / "in/orders/_cut").write_bytes(truncated)
-    (tmp_path / "in/orders/_cut").rename(tmp_path / "in/orders/cut.csv.gz")
+    (tmp_path / "in/orders/_split_files").write_bytes(truncated)
+    (tmp_path / "in/orders/_split_files").rename(tmp_path / "in/orders/cut.csv.gz")
     started = datetime.now(UTC)
     ledger = made.flushed()
     assert (ledger.inputs[0]["in"], ledger.inputs[0]["malformed"]) == (ROWS + 7, 7)

@@ -11,7 +11,11 @@ import pyarrow.parquet as pq
 from tests.run.trial import Trial
 
 import millstream as ms
-from millstream.engine.shuffle.control_stream import ControlStream, control_packets, send_processing_time
+from millstream.engine.shuffle.control_stream import (
+    ControlStream,
+    control_packets,
+    send_processing_time,
+)
 
 DAY = 86_400
 SELECT = """

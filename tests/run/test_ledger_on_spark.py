@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from tests.run.trial import Trial, ledger, at
+from tests.run.trial import Trial, at, ledger
 
 SOURCES = """
 CREATE SOURCE orders (id STRING, amount INT, at TIMESTAMP, WATERMARK FOR at AS at)
@@ -124,10 +124,10 @@ def test_batches_that_spark_reports_only_after_the_commit_are_counted_once(spark
         running.query.processAllAvailable()
     finally:
         run.stop()
-    made = ledger(run)
-    assert (made.total_in, made.rows_out, made.balanced) == (8, 8, True)
-    ledger = trial.folder / "checkpoint/out/ledger.json"
-    ledger.unlink()
+    found = ledger(run)
+    assert (found.total_in, found.rows_out, found.balanced) == (8, 8, True)
+    file = trial.folder / "checkpoint/out/ledger.json"
+    file.unlink()
     trial.add("orders", "7.csv", ["id,amount,at", f"A,1,{at(7)}"])
     again = trial.start(once=True)
     try:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.run.trial import Trial, ledger, at
+from tests.run.trial import Trial, at, ledger
 
 SQL = """
 CREATE SOURCE clicks (k STRING, at TIMESTAMP, WATERMARK FOR at AS at)

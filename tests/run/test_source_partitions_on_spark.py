@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tests.run.partitioned_files import SPEC
-from tests.run.trial import Trial, ledger, at
+from tests.run.trial import Trial, at, ledger
 
 from millstream.engine.shuffle.control_stream import end_of_input
 from millstream.plan.installed_connectors import installed_connectors

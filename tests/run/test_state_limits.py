@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.engine.processor import Processor
 
 from millstream.engine.processor.watermarks import InputSpec
-from millstream.engine.shuffle.packer import ALLOWANCE, NO_LIMIT, NO_TIME, PackerSpec
+from millstream.engine.shuffle.format import ALLOWANCE, NO_LIMIT, NO_TIME
+from millstream.engine.shuffle.packer import PackerSpec
 from millstream.errors import StateError
 from millstream.kernels.core.specs import DeduplicateSpec
 from millstream.kernels.deduplicate import Deduplicate

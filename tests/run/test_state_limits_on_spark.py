@@ -7,7 +7,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from tests.run.trial import Trial, ledger, at
+from tests.run.trial import Trial, at, ledger
 
 from millstream.engine.shuffle.spark_hashes import xxhash64
 from millstream.errors import StateError

@@ -143,7 +143,7 @@ def test_a_second_row_of_a_primary_key_is_refused_when_the_table_is_read(trial):
     with pytest.raises(RunError) as caught:
         trial.start()
     assert caught.value.code == "MS-RUN-TABLE-KEY"
-    assert "several rows of one currency" in caught.value.cause
+    assert "several rows with the same primary key (currency)" in caught.value.cause
     assert caught.value.place is not None
 
 

@@ -27,8 +27,8 @@ def read(rows: int, malformed: int = 0) -> list[dict[str, Any]]:
 def test_a_batch_that_is_written_again_takes_the_place_of_its_first_try(tmp_path):
     file = tmp_path / "ledger.json"
     ledger_store = LedgerStore.open(query(SELECT), file)
-    input_counts.add(0, read(10, malformed=1), {0: 9})
-    input_counts.add(1, read(5), {0: 5})
+    ledger_store.add(0, read(10, malformed=1), {0: 9})
+    ledger_store.add(1, read(5), {0: 5})
     again = LedgerStore.open(query(SELECT), file, first_batch=1)
     again.add(1, read(6), {0: 4})
     again.add(2, read(1), {0: 1})
@@ -41,8 +41,8 @@ def test_a_batch_that_is_written_again_takes_the_place_of_its_first_try(tmp_path
 def test_rows_of_the_last_batches_are_remembered(tmp_path):
     ledger_store = LedgerStore.open(query(SELECT), tmp_path / "ledger.json")
     for batch in range(10):
-        input_counts.add(batch, read(10 + batch), {0: 9})
-    assert [input_counts.rows_in(batch) for batch in (0, 8, 9, 10)] == [None, 18, 19, None]
+        ledger_store.add(batch, read(10 + batch), {0: 9})
+    assert [ledger_store.rows_in(batch) for batch in (0, 8, 9, 10)] == [None, 18, 19, None]
     again = LedgerStore.open(query(SELECT), tmp_path / "ledger.json", first_batch=9)
     again.add(9, read(19), {0: 9})
     again.add(10, read(3), {0: 3})
@@ -74,7 +74,7 @@ def stats(operator: int, group: int, accepted: int, *names: str) -> dict[str, An
 
 
 def rows_in(ledger_store: LedgerStore) -> dict[str, int]:
-    return {name: each["in"] for name, each in input_counts.ledger.as_data()["inputs"].items()}
+    return {name: each["in"] for name, each in ledger_store.ledger.as_data()["inputs"].items()}
 
 
 def test_an_operator_without_new_rows_keeps_its_counts(tmp_path):
@@ -82,7 +82,7 @@ def test_an_operator_without_new_rows_keeps_its_counts(tmp_path):
     ledger_store = LedgerStore.open(query(DISTINCT), file, first_batch=0)
     first = [stats(ORDERS, group, 3 + group, "orders") for group in (0, 1)]
     first += [stats(SHIPMENTS, group, 20, "shipments") for group in (0, 1)]
-    input_counts.add(0, [*first, *(stats(JOINED, group, 0, "o", "s") for group in (0, 1))], {0: 0})
+    ledger_store.add(0, [*first, *(stats(JOINED, group, 0, "o", "s") for group in (0, 1))], {0: 0})
     again = LedgerStore.open(query(DISTINCT), file, first_batch=1)
     again.add(1, [stats(ORDERS, 0, 10, "orders"), stats(ORDERS, 1, 11, "orders")], {0: 0})
     assert rows_in(again) == {"orders": 21, "shipments": 40, "o": 0, "s": 0}
@@ -93,7 +93,9 @@ def test_an_operator_without_new_rows_keeps_its_counts(tmp_path):
 def test_a_retried_batch_replaces_the_reports_of_its_first_try(tmp_path):
     file = tmp_path / "ledger.json"
     ledger_store = LedgerStore.open(query(DISTINCT), file, first_batch=0)
-    input_counts.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], {0: 1})
+    ledger_store.add(
+        0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], {0: 1}
+    )
     again = LedgerStore.open(query(DISTINCT), file, first_batch=0)
     again.add(0, [stats(ORDERS, 0, 5, "orders"), stats(SHIPMENTS, 0, 2, "shipments")], {0: 1})
     assert rows_in(again) == {"orders": 5, "shipments": 2, "o": 0, "s": 0}
@@ -103,8 +105,8 @@ def test_a_retried_batch_replaces_the_reports_of_its_first_try(tmp_path):
 def test_rows_written_to_side_outputs_are_counted_as_often_as_their_sinks_contain_them(tmp_path):
     file = tmp_path / "ledger.json"
     ledger_store = LedgerStore.open(query(SELECT), file, first_batch=0)
-    input_counts.add(0, read(10, malformed=1), {0: 9}, written={"dead letters of a/b": 1})
-    input_counts.add(1, read(5, malformed=2), {0: 3}, written={"dead letters of a/b": 2})
+    ledger_store.add(0, read(10, malformed=1), {0: 9}, written={"dead letters of a/b": 1})
+    ledger_store.add(1, read(5, malformed=2), {0: 3}, written={"dead letters of a/b": 2})
     again = LedgerStore.open(query(SELECT), file, first_batch=1)
     again.add(1, read(5, malformed=2), {0: 3}, written={"dead letters of a/b": 2})
     again.add(2, read(5), {0: 5})
@@ -115,9 +117,9 @@ def test_rows_written_to_side_outputs_are_counted_as_often_as_their_sinks_contai
 
 def test_an_operator_that_never_reported_is_not_called_balanced(tmp_path):
     ledger_store = LedgerStore.open(query(DISTINCT), tmp_path / "ledger.json", first_batch=0)
-    assert input_counts.ledger.balanced is True  # nothing was read
-    input_counts.add(0, [stats(ORDERS, 0, 5, "orders")], {0: 0})
-    ledger = input_counts.ledger
+    assert ledger_store.ledger.balanced is True  # nothing was read
+    ledger_store.add(0, [stats(ORDERS, 0, 5, "orders")], {0: 0})
+    ledger = ledger_store.ledger
     assert isinstance(ledger, Ledger)
     assert ledger.balanced is None
     assert ledger.unreported == ["deduplication of shipments", "inner join of o and s"]
@@ -126,7 +128,7 @@ def test_an_operator_that_never_reported_is_not_called_balanced(tmp_path):
 def test_counts_that_a_crash_has_lost_are_said_to_be_lost(tmp_path):
     file = tmp_path / "ledger.json"
     ledger_store = LedgerStore.open(query(SELECT), file, first_batch=0)
-    input_counts.add(0, read(10), {0: 9})
+    ledger_store.add(0, read(10), {0: 9})
     after_crash = LedgerStore.open(query(SELECT), file, first_batch=3)
     after_crash.add(3, read(5), {0: 5})
     after_crash.add(5, read(1), {0: 1})
@@ -141,14 +143,14 @@ def test_counts_that_a_crash_has_lost_are_said_to_be_lost(tmp_path):
 
 def test_a_ledger_that_is_missing_is_not_called_balanced(tmp_path):
     ledger_store = LedgerStore.open(query(SELECT), tmp_path / "ledger.json", first_batch=2)
-    assert input_counts.ledger.balanced is False
+    assert ledger_store.ledger.balanced is False
 
 
 def test_a_ledger_of_a_removed_checkpoint_is_not_continued(tmp_path):
     file = tmp_path / "ledger.json"
     ledger_store = LedgerStore.open(query(SELECT), file, first_batch=0)
     for batch in range(3):
-        input_counts.add(batch, read(10), {0: 9})
+        ledger_store.add(batch, read(10), {0: 9})
     anew = LedgerStore.open(query(SELECT), file, first_batch=0)
     assert (rows_in(anew), anew.ledger.balanced) == ({"orders": 0}, True)
 
@@ -171,9 +173,9 @@ def report(batch: int, rows: tuple[int, int], dropped: int = 0) -> dict[str, Any
 def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
     file = tmp_path / "ledger.json"
     ledger_store = LedgerStore.open(query(engine="native"), file)
-    input_counts.add(0, [], {0: 2})
-    input_counts.hear([report(0, (3, 2)), report(1, (0, 0))])
-    input_counts.hear([report(0, (3, 2)), report(1, (0, 0)), report(1, (1, 0), dropped=1)])
+    ledger_store.add(0, [], {0: 2})
+    ledger_store.hear([report(0, (3, 2)), report(1, (0, 0))])
+    ledger_store.hear([report(0, (3, 2)), report(1, (0, 0)), report(1, (1, 0), dropped=1)])
     again = LedgerStore.open(query(engine="native"), file, first_batch=1)
     again.hear([report(1, (1, 0), dropped=1), report(2, (0, 4))])
     ledger = again.ledger
@@ -190,10 +192,10 @@ def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
 
 def test_watermarks_are_greatest_times_less_delays(tmp_path):
     ledger_store = LedgerStore(query(), tmp_path / "ledger.json")
-    assert input_counts.watermarks == {}
+    assert ledger_store.watermarks == {}
     max_times = {"orders": 60_000_000, "shipments": BEGIN_OF_TIME}
-    input_counts.stats = {"0/0": {"after": BEGIN_OF_TIME, "max_times": max_times}}
-    assert input_counts.watermarks == {"orders": 55_000_000, "shipments": None}
-    assert not input_counts.ended
-    input_counts.stats["0/0"]["after"] = END_OF_TIME
-    assert input_counts.ended
+    ledger_store.stats = {"0/0": {"after": BEGIN_OF_TIME, "max_times": max_times}}
+    assert ledger_store.watermarks == {"orders": 55_000_000, "shipments": None}
+    assert not ledger_store.ended
+    ledger_store.stats["0/0"]["after"] = END_OF_TIME
+    assert ledger_store.ended

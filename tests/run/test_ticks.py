@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from millstream.plan.expressions import column
 from millstream.plan.nodes import Column, Output, Pipeline, Query, Select, SinkDef, Source
-from millstream.run.processing_time import ProcessingClock
-from millstream.run.processing_time import ProcessingTimeSender
+from millstream.run.processing_time import ProcessingClock, ProcessingTimeSender
 from millstream.temporal import Watermark
 
 SECOND = 1_000_000

@@ -10,15 +10,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.connectors.reference_rows import refuse_large, refuse_second_rows
+from millstream.connectors.reference_rows import reject_oversized_table, reject_duplicate_keys
 from millstream.connectors.registry import open_table
 from millstream.engine.compile.table_join import SINCE, UNTIL
 from millstream.errors import PlanError
-from millstream.plan.build.tables.reference import reference_of
+from millstream.plan.build.tables.reference import build_reference_table
 from millstream.plan.installed_connectors import installed_connectors
-from millstream.plan.nodes import Broadcast, Column, Reference
+from millstream.plan.nodes import Broadcast, Column, ReferenceTable
 from millstream.plan.resolve.names import literal, quote
-from millstream.plan.resolve.object_names import check_object_name
+from millstream.plan.resolve.name_checks import check_object_name
 from millstream.plan.secrets import options_text
 from millstream.sql.parse import parse
 from millstream.sql.statements import CreateTable
@@ -59,16 +59,16 @@ def properties_text(properties: tuple[tuple[str, str], ...]) -> str:
     return options_text(connector, properties)
 
 
-def table_node(table: Table, name: str) -> Reference:
+def table_node(table: Table, name: str) -> ReferenceTable:
     """Returns the node of a table in a plan."""
     if table.frame is not None:
         columns = tuple(Column(f.name, f.dataType.simpleString()) for f in table.frame.schema)
-        return Reference(name, columns, table.key, DATAFRAME, (), Broadcast())
+        return ReferenceTable(name, columns, table.key, DATAFRAME, (), Broadcast())
     listed = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in table.properties)
     key = f", PRIMARY KEY ({', '.join(map(quote, table.key))})" if table.key else ""
     (made,) = parse(f"CREATE TABLE {quote(name)} ({table.columns}{key}) WITH ({listed})")
     assert isinstance(made, CreateTable)
-    return reference_of(made, installed_connectors())
+    return build_reference_table(made, installed_connectors())
 
 
 def table(frame: DataFrame, *, key: str | Sequence[str] = (), name: str | None = None) -> Table:
@@ -127,7 +127,7 @@ def database(
     return Table(columns, _listed(key), tuple(given.items()), name=_checked(name))
 
 
-def read_rows(spark: SparkSession, table: Reference) -> pa.Table:
+def read_rows(spark: SparkSession, table: ReferenceTable) -> pa.Table:
     """Returns the rows of a table that its connector reads whole."""
     return open_table(installed_connectors(), spark, table, Path.cwd()).read()
 
@@ -150,20 +150,20 @@ class FrameTables:
     spark: SparkSession
     frames: Mapping[str, DataFrame]
 
-    def once(self, table: Reference, keys: tuple[str, ...]) -> DataFrame | None:  # noqa: ARG002
+    def static_frame(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:  # noqa: ARG002
         always = F.lit(BEGIN_OF_TIME).alias(SINCE), F.lit(END_OF_TIME).alias(UNTIL)
         if table.connector == DATAFRAME:
             return self.frames[table.name].select("*", *always)
         rows = read_rows(self.spark, table)
-        refuse_large(table, rows)
-        refuse_second_rows(table, rows)
+        reject_oversized_table(table, rows)
+        reject_duplicate_keys(table, rows)
         return self.spark.createDataFrame(rows).select("*", *always)
 
-    def folder(self, table: Reference) -> str:
+    def folder(self, table: ReferenceTable) -> str:
         raise AssertionError(f"{table.name} is a DataFrame")
 
-    def options(self, table: Reference) -> tuple[tuple[str, str], ...]:
+    def options(self, table: ReferenceTable) -> tuple[tuple[str, str], ...]:
         return table.options
 
-    def lookup(self, table: Reference) -> str:
+    def lookup(self, table: ReferenceTable) -> str:
         return installed_connectors()[table.connector].lookup or ""

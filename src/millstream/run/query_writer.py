@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from millstream.connectors.dead_letters import DEAD_LETTER
+from millstream.connectors.dead_letters import BAD, DEAD_LETTER
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.sink import (
     DRIVER,
@@ -46,7 +46,6 @@ from millstream.engine.processor.routing import (
     router,
 )
 from millstream.engine.runtime.session import partitions
-from millstream.engine.shuffle.packer import BAD
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.ledger import dead_letters_of, late_rows_in
 from millstream.plan.facts.branches import query_operators, query_references, query_sources

@@ -160,7 +160,7 @@ class JobTables:
     def lookup(self, table: ReferenceTable) -> str:
         return self.connectors[table.connector].lookup or ""
 
-    def once(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:
+    def static_frame(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:
         access = table.access
         assert isinstance(access, Broadcast)
         if access.refreshed:

@@ -84,7 +84,7 @@ class BranchCompiler:
             for number in branch.outputs
             for output in [self.query.outputs[number]]
         ]
-        compiled = fan_out(common, members, self.columnar.tables.step, self.project, counts)
+        compiled = fan_out(common, members, self.columnar.tables.compile_join, self.project, counts)
         self.schemas |= compiled.schemas
         self._frames[place : place + 1] = [compiled.frame]
 

@@ -1,6 +1,6 @@
-"""The columnar engine: operators as packets, an exchange and a kernel in the state host.
+"""The columnar engine: compiles each operator to packets, a shuffle and a kernel in the processor.
 
-result of an operator ──▶ SELECTs ──▶ packets ──▶ exchange ──▶ host ──▶ result, and the rest
+result of an operator ──▶ SELECTs ──▶ packets ──▶ shuffle ──▶ processor ──▶ result, side rows
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import ByteType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.work_items import MAX_PARTS, split_into_parts
@@ -19,17 +18,17 @@ from millstream.engine.compile.file_streams import FileStreams
 from millstream.engine.compile.input_columns import create_input_spec
 from millstream.engine.compile.operators import COMPILERS
 from millstream.engine.compile.packet_columns import PackedInput
-from millstream.engine.compile.physical_operator import PhysicalOperator, share_of
-from millstream.engine.compile.shared_shuffle import link_stages
+from millstream.engine.compile.physical_operator import PhysicalOperator, output_schema, share_of
+from millstream.engine.compile.shared_shuffle import StageChain, append_stage, schema_frame
 from millstream.engine.compile.stateless import StreamFrame, compile_stream, source_of, spark_errors
 from millstream.engine.compile.table_join import TableJoinCompiler
 from millstream.engine.processor.processor import KernelProcessor, Stage
-from millstream.engine.shuffle.column_names import INPUTS, SIDE_COLUMNS
+from millstream.engine.shuffle.column_names import SIDE_COLUMNS
 from millstream.engine.shuffle.control_stream import ControlStream, control_packets
+from millstream.engine.shuffle.format import PACKET
 from millstream.engine.shuffle.key_groups import labels
 from millstream.engine.shuffle.max_ahead import MaxAhead
-from millstream.engine.shuffle.packer import PACKET, PackerSpec, packer
-from millstream.kernels.core.kernel import OP
+from millstream.engine.shuffle.packer import PackerSpec, packer
 from millstream.plan.facts.colocation import SharedShuffle, find_shared_shuffle
 from millstream.plan.identity import Document
 from millstream.plan.nodes import (
@@ -46,7 +45,7 @@ from millstream.state_format import STATE_FORMAT, canonical_json
 
 @dataclass(slots=True)
 class ColumnarCompiler:
-    """Makes the operators of one query, from the sink's side on."""
+    """Compiles the operators of one query, from the sink to the sources."""
 
     spark: SparkSession
     sources: Mapping[str, DeferredFrame]
@@ -55,13 +54,13 @@ class ColumnarCompiler:
     groups: int
     control: ControlStream | None
     tables: TableJoinCompiler
-    max_ahead: int | None = None  # of sources that say nothing of it
-    sends_allowances: bool = False  # does the driver send key groups what state they may have?
+    max_ahead: int | None = None  # the default of sources
+    sends_allowances: bool = False  # does the driver limit the state of key groups?
     relayed: frozenset[int] = frozenset()  # numbers of operators that a later branch reads
     compiled: list[CompiledOperator | None] = field(default_factory=list)  # by number
     limits: dict[str, MaxAhead] = field(default_factory=dict)  # by source
     _chains: dict[int, StageChain] = field(default_factory=dict)  # by number
-    # Set while an input is compiled: the operator that reads it in the same host.
+    # Set while an input is compiled: the operator that reads it in the same processor.
     _colocated_reader: SharedShuffle | None = None
     # Results of an earlier branch, which the next equal operator reads instead of being compiled.
     _relayed: tuple[Operator, CompiledOperator] | None = None
@@ -77,12 +76,13 @@ class ColumnarCompiler:
         self._relayed = node, replace(compiled, raw=results)
 
     def schema_of(self, number: int) -> StructType:
-        """The columns of an operator's results, with port columns."""
+        """The columns of an operator's results, with SIDE_COLUMNS."""
         compiled = self.compiled[number]
         assert compiled is not None
         return compiled.raw.schema
 
     def compile_operator(self, node: Operator) -> CompiledOperator:
+        """Compiles an operator and all that it reads."""
         if self._relayed is not None and node == self._relayed[0]:
             (_, relayed), self._relayed = self._relayed, None
             return relayed
@@ -95,91 +95,97 @@ class ColumnarCompiler:
         reader, self._colocated_reader = self._colocated_reader, None
         streams, first_numbers = [], []
         for place, side in enumerate(inputs):
-            # Between the two are SELECTs only, so that the reader is that of the next operator.
-            self._colocated_reader = (
-                shared if shared is not None and shared.number == place else None
-            )
-            first_numbers.append(
-                len(self.compiled)
-            )  # the number of the operator that it reads, if it is one
+            # Between the two are only SELECTs, so the next operator is the one that is read.
+            is_shared = shared is not None and shared.number == place
+            self._colocated_reader = shared if is_shared else None
+            first_numbers.append(len(self.compiled))  # the number of the input's operator, if any
             streams.append(self.compile_stream(side.node))
         with spark_errors():
             carries_hash = reader is not None and not reader.is_hashable
-            compile_operator = COMPILERS[type(node)]
-            operation = compile_operator(self.spark, node, streams, self.groups, carries_hash)
-            operation = self._with_time_limits(operation, inputs, streams)
-        chain = tuple(
-            create_input_spec(name, side, rows, packer_spec, hash_from, keys)
-            for name, side, rows, (_, packer_spec), hash_from, keys in zip(
-                self.names[number],
-                inputs,
-                streams,
-                operation.inputs,
-                operation.hash_from,
-                operation.keys,
-                strict=True,
-            )
+            compile_kind = COMPILERS[type(node)]
+            operator = compile_kind(self.spark, node, streams, self.groups, carries_hash)
+            operator = self._with_time_limits(operator, inputs, streams)
+        chain = StageChain(
+            operator, (self._stage(number, node, operator, streams),), operator.inputs
         )
-        chain = tuple(
-            replace(
-                each,
-                last_window=operation.last_window,
-                wall_clock=each.wall_clock or operation.wall_clock,
-            )
-            for each in chain
-        )
-        identity = self._identity(number, operation)
-        share = share_of(node.limit, self.groups)
-        own_share = None if self.sends_allowances else share
-        evicts = share is not None
-        columns = tuple(_output_schema(operation).names[: -len(SIDE_COLUMNS)])
-        own = Stage(
-            number,
-            operation.kernel,
-            chain,
-            identity,
-            share=own_share,
-            evicts=evicts,
-            relayed=columns if number in self.relayed else (),
-        )
-        processor = StageChain(operation, (own,), operation.inputs)
         if shared is not None:
-            processor = append_stage(shared, self._chains[first_numbers[shared.number]], processor)
-        self._chains[number] = processor
-        raw = self._process(processor) if reader is None else schema_frame(operation)
+            chain = append_stage(shared, self._chains[first_numbers[shared.number]], chain)
+        self._chains[number] = chain
+        raw = self._process(chain) if reader is None else schema_frame(operator)
         compiled = CompiledOperator(
-            number, raw, operation.shown, operation.changes, operation.where, operation.late
+            number,
+            raw,
+            operator.visible_columns,
+            operator.is_changelog,
+            operator.where,
+            operator.late,
         )
         self.compiled[number] = compiled
         return compiled
 
-    def compile_node(self, node: Node) -> StreamFrame:
-        """The rows of any node."""
-        return (
-            self.compile_stream(node) if isinstance(node, Source | Select) else self._result(node)
+    def _stage(
+        self, number: int, node: Operator, operator: PhysicalOperator, streams: list[StreamFrame]
+    ) -> Stage:
+        specs = (
+            create_input_spec(name, side, rows, packer_spec, hash_from, keys)
+            for name, side, rows, (_, packer_spec), hash_from, keys in zip(
+                self.names[number],
+                inputs_of(node),
+                streams,
+                operator.inputs,
+                operator.hash_from,
+                operator.keys,
+                strict=True,
+            )
+        )
+        inputs = tuple(
+            replace(
+                each,
+                last_window=operator.last_window,
+                wall_clock=each.wall_clock or operator.wall_clock,
+            )
+            for each in specs
+        )
+        share = share_of(node.limit, self.groups)
+        columns = tuple(output_schema(operator).names[: -len(SIDE_COLUMNS)])
+        return Stage(
+            number,
+            operator.kernel,
+            inputs,
+            self._identity(number, operator),
+            share=None if self.sends_allowances else share,
+            evicts=share is not None,
+            relayed=columns if number in self.relayed else (),
         )
 
+    def compile_node(self, node: Node) -> StreamFrame:
+        """The rows of any node."""
+        if isinstance(node, Source | Select):
+            return self.compile_stream(node)
+        return self._result(node)
+
     def compile_stream(self, node: Source | Select) -> StreamFrame:
+        """The rows of a source or SELECT, with all that it reads."""
         return compile_stream(node, self.sources, self._result, self._files.of)
 
     def _result(self, node: Operator | TableJoin) -> StreamFrame:
         if isinstance(node, TableJoin):
-            return self.tables.step(node, self.compile_stream(node.left.node))
-        return self.compile_operator(node).compile_stream()
+            return self.tables.compile_join(node, self.compile_stream(node.left.node))
+        return self.compile_operator(node).result_stream()
 
-    def _identity(self, number: int, operation: PhysicalOperator) -> str:
-        """What an operator's state depends on: its plan, and what only the engine knows."""
-        physical = {"key_groups": self.groups, **operation.physical}
+    def _identity(self, number: int, operator: PhysicalOperator) -> str:
+        """What the state of an operator depends on: its plan, and facts that only the engine knows."""
+        physical = {"key_groups": self.groups, **operator.physical}
         document = {**self.identities[number], "physical": physical, "format": STATE_FORMAT}
         return canonical_json(document)
 
     def _with_time_limits(
-        self, operation: PhysicalOperator, sides: Sequence[Input], streams: Sequence[StreamFrame]
+        self, operator: PhysicalOperator, sides: Sequence[Input], streams: Sequence[StreamFrame]
     ) -> PhysicalOperator:
-        """With the limits of how far event times of sources may be ahead of processing time."""
+        """Adds to each input how far its event times may be ahead of processing time."""
         inputs = []
         for side, rows, (packed_input, packer_spec) in zip(
-            sides, streams, operation.inputs, strict=True
+            sides, streams, operator.inputs, strict=True
         ):
             source, limit = source_of(side.node), None
             if source and source.time and side.time and rows.upstream is None:
@@ -191,9 +197,10 @@ class ColumnarCompiler:
                     )
                     self.limits[source.name] = limit
             inputs.append((packed_input, replace(packer_spec, max_ahead=limit)))
-        return replace(operation, inputs=tuple(inputs))
+        return replace(operator, inputs=tuple(inputs))
 
     def _process(self, chain: StageChain) -> DataFrame:
+        """Packs the inputs, shuffles the packets and runs the stages."""
         stream: DataFrame | None = None
         for frame, packer_spec in self._split_files(chain.inputs):
             packets = frame.mapInArrow(packer(packer_spec), PACKET)
@@ -202,9 +209,9 @@ class ColumnarCompiler:
         read = [each for stage in chain.stages for each in stage.inputs]
         timed = any(each.wall_clock or not each.derived for each in read)
         if self.control is not None and (timed or self.sends_allowances):
-            said = control_packets(self.control, labels(self.groups), about_time=timed)
-            stream = stream.unionByName(said)
-        schema = _output_schema(chain.operation)
+            messages = control_packets(self.control, labels(self.groups), about_time=timed)
+            stream = stream.unionByName(messages)
+        schema = output_schema(chain.operator)
         columns = tuple(schema.names[: -len(SIDE_COLUMNS)])
         processor = KernelProcessor(chain.stages, columns)
         return stream.groupBy("label").transformWithStateInPandas(
@@ -214,7 +221,7 @@ class ColumnarCompiler:
     def _split_files(
         self, inputs: Sequence[tuple[PackedInput, PackerSpec]]
     ) -> Iterator[tuple[DataFrame, PackerSpec]]:
-        """Inputs, those that are files in as many parts as keep all cores busy."""
+        """Splits inputs that are files into as many parts as keep all cores busy."""
         cores = self.spark.sparkContext.defaultParallelism
         weight = sum(packed_input.file_bytes for packed_input, _ in inputs)
         for packed_input, packer_spec in inputs:
@@ -228,47 +235,3 @@ class ColumnarCompiler:
                     split_into_parts(packed_input.frame, parts),
                     replace(packer_spec, scan=replace(packer_spec.scan, parts=parts)),
                 )
-
-
-@dataclass(frozen=True, slots=True)
-class StageChain:
-    """An operator in its host: all stages up to it, and the rows that are packed for them."""
-
-    operation: PhysicalOperator
-    stages: tuple[Stage, ...]
-    inputs: tuple[tuple[PackedInput, PackerSpec], ...]
-
-
-def _output_schema(operation: PhysicalOperator) -> StructType:
-    schema = StructType(list(operation.schema))
-    if operation.changes:
-        schema.add(StructField(OP, ByteType()))
-    for port in SIDE_COLUMNS:
-        schema.add(port)
-    return schema
-
-
-def schema_frame(operation: PhysicalOperator) -> DataFrame:
-    """What comes out of an operator whose results are read in its own host. Spark never runs it:
-    it is asked for types alone."""
-
-    def unread(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return batches
-
-    packed_input, _ = operation.inputs[0]
-    return packed_input.frame.mapInArrow(unread, _output_schema(operation))
-
-
-def append_stage(shared: SharedShuffle, below: StageChain, own: StageChain) -> StageChain:
-    """An operator in the host of the one whose results it reads."""
-    assert below.operation.sides is not None
-    *first, last = below.stages
-    fed = last.with_link(link_stages(shared, own.operation, below.operation.sides))
-    place = len(below.stages)
-    others = tuple(
-        (packed_input, replace(packer_spec, source=place * INPUTS + packer_spec.source))
-        for packed_input, packer_spec in own.inputs
-        if packer_spec.source != shared.number
-    )
-    stages = (*first, fed, *own.stages)
-    return StageChain(own.operation, stages, (*below.inputs, *others))

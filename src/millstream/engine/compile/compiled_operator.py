@@ -37,20 +37,23 @@ class CompiledOperator:
 
     number: int
     raw: DataFrame
-    shown: tuple[Column, ...]
-    changes: bool = False
+    visible_columns: tuple[Column, ...]
+    is_changelog: bool = False
     where: Expression | None = None
     late: tuple[LateInput, ...] = ()
 
-    def compile_stream(self) -> StreamFrame:
+    def result_stream(self) -> StreamFrame:
         """The result, with all else, as the next operator reads it."""
-        op = [F.col(OP).alias(CHANGE)] if self.changes else []
-        rows = self.raw.select(*self.shown, *op, ROW_KIND, ORIGIN, PAYLOAD)
+        op = [F.col(OP).alias(CHANGE)] if self.is_changelog else []
+        rows = self.raw.select(*self.visible_columns, *op, ROW_KIND, ORIGIN, PAYLOAD)
         if self.where is not None:
             with spark_errors():
                 rows = rows.where((F.col(ROW_KIND) != MAIN) | spark_column(self.where))
         return StreamFrame(
-            DeferredFrame.of(rows), upstream=self.number, has_side_rows=True, changes=self.changes
+            DeferredFrame.of(rows),
+            upstream=self.number,
+            has_side_rows=True,
+            is_changelog=self.is_changelog,
         )
 
     def late_rows(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:

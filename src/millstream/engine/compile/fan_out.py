@@ -22,6 +22,7 @@ from millstream.engine.compile.filtered_changes import with_change_kinds
 from millstream.engine.compile.outputs import in_output_mode
 from millstream.engine.compile.stateless import StreamFrame, compile_select
 from millstream.engine.processor.routing import BAD_RECORD
+from millstream.engine.scan.loop import KEEP
 from millstream.engine.shuffle.column_names import (
     MAIN,
     ORIGIN,
@@ -30,7 +31,6 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     output_column,
 )
-from millstream.engine.shuffle.packer import KEEP
 from millstream.plan.nodes import Pipeline, Select, TableJoin
 
 _ROW, _PASSES = (
@@ -78,7 +78,7 @@ def fan_out(
     is_data_row = F.lit(True) if common.is_data_row is None else common.is_data_row
     labels = _labels(common, [each.number for each in members], source)
     frame = common.frame.select(
-        F.struct(*common.shown).alias(_ROW),
+        F.struct(*common.visible_columns).alias(_ROW),
         is_data_row.alias(_PASSES),
         F.explode(labels).alias(OUTPUT),
         *common.engine_columns,
@@ -125,7 +125,7 @@ def _labels(common: StreamFrame, numbers: Sequence[int], source: int | None) -> 
     count = [] if source is None else [count_label(source)]
     found = _array([*numbers, *count])
     # Of a change, the old and the new value are found by their positions, so that both must stay.
-    if common.filtered and not common.changes:
+    if common.filtered and not common.is_changelog:
         found = F.when(F.col(KEEP), found).otherwise(_array(count))
     if common.has_bad_records:
         found = F.when(F.col(BAD).isNotNull(), _array([NO_OUTPUT, *count])).otherwise(found)
@@ -142,14 +142,14 @@ def _as_struct(
     result: StreamFrame, member: BranchOutput, project: Projection, *, filtered: bool
 ) -> tuple[DataFrame, StructType]:
     """Replaces an output's columns by one struct and removes the copies that it does not take."""
-    frame, is_data_row, shown = result.frame, result.is_data_row, result.shown
-    if result.changes:
+    frame, is_data_row, visible_columns = result.frame, result.is_data_row, result.visible_columns
+    if result.is_changelog:
         if filtered or any(_filters(step) for step in member.steps):
             frame = with_change_kinds(frame, member.number)
-        is_data_row, shown = in_output_mode(result, member.pipeline.mode)
+        is_data_row, visible_columns = in_output_mode(result, member.pipeline.mode)
     assert is_data_row is not None
-    rows = frame.select(*shown, is_data_row.alias(KEEP), *result.engine_columns)
-    schema = StructType(rows.schema.fields[: len(shown)])
+    rows = frame.select(*visible_columns, is_data_row.alias(KEEP), *result.engine_columns)
+    schema = StructType(rows.schema.fields[: len(visible_columns)])
     taken = [column.alias(name) for name, column in project(member.pipeline, schema).items()]
     # What a sink computes of a row is not computed of anything else: it may fail.
     values = F.when(F.col(KEEP), F.struct(*taken)).alias(output_column(member.number))

@@ -8,13 +8,16 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, MapType, TimestampType
 
+from millstream.connectors.dead_letters import BAD
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.compile.packet_columns import PackedInput, PacketColumn, PacketColumnBuilder
 from millstream.engine.compile.stateless import StreamFrame, source_of
 from millstream.engine.processor.watermarks import InputSpec
+from millstream.engine.scan.loop import KEEP
 from millstream.engine.shuffle.column_names import CHANGE, NOW, ORIGIN, PAYLOAD, ROW_KIND, Kind
+from millstream.engine.shuffle.format import PROGRESS
 from millstream.engine.shuffle.key_groups import labels
-from millstream.engine.shuffle.packer import BAD, KEEP, PROGRESS, PackerSpec
+from millstream.engine.shuffle.packer import PackerSpec
 from millstream.engine.shuffle.types import from_packet, held, to_packet
 from millstream.kernels.core.kernel import OP, TIME
 from millstream.plan.expressions import Expression, column
@@ -85,18 +88,18 @@ def packer_columns(
     names = [KEEP] if rows.filtered else []
     names += [BAD] if rows.has_bad_records else []
     names += [ROW_KIND, ORIGIN, PAYLOAD] if rows.has_side_rows else []
-    made = [PacketColumn(name, F.col(name)) for name in names]
+    columns = [PacketColumn(name, F.col(name)) for name in names]
     if rows.partitioned:  # the same for all rows of a work item
-        made.append(PacketColumn(PARTITION, F.col(PARTITION), constant=True))
-    if rows.changes:
-        made.append(PacketColumn(OP, F.col(CHANGE)))
-    made.append(PacketColumn(NOW, F.unix_micros(F.current_timestamp()), constant=True))
+        columns.append(PacketColumn(PARTITION, F.col(PARTITION), constant=True))
+    if rows.is_changelog:
+        columns.append(PacketColumn(OP, F.col(CHANGE)))
+    columns.append(PacketColumn(NOW, F.unix_micros(F.current_timestamp()), constant=True))
     if side.progress is not None and has_own_progress(side, rows):
         moved = F.col(f"`{side.progress}`")
         builder.columns.append(
             micros_packet_column(builder, PROGRESS, column(None, side.progress), moved)
         )
-    return made
+    return columns
 
 
 def has_own_progress(side: Input, rows: StreamFrame) -> bool:

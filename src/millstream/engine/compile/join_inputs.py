@@ -23,7 +23,8 @@ from millstream.engine.compile.input_columns import (
 from millstream.engine.compile.packet_columns import PackedInput, PacketColumn, PacketColumnBuilder
 from millstream.engine.compile.stateless import StreamFrame, guarded
 from millstream.engine.shuffle.column_names import Kind
-from millstream.engine.shuffle.packer import GROUP, HASH, PackerSpec
+from millstream.engine.shuffle.layout import GROUP
+from millstream.engine.shuffle.packer import PackerSpec
 from millstream.engine.shuffle.types import (
     common_type,
     comparable,
@@ -31,7 +32,7 @@ from millstream.engine.shuffle.types import (
     is_own_hash,
     to_hash,
 )
-from millstream.kernels.core.kernel import PREDICATE
+from millstream.kernels.core.kernel import HASH, PREDICATE
 from millstream.plan.expressions import Expression
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.nodes import Input, Join
@@ -40,7 +41,7 @@ from millstream.values import Compare, JoinType, Logic, Predicate, PredicateOf
 
 MATCHED = "_matched"  # false: the row meets no other, as if it lacked its key
 FLAG = "_flag"  # of a version: it ends its key's
-CARRIED = "_carried"  # the key's hash, that goes with the result to the next join by this key
+CARRIED_HASH = "_carried"  # the key's hash, that goes with the result to the next join by this key
 _KINDS = (
     (Kind.LEFT, Kind.LEFT_KEY, Kind.LEFT_COMPARED),
     (Kind.RIGHT, Kind.RIGHT_KEY, Kind.RIGHT_COMPARED),
@@ -229,7 +230,7 @@ def _side(
     elif hash_from is None:
         value = F.when(matchable, to_hash(key_columns[0].column) if key_is_hash else key_hash)
         source_column = key_columns[0].source_column if key_is_hash and decides_match else None
-        names = (HASH, CARRIED) if carries_hash else (HASH,)
+        names = (HASH, CARRIED_HASH) if carries_hash else (HASH,)
         builder.columns += [
             PacketColumn(name, value, source_column, as_int64=source_column is not None)
             for name in names

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from millstream.engine.compile.join_inputs import CARRIED, FLAG, PackedSides
+from millstream.engine.compile.join_inputs import CARRIED_HASH, FLAG, PackedSides
 from millstream.kernels.core.kernel import Kernel
 from millstream.kernels.core.specs import RegularJoinSpec, SessionJoinSpec, TemporalJoinSpec
 from millstream.kernels.interval_join.kernel import IntervalJoin as IntervalJoinKernel
@@ -49,8 +49,8 @@ def kernel_of(node: Join, sides: PackedSides, types: Types) -> Kernel:
 def _interval(
     node: BoundedJoin, sides: PackedSides, types: Types, common: dict[str, Any]
 ) -> Kernel:
-    if CARRIED in sides.left.packed_input.schema.names:
-        common["left_columns"] += (CARRIED,)
+    if CARRIED_HASH in sides.left.packed_input.schema.names:
+        common["left_columns"] += (CARRIED_HASH,)
     spec = IntervalJoinSpec(
         **common,
         lower=node.bounds.lower,

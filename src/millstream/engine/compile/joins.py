@@ -55,9 +55,9 @@ def compile_join(
         kernel_of(node, sides, _types_of(sides)),
         tuple((side.packed_input, side.packer_spec) for side in both),
         StructType([*columns, *packet_schema(window)]),
-        (*_shown(node, sides), *_shown_window(window)),
+        (*_visible_columns(node, sides), *_window_columns(window)),
         _physical(sides),
-        changes=node.retracts,
+        is_changelog=node.retracts,
         where=_where(node),
         late=_late(node, sides),
         hash_from=tuple(side.hash_from for side in both),
@@ -110,7 +110,7 @@ def _physical(sides: PackedSides) -> dict[str, Any]:
     }
 
 
-def _shown(node: Join, sides: PackedSides) -> tuple[Column, ...]:
+def _visible_columns(node: Join, sides: PackedSides) -> tuple[Column, ...]:
     """A struct a side, named as users call it."""
     both = ((node.left.alias, sides.left), (node.right.alias, sides.right))
     count = 1 if node.how.left_only else 2
@@ -120,7 +120,7 @@ def _shown(node: Join, sides: PackedSides) -> tuple[Column, ...]:
     )
 
 
-def _shown_window(window: Sequence[Field]) -> tuple[Column, ...]:
+def _window_columns(window: Sequence[Field]) -> tuple[Column, ...]:
     """The window's columns. Its time, that of the result, is its last microsecond."""
     if not window:
         return ()

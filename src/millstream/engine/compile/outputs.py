@@ -32,7 +32,7 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     STATS,
 )
-from millstream.engine.shuffle.packer import decode
+from millstream.engine.shuffle.format import decode
 from millstream.kernels.core.kernel import UPDATE_BEFORE
 from millstream.temporal import OutputMode
 
@@ -94,7 +94,7 @@ class OutputReader:
     """
 
     is_data_row: Column | None
-    shown: tuple[Column, ...]
+    visible_columns: tuple[Column, ...]
     has_side_rows: bool = False
     has_bad_records: bool = False
     source: str | None = None
@@ -115,7 +115,7 @@ class OutputReader:
 
     def rows(self, frame: DataFrame) -> DataFrame:
         return (frame if self.is_data_row is None else frame.where(self.is_data_row)).select(
-            *self.shown
+            *self.visible_columns
         )
 
     def batch(self, frame: DataFrame) -> MicroBatch:
@@ -148,11 +148,11 @@ class OutputReader:
             frame = frame.where(
                 self.is_data_row if is_main is None else self.is_data_row | ~is_main
             )
-        rows = frame.select(*self.shown, *side)
+        rows = frame.select(*self.visible_columns, *side)
         if self._taken is None:
             names = {ROW_KIND, ORIGIN, PAYLOAD} if side else set()
-            shown = StructType([each for each in rows.schema if each.name not in names])
-            self._taken = columns(shown)
+            visible_columns = StructType([each for each in rows.schema if each.name not in names])
+            self._taken = columns(visible_columns)
         taken = self._taken
         if side:
             # What a sink computes of a row is not computed of anything else: it may fail.
@@ -250,7 +250,7 @@ def in_output_mode(rows: StreamFrame, mode: OutputMode) -> tuple[Column | None, 
         replaced = F.col(CHANGE) != UPDATE_BEFORE
         is_data_row = replaced if is_data_row is None else is_data_row & replaced
     op = F.element_at(F.array(*map(F.lit, _OPS)), F.col(CHANGE) + 1)
-    return is_data_row, (*rows.shown, op.alias("_OP"))
+    return is_data_row, (*rows.visible_columns, op.alias("_OP"))
 
 
 _OPS: tuple[str, ...] = ("+I", "-U", "+U", "-D")

@@ -30,8 +30,8 @@ from millstream.engine.scan.loop import KEEP, Scan, ScannedColumn
 from millstream.engine.scan.predicates import AndOr, ScanPredicate, columns_in
 from millstream.engine.scan.window_bounds import WindowBound
 from millstream.engine.shuffle.column_names import Kind
+from millstream.engine.shuffle.format import PROGRESS
 from millstream.engine.shuffle.layout import GROUP, ColumnMapping, PacketLayout
-from millstream.engine.shuffle.packer import PROGRESS
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.plan.expressions import Expression
 

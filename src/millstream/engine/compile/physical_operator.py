@@ -1,4 +1,4 @@
-"""What the state host needs of an operator, and how its result is read."""
+"""What the processor needs to run an operator, and how its result is read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
+    ByteType,
     DataType,
     LongType,
     MapType,
@@ -23,30 +24,46 @@ from millstream.engine.compile.compiled_operator import LateInput
 from millstream.engine.compile.input_columns import Field
 from millstream.engine.compile.join_inputs import PackedSides
 from millstream.engine.compile.packet_columns import PackedInput
+from millstream.engine.shuffle.column_names import SIDE_COLUMNS
 from millstream.engine.shuffle.packer import PackerSpec
-from millstream.kernels.core.kernel import Kernel
+from millstream.kernels.core.kernel import OP, Kernel
 from millstream.plan.expressions import Expression
 from millstream.temporal import OnLimit, StateLimit
 
 
 @dataclass(frozen=True, slots=True)
 class PhysicalOperator:
-    """`schema` is of the columns that the kernel gives, `shown` how users read them, `physical`
-    the facts of its state that only the engine knows."""
+    """A kernel with its packed inputs.
+
+    Attributes:
+        schema: The columns that the kernel returns.
+        shown: The same columns as the query reads them.
+        physical: Facts about its state that only the engine knows.
+    """
 
     kernel: Kernel
     inputs: tuple[tuple[PackedInput, PackerSpec], ...]
     schema: StructType
-    shown: tuple[Column, ...]
+    visible_columns: tuple[Column, ...]
     physical: Mapping[str, Any]
-    changes: bool = False
+    is_changelog: bool = False
     where: Expression | None = None
     late: tuple[LateInput, ...] = ()
     hash_from: tuple[str | None, ...] = (None,)
-    keys: tuple[tuple[str, ...], ...] = ((),)  # of each input, for the heaviest to be told by
-    sides: PackedSides | None = None  # of a join, which may run in the host of another, or host one
+    keys: tuple[tuple[str, ...], ...] = ((),)  # of each input; they identify heavy hitters
+    sides: PackedSides | None = None  # of a join, which may share a shuffle
     wall_clock: bool = False  # its rows have the operator's processing time
     last_window: int = 0  # of a window join: how far a row's last window is from its own time
+
+
+def output_schema(operator: PhysicalOperator) -> StructType:
+    """The columns of an operator's results, with SIDE_COLUMNS."""
+    schema = StructType(list(operator.schema))
+    if operator.is_changelog:
+        schema.add(StructField(OP, ByteType()))
+    for field in SIDE_COLUMNS:
+        schema.add(field)
+    return schema
 
 
 def packet_type(kind: DataType) -> DataType:
@@ -69,14 +86,14 @@ def packet_schema(fields: tuple[Field, ...]) -> StructType:
 
 
 def polars_types(schema: StructType) -> dict[str, pl.DataType]:
-    """Types of columns, so that a column no row has come of has its own NULLs."""
+    """The types of columns in Polars, so that a column without rows has NULLs of its own type."""
     empty = to_arrow_schema(schema, timezone="UTC").empty_table()
     return dict(cast("pl.DataFrame", pl.from_arrow(empty)).schema)
 
 
 def types_in_state(schema: StructType, names: Iterable[str]) -> dict[str, str]:
-    """The Spark types of columns in state, by their names there. A key may be in state as its hash
-    alone: it has no column."""
+    """The Spark types of columns in state, by their names there. A key that is in state only as its
+    hash has no column."""
     known = schema.names
     return {name: schema[name].dataType.simpleString() for name in names if name in known}
 

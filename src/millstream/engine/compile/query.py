@@ -116,13 +116,16 @@ def _check_state_store(spark: SparkSession) -> None:
 def _columnar(output: Pipeline, columnar: ColumnarCompiler) -> CompiledQuery:
     result = columnar.compile_stream(output.root)
     compiled = tuple(each for each in columnar.compiled if each is not None)
-    is_data_row, shown = result.is_data_row, result.shown
+    is_data_row, visible_columns = result.is_data_row, result.visible_columns
     stream = result.frame
-    if result.changes:
-        is_data_row, shown = in_output_mode(result, output.mode)
+    if result.is_changelog:
+        is_data_row, visible_columns = in_output_mode(result, output.mode)
         stream = with_change_kinds(stream) if result.filtered else stream
     return CompiledQuery(
-        stream, OutputReader(is_data_row, shown, has_side_rows=True), compiled, columnar.limits
+        stream,
+        OutputReader(is_data_row, visible_columns, has_side_rows=True),
+        compiled,
+        columnar.limits,
     )
 
 
@@ -142,7 +145,7 @@ def _stateless(
     rows = compile_stateless(root, source, sources, tables)
     reading = OutputReader(
         rows.is_data_row,
-        rows.shown,
+        rows.visible_columns,
         has_side_rows=rows.has_side_rows,
         has_bad_records=rows.has_bad_records,
         source=source.name,

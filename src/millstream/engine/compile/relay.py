@@ -30,7 +30,7 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     output_column,
 )
-from millstream.engine.shuffle.packer import RELAYED_ROWS, decode, encode
+from millstream.engine.shuffle.format import RELAYED_ROWS, decode, encode
 
 _PORTS = (ROW_KIND, ORIGIN, PAYLOAD)
 Batches = Iterable[pa.RecordBatch]

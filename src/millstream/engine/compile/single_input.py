@@ -21,8 +21,8 @@ from millstream.engine.compile.physical_operator import (
 )
 from millstream.engine.shuffle.column_names import Kind
 from millstream.engine.shuffle.packer import PackerSpec
+from millstream.kernels.aggregate.kernel import create_kernel, pre_aggregate
 from millstream.kernels.aggregate.partial_results import distinct_table_arguments
-from millstream.kernels.aggregate.windowed import create_kernel, pre_aggregate
 from millstream.kernels.core.specs import (
     AggregateSpec,
     DeduplicateSpec,
@@ -85,7 +85,7 @@ def _aggregate(operand: OperatorInput, node: Aggregate, groups: int) -> Physical
         schema,
         tuple(each.column for each in fields),
         physical,
-        changes=node.retracts,
+        is_changelog=node.retracts,
         late=(LateInput(packer_spec.name, late),) if keeps else (),
         wall_clock=node.window is not None and node.window.wall_clock,
     )
@@ -107,7 +107,7 @@ def _deduplicate(operand: OperatorInput, node: Deduplicate, groups: int) -> Phys
         DeduplicateKernel(spec, polars_types(schema)),
         ((packed_input, packer_spec),),
         schema,
-        _shown(fields),
+        _visible_columns(fields),
         physical,
         late=_late(node, packer_spec, fields),
     )
@@ -149,9 +149,9 @@ def _top_n(operand: OperatorInput, node: TopN, groups: int) -> PhysicalOperator:
         TopNKernel(spec, polars_types(schema)),
         ((packed_input, packer_spec),),
         schema,
-        (*_shown(fields), *(each.column for each in numbered)),
+        (*_visible_columns(fields), *(each.column for each in numbered)),
         physical,
-        changes=node.retracts,
+        is_changelog=node.retracts,
         late=_late(node, packer_spec, fields),
     )
 
@@ -181,7 +181,7 @@ def _rows_over(operand: OperatorInput, node: RowsOver, groups: int) -> PhysicalO
         OverAggregateKernel(spec, polars_types(schema)),
         ((packed_input, packer_spec),),
         schema,
-        (*_shown(fields), *(each.column for each in results)),
+        (*_visible_columns(fields), *(each.column for each in results)),
         physical,
         late=_late(node, packer_spec, fields),
     )
@@ -191,7 +191,7 @@ def _named(kind: Kind, keys: tuple[Expression, ...]) -> list[tuple[str, Expressi
     return [(kind.name_of(number), key) for number, key in enumerate(keys)]
 
 
-def _shown(fields: tuple[Field, ...]) -> tuple[Column, ...]:
+def _visible_columns(fields: tuple[Field, ...]) -> tuple[Column, ...]:
     return tuple(each.column for each in fields if each.name != NOTHING)
 
 

@@ -23,10 +23,10 @@ from millstream.connectors.work_items import PARTITION
 from millstream.engine.compile.expressions import find_column, referenced_column, spark_column
 from millstream.engine.compile.file_streams import FileStream
 from millstream.engine.compile.pushdown import condition
+from millstream.engine.scan.loop import KEEP
 from millstream.engine.scan.predicates import ScanPredicate
 from millstream.engine.scan.window_bounds import WindowBound
 from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD, ROW_KIND
-from millstream.engine.shuffle.packer import KEEP
 from millstream.errors import PlanError
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import explode_call
@@ -53,7 +53,7 @@ class StreamFrame:
     partitioned: bool = False
     upstream: int | None = None
     has_side_rows: bool = False
-    changes: bool = False
+    is_changelog: bool = False
     files: FileStream | None = None
     file_columns: Mapping[str, str | WindowBound] = field(default_factory=dict)
     file_predicates: tuple[ScanPredicate, ...] = ()
@@ -82,11 +82,11 @@ class StreamFrame:
         names = [BAD] if self.has_bad_records else []
         names += [PARTITION] if self.partitioned else []
         names += [ROW_KIND, ORIGIN, PAYLOAD] if self.has_side_rows else []
-        names += [CHANGE] if self.changes else []
+        names += [CHANGE] if self.is_changelog else []
         return [*names, *self.labels]
 
     @property
-    def shown(self) -> tuple[Column, ...]:
+    def visible_columns(self) -> tuple[Column, ...]:
         """The stream's own columns."""
         side = {*self.engine_columns, *([KEEP] if self.filtered else [])}
         return tuple(F.col(f"`{name}`") for name in self.rows.schema.names if name not in side)
@@ -94,7 +94,7 @@ class StreamFrame:
     def data_rows(self) -> DataFrame:
         """The rows alone."""
         rows = self.frame if self.is_data_row is None else self.frame.where(self.is_data_row)
-        return rows.select(*self.shown)
+        return rows.select(*self.visible_columns)
 
 
 Result = Callable[[Operator | TableJoin], StreamFrame]

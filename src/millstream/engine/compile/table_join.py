@@ -32,8 +32,8 @@ from millstream.engine.compile.stateless import (
     spark_errors,
 )
 from millstream.engine.processor.table_rows import FAILED, FOUND, Asking, asked, held, stage
+from millstream.engine.scan.loop import KEEP
 from millstream.engine.shuffle.column_names import NOW, SIDE_COLUMNS
-from millstream.engine.shuffle.packer import KEEP
 from millstream.engine.shuffle.types import common_type, comparable
 from millstream.plan.nodes import (
     Broadcast,
@@ -54,7 +54,7 @@ _SHOWN = "_ms_shown"
 class Tables(Protocol):
     """Where a job's tables are."""
 
-    def once(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:
+    def static_frame(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:
         """A table that is read once and has one row a key: its versions, each with SINCE and UNTIL
         in microseconds. None: workers hold it."""
 
@@ -74,20 +74,21 @@ class TableJoinCompiler:
 
     spark: SparkSession
     tables: Tables | None
-    made: int = 0
+    found_keys: int = 0
 
-    def step(self, node: TableJoin, rows: StreamFrame) -> StreamFrame:
+    def compile_join(self, node: TableJoin, rows: StreamFrame) -> StreamFrame:
         assert self.tables is not None, f"nobody knows where {node.table.name} is"
-        number, self.made = self.made, self.made + 1
+        number, self.found_keys = self.found_keys, self.found_keys + 1
         return table_join(self.spark, node, rows, self.tables, number)
 
-    def below(
+    def compile_below(
         self, node: Operator | TableJoin, sources: Mapping[str, DeferredFrame]
     ) -> StreamFrame:
         """What a query without state stands on."""
         assert isinstance(node, TableJoin), f"a query without state holds no {node}"
-        return self.step(
-            node, compile_stream(node.left.node, sources, lambda it: self.below(it, sources))
+        return self.compile_join(
+            node,
+            compile_stream(node.left.node, sources, lambda it: self.compile_below(it, sources)),
         )
 
 
@@ -97,19 +98,25 @@ def table_join(
     """The stream with what the table has of each row: a struct a side, as any join gives."""
     with spark_errors(node):
         frame = rows.frame.alias(node.left.alias)
-        types = _types(node.table)
+        types = _column_types(node.table)
         keys = _keys(spark, node, rows, frame, types)
-        once = None
+        static_frame = None
         if isinstance(node.table.access, Broadcast):
-            once = tables.once(node.table, tuple(key.right for key in node.keys))
-        if once is not None:
-            joined, said = _by_spark(node, rows, frame, once, keys), rows.has_side_rows
+            static_frame = tables.static_frame(node.table, tuple(key.right for key in node.keys))
+        if static_frame is not None:
+            joined, has_side_rows = (
+                _by_spark(node, rows, frame, static_frame, keys),
+                rows.has_side_rows,
+            )
         else:
-            joined, said = _by_workers(node, rows, frame, keys, tables, number), True
-        return replace(_shown(node, rows, joined, said), table_joins=(*rows.table_joins, number))
+            joined, has_side_rows = _by_workers(node, rows, frame, keys, tables, number), True
+        return replace(
+            _joined_stream(node, rows, joined, has_side_rows),
+            table_joins=(*rows.table_joins, number),
+        )
 
 
-def _types(table: ReferenceTable) -> StructType:
+def _column_types(table: ReferenceTable) -> StructType:
     schema = ", ".join(f"`{column.name}` {column.type}" for column in table.columns)
     return cast("StructType", StructType.fromDDL(schema))
 
@@ -123,7 +130,7 @@ def _keys(
     if node.left_where is not None:
         where = F.coalesce(guarded(rows.is_data_row, node.left_where), F.lit(False))
         asking = where if asking is None else asking & where
-    made = []
+    found_keys = []
     for key in node.keys:
         kind: DataType = types[key.right].dataType
         given = frame.select(spark_column(key.left).alias("it")).schema["it"].dataType
@@ -133,8 +140,8 @@ def _keys(
             exact = value.try_cast(kind)
             same = comparable(exact, kind, common) == comparable(value, given, common)
             value = F.when(same, exact)
-        made.append(value if asking is None else F.when(asking, value))
-    return made
+        found_keys.append(value if asking is None else F.when(asking, value))
+    return found_keys
 
 
 def _left_columns(node: TableJoin, rows: StreamFrame) -> list[str]:
@@ -150,21 +157,25 @@ def _by_workers(
     number: int,
 ) -> DataFrame:
     table, names = node.table, [f"_ms_k{i}" for i in range(len(keys))]
-    out = _left_columns(node, rows)
-    columns = [F.col(f"`{name}`") for name in out]
+    left_columns = _left_columns(node, rows)
+    columns = [F.col(f"`{name}`") for name in left_columns]
     columns += [key.alias(name) for key, name in zip(keys, names, strict=True)]
     columns.append(F.unix_micros(F.current_timestamp()).alias(NOW))
-    aside = isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT
-    if aside:
+    has_failed_column = (
+        isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT
+    )
+    if has_failed_column:
         shown = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
         columns.append(F.to_json(F.struct(*shown), {"ignoreNullFields": "false"}).alias(_SHOWN))
     asking_rows = frame.select(*columns)
-    schema = StructType([StructField(name, asking_rows.schema[name].dataType) for name in out])
-    types = _types(table)
+    schema = StructType(
+        [StructField(name, asking_rows.schema[name].dataType) for name in left_columns]
+    )
+    types = _column_types(table)
     for place, name in enumerate(node.used):
         schema.add(StructField(f"_ms_r{place}", types[name].dataType))
     schema.add(StructField(FOUND, BooleanType()))
-    if aside:
+    if has_failed_column:
         schema.add(StructField(FAILED, BooleanType()))
     if not rows.has_side_rows:
         for field in SIDE_COLUMNS:
@@ -174,12 +185,12 @@ def _by_workers(
         number,
         table.name,
         tuple(names),
-        tuple(out),
+        tuple(left_columns),
         node.used,
         to_arrow_schema(schema, timezone="UTC"),
         node.how.left_only and node.across_sql is None,
         node.across_sql is not None and node.how is not JoinType.INNER,
-        _SHOWN if aside else None,
+        _SHOWN if has_failed_column else None,
     )
     if isinstance(table.access, Lookup):
         from millstream.connectors.lookup.store import check
@@ -207,8 +218,10 @@ def _by_spark(
     node: TableJoin, rows: StreamFrame, frame: DataFrame, table: DataFrame, keys: list[Column]
 ) -> DataFrame:
     names = [f"_ms_k{i}" for i in range(len(keys))]
-    out = [F.col(f"`{name}`") for name in _left_columns(node, rows)]
-    left = frame.select(*out, *(key.alias(name) for key, name in zip(keys, names, strict=True)))
+    left_columns = [F.col(f"`{name}`") for name in _left_columns(node, rows)]
+    left = frame.select(
+        *left_columns, *(key.alias(name) for key, name in zip(keys, names, strict=True))
+    )
     now = F.unix_micros(F.current_timestamp())
     right = table.where((F.col(SINCE) <= now) & (now < F.col(UNTIL)))
     for condition in node.conditions:
@@ -249,7 +262,7 @@ def condition_of(condition: Condition) -> Column:
             return compared[condition.op]
 
 
-def _shown(
+def _joined_stream(
     node: TableJoin, rows: StreamFrame, joined: DataFrame, has_side_rows: bool
 ) -> StreamFrame:
     left = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
@@ -277,7 +290,7 @@ def _shown(
             table = F.when(F.col(FOUND), table).alias(node.alias)
         shown.append(table)
     if filtered:
-        shown.append(_kept(node, rows, joined).alias(KEEP))
+        shown.append(_keep_column(node, rows, joined).alias(KEEP))
     return StreamFrame(
         DeferredFrame.of(frame.select(*shown, *(F.col(name) for name in side))),
         filtered=filtered,
@@ -285,20 +298,20 @@ def _shown(
         partitioned=rows.partitioned,
         upstream=rows.upstream,
         has_side_rows=has_side_rows,
-        changes=rows.changes,
+        is_changelog=rows.is_changelog,
         labels=rows.labels,
     )
 
 
-def _kept(node: TableJoin, rows: StreamFrame, joined: DataFrame) -> Column:
-    kept = [F.col(KEEP)] if rows.filtered else []
+def _keep_column(node: TableJoin, rows: StreamFrame, joined: DataFrame) -> Column:
+    terms = [F.col(KEEP)] if rows.filtered else []
     if node.how is JoinType.ANTI:
-        kept.append(~F.col(FOUND))
+        terms.append(~F.col(FOUND))
     elif node.how is not JoinType.LEFT:
-        kept.append(F.col(FOUND))
+        terms.append(F.col(FOUND))
     if FAILED in joined.columns:
-        kept.append(~F.coalesce(F.col(FAILED), F.lit(False)))
-    return reduce(Column.__and__, kept)
+        terms.append(~F.coalesce(F.col(FAILED), F.lit(False)))
+    return reduce(Column.__and__, terms)
 
 
 def compile_stateless(
@@ -310,7 +323,11 @@ def compile_stateless(
         rows = DeferredFrame.of(fail_on_malformed(source, rows.frame, REMEDY))
     read = {**sources, source.name: rows}
 
-    def below(node: Operator | TableJoin) -> StreamFrame:
-        return tables.below(node, read)
+    def compile_below(node: Operator | TableJoin) -> StreamFrame:
+        return tables.compile_below(node, read)
 
-    return compile_stream(root, read, below) if isinstance(root, Source | Select) else below(root)
+    return (
+        compile_stream(root, read, compile_below)
+        if isinstance(root, Source | Select)
+        else compile_below(root)
+    )

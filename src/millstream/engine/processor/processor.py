@@ -1,7 +1,7 @@
-"""The state host: one Spark stateful processor that runs any kernel.
+"""The stateful processor that runs any kernel: Spark calls it for each key group and micro-batch.
 
-Spark starts a Python process on the driver, only to ask the processor what state it has. So this
-module imports little: what a step needs comes in with the first step.
+Spark also starts a Python process on the driver, only to read which state the processor has.
+Therefore this module imports little; what a step needs is imported with the first step.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessorHandle,
 )
 
-from millstream.engine.processor.state_adapter import SparkState, opened
+from millstream.engine.processor.state_adapter import SparkState, open_state
 from millstream.engine.processor.watermarks import InputSpec
 
 if TYPE_CHECKING:
@@ -27,17 +27,34 @@ if TYPE_CHECKING:
 
 
 class StageLink(NamedTuple):
-    """How the result of a stage is read by the next: as its input `into`, with the columns that
-    `renamed` gives, new names to old, and the hash of those in `hashed`; then folded."""
+    """How the next stage reads the results of a stage, with no shuffle in between.
 
-    into: int
-    renamed: tuple[tuple[str, str], ...]
-    hashed: tuple[str, ...]
+    Attributes:
+        input: The number of the next stage's input.
+        columns: The new and the old name of each column.
+        hash_columns: The columns whose hash is the key's; empty if it is one of `columns`.
+        fold: Aggregates rows before the next stage reads them.
+    """
+
+    input: int
+    columns: tuple[tuple[str, str], ...]
+    hash_columns: tuple[str, ...]
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None
 
 
 class Stage:
-    """One operator in the host. Its result comes out or, with a feed, goes to the next one."""
+    """One operator of the processor. Its result is emitted or, with a link, read by the next stage.
+
+    Args:
+        number: The number of the operator in its query (`query_operators`).
+        kernel: The operator itself.
+        inputs: Its inputs.
+        identity: What its state depends on, as canonical JSON.
+        link: How the next stage reads the result.
+        share: The limit of each key group, if the driver sends no allowances.
+        evicts: Whether rows over the limit are evicted.
+        relayed: The columns of results that are also emitted as packets.
+    """
 
     def __init__(
         self,
@@ -45,54 +62,55 @@ class Stage:
         kernel: Kernel,
         inputs: tuple[InputSpec, ...],
         identity: str,
-        feed: StageLink | None = None,
+        link: StageLink | None = None,
         share: StateLimit | None = None,
         evicts: bool = False,
         relayed: tuple[str, ...] = (),
     ) -> None:
-        self.number = number  # of the operator in its query (`query_operators`)
+        self.number = number
         self.inputs = inputs
-        self.identity = identity  # what its state depends on, as canonical JSON
-        self.has_link = feed is not None
-        self.share = share  # the limit of each key group, if the driver sends no allowances
-        self.evicts = evicts  # are rows over the limit evicted?
-        self.relayed = relayed  # columns of results that come out as packets, too
-        # Their modules are imported when they are first used.
-        self._pickled = pickle.dumps((kernel, feed))
-        self._made: tuple[Kernel, StageLink | None] | None = None
+        self.identity = identity
+        self.has_link = link is not None
+        self.share = share
+        self.evicts = evicts
+        self.relayed = relayed
+        # Pickled here, so that their modules are imported only when they are first used.
+        self._pickled = pickle.dumps((kernel, link))
+        self._parts: tuple[Kernel, StageLink | None] | None = None
 
-    def with_link(self, feed: StageLink) -> Stage:
-        """The same stage, its result read by another."""
+    def with_link(self, link: StageLink) -> Stage:
+        """The same stage, with its result read by another."""
         own = (self.number, self.kernel, self.inputs, self.identity)
-        return Stage(*own, feed, self.share, self.evicts, self.relayed)
+        return Stage(*own, link, self.share, self.evicts, self.relayed)
 
     @property
     def kernel(self) -> Kernel:
-        return self._parts[0]
+        return self._unpickle()[0]
 
     @property
-    def feed(self) -> StageLink | None:
-        return self._parts[1]
+    def link(self) -> StageLink | None:
+        return self._unpickle()[1]
 
-    @property
-    def _parts(self) -> tuple[Kernel, StageLink | None]:
-        if self._made is None:
-            self._made = pickle.loads(self._pickled)  # noqa: S301 -- our own, made above
-        return self._made
+    def _unpickle(self) -> tuple[Kernel, StageLink | None]:
+        if self._parts is None:
+            self._parts = pickle.loads(self._pickled)  # noqa: S301 -- pickled in `__init__`
+        return self._parts
 
 
 class KernelProcessor(StatefulProcessor):
-    """One instance a task; one call a key group and micro-batch. Stages of one key run one after
-    the other in the same call: what lies in a group is never sent about again."""
+    """Runs the stages that share a shuffle, one after the other in the same call.
+
+    Spark creates one instance for each task and calls it once for each key group and micro-batch.
+    """
 
     def __init__(self, stages: tuple[Stage, ...], columns: tuple[str, ...]) -> None:
         self.stages = stages
-        self.columns = columns
+        self.columns = columns  # of the last stage's result
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        held = opened(handle)
+        state = open_state(handle)
         self.states = [
-            SparkState(held, prefix=f"s{place}_" if place else "")
+            SparkState(state, prefix=f"s{place}_" if place else "")
             for place in range(len(self.stages))
         ]
 

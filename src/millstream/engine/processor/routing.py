@@ -37,7 +37,7 @@ from millstream.engine.shuffle.column_names import (
     STATS,
     output_column,
 )
-from millstream.engine.shuffle.packer import decode
+from millstream.engine.shuffle.format import decode
 from millstream.errors import RunError
 
 BAD_RECORD = 4  # a port: the payload is a `Rejection` as JSON, FROM the number of its source

@@ -25,7 +25,8 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     STATS,
 )
-from millstream.engine.shuffle.packer import TABLES, chunks, encode
+from millstream.engine.shuffle.format import TABLES, encode
+from millstream.engine.shuffle.packer import chunks
 from millstream.errors import RunError
 from millstream.kernels.table_join import (
     IndexedTable,

@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 )
 
 from millstream.connectors.file.names import EVERY_FILE
-from millstream.engine.shuffle.packer import (
+from millstream.engine.shuffle.format import (
     ALLOWANCE,
     END_OF_INPUT,
     NEW_PARTITION,

@@ -18,7 +18,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from millstream.connectors.dead_letters import AHEAD_OF_TIME, BAD, REMEDY, Rejection, dead_letters
 from millstream.connectors.work_items import PARTITION
@@ -34,57 +33,27 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     STATS,
 )
+from millstream.engine.shuffle.format import (
+    NO_TIME,
+    OWN,
+    PACKET_SCHEMA,
+    PASS_THROUGH,
+    PROGRESS,
+    REJECTED_ROWS,
+    ROWS,
+    TABLES,
+    UNKNOWN,
+    encode,
+)
 from millstream.engine.shuffle.layout import GROUP, PacketLayout
 from millstream.engine.shuffle.max_ahead import MaxAhead
 from millstream.errors import RunError
 from millstream.kernels.core.kernel import HASH, TIME
-from millstream.temporal import BEGIN_OF_TIME, Malformed, MissingTime
+from millstream.temporal import Malformed, MissingTime
 
-OWN = "_own"  # of rows that go to several groups: is this one theirs?
-PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
-
-PACKET_SCHEMA = pa.schema(
-    [
-        ("label", pa.int32()),
-        ("kind", pa.int32()),
-        ("source", pa.int32()),
-        ("place", pa.int64()),  # in the order of tasks and their chunks: a retry has the same
-        ("max_time", pa.int64()),
-        ("now", pa.int64()),
-        ("rows", pa.int64()),
-        ("is_idle", pa.int8()),
-        ("payload", pa.binary()),
-        ("input_counts", pa.string()),
-        # JSON. Of rows of a source with partitions: the greatest time of each, or null. Of messages
-        # about a partition: its source and name.
-        ("partitions", pa.string()),
-    ]
-)
-PACKET = from_arrow_schema(PACKET_SCHEMA)
-# An allowance is of the operator `source`: `rows`, or NO_LIMIT, and in `top` bytes, or NO_TIME.
-ROWS, END_OF_INPUT, REJECTED, PROCESSING_TIME, ALLOWANCE, NEW_PARTITION = 0, 1, 2, 3, 4, 5
-NO_LIMIT = -1
-UNKNOWN = -1  # whether an operator is silent
 _TASK_BITS = 32
-TABLES = 1 << 16  # FROM of what a table join reports: this, and its number
-PASS_THROUGH = 16  # and the port: what an operator before this one has put out beside its result
-NO_TIME = BEGIN_OF_TIME  # a column without NULLs stays one of integers in pandas
-
-RELAYED_ROWS = 100_000  # of one packet, at most
 _CHUNK_ROWS = 1_000_000
 _CHUNK_BYTES = 128 << 20
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
-
-
-def encode(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=_OPTIONS) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
-
-
-def decode(payload: bytes) -> pa.Table:
-    return pa.ipc.open_stream(pa.py_buffer(payload)).read_all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +149,7 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBa
     ]
     first = spec.labels[0]
     if rejected is not None:
-        packets.append((first, REJECTED, spec.source, NO_TIME, encode(rejected), None))
+        packets.append((first, REJECTED_ROWS, spec.source, NO_TIME, encode(rejected), None))
     packets += [
         (_label(spec, port, place + number), PASS_THROUGH + port, origin, NO_TIME, payload, None)
         for number, (port, origin, payload) in enumerate(told.rows())
@@ -336,20 +305,6 @@ def _group_packets(
             copied = chunk.append_column(OWN, pa.array(behind == 0))
             part = copied.filter(pa.array(behind < spec.copies))
         yield label, encode(part) if part.num_rows else None, input_counts if number == 0 else None
-
-
-__all__ = [
-    "BAD",
-    "GROUP",
-    "HASH",
-    "KEEP",
-    "PACKET",
-    "TIME",
-    "PackerSpec",
-    "decode",
-    "encode",
-    "packer",
-]
 
 
 def _slowest(reports: Iterable[dict[str, Any]]) -> tuple[int | None, bool | None]:

@@ -1,0 +1,56 @@
+"""The packet format: one Spark row that carries many rows of data, as an Arrow stream.
+
+A packet belongs to a key group (`label`) and to an input of an operator (`source`). Packets that
+carry rows, and all packets of a chunk, also carry the chunk's progress; other kinds carry messages
+of the control stream.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from millstream.temporal import BEGIN_OF_TIME
+
+OWN = "_own"  # of rows that go to several groups: is this one theirs?
+PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
+
+PACKET_SCHEMA = pa.schema(
+    [
+        ("label", pa.int32()),
+        ("kind", pa.int32()),
+        ("source", pa.int32()),
+        ("place", pa.int64()),  # in the order of tasks and their chunks: a retry has the same
+        ("max_time", pa.int64()),
+        ("now", pa.int64()),
+        ("rows", pa.int64()),
+        ("is_idle", pa.int8()),
+        ("payload", pa.binary()),
+        ("input_counts", pa.string()),
+        # JSON. Of rows of a source with partitions: the greatest time of each, or null. Of messages
+        # about a partition: its source and name.
+        ("partitions", pa.string()),
+    ]
+)
+PACKET = from_arrow_schema(PACKET_SCHEMA)
+# An allowance is of the operator `source`: `rows`, or NO_LIMIT, and in `top` bytes, or NO_TIME.
+ROWS, END_OF_INPUT, REJECTED_ROWS, PROCESSING_TIME, ALLOWANCE, NEW_PARTITION = 0, 1, 2, 3, 4, 5
+NO_LIMIT = -1
+UNKNOWN = -1  # whether an operator is silent
+TABLES = 1 << 16  # FROM of what a table join reports: this, and its number
+PASS_THROUGH = 16  # and the port: what an operator before this one has put out beside its result
+NO_TIME = BEGIN_OF_TIME  # a column without NULLs stays one of integers in pandas
+
+RELAYED_ROWS = 100_000  # of one packet, at most
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+def encode(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=_OPTIONS) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def decode(payload: bytes) -> pa.Table:
+    return pa.ipc.open_stream(pa.py_buffer(payload)).read_all()
