@@ -277,7 +277,7 @@ SELECT count(*) AS n, avg(total) AS mean FROM orders
 
 -- a list alone is kept without end too
 SELECT customer_id, collect_list(order_id) AS l FROM orders GROUP BY customer_id
---> MS-PLAN-UNBOUNDED at line 1, column 1: every group of orders would be kept for ever. Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.
+--> MS-PLAN-UNBOUNDED at line 1, column 1: the state would keep every group of orders forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
 -- no key and a window
 SELECT _window_start, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
@@ -343,27 +343,27 @@ SELECT count(*) AS n FROM orders o FULL JOIN shipments s WITHIN 5 MINUTES USING 
 
 -- neither grouped nor aggregated
 SELECT customer_id, order_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id
---> MS-PLAN-GROUP at line 1, column 21: order_id is neither a key of GROUP BY nor inside an aggregate. Add order_id to GROUP BY, or write any_value(order_id) or max(order_id).
+--> MS-PLAN-GROUP at line 1, column 21: order_id is neither a GROUP BY key nor inside an aggregate. Add order_id to GROUP BY, or write any_value(order_id) or max(order_id).
 
 -- no GROUP BY at all
 SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-GROUP at line 1, column 8: customer_id is neither a key of GROUP BY nor inside an aggregate. Add GROUP BY customer_id, or write any_value(customer_id) or max(customer_id).
+--> MS-PLAN-GROUP at line 1, column 8: customer_id is neither a GROUP BY key nor inside an aggregate. Add GROUP BY customer_id, or write any_value(customer_id) or max(customer_id).
 
 -- in HAVING
 SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id HAVING total > 5
---> MS-PLAN-GROUP at line 1, column 108: total is neither a key of GROUP BY nor inside an aggregate. Add total to GROUP BY, or write any_value(total) or max(total).
+--> MS-PLAN-GROUP at line 1, column 108: total is neither a GROUP BY key nor inside an aggregate. Add total to GROUP BY, or write any_value(total) or max(total).
 
 -- a star
 SELECT * FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id
---> MS-PLAN-GROUP at line 1, column 8: * stands for columns that are neither grouped nor aggregated. List the keys of GROUP BY and the aggregates.
+--> MS-PLAN-GROUP at line 1, column 8: * includes columns that are neither grouped nor aggregated. List the GROUP BY keys and the aggregates.
 
 -- a number that no column has
 SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY 3
---> MS-PLAN-GROUP at line 1, column 89: GROUP BY 3 is not a column of the select list. Write a number from 1 to 2, or the key itself.
+--> MS-PLAN-GROUP at line 1, column 89: GROUP BY 3 is not a position in the select list. Write a number from 1 to 2, or the key itself.
 
 -- a number of an aggregate
 SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY 2
---> MS-PLAN-GROUP at line 1, column 89: 2 is an aggregate, and GROUP BY makes the groups for it. Group by other columns; for groups of aggregates, put them in a query in FROM.
+--> MS-PLAN-GROUP at line 1, column 89: 2 is an aggregate, and GROUP BY cannot contain aggregates. Group by other columns, or compute the aggregate in a subquery.
 
 -- an unknown column as a key
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY custmer_id
@@ -371,15 +371,15 @@ SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY custm
 
 -- an aggregate that there is not
 SELECT customer_id, median(total) AS m FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id
---> MS-PLAN-AGGREGATE at line 1, column 21: there is no aggregate median over streams. There is count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
+--> MS-PLAN-AGGREGATE at line 1, column 21: there is no aggregate median over streams. Supported: count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
 
 -- an aggregate of Spark alone
 SELECT try_sum(total) AS s FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-AGGREGATE at line 1, column 8: there is no aggregate try_sum over streams. There is count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
+--> MS-PLAN-AGGREGATE at line 1, column 8: there is no aggregate try_sum over streams. Supported: count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
 
 -- DISTINCT in a sum
 SELECT sum(DISTINCT total) AS s FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-AGGREGATE at line 1, column 8: DISTINCT goes with count, not with sum. Remove duplicates in a query in FROM with SELECT DISTINCT.
+--> MS-PLAN-AGGREGATE at line 1, column 8: sum does not support DISTINCT. Remove duplicates with SELECT DISTINCT in a subquery.
 
 -- an aggregate of an aggregate
 SELECT max(count(*)) AS m FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
@@ -391,19 +391,19 @@ SELECT customer_id, count(*) AS n FROM orders WHERE count(*) > 1 WINDOW TUMBLING
 
 -- a fraction that is none
 SELECT approx_percentile(total, 50) AS p FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-AGGREGATE at line 1, column 8: a fraction here must be a number from 0 to 1. Write a constant.
+--> MS-PLAN-AGGREGATE at line 1, column 8: a fraction must be a constant from 0 to 1. Write a number such as 0.5.
 
 -- an accuracy
 SELECT approx_percentile(total, 0.5, 100) AS p FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-AGGREGATE at line 1, column 8: the accuracy of approx_percentile is that of its sketch. Leave the third argument out.
+--> MS-PLAN-AGGREGATE at line 1, column 8: approx_percentile has a fixed accuracy. Remove the third argument.
 
 -- DISTINCT and GROUP BY in one query
 SELECT DISTINCT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id
---> MS-PLAN-ONE-OPERATOR at line 1, column 1: the query has both GROUP BY or an aggregate and DISTINCT. Put the one that goes first in a query in FROM.
+--> MS-PLAN-ONE-OPERATOR at line 1, column 1: the query has both GROUP BY or an aggregate and DISTINCT. Compute one of them in a subquery.
 
 -- a list of one group grows without end
 SELECT collect_list(order_id) AS l FROM orders
---> MS-PLAN-UNBOUNDED at line 1, column 1: without a window, collect_list would grow for ever. Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.
+--> MS-PLAN-UNBOUNDED at line 1, column 1: without a window, the state of collect_list would grow forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
 -- GROUP BY of nothing is one group
 SELECT count(*) AS n FROM orders GROUP BY ()
@@ -416,31 +416,31 @@ SELECT count(*) AS n FROM orders GROUP BY ()
 
 -- too few arguments
 SELECT max_by(total) AS m FROM orders
---> MS-PLAN-AGGREGATE at line 1, column 8: max_by has too few arguments. See Spark SQL.
+--> MS-PLAN-AGGREGATE at line 1, column 8: max_by has too few arguments. See its signature in Spark SQL.
 
 -- no fraction
 SELECT approx_percentile(total) AS p FROM orders
---> MS-PLAN-AGGREGATE at line 1, column 8: approx_percentile does not say which fraction. Write approx_percentile(column, 0.5).
+--> MS-PLAN-AGGREGATE at line 1, column 8: approx_percentile needs a fraction. Write approx_percentile(column, 0.5).
 
 -- DISTINCT of all columns
 SELECT count(DISTINCT *) AS n FROM orders
---> MS-PLAN-AGGREGATE at line 1, column 8: count(DISTINCT *) names no columns. List them.
+--> MS-PLAN-AGGREGATE at line 1, column 8: count(DISTINCT *) is not supported. List the columns.
 
 -- an ordered aggregate
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY total) AS p FROM orders
---> MS-PLAN-AGGREGATE at line 1, column 8: there is no aggregate percentile_cont over streams. There is count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
+--> MS-PLAN-AGGREGATE at line 1, column 8: there is no aggregate percentile_cont over streams. Supported: count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
 
 -- max_by a struct
 SELECT customer_id, max_by(order_id, struct(total, -unix_micros(event_time))) AS best FROM orders WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY customer_id
---> MS-PLAN-KEY-TYPE at line 1, column 1: max_by goes by a STRUCT, which the columnar engine does not compare. Go by one number made of its fields, or take the first row by each of them with ROW_NUMBER() OVER (PARTITION BY customer_id, _window_start ORDER BY total DESC, -unix_micros(event_time) DESC) = 1, or set 'engine' = 'native'.
+--> MS-PLAN-KEY-TYPE at line 1, column 1: max_by orders by a STRUCT, which the columnar engine does not compare. Order by one number computed from its fields, or take the first row by each of them with ROW_NUMBER() OVER (PARTITION BY customer_id, _window_start ORDER BY total DESC, -unix_micros(event_time) DESC) = 1, or set 'engine' = 'native'.
 
 -- min_by a struct with names, filtered
 SELECT customer_id, min_by(order_id, named_struct('a', o.total, 'b', o.order_id)) FILTER (WHERE total > 0) AS best FROM orders o WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY customer_id
---> MS-PLAN-KEY-TYPE at line 1, column 1: min_by goes by a STRUCT, which the columnar engine does not compare. Go by one number made of its fields, or take the first row by each of them with ROW_NUMBER() OVER (PARTITION BY customer_id, _window_start ORDER BY total, order_id) = 1, or set 'engine' = 'native'.
+--> MS-PLAN-KEY-TYPE at line 1, column 1: min_by orders by a STRUCT, which the columnar engine does not compare. Order by one number computed from its fields, or take the first row by each of them with ROW_NUMBER() OVER (PARTITION BY customer_id, _window_start ORDER BY total, order_id) = 1, or set 'engine' = 'native'.
 
 -- max_by a struct in sessions, over another operator
 SELECT order_id, max_by(n, struct(n, order_id)) AS best FROM (SELECT order_id, count(*) AS n, _window_time FROM orders WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY order_id) WINDOW SESSION(GAP INTERVAL '1' SECOND) GROUP BY order_id
---> MS-PLAN-KEY-TYPE at line 1, column 1: max_by goes by a STRUCT, which the columnar engine does not compare. Go by one number made of its fields.
+--> MS-PLAN-KEY-TYPE at line 1, column 1: max_by orders by a STRUCT, which the columnar engine does not compare. Order by one number computed from its fields.
 
 -- max_by a struct on the native engine
 SELECT customer_id, max_by(order_id, struct(total, order_id)) AS best FROM orders WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY customer_id WITH ('engine' = 'native')

@@ -177,43 +177,43 @@ SELECT o.k FROM (SELECT order_id AS k, event_time AS at FROM orders) o JOIN ship
 SELECT o.order_id FROM orders o
 JOIN shipments s
   ON o.order_id = s.order_id
---> MS-PLAN-UNBOUNDED at line 2, column 1: join of orders and shipments has no time bound, so every row would be kept for ever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 2, column 1: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
 
 -- a bound of columns that are no event times
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.weight BETWEEN o.total AND o.total + 5
---> MS-PLAN-UNBOUNDED at line 1, column 33: join of orders and shipments has no time bound, so every row would be kept for ever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
 
 -- no upper end
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time >= o.event_time
---> MS-PLAN-UNBOUNDED at line 1, column 33: join of orders and shipments has no upper time bound, so rows of orders would be kept for ever. Add AND s.event_time <= o.event_time + INTERVAL 24 HOURS to ON, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no upper time bound, so the state would keep rows of orders forever. Add AND s.event_time <= o.event_time + INTERVAL 24 HOURS to ON, or WITH ('state.ttl' = '1d').
 
 -- no lower end
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time <= o.event_time
---> MS-PLAN-UNBOUNDED at line 1, column 33: join of orders and shipments has no lower time bound, so rows of shipments would be kept for ever. Add AND s.event_time >= o.event_time to ON, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no lower time bound, so the state would keep rows of shipments forever. Add AND s.event_time >= o.event_time to ON, or WITH ('state.ttl' = '1d').
 
 -- a bound under OR is none
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND (s.event_time = o.event_time OR o.total > 1)
---> MS-PLAN-UNBOUNDED at line 1, column 33: join of orders and shipments has no time bound, so every row would be kept for ever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
 
 -- an empty bound
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time BETWEEN o.event_time AND o.event_time - INTERVAL 1 HOUR
---> MS-PLAN-EMPTY-BOUND at line 1, column 33: join of orders and shipments can match nothing: s.event_time - o.event_time would have to be at least 0s and at most -1h. Look for a bound that is turned round, or that contradicts another.
+--> MS-PLAN-EMPTY-BOUND at line 1, column 33: the join of orders and shipments has an empty time bound: s.event_time - o.event_time would have to be at least 0s and at most -1h. Correct a reversed bound, or two bounds that contradict each other.
 
 -- a bound that is empty only because it is strict
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time = o.event_time AND s.event_time > o.event_time
---> MS-PLAN-EMPTY-BOUND at line 1, column 33: join of orders and shipments can match nothing: s.event_time - o.event_time would have to be at least 1us and at most 0s. Look for a bound that is turned round, or that contradicts another.
+--> MS-PLAN-EMPTY-BOUND at line 1, column 33: the join of orders and shipments has an empty time bound: s.event_time - o.event_time would have to be at least 1us and at most 0s. Correct a reversed bound, or two bounds that contradict each other.
 
 -- a month
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL '1' MONTH
---> MS-PLAN-INTERVAL at line 1, column 134: INTERVAL '1' MONTH has no fixed length. Use weeks, days, hours, minutes, seconds or milliseconds, written as a constant.
+--> MS-PLAN-INTERVAL at line 1, column 134: INTERVAL '1' MONTH has no fixed length. Use a constant in weeks, days, hours, minutes, seconds or milliseconds.
 
 -- a month inside WITHIN
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 1 MONTH ON o.order_id = s.order_id
---> MS-PLAN-INTERVAL at line 1, column 50: WITHIN 1 MONTH has no fixed length. Use weeks, days, hours, minutes, seconds or milliseconds, written as a constant.
+--> MS-PLAN-INTERVAL at line 1, column 50: WITHIN 1 MONTH has no fixed length. Use a constant in weeks, days, hours, minutes, seconds or milliseconds.
 
 -- an interval that is a column
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL s.weight HOUR
---> MS-PLAN-INTERVAL at line 1, column 134: INTERVAL s.weight HOUR has no fixed length. Use weeks, days, hours, minutes, seconds or milliseconds, written as a constant.
+--> MS-PLAN-INTERVAL at line 1, column 134: INTERVAL s.weight HOUR has no fixed length. Use a constant in weeks, days, hours, minutes, seconds or milliseconds.
 
 -- a month in a filter of one side is no bound
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 1 HOUR ON o.order_id = s.order_id AND o.event_time > TIMESTAMP '2026-01-01' - INTERVAL 1 MONTH
@@ -227,7 +227,7 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 1 HOUR ON o.order_id = s
 
 -- the bound of an outer join in WHERE
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WHERE s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR
---> MS-PLAN-BOUND-IN-WHERE at line 1, column 88: the time bound of a LEFT JOIN stands in WHERE, where it would drop the rows without a partner. Move it to ON.
+--> MS-PLAN-BOUND-IN-WHERE at line 1, column 88: the time bound of a LEFT JOIN is in WHERE, which would drop unmatched rows. Move it to ON.
 
 -- a further time predicate in WHERE of a bounded outer join filters
 SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 1 HOUR ON o.order_id = s.order_id WHERE s.event_time >= o.event_time
@@ -241,11 +241,11 @@ SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 1 HOUR ON o.order_i
 
 -- WITHIN after the first table
 SELECT o.order_id FROM orders o WITHIN 5 MINUTES JOIN shipments s ON o.order_id = s.order_id
---> MS-PLAN-WITHIN at line 1, column 33: WITHIN stands after the first table. Write it after the joined table: JOIN … WITHIN INTERVAL 5 MINUTES ON …
+--> MS-PLAN-WITHIN at line 1, column 33: WITHIN is not allowed after the first table. Write it after the joined table: JOIN … WITHIN INTERVAL 5 MINUTES ON …
 
 -- WITHIN without a join
 SELECT order_id FROM orders WITHIN 5 MINUTES
---> MS-PLAN-WITHIN at line 1, column 29: WITHIN needs a join. Write JOIN … WITHIN INTERVAL 5 MINUTES ON …
+--> MS-PLAN-WITHIN at line 1, column 29: WITHIN is allowed only in a join. Write JOIN … WITHIN INTERVAL 5 MINUTES ON …
 
 -- no watermark on the right
 SELECT o.order_id FROM orders o JOIN clicks c ON o.customer_id = c.user_id AND c.at BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR

@@ -13,7 +13,7 @@ SELECT DISTINCT ON (order_id, upper(customer_id)) order_id, total, event_time FR
 -->   total AS total : DOUBLE
 -->   event_time AS event_time : TIMESTAMP  <- event time
 -->   deduplicate by o.order_id, upper(o.customer_id), within 1h
--->     late side_output: late rows go to the port late
+-->     late side_output: late rows go to the output late
 -->     input o, time event_time - 5s, used order_id, customer_id, total, event_time
 -->       select over o
 -->         o.order_id AS order_id : STRING
@@ -35,7 +35,7 @@ SELECT DISTINCT * FROM orders WITH ('state.ttl' = '1h')
 
 -- for ever, without a watermark
 SELECT DISTINCT user_id FROM clicks WITH ('state.ttl' = 'forever', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: it has no DISTINCT. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark has no DISTINCT with 'state.ttl' over streams. Remove 'engine', or set it to 'columnar'.
 
 -- over a join
 SELECT DISTINCT ON (o.order_id) o.order_id, s.carrier FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('state.ttl' = '1h')
@@ -70,11 +70,11 @@ SELECT customer_id, count(*) AS n FROM (SELECT DISTINCT ON (order_id) customer_i
 
 -- without a limit
 SELECT DISTINCT customer_id FROM orders
---> MS-PLAN-UNBOUNDED at line 1, column 1: every row of orders would be kept for ever. Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.
+--> MS-PLAN-UNBOUNDED at line 1, column 1: the state would keep every row of orders forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
 -- keys without a limit
 SELECT DISTINCT ON (order_id) customer_id FROM orders
---> MS-PLAN-UNBOUNDED at line 1, column 1: every key of orders would be kept for ever. Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.
+--> MS-PLAN-UNBOUNDED at line 1, column 1: the state would keep every key of orders forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
 -- an unknown key
 SELECT DISTINCT ON (order) customer_id FROM orders WITH ('state.ttl' = '1h')
@@ -82,15 +82,15 @@ SELECT DISTINCT ON (order) customer_id FROM orders WITH ('state.ttl' = '1h')
 
 -- late rows where rows have no time
 SELECT DISTINCT user_id FROM clicks WITH ('state.ttl' = 'forever', 'late.policy' = 'drop')
---> MS-PROP-UNUSED at line 1, column 68: 'late.policy' has no use in DISTINCT without an event time: its rows have no time. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 68: 'late.policy' does not apply to DISTINCT without an event time: its rows have no event time. Remove it.
 
 -- natively for a while
 SELECT DISTINCT customer_id FROM orders WITH ('state.ttl' = '1h', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: it has no DISTINCT. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark has no DISTINCT with 'state.ttl' over streams. Remove 'engine', or set it to 'columnar'.
 
 -- natively, any row of a key
 SELECT DISTINCT ON (user_id) user_id, at FROM clicks WITH ('state.ttl' = 'forever', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: it has no DISTINCT. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark has no DISTINCT with 'state.ttl' over streams. Remove 'engine', or set it to 'columnar'.
 
 -- no key
 SELECT DISTINCT ON () order_id FROM orders WITH ('state.ttl' = '2d')

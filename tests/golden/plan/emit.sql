@@ -62,35 +62,35 @@ SELECT n FROM (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INT
 
 -- EMIT FINAL without a window
 SELECT order_id FROM orders EMIT FINAL
---> MS-PLAN-EMIT-FINAL at line 1, column 29: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 1, column 29: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- EMIT FINAL of an aggregate without a window
 SELECT count(*) AS n FROM orders EMIT FINAL
---> MS-PLAN-EMIT-FINAL at line 1, column 34: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 1, column 34: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- EMIT FINAL of DISTINCT
 SELECT DISTINCT customer_id FROM orders EMIT FINAL WITH ('state.ttl' = '1d')
---> MS-PLAN-EMIT-FINAL at line 1, column 41: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 1, column 41: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- EMIT FINAL over changes
 SELECT n FROM (SELECT count(*) AS n FROM orders) x EMIT FINAL
---> MS-PLAN-EMIT-FINAL at line 1, column 52: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 1, column 52: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- append of rows that are taken back
 SELECT count(*) AS n FROM orders WITH ('output.mode' = 'append')
---> MS-PLAN-RETRACT at line 1, column 40: the query takes rows back, and 'output.mode' = 'append' cannot say so. Write 'retract' or 'upsert', or EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 40: the query retracts rows, and 'output.mode' = 'append' cannot represent retractions. Set 'retract' or 'upsert', or use EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- append of a window that fires again
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('output.mode' = 'append', 'window.lateness' = '1m')
---> MS-PLAN-RETRACT at line 1, column 73: the query takes rows back, and 'output.mode' = 'append' cannot say so. Write 'retract' or 'upsert', or EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 73: the query retracts rows, and 'output.mode' = 'append' cannot represent retractions. Set 'retract' or 'upsert', or use EMIT FINAL with a WINDOW and no 'window.lateness'.
 
 -- a mode inside
 SELECT n FROM (SELECT count(*) AS n FROM orders WITH ('output.mode' = 'upsert')) x
---> MS-PROP-UNUSED at line 1, column 55: 'output.mode' stands on a query inside another. It says how the sink is written: put it on the outermost query.
+--> MS-PROP-UNUSED at line 1, column 55: 'output.mode' is set on an inner query. It defines how the sink is written: set it on the outermost query.
 
 -- max over rows that are taken back
 SELECT max(n) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x
---> MS-PLAN-RETRACT at line 1, column 8: x takes rows back, and max cannot forget a row. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
+--> MS-PLAN-RETRACT at line 1, column 8: x retracts rows, and max does not support retraction. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
 
 -- a join with rows that are taken back
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WITHIN 5 MINUTES ON o.customer_id = x.customer_id
@@ -106,28 +106,28 @@ SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('late.po
 -->   a0 AS n : BIGINT
 -->   aggregate, tumbling windows of 1h, emit final
 -->     call count(*) AS a0 : BIGINT
--->     late reassign: rows up to 30s late get the watermark as their time, others go
+-->     late reassign: rows up to 30s late get the watermark as time, others are dropped
 -->     input orders, time event_time, used none
 
 -- reassigned late rows of a join
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('late.policy' = 'reassign', 'late.budget' = '30s', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark drops late rows before they can get another time. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark drops late rows, so they cannot get another time. Remove 'engine', or set it to 'columnar'.
 
 -- reassign without a budget
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('late.policy' = 'reassign')
---> MS-PLAN-LATE-BUDGET at line 1, column 73: 'late.policy' = 'reassign' does not say how late a row may be. Add 'late.budget' = '1m'; rows that are later still are dropped.
+--> MS-PLAN-LATE-BUDGET at line 1, column 73: 'late.policy' = 'reassign' needs a maximum lateness. Add 'late.budget' = '1m'; rows that are later are dropped.
 
 -- a budget without reassign
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('late.budget' = '30s')
---> MS-PROP-UNUSED at line 1, column 73: 'late.budget' says how late a row may be to be reassigned, and late rows are not. Add 'late.policy' = 'reassign'.
+--> MS-PROP-UNUSED at line 1, column 73: 'late.budget' limits the lateness of reassigned rows, and late rows are not reassigned. Add 'late.policy' = 'reassign'.
 
 -- a time to live that is none
 SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'long')
---> MS-PROP-VALUE at line 1, column 88: 'state.ttl' cannot be 'long'. It takes a duration such as 5m, 24h or 7d, or forever.
+--> MS-PROP-VALUE at line 1, column 88: 'state.ttl' cannot be 'long'. Use a duration such as 5m, 24h or 7d, or forever.
 
 -- a time to live without a watermark
 SELECT user_id, count(*) AS n FROM clicks GROUP BY user_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 66: 'state.ttl' goes by the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 66: 'state.ttl' depends on the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
 
 -- a list over rows that are taken back is as long as what is below
 SELECT collect_list(n) AS l FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
@@ -156,7 +156,7 @@ SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP 
 
 -- sessions of rows that are taken back
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW SESSION(GAP INTERVAL 1 HOUR)
---> MS-PLAN-RETRACT at line 1, column 27: x takes rows back, and a session that has grown cannot shrink. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use a TUMBLING or SLIDING window here.
+--> MS-PLAN-RETRACT at line 1, column 27: x retracts rows, and a session window cannot shrink. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use a TUMBLING or SLIDING window here.
 
 -- sessions of results that are told once
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT FINAL) x WINDOW SESSION(GAP INTERVAL 1 HOUR)

@@ -254,15 +254,15 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_i
 
 -- no key
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.total > s.weight
---> MS-PLAN-NO-KEY at line 1, column 33: join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
+--> MS-PLAN-NO-KEY at line 1, column 33: the join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
 
 -- a key of one side alone
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = 'x' AND s.order_id = 'x'
---> MS-PLAN-NO-KEY at line 1, column 33: join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
+--> MS-PLAN-NO-KEY at line 1, column 33: the join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
 
 -- a key that takes NULL for NULL
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id <=> s.order_id
---> MS-PLAN-NOT-YET at line 1, column 70: an equality that takes NULL for NULL (<=>) across the sides of a join cannot be run yet. Write = if NULL keys need not match.
+--> MS-PLAN-NOT-YET at line 1, column 70: a null-safe equality (<=>) between the sides of a join cannot be run yet. Write = if NULL keys do not have to match.
 
 -- an ambiguous column
 SELECT order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id
@@ -278,7 +278,7 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id 
 
 -- an unknown column in USING
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (customer_id)
---> MS-PLAN-UNKNOWN-COLUMN at line 1, column 74: s has no column customer_id, which USING names. Did you mean order_id?
+--> MS-PLAN-UNKNOWN-COLUMN at line 1, column 74: s has no column customer_id, which is in USING. Did you mean order_id?
 
 -- clashing names of a star
 SELECT * FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id
@@ -294,12 +294,12 @@ SELECT s.carrier FROM orders o LEFT SEMI JOIN shipments s WITHIN 5 MINUTES ON o.
 
 -- two sides of one name
 SELECT total FROM orders JOIN orders WITHIN 5 MINUTES ON orders.order_id = orders.order_id
---> MS-PLAN-DUPLICATE-NAME at line 1, column 31: both sides of the join are called orders. Give each an alias.
+--> MS-PLAN-DUPLICATE-NAME at line 1, column 31: both sides of the join are named orders. Use aliases.
 
 -- CROSS JOIN
 SELECT o.order_id FROM orders o CROSS JOIN shipments s
---> MS-PLAN-CROSS-JOIN at line 1, column 33: a CROSS JOIN of streams without a WINDOW joins every row with every row, so its state would grow for ever. Add WINDOW TUMBLING(…) or SLIDING(…), or write JOIN … ON with an equality of both sides.
+--> MS-PLAN-CROSS-JOIN at line 1, column 33: a CROSS JOIN of streams without a WINDOW joins every row with every row, so its state would grow forever. Add WINDOW TUMBLING(…) or SLIDING(…), or write JOIN … ON with an equality of both sides.
 
 -- NATURAL JOIN
 SELECT o.order_id FROM orders o NATURAL JOIN shipments s
---> MS-PLAN-NATURAL-JOIN at line 1, column 33: a NATURAL join changes its meaning when a column is added. Write USING (column, …) or ON.
+--> MS-PLAN-NATURAL-JOIN at line 1, column 33: a NATURAL join changes its meaning when a column is added to a source. Write USING (column, …) or ON.

@@ -315,35 +315,35 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_i
 
 -- nothing to go by after a FULL join
 SELECT a.order_id FROM orders a FULL JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 1 MINUTE USING (order_id)
---> MS-PLAN-NO-WATERMARK at line 1, column 86: a FULL JOIN pads either side, so its rows have no event time that the next join could go by. Join with LEFT or RIGHT, or let the FULL JOIN come last.
+--> MS-PLAN-NO-WATERMARK at line 1, column 86: a FULL JOIN fills either side with NULL, so its rows have no event time for the next join. Join with LEFT or RIGHT, or move the FULL JOIN to the end.
 
 -- bounds as properties are for one join
 SELECT a.order_id FROM orders a JOIN orders b USING (order_id) JOIN orders c USING (order_id) WITH ('join.lower_bound' = '0s', 'join.upper_bound' = '1h')
---> MS-PROP-UNUSED at line 1, column 101: 'join.lower_bound' does not say which join it is for, and the query has several. Write the bounds of each join in its ON, or as WITHIN.
+--> MS-PROP-UNUSED at line 1, column 101: 'join.lower_bound' applies to one join, and the query has several. Write the bounds of each join in ON or WITHIN.
 
 -- so is the retention
 SELECT a.order_id FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 5 MINUTES USING (order_id) WITH ('join.retention' = '1h')
---> MS-PROP-UNUSED at line 1, column 135: 'join.retention' does not say which join it is for, and the query has several. Leave it out, or put each join in a query of its own.
+--> MS-PROP-UNUSED at line 1, column 135: 'join.retention' applies to one join, and the query has several. Remove it, or write each join in a separate query.
 
 -- no bound for the last join
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) JOIN events e ON e.s = s.carrier
---> MS-PLAN-UNBOUNDED at line 1, column 84: join of orders, shipments and events has no time bound, so every row would be kept for ever. Add AND e.t BETWEEN s.event_time AND s.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after events, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 84: the join of orders, shipments and events has no time bound, so its state would grow forever. Add AND e.t BETWEEN s.event_time AND s.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after events, or a WINDOW, or WITH ('state.ttl' = '1d').
 
 -- half a bound for the last join
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) JOIN events e ON e.s = s.carrier AND e.t > s.event_time
---> MS-PLAN-UNBOUNDED at line 1, column 84: join of orders, shipments and events has no upper time bound, so rows of orders, shipments would be kept for ever. Add AND e.t <= s.event_time + INTERVAL 24 HOURS to ON, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 84: the join of orders, shipments and events has no upper time bound, so the state would keep rows of orders, shipments forever. Add AND e.t <= s.event_time + INTERVAL 24 HOURS to ON, or WITH ('state.ttl' = '1d').
 
 -- no key for the last join
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) JOIN events e WITHIN 1 HOUR ON e.a > s.weight
---> MS-PLAN-NO-KEY at line 1, column 84: join of orders, shipments and events has no key. Add an equality of both sides to ON, such as o.id = e.id.
+--> MS-PLAN-NO-KEY at line 1, column 84: the join of orders, shipments and events has no key. Add an equality of both sides to ON, such as o.id = e.id.
 
 -- an outer join's bound in WHERE
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) LEFT JOIN events e ON e.s = s.carrier WHERE e.t BETWEEN s.event_time AND s.event_time + INTERVAL 1 HOUR
---> MS-PLAN-BOUND-IN-WHERE at line 1, column 128: the time bound of a LEFT JOIN stands in WHERE, where it would drop the rows without a partner. Move it to ON.
+--> MS-PLAN-BOUND-IN-WHERE at line 1, column 128: the time bound of a LEFT JOIN is in WHERE, which would drop unmatched rows. Move it to ON.
 
 -- two streams of one name
 SELECT a.order_id FROM orders a JOIN shipments b WITHIN 5 MINUTES USING (order_id) JOIN orders a WITHIN 5 MINUTES USING (order_id)
---> MS-PLAN-DUPLICATE-NAME at line 1, column 89: two streams of FROM are called a. Give each an alias.
+--> MS-PLAN-DUPLICATE-NAME at line 1, column 89: two streams of FROM are named a. Use aliases.
 
 -- a column that only a later join brings
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND e.a = 1 JOIN events e WITHIN 1 HOUR ON e.s = s.carrier
@@ -351,7 +351,7 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id 
 
 -- a column of USING that two streams before it have
 SELECT o.total FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id JOIN orders p WITHIN 5 MINUTES USING (order_id)
---> MS-PLAN-AMBIGUOUS at line 1, column 129: order_id, which USING names, is a column of o and of s. Join those with USING (order_id), too, or write ON.
+--> MS-PLAN-AMBIGUOUS at line 1, column 129: order_id in USING is ambiguous: it is a column of o and of s. Join those with USING (order_id) as well, or write ON.
 
 -- clashing names of a star over a chain
 SELECT * FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 5 MINUTES USING (order_id)
@@ -359,7 +359,7 @@ SELECT * FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orde
 
 -- the native engine runs one operator
 SELECT a.total FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 78: the native engine cannot run this query: there is more than one operator with state, and Spark's cannot hand on watermarks. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 78: the native engine cannot run this query: there are several stateful operators, and Spark's do not pass on their watermarks. Remove 'engine', or set it to 'columnar'.
 
 -- a field of a struct from further down
 SELECT e.payload.inner.x, o.total FROM events e JOIN orders o WITHIN 5 MINUTES ON e.payload.kind = o.order_id JOIN shipments s WITHIN 5 MINUTES ON s.carrier = e.payload.kind

@@ -36,11 +36,11 @@ SELECT customer_id, count(*) AS n FROM orders GROUP BY ROLLUP (customer_id)
 
 -- a window of the clock for a join
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR) ON PROCTIME()
---> MS-PLAN-NOT-YET at line 1, column 77: a join of windows of the clock cannot be run yet.
+--> MS-PLAN-NOT-YET at line 1, column 77: a join of processing-time windows cannot be run yet.
 
 -- late rows of a window join cannot get another window
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('late.policy' = 'reassign', 'late.budget' = '1m')
---> MS-PLAN-NOT-YET at line 1, column 116: 'late.policy' = 'reassign' of a window join cannot be run yet. Let windows take rows for longer with 'window.lateness', or use side_output.
+--> MS-PLAN-NOT-YET at line 1, column 116: 'late.policy' = 'reassign' of a window join cannot be run yet. Keep windows open for longer with 'window.lateness', or use side_output.
 
 -- windows over a join of other windows
 SELECT o.order_id FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) JOIN shipments s WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 30 MINUTES) ON o.order_id = s.order_id JOIN events e WINDOW TUMBLING(INTERVAL 1 HOUR) ON e.s = s.carrier

@@ -9,27 +9,27 @@ SELECT order_id FROM orders WITH ('path' = 'x')
 
 -- a property that nothing is like
 SELECT order_id FROM orders WITH ('zzz' = 'x')
---> MS-PROP-UNKNOWN at line 1, column 35: a query has no property 'zzz'. A query knows engine, join.lower_bound, join.retention, join.salt, join.type, join.upper_bound, late.budget, late.policy, late.sink, output.mode, state.max_bytes, state.max_rows, state.on_limit, state.ttl, temporal.direction, temporal.tolerance, window.lateness.
+--> MS-PROP-UNKNOWN at line 1, column 35: a query has no property 'zzz'. The properties of a query are engine, join.lower_bound, join.retention, join.salt, join.type, join.upper_bound, late.budget, late.policy, late.sink, output.mode, state.max_bytes, state.max_rows, state.on_limit, state.ttl, temporal.direction, temporal.tolerance, window.lateness.
 
 -- a duration that is none
 SELECT o.order_id FROM orders o JOIN shipments s USING (order_id) WITH ('join.upper_bound' = 'soon')
---> MS-PROP-VALUE at line 1, column 94: 'join.upper_bound' cannot be 'soon'. It takes a duration such as -5m, 0s or 24h.
+--> MS-PROP-VALUE at line 1, column 94: 'join.upper_bound' cannot be 'soon'. Use a duration such as -5m, 0s or 24h.
 
 -- a value out of a list
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('late.policy' = 'keep')
---> MS-PROP-VALUE at line 1, column 106: 'late.policy' cannot be 'keep'. It takes one of drop, reassign, side_output.
+--> MS-PROP-VALUE at line 1, column 106: 'late.policy' cannot be 'keep'. Use one of drop, reassign, side_output.
 
 -- a property of a join without a join
 SELECT order_id FROM orders WITH ('late.policy' = 'drop')
---> MS-PROP-UNUSED at line 1, column 35: 'late.policy' is for what keeps state, and this query keeps none. Put it on the query that holds the join, aggregate or DISTINCT.
+--> MS-PROP-UNUSED at line 1, column 35: 'late.policy' applies to stateful operators, and this query has none. Set it on the query with the join, aggregate or DISTINCT.
 
 -- a limit's policy without a limit
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('state.on_limit' = 'evict')
---> MS-PROP-UNUSED at line 1, column 90: 'state.on_limit' says what happens at a limit, and there is none. Add 'state.max_rows' or 'state.max_bytes'.
+--> MS-PROP-UNUSED at line 1, column 90: 'state.on_limit' applies to a limit of state, and none is set. Add 'state.max_rows' or 'state.max_bytes'.
 
 -- retention that is too short
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('join.retention' = '1m')
---> MS-PLAN-RETENTION at line 1, column 109: 'join.retention' is 1m, but the bound [-5m, 5m] needs rows to be kept for 5m. Give 5m or more, or leave it out.
+--> MS-PLAN-RETENTION at line 1, column 109: 'join.retention' is 1m, but the bound [-5m, 5m] needs a retention of 5m. Set 5m or more, or remove it.
 
 -- a late sink while late rows are dropped
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('late.sink' = 'late')
@@ -41,31 +41,31 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_i
 
 -- an engine on an inner query
 SELECT order_id FROM (SELECT order_id FROM orders WITH ('engine' = 'native')) x
---> MS-PLAN-ENGINE at line 1, column 22: 'engine' stands on a query inside another. One engine runs the whole query: put it on the outermost one, or SET it.
+--> MS-PLAN-ENGINE at line 1, column 22: 'engine' is set on an inner query. One engine runs the whole query: set it on the outermost query or with SET.
 
 -- the columnar engine for a predicate that only Spark can decide
 SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total + s.weight > 5 WITH ('engine' = 'columnar')
---> MS-PLAN-ENGINE at line 1, column 33: the columnar engine cannot run this join: only Spark can decide a predicate of ON that decides matching. Leave 'engine' out, or try 'native'.
+--> MS-PLAN-ENGINE at line 1, column 33: the columnar engine cannot run this join: only Spark can evaluate a predicate of ON, and the join type needs it for matching. Remove 'engine', or set it to 'native'.
 
 -- the native engine for late rows
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native', 'late.policy' = 'side_output')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark drops late rows before they can be put out. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark drops late rows, so they cannot go to a side output. Remove 'engine', or set it to 'columnar'.
 
 -- the native engine for LEFT ANTI
 SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark has no LEFT ANTI join of two streams. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark has no LEFT ANTI join of two streams. Remove 'engine', or set it to 'columnar'.
 
 -- the native engine for a limit
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native', 'state.max_rows' = '10')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark cannot limit the state of a join. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark cannot limit the state of a join. Remove 'engine', or set it to 'columnar'.
 
 -- the native engine for a long retention
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native', 'join.retention' = '1h')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark keeps rows for as long as the bound needs, not for 'join.retention'. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark keeps rows for as long as the bound needs, not for 'join.retention'. Remove 'engine', or set it to 'columnar'.
 
 -- a plan that neither engine can run
 SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total + s.weight > 5
---> MS-PLAN-ENGINE at line 1, column 33: no engine can run this join: for the columnar one, only Spark can decide a predicate of ON that decides matching; for the native one, Spark has no LEFT ANTI join of two streams. Give up one of the two.
+--> MS-PLAN-ENGINE at line 1, column 33: no engine can run this join. Columnar engine: only Spark can evaluate a predicate of ON, and the join type needs it for matching. Native engine: Spark has no LEFT ANTI join of two streams. Remove one of the two features.
 
 -- a file source without a path
 CREATE SOURCE s (id STRING) WITH ('connector' = 'file', 'format' = 'csv')
@@ -86,4 +86,4 @@ CREATE SINK out AS SELECT o.total FROM orders o JOIN t FOR SYSTEM_TIME AS OF o.e
 
 -- a database with a path and a URL
 CREATE TABLE t (id STRING) WITH ('connector' = 'sqlite', 'path' = 'x.db', 'url' = 'jdbc:sqlite:y.db')
---> MS-PROP-UNUSED at line 1, column 75: 'path' and 'url' both say where the database of the table t is. Leave one of the two out.
+--> MS-PROP-UNUSED at line 1, column 75: the table t has both 'path' and 'url', which name the same thing. Remove one of them.

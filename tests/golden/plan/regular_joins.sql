@@ -136,7 +136,7 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH
 -->   o.order_id AS order_id : STRING
 -->   inner regular join, ttl 1d
 -->     key o.order_id = s.order_id
--->     late side_output: late rows go to the port late
+-->     late side_output: late rows go to the output late
 -->     limit 10 rows, then the job stops
 -->     left o, time event_time, used order_id, customer_id, total, event_time
 -->     right s, time event_time, used shipment_id, order_id, carrier, weight, event_time
@@ -355,39 +355,39 @@ SELECT s.carrier, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s
 
 -- no bound and no time to live
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id
---> MS-PLAN-UNBOUNDED at line 1, column 33: join of orders and shipments has no time bound, so every row would be kept for ever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
 
 -- an interval join asked for
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'join.type' = 'interval')
---> MS-PLAN-UNBOUNDED at line 1, column 33: join of orders and shipments has no time bound, so every row would be kept for ever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
 
 -- a bound and a time to live
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WITH ('state.ttl' = '1d')
---> MS-PROP-UNUSED at line 1, column 100: a join needs no 'state.ttl': its bound says how long rows are kept. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 100: a join does not use 'state.ttl': its time bound determines when rows expire. Remove it.
 
 -- a bound where none is asked for
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WITH ('join.type' = 'regular')
---> MS-PROP-UNUSED at line 1, column 114: 'join.type' is 'regular', but the join is of the type 'interval'. Leave the bound out and add 'state.ttl', or leave it out.
+--> MS-PROP-UNUSED at line 1, column 114: 'join.type' is 'regular', but the type of the join is 'interval'. Remove the bound and add 'state.ttl', or remove it.
 
 -- one bound by property
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'join.lower_bound' = '0s')
---> MS-PROP-UNUSED at line 1, column 103: 'join.lower_bound' has no use in a join without a bound of both ends: 'state.ttl' says how long rows are kept. Leave it out, or give both bounds and no 'state.ttl'.
+--> MS-PROP-UNUSED at line 1, column 103: 'join.lower_bound' does not apply to a join that is not bounded on both ends: 'state.ttl' is its retention. Remove it, or set both bounds and no 'state.ttl'.
 
 -- retention
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'join.retention' = '1d')
---> MS-PROP-UNUSED at line 1, column 103: 'join.retention' has no use in a join without a bound of both ends: 'state.ttl' says how long rows are kept. Leave it out, or give both bounds and no 'state.ttl'.
+--> MS-PROP-UNUSED at line 1, column 103: 'join.retention' does not apply to a join that is not bounded on both ends: 'state.ttl' is its retention. Remove it, or set both bounds and no 'state.ttl'.
 
 -- the left side has no time
 SELECT k.user_id FROM clicks k JOIN shipments s ON k.user_id = s.order_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 81: 'state.ttl' goes by the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 81: 'state.ttl' depends on the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
 
 -- the right side has no time
 SELECT k.user_id FROM shipments s JOIN clicks k ON k.user_id = s.order_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 81: 'state.ttl' goes by the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 81: 'state.ttl' depends on the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
 
 -- a changelog without time
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) v ON v.customer_id = o.customer_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 192: 'state.ttl' goes by the watermark, and v takes rows back at any time, so its rows have no event time. Give the query of v a WINDOW, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 192: 'state.ttl' depends on the watermark, and v takes rows back at any time, so its rows have no event time. Give the query of v a WINDOW, or write 'state.ttl' = 'forever'.
 
 -- a changelog that forgets
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = '1d')) v ON v.customer_id = o.customer_id WITH ('state.ttl' = 'forever')
@@ -395,23 +395,23 @@ SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM ord
 
 -- no key
 SELECT o.order_id FROM orders o JOIN shipments s ON o.total > s.weight WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-KEY at line 1, column 33: join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
+--> MS-PLAN-NO-KEY at line 1, column 33: the join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
 
 -- append
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'output.mode' = 'append')
---> MS-PLAN-RETRACT at line 1, column 108: the query takes rows back, and 'output.mode' = 'append' cannot say so. Write 'retract', or a join with a time bound or a WINDOW.
+--> MS-PLAN-RETRACT at line 1, column 108: the query retracts rows, and 'output.mode' = 'append' cannot represent retractions. Set 'retract', or use a join with a time bound or a WINDOW.
 
 -- EMIT FINAL
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id EMIT FINAL WITH ('state.ttl' = '1d')
---> MS-PLAN-EMIT-FINAL at line 1, column 77: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 1, column 77: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- no row is late
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = 'forever', 'late.policy' = 'side_output')
---> MS-PROP-UNUSED at line 1, column 108: 'late.policy' has no use in a join that keeps rows for ever: no row is late. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 108: 'late.policy' does not apply to a join without expiry: no row is late. Remove it.
 
 -- reassigned late rows
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'late.policy' = 'reassign', 'late.budget' = '1m')
---> MS-PLAN-NOT-YET at line 1, column 103: 'late.policy' = 'reassign' of a join without a time bound cannot be run yet. A row is late once it is older than 'state.ttl': give more, or use side_output.
+--> MS-PLAN-NOT-YET at line 1, column 103: 'late.policy' = 'reassign' of a join without a time bound cannot be run yet. A row is late once it is older than 'state.ttl': increase it, or use side_output.
 
 -- late rows of a changelog
 SELECT o.order_id, v.n FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) v ON v.customer_id = o.customer_id WITH ('state.ttl' = '1d', 'late.policy' = 'side_output')
@@ -419,15 +419,15 @@ SELECT o.order_id, v.n FROM orders o JOIN (SELECT customer_id, count(*) AS n FRO
 
 -- lateness of no window
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'window.lateness' = '1m')
---> MS-PROP-UNUSED at line 1, column 103: 'window.lateness' is for windows of event time, and this query has none. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 103: 'window.lateness' applies to event-time windows, and this query has none. Remove it.
 
 -- what only Spark can decide
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id AND s.carrier LIKE o.customer_id WITH ('state.ttl' = '1d')
---> MS-PLAN-ENGINE at line 1, column 33: no engine can run this join: for the columnar one, only Spark can decide a predicate of ON that decides matching; for the native one, Spark has no join that lets rows go by 'state.ttl' or takes pairs back. Give up one of the two.
+--> MS-PLAN-ENGINE at line 1, column 33: no engine can run this join. Columnar engine: only Spark can evaluate a predicate of ON, and the join type needs it for matching. Native engine: Spark has no join that expires rows by 'state.ttl' or retracts pairs. Remove one of the two features.
 
 -- the native engine
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark has no join that lets rows go by 'state.ttl' or takes pairs back. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark has no join that expires rows by 'state.ttl' or retracts pairs. Remove 'engine', or set it to 'columnar'.
 
 -- chance over rows that are taken back
 SELECT o.order_id, rand() AS r FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d')
@@ -439,7 +439,7 @@ SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM ord
 
 -- an interval join over rows that are taken back
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id JOIN events e WITHIN 5 MINUTES ON e.s = o.order_id WITH ('state.ttl' = '1h')
---> MS-PLAN-RETRACT at line 1, column 82: the join of orders, shipments takes rows back, and the next join cannot follow that. Give it a time bound, or let it come last; a join without a bound, with 'state.ttl', can follow, too.
+--> MS-PLAN-RETRACT at line 1, column 82: the join of orders, shipments retracts rows, and the next join does not support retraction. Add a time bound to it, or move it to the end; a join without a bound, with 'state.ttl', supports retraction.
 
 -- the next query needs rows that stay
 SELECT v.order_id FROM (SELECT o.order_id, o.event_time FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1h')) v JOIN events e WITHIN 5 MINUTES ON e.s = v.order_id
@@ -447,7 +447,7 @@ SELECT v.order_id FROM (SELECT o.order_id, o.event_time FROM orders o LEFT JOIN 
 
 -- the next query needs a time
 SELECT count(*) AS n FROM (SELECT o.event_time FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = 'forever')) v WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-NO-WATERMARK at line 1, column 27: v joins rows however old they are, so its rows have no event time. Give the join in the query of v a time bound, or a WINDOW.
+--> MS-PLAN-NO-WATERMARK at line 1, column 27: v joins rows of any age, so its rows have no event time. Give the join in the query of v a time bound, or a WINDOW.
 
 -- the next query needs a time that was not selected
 SELECT count(*) AS n FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1h')) v WINDOW TUMBLING(INTERVAL 1 HOUR)
@@ -455,7 +455,7 @@ SELECT count(*) AS n FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o
 
 -- upsert
 SELECT o.order_id, s.carrier FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'output.mode' = 'upsert')
---> MS-PLAN-RETRACT at line 1, column 119: the rows of a join without a time bound have no key by which a sink could replace them, so 'output.mode' = 'upsert' would lose rows that come back. Write 'retract', or a join with a time bound or a WINDOW.
+--> MS-PLAN-RETRACT at line 1, column 119: the rows of a join without a time bound have no key, so a sink with 'output.mode' = 'upsert' could not replace them and would lose rows. Set 'retract', or use a join with a time bound or a WINDOW.
 
 -- upsert of groups over it
 SELECT o.customer_id, count(*) AS n FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id GROUP BY o.customer_id WITH ('state.ttl' = 'forever', 'output.mode' = 'upsert')
@@ -477,32 +477,32 @@ SELECT o.customer_id, count(*) AS n FROM orders o LEFT JOIN shipments s ON o.ord
 
 -- a group as its left side and a ttl
 SELECT t.n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) t JOIN shipments s ON t.customer_id = s.order_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 185: 'state.ttl' goes by the watermark, and t takes rows back at any time, so its rows have no event time. Give the query of t a WINDOW, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 185: 'state.ttl' depends on the watermark, and t takes rows back at any time, so its rows have no event time. Give the query of t a WINDOW, or write 'state.ttl' = 'forever'.
 
 -- a chain over one that takes rows back
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id JOIN events e ON o.customer_id = e.s WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 125: 'state.ttl' goes by the watermark, and the join of orders, shipments takes rows back, so its rows have no event time. Give that join a time bound, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 125: 'state.ttl' depends on the watermark, and the join of orders, shipments retracts rows, so its rows have no event time. Add a time bound to that join, or write 'state.ttl' = 'forever'.
 
 -- a chain over FULL
 SELECT o.order_id FROM orders o FULL JOIN shipments s WITHIN INTERVAL 5 MINUTES ON o.order_id = s.order_id JOIN events e ON o.customer_id = e.s WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 151: 'state.ttl' goes by the watermark, and a FULL JOIN pads either side, so its rows have no event time. Join with LEFT or RIGHT, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 151: 'state.ttl' depends on the watermark, and a FULL JOIN fills either side with NULL, so its rows have no event time. Join with LEFT or RIGHT, or write 'state.ttl' = 'forever'.
 
 -- a chain over a table and a stream without time
 SELECT k.user_id FROM clicks k JOIN customers c ON k.user_id = c.id JOIN shipments s ON s.order_id = k.user_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 118: 'state.ttl' goes by the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 118: 'state.ttl' depends on the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
 
 -- groups of a ttl over it
 SELECT o.customer_id, count(*) AS n FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id GROUP BY o.customer_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 129: 'state.ttl' goes by the watermark, and the join takes pairs back, so its rows have no event time. Give the join a time bound, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 129: 'state.ttl' depends on the watermark, and the join retracts pairs, so its rows have no event time. Give the join a time bound, or write 'state.ttl' = 'forever'.
 
 -- max over it
 SELECT o.customer_id, max(o.total) AS most FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id GROUP BY o.customer_id WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 23: the join takes rows back, and max cannot forget a row. Give the join a time bound, or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
+--> MS-PLAN-RETRACT at line 1, column 23: the join retracts rows, and max does not support retraction. Give the join a time bound, or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
 
 -- max over it in a query below
 SELECT q.customer_id, max(q.total) AS most FROM (SELECT o.customer_id, o.total FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d')) q GROUP BY q.customer_id WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 23: q takes rows back, and max cannot forget a row. Give the join in the query of q a time bound, or a WINDOW, or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
+--> MS-PLAN-RETRACT at line 1, column 23: q retracts rows, and max does not support retraction. Give the join in the query of q a time bound, or a WINDOW, or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
 
 -- sessions over it in a query without an alias
 SELECT count(*) AS n FROM (SELECT o.customer_id, o.event_time FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d')) WINDOW SESSION(GAP INTERVAL '1' MINUTE)
---> MS-PLAN-NO-WATERMARK at line 1, column 27: the query in FROM (line 1, column 27) takes pairs back, so its rows have no event time. Give the join in the query in FROM (line 1, column 27) a time bound, or a WINDOW.
+--> MS-PLAN-NO-WATERMARK at line 1, column 27: the query in FROM (line 1, column 27) retracts pairs, so its rows have no event time. Give the join in the query in FROM (line 1, column 27) a time bound, or a WINDOW.

@@ -62,35 +62,35 @@ SELECT count(*) AS n FROM (SELECT event_time, sum(total) OVER (PARTITION BY cust
 
 -- no time to live
 SELECT sum(total) OVER (PARTITION BY customer_id ORDER BY event_time ROWS 1 PRECEDING) AS s FROM orders
---> MS-PLAN-UNBOUNDED at line 1, column 1: the last rows of every partition of orders would be kept for ever. Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.
+--> MS-PLAN-UNBOUNDED at line 1, column 1: the state would keep rows of every partition of orders forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
 -- another order
 SELECT sum(total) OVER (PARTITION BY customer_id ORDER BY total ROWS 1 PRECEDING) AS s FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-OVER at line 1, column 8: the order of the window is not the event time, ascending. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), the same for all; other windows go in a query in FROM.
+--> MS-PLAN-OVER at line 1, column 8: the window is not ordered by event time, ascending. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), with the same window for all; compute other windows in a subquery.
 
 -- backwards
 SELECT sum(total) OVER (PARTITION BY customer_id ORDER BY event_time DESC ROWS 1 PRECEDING) AS s FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-OVER at line 1, column 8: the order of the window is not the event time, ascending. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), the same for all; other windows go in a query in FROM.
+--> MS-PLAN-OVER at line 1, column 8: the window is not ordered by event time, ascending. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), with the same window for all; compute other windows in a subquery.
 
 -- a range
 SELECT sum(total) OVER (PARTITION BY customer_id ORDER BY event_time RANGE BETWEEN INTERVAL 1 HOUR PRECEDING AND CURRENT ROW) AS s FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-OVER at line 1, column 8: the window has no frame of ROWS. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), the same for all; other windows go in a query in FROM.
+--> MS-PLAN-OVER at line 1, column 8: the window has no ROWS frame. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), with the same window for all; compute other windows in a subquery.
 
 -- no frame
 SELECT sum(total) OVER (PARTITION BY customer_id ORDER BY event_time) AS s FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-OVER at line 1, column 8: the window has no frame of ROWS. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), the same for all; other windows go in a query in FROM.
+--> MS-PLAN-OVER at line 1, column 8: the window has no ROWS frame. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), with the same window for all; compute other windows in a subquery.
 
 -- rows to come
 SELECT sum(total) OVER (ORDER BY event_time ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS s FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-OVER at line 1, column 8: the frame does not end at the current row. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), the same for all; other windows go in a query in FROM.
+--> MS-PLAN-OVER at line 1, column 8: the frame does not end at the current row. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), with the same window for all; compute other windows in a subquery.
 
 -- two windows
 SELECT sum(total) OVER (ORDER BY event_time ROWS 1 PRECEDING) AS s, sum(total) OVER (ORDER BY event_time ROWS 2 PRECEDING) AS r FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-OVER at line 1, column 69: the query has window functions over different windows. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), the same for all; other windows go in a query in FROM.
+--> MS-PLAN-OVER at line 1, column 69: the window functions of the query have different windows. Write OVER (PARTITION BY … ORDER BY event_time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), with the same window for all; compute other windows in a subquery.
 
 -- another window function
 SELECT lag(total) OVER (PARTITION BY customer_id ORDER BY event_time) AS s FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-OVER at line 1, column 8: there is no window function LAG over streams. There is ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) with a filter such as <= 10, and aggregates OVER (PARTITION BY … ORDER BY the event time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW).
+--> MS-PLAN-OVER at line 1, column 8: there is no window function LAG over streams. Supported: ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) with a filter such as <= 10, and aggregates OVER (PARTITION BY … ORDER BY the event time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW).
 
 -- a window that is not there
 SELECT sum(total) OVER v AS s FROM orders WINDOW w AS (ORDER BY event_time ROWS 1 PRECEDING) WITH ('state.ttl' = '1d')
@@ -98,7 +98,7 @@ SELECT sum(total) OVER v AS s FROM orders WINDOW w AS (ORDER BY event_time ROWS 
 
 -- distinct
 SELECT count(DISTINCT total) OVER (ORDER BY event_time ROWS 1 PRECEDING) AS s FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-AGGREGATE at line 1, column 8: count_distinct cannot go along with the last rows of a partition. Use it with GROUP BY and a WINDOW.
+--> MS-PLAN-AGGREGATE at line 1, column 8: count_distinct is not supported with OVER. Use GROUP BY with a WINDOW.
 
 -- in WHERE
 SELECT order_id FROM orders WHERE sum(total) OVER (ORDER BY event_time ROWS 1 PRECEDING) > 1 WITH ('state.ttl' = '1d')
@@ -110,11 +110,11 @@ SELECT count(*) OVER (ORDER BY at ROWS 1 PRECEDING) AS s FROM clicks WITH ('stat
 
 -- QUALIFY of nothing
 SELECT order_id FROM orders QUALIFY total > 1
---> MS-PLAN-OVER at line 1, column 29: QUALIFY filters by a window function, and this query has none. Write WHERE, or QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= 10.
+--> MS-PLAN-OVER at line 1, column 29: QUALIFY needs a window function, and this query has none. Write WHERE, or QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= 10.
 
 -- beside ROW_NUMBER()
 SELECT sum(total) OVER (ORDER BY event_time ROWS 1 PRECEDING) AS s, ROW_NUMBER() OVER (ORDER BY event_time) AS n FROM orders WITH ('state.ttl' = '1d')
---> MS-PLAN-ONE-OPERATOR at line 1, column 69: the query has both ROW_NUMBER() and an aggregate with OVER. Put the one that goes first in a query in FROM.
+--> MS-PLAN-ONE-OPERATOR at line 1, column 69: the query has both ROW_NUMBER() and an aggregate with OVER. Compute one of them in a subquery.
 
 -- over a join, and all columns of a side
 SELECT o.*, count(*) OVER (PARTITION BY o.order_id ORDER BY o.event_time ROWS 1 PRECEDING) AS n FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('state.ttl' = '2d')

@@ -72,32 +72,32 @@ CREATE SINK y; SET 'key_groups' = '4'; CREATE SINK x AS SELECT o.order_id FROM o
 
 -- more groups than the job has
 CREATE SINK y; SET 'key_groups' = '2'; CREATE SINK x AS SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('join.salt' = '4')
---> MS-PLAN-SALT at line 1, column 89: 'join.salt' spreads rows over 4 groups, and the job has 2 ('key_groups'). Give 2 or less, or more key groups.
+--> MS-PLAN-SALT at line 1, column 89: 'join.salt' is 4, and the job has only 2 key groups ('key_groups'). Set 2 or less, or increase 'key_groups'.
 
 -- FULL
 SELECT order_id FROM orders o FULL JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('join.salt' = '4')
---> MS-PLAN-SALT at line 1, column 93: with 'join.salt' the rows of one side are in several groups, and none of a row's copies could know that the others met nobody, as a FULL JOIN must. Leave it out, or join with LEFT or RIGHT.
+--> MS-PLAN-SALT at line 1, column 93: 'join.salt' copies the rows of one side to several groups, and a FULL JOIN cannot decide in one group that a copied row is unmatched. Remove it, or join with LEFT or RIGHT.
 
 -- one group
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('join.salt' = '1')
---> MS-PROP-VALUE at line 1, column 104: 'join.salt' cannot be '1'. It takes a whole number, 2 or more.
+--> MS-PROP-VALUE at line 1, column 104: 'join.salt' cannot be '1'. Use a whole number, 2 or more.
 
 -- a regular join
 SELECT o.order_id FROM orders o JOIN shipments s USING (order_id) WITH ('join.salt' = '4', 'state.ttl' = '1h')
---> MS-PROP-UNUSED at line 1, column 73: 'join.salt' has no use in this join: its rows are counted where they meet. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 73: 'join.salt' does not apply to this join: a regular join counts the matches of each row. Remove it.
 
 -- sessions
 SELECT o.order_id FROM orders o JOIN shipments s USING (order_id) WINDOW SESSION(INTERVAL 5 MINUTES) WITH ('join.salt' = '4')
---> MS-PROP-UNUSED at line 1, column 108: 'join.salt' has no use in this join: all rows of a session stand together. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 108: 'join.salt' does not apply to this join: all rows of a session are in one group. Remove it.
 
 -- a table
 SELECT o.order_id FROM orders o JOIN customers c ON c.id = o.customer_id WITH ('join.salt' = '4')
---> MS-PROP-UNUSED at line 1, column 80: 'join.salt' has no use in this join: its rows stay where they are read. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 80: 'join.salt' does not apply to this join: a table join does not shuffle rows. Remove it.
 
 -- several joins
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id JOIN events e WITHIN 5 MINUTES ON e.s = o.order_id WITH ('join.salt' = '4')
---> MS-PROP-UNUSED at line 1, column 151: 'join.salt' does not say which join it is for, and the query has several. Leave it out, or put each join in a query of its own.
+--> MS-PROP-UNUSED at line 1, column 151: 'join.salt' applies to one join, and the query has several. Remove it, or write each join in a separate query.
 
 -- the native engine
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('join.salt' = '4', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark spreads rows by their key alone. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark distributes rows by their key only. Remove 'engine', or set it to 'columnar'.

@@ -146,7 +146,7 @@ SELECT * FROM order
 
 -- a name of two parts
 SELECT * FROM db.orders
---> MS-PLAN-UNKNOWN-TABLE at line 1, column 15: db.orders is neither a stream nor a table of this job. Names of streams and tables have one part.
+--> MS-PLAN-UNKNOWN-TABLE at line 1, column 15: db.orders is neither a stream nor a table of this job. Write the name of a stream or table without a qualifier.
 
 -- two outputs of one name
 SELECT order_id, customer_id AS Order_ID FROM orders
@@ -168,7 +168,7 @@ SELECT * FROM (SELECT * FROM orders)
 
 -- no FROM
 SELECT 1 AS one
---> MS-PLAN-NO-SOURCE at line 1, column 1: the query reads no stream. Add FROM and the name of a source.
+--> MS-PLAN-NO-SOURCE at line 1, column 1: the query reads no stream. Add FROM with the name of a source.
 
 -- the event time of a source without a watermark
 SELECT _event_time FROM clicks

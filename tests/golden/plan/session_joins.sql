@@ -140,7 +140,7 @@ SELECT o.order_id, _window_end FROM orders o JOIN shipments s ON o.order_id = s.
 -->   _window_end AS _window_end : TIMESTAMP
 -->   inner session join, gap 10m, emit final, lateness 1m
 -->     key o.order_id = s.order_id
--->     late side_output: late rows go to the port late
+-->     late side_output: late rows go to the output late
 -->     limit 100 rows, then the job stops
 -->     left o, time event_time, used order_id, customer_id, total, event_time
 -->     right s, time event_time, used shipment_id, order_id, carrier, weight, event_time
@@ -242,7 +242,7 @@ SELECT o.order_id, c.region FROM orders o JOIN customers c ON c.id = o.customer_
 
 -- after an interval join
 SELECT o.order_id, e.id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id JOIN events e WINDOW SESSION(INTERVAL 5 MINUTES) ON e.s = s.carrier
---> MS-PLAN-WINDOW at line 1, column 114: one side of the join is in windows, and orders, shipments is not. Write a WINDOW after orders, shipments, too, or one for both after ON.
+--> MS-PLAN-WINDOW at line 1, column 114: one side of the join has a WINDOW, and orders, shipments has none. Write a WINDOW after orders, shipments, or one for both sides after ON.
 
 -- then an interval join
 SELECT v.order_id, e.id FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES)) v JOIN events e WITHIN 5 MINUTES ON e.s = v.order_id
@@ -263,71 +263,71 @@ SELECT v.order_id, e.id FROM (SELECT o.order_id FROM orders o JOIN shipments s O
 
 -- window columns that are not known yet
 SELECT o.order_id, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) EMIT CHANGES
---> MS-PLAN-WINDOW-COLUMN at line 1, column 20: _window_end is not known: rows come out as sessions meet, before their end is known. Write EMIT FINAL.
+--> MS-PLAN-WINDOW-COLUMN at line 1, column 20: _window_end is not known: rows are emitted before the end of their sessions is known. Write EMIT FINAL.
 
 -- window columns that are not known yet, above a table
 SELECT o.order_id, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id JOIN customers c ON c.id = o.customer_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) EMIT CHANGES
---> MS-PLAN-WINDOW-COLUMN at line 1, column 20: _window_end is not known: rows come out as sessions meet, before their end is known. Write EMIT FINAL.
+--> MS-PLAN-WINDOW-COLUMN at line 1, column 20: _window_end is not known: rows are emitted before the end of their sessions is known. Write EMIT FINAL.
 
 -- no event time as sessions meet
 SELECT count(*) AS n FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) EMIT CHANGES) v WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-NO-WATERMARK at line 1, column 27: v joins sessions as they meet, so its rows have no event time. Write EMIT FINAL in the query of v.
+--> MS-PLAN-NO-WATERMARK at line 1, column 27: v joins sessions before they close, so its rows have no event time. Write EMIT FINAL in the query of v.
 
 -- EMIT FINAL around sessions as they meet
 SELECT v.order_id FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) EMIT CHANGES) v EMIT FINAL
---> MS-PLAN-EMIT-FINAL at line 1, column 159: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 1, column 159: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- a predicate of one side of a left join
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id AND s.weight > 4 WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-WINDOW at line 1, column 86: ON of a LEFT JOIN of sessions says more than a key, and whole sessions meet or do not. Filter rows in a query in FROM: JOIN (SELECT … WHERE …) s ON …
+--> MS-PLAN-WINDOW at line 1, column 86: ON of a LEFT JOIN of sessions has a predicate that is not a key, and whole sessions match. Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
 
 -- a predicate of both sides of a semi join
 SELECT o.order_id FROM orders o LEFT SEMI JOIN shipments s ON o.order_id = s.order_id AND s.weight > o.total WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-WINDOW at line 1, column 91: ON of a SEMI JOIN of sessions says more than a key, and whole sessions meet or do not. Filter rows in a query in FROM: JOIN (SELECT … WHERE …) s ON …
+--> MS-PLAN-WINDOW at line 1, column 91: ON of a SEMI JOIN of sessions has a predicate that is not a key, and whole sessions match. Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …
 
 -- no key
 SELECT o.order_id FROM orders o JOIN shipments s ON s.weight > o.total WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-NO-KEY at line 1, column 33: join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
+--> MS-PLAN-NO-KEY at line 1, column 33: the join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
 
 -- two gaps
 SELECT o.order_id FROM orders o WINDOW SESSION(INTERVAL 5 MINUTES) JOIN shipments s WINDOW SESSION(INTERVAL 10 MINUTES) ON o.order_id = s.order_id
---> MS-PLAN-WINDOW at line 1, column 85: orders is in sessions with a gap of 5m, shipments in sessions with a gap of 10m: no window is in both. Sessions of both sides have one gap.
+--> MS-PLAN-WINDOW at line 1, column 85: orders is in sessions with a gap of 5m, shipments in sessions with a gap of 10m: the windows differ. Sessions of both sides need the same gap.
 
 -- sessions and tumbling windows
 SELECT o.order_id FROM orders o WINDOW TUMBLING(INTERVAL 5 MINUTES) JOIN shipments s WINDOW SESSION(INTERVAL 10 MINUTES) ON o.order_id = s.order_id
---> MS-PLAN-WINDOW at line 1, column 86: orders is in tumbling windows of 5m, shipments in sessions with a gap of 10m: no window is in both. Give both the same window. Sessions of both sides have one gap.
+--> MS-PLAN-WINDOW at line 1, column 86: orders is in tumbling windows of 5m, shipments in sessions with a gap of 10m: the windows differ. Use the same window for both. Sessions of both sides need the same gap.
 
 -- a window of one side
 SELECT o.order_id FROM orders o JOIN shipments s WINDOW SESSION(INTERVAL 10 MINUTES) ON o.order_id = s.order_id
---> MS-PLAN-WINDOW at line 1, column 50: one side of the join is in windows, and orders is not. Write a WINDOW after orders, too, or one for both after ON.
+--> MS-PLAN-WINDOW at line 1, column 50: one side of the join has a WINDOW, and orders has none. Write a WINDOW after orders, or one for both sides after ON.
 
 -- sessions of the clock
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(INTERVAL 10 MINUTES) ON PROCTIME()
---> MS-PLAN-NOT-YET at line 1, column 77: a join of windows of the clock cannot be run yet.
+--> MS-PLAN-NOT-YET at line 1, column 77: a join of processing-time windows cannot be run yet.
 
 -- three streams
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id JOIN events e ON e.s = o.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-NOT-YET at line 1, column 111: a join of sessions over a join of windows cannot be run yet. Put the first join in a query in FROM, and join its rows in sessions of their own.
+--> MS-PLAN-NOT-YET at line 1, column 111: a join of sessions over a join of windows cannot be run yet. Write the first join in a subquery, and join its rows with session windows of their own.
 
 -- half of the window as key
 SELECT _window_start, count(*) AS n FROM orders o WINDOW SESSION(INTERVAL 5 MINUTES) JOIN shipments s WINDOW SESSION(INTERVAL 5 MINUTES) ON o.order_id = s.order_id GROUP BY _window_start
---> MS-PLAN-WINDOW at line 1, column 86: a session is known by its start and its end, and GROUP BY has one of them. Group by both.
+--> MS-PLAN-WINDOW at line 1, column 86: start and end identify a session window, and GROUP BY has only one of them. Group by both.
 
 -- WITHIN
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-WITHIN at line 1, column 33: the join has a WINDOW and WITHIN. Leave one of the two out; a predicate of ON may bound the times inside a window.
+--> MS-PLAN-WITHIN at line 1, column 33: the join has both WINDOW and WITHIN. Remove one of them; a predicate in ON can bound event times within a window.
 
 -- reassigned late rows
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) WITH ('late.policy' = 'reassign', 'late.budget' = '1m')
---> MS-PLAN-NOT-YET at line 1, column 125: 'late.policy' = 'reassign' of a window join cannot be run yet. Let windows take rows for longer with 'window.lateness', or use side_output.
+--> MS-PLAN-NOT-YET at line 1, column 125: 'late.policy' = 'reassign' of a window join cannot be run yet. Keep windows open for longer with 'window.lateness', or use side_output.
 
 -- a time to live
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) WITH ('state.ttl' = '1m')
---> MS-PROP-UNUSED at line 1, column 125: a window join needs no 'state.ttl': its windows are let go when they close. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 125: a window join does not use 'state.ttl': its windows expire when they close. Remove it.
 
 -- the native engine
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark has no join of sessions. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark has no join of sessions. Remove 'engine', or set it to 'columnar'.
 
 -- rows that are taken back
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) v ON v.customer_id = o.customer_id WINDOW SESSION(GAP INTERVAL '10' MINUTES)

@@ -105,19 +105,19 @@ SELECT _op FROM (SELECT count(*) AS n FROM orders) x
 
 -- native and two operators
 SELECT count(*) AS n FROM (SELECT DISTINCT order_id, event_time FROM orders WITH ('state.ttl' = '1h')) x WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: there is more than one operator with state, and Spark's cannot hand on watermarks. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: there are several stateful operators, and Spark's do not pass on their watermarks. Remove 'engine', or set it to 'columnar'.
 
 -- native and changes
 SELECT count(*) AS n FROM orders WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark tells changed rows without the old ones. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark emits changed rows without the old values. Remove 'engine', or set it to 'columnar'.
 
 -- native and first
 SELECT first(total) AS f FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark's own first goes by arrival, not by event time. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark's own first uses arrival order, not event time. Remove 'engine', or set it to 'columnar'.
 
 -- native and lateness
 SELECT count(*) AS f FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('engine' = 'native', 'window.lateness' = '1m')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark drops late rows, and does not fire a window again. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark drops late rows, and does not update an emitted window. Remove 'engine', or set it to 'columnar'.
 
 -- native
 SELECT order_id, count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) GROUP BY order_id WITH ('engine' = 'native')
@@ -131,7 +131,7 @@ SELECT order_id, count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) G
 
 -- native and one session of all
 SELECT count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark has no sessions without a key. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 1: the native engine cannot run this query: Spark has no sessions without a key. Remove 'engine', or set it to 'columnar'.
 
 -- with aliases
 SELECT order_id FROM orders o WHERE o.total > (SELECT avg(x.total) FROM orders x)
@@ -139,7 +139,7 @@ SELECT order_id FROM orders o WHERE o.total > (SELECT avg(x.total) FROM orders x
 
 -- a query in FROM without an alias that has no event time
 SELECT count(*) AS n FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '30' MINUTES) EMIT CHANGES) WINDOW TUMBLING(INTERVAL '1' HOUR)
---> MS-PLAN-NO-WATERMARK at line 1, column 27: the query in FROM (line 1, column 27) joins sessions as they meet, so its rows have no event time. Write EMIT FINAL in the query in FROM (line 1, column 27).
+--> MS-PLAN-NO-WATERMARK at line 1, column 27: the query in FROM (line 1, column 27) joins sessions before they close, so its rows have no event time. Write EMIT FINAL in the query in FROM (line 1, column 27).
 
 -- an unknown column of a query in FROM without an alias
 SELECT total FROM (SELECT order_id FROM orders)
@@ -159,11 +159,11 @@ SELECT 1 FROM (SELECT order_id, event_time FROM orders) JOIN (SELECT order_id, e
 
 -- a join with it that has no bound
 SELECT s.weight FROM (SELECT order_id AS id, event_time AS at FROM orders) JOIN shipments s ON id = s.order_id
---> MS-PLAN-UNBOUNDED at line 1, column 76: join of the query in FROM (line 1, column 22) and shipments has no time bound, so every row would be kept for ever. Add AND s.event_time BETWEEN at AND at + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 76: the join of the query in FROM (line 1, column 22) and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN at AND at + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
 
 -- a join with it that has no key
 SELECT s.weight FROM (SELECT order_id AS id, event_time AS at FROM orders) JOIN shipments s WITHIN INTERVAL 5 MINUTES ON s.weight > 1
---> MS-PLAN-NO-KEY at line 1, column 76: join of the query in FROM (line 1, column 22) and shipments has no key. Add an equality of both sides to ON, such as id = s.id.
+--> MS-PLAN-NO-KEY at line 1, column 76: the join of the query in FROM (line 1, column 22) and shipments has no key. Add an equality of both sides to ON, such as id = s.id.
 
 -- two columns of one name, one of it
 SELECT s.order_id, * FROM shipments s JOIN (SELECT order_id, event_time AS at FROM orders) WITHIN INTERVAL 5 MINUTES ON s.carrier = order_id

@@ -445,7 +445,7 @@ SELECT o.order_id, c.region, _window_end FROM orders o JOIN shipments s ON s.ord
 -->   region AS region : STRING
 -->   _window_end AS _window_end : TIMESTAMP
 -->   rows over 0 before
--->     partition joined._spread
+-->     partition joined._key_hash
 -->     input joined, time _window_time, used order_id, region, _window_end
 -->       select
 -->         o_s._window_time AS _window_time : TIMESTAMP  <- event time
@@ -453,7 +453,7 @@ SELECT o.order_id, c.region, _window_end FROM orders o JOIN shipments s ON s.ord
 -->         c.region AS region : STRING
 -->         o_s._window_end AS _window_end : TIMESTAMP  <- window
 -->         o_s._window_start AS _window_start : TIMESTAMP  <- window
--->         xxhash64(o_s.customer_id) AS _spread : BIGINT
+-->         xxhash64(o_s.customer_id) AS _key_hash : BIGINT
 -->         inner lookup join with customers c
 -->           key o_s.customer_id = id
 -->           used region

@@ -221,7 +221,7 @@ CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS
 -- as of a time that some rows lack
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 1 HOUR USING (order_id) JOIN rates FOR SYSTEM_TIME AS OF s.event_time r ON r.currency = s.carrier
---> MS-PLAN-TEMPORAL at line 2, column 138: an outer join pads s, so not every row has s.event_time. Write FOR SYSTEM_TIME AS OF o.event_time, or join with INNER.
+--> MS-PLAN-TEMPORAL at line 2, column 138: an outer join may fill s, with NULL, so not every row has s.event_time. Write FOR SYSTEM_TIME AS OF o.event_time, or join with INNER.
 
 -- as of the first table
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
@@ -231,102 +231,102 @@ CREATE SINK out AS SELECT r.rate FROM rates FOR SYSTEM_TIME AS OF r.valid_from A
 -- RIGHT
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o RIGHT JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-TEMPORAL at line 2, column 52: a temporal join finds a version for each row, and RIGHT JOIN asks for more. Write JOIN or LEFT JOIN.
+--> MS-PLAN-TEMPORAL at line 2, column 52: a temporal join finds one version for each row and does not support RIGHT JOIN. Write JOIN or LEFT JOIN.
 
 -- SEMI
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o LEFT SEMI JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-TEMPORAL at line 2, column 52: a temporal join finds a version for each row, and SEMI JOIN asks for more. Write JOIN or LEFT JOIN.
+--> MS-PLAN-TEMPORAL at line 2, column 52: a temporal join finds one version for each row and does not support SEMI JOIN. Write JOIN or LEFT JOIN.
 
 -- ON without the key
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON r.rate > o.total
---> MS-PLAN-TEMPORAL at line 2, column 52: ON says nothing of currency, which is part of the primary key of rates. Add an equality, such as o.currency = r.currency.
+--> MS-PLAN-TEMPORAL at line 2, column 52: ON has no equality with currency, which is part of the primary key of rates. Add an equality, such as o.currency = r.currency.
 
 -- ON with part of the key
 CREATE TABLE prices (sku STRING PRIMARY KEY, shop STRING PRIMARY KEY, price DOUBLE, t TIMESTAMP, WATERMARK FOR t AS t);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN prices FOR SYSTEM_TIME AS OF o.event_time AS p ON o.customer_id = p.sku
---> MS-PLAN-TEMPORAL at line 2, column 52: ON says nothing of shop, which is part of the primary key of prices. Add an equality, such as o.shop = p.shop.
+--> MS-PLAN-TEMPORAL at line 2, column 52: ON has no equality with shop, which is part of the primary key of prices. Add an equality, such as o.shop = p.shop.
 
 -- more than the key in ON of a LEFT join
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency AND r.rate > 2
---> MS-PLAN-NOT-YET at line 2, column 142: a predicate beside the key in ON of a LEFT temporal join cannot be run yet. Write CASE WHEN … END over the version's columns in SELECT, or filter in WHERE.
+--> MS-PLAN-NOT-YET at line 2, column 142: a predicate that is not a key in ON of a LEFT temporal join cannot be run yet. Write CASE WHEN … END over the version's columns in SELECT, or filter in WHERE.
 
 -- a table without a primary key
 CREATE TABLE rates (currency STRING, t TIMESTAMP, WATERMARK FOR t AS t);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-TEMPORAL at line 2, column 52: the table rates has no primary key, so its versions cannot be told apart. Add PRIMARY KEY (…) to rates.
+--> MS-PLAN-TEMPORAL at line 2, column 52: the table rates has no primary key, so its versions have no identity. Add PRIMARY KEY (…) to rates.
 
 -- a table without a watermark
 CREATE TABLE rates (currency STRING PRIMARY KEY, t TIMESTAMP);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-NO-WATERMARK at line 2, column 57: rates has no WATERMARK, so nobody knows how it was at another time than now. Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column in rates, and its rows are versions.
+--> MS-PLAN-NO-WATERMARK at line 2, column 57: rates has no WATERMARK, so only its current rows are known. Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column in rates to make its rows versions.
 
 -- a primary key that is no column
 CREATE TABLE rates (currency STRING, t TIMESTAMP, PRIMARY KEY (curency), WATERMARK FOR t AS t);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: rates has no column curency, which the primary key names. Did you mean currency?
+--> MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: the primary key uses curency, which is not a column of rates. Did you mean currency?
 
 -- an op that is no column
 CREATE TABLE rates (currency STRING PRIMARY KEY, t TIMESTAMP, WATERMARK FOR t AS t) WITH ('changelog.op' = 'op');
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: rates has no column op, which 'changelog.op' names. Known: currency, t.
+--> MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: 'changelog.op' uses op, which is not a column of rates. Known: currency, t.
 
 -- a property of tables that are looked up
 CREATE TABLE rates (currency STRING PRIMARY KEY, t TIMESTAMP, WATERMARK FOR t AS t) WITH ('lookup.cache.rows' = '5');
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency
---> MS-PROP-UNUSED at line 1, column 91: 'lookup.cache.rows' is for a table that is looked up, and rates is versioned. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 91: 'lookup.cache.rows' applies to a lookup or broadcast table, and rates is versioned. Remove it.
 
 -- a table joined without its versions
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates r WITHIN 5 MINUTES ON o.customer_id = r.currency
---> MS-PLAN-NOT-YET at line 2, column 57: reading the table rates cannot be run yet. For its versions, write JOIN rates FOR SYSTEM_TIME AS OF o.event_time ON …
+--> MS-PLAN-NOT-YET at line 2, column 57: reading the table rates cannot be run yet. To join its versions, write JOIN rates FOR SYSTEM_TIME AS OF o.event_time ON …
 
 -- looking ahead for ever
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency WITH ('temporal.direction' = 'nearest')
---> MS-PLAN-UNBOUNDED at line 2, column 139: 'temporal.direction' = 'nearest' waits for a later version, and nothing says for how long. Add 'temporal.tolerance' = '5m'.
+--> MS-PLAN-UNBOUNDED at line 2, column 139: 'temporal.direction' = 'nearest' waits for a later version without a time limit, so the state would grow forever. Add 'temporal.tolerance' = '5m'.
 
 -- WITHIN
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r WITHIN 5 MINUTES ON o.customer_id = r.currency
---> MS-PLAN-WITHIN at line 2, column 103: WITHIN stands in a temporal join, which meets one version however old. Write WITH ('temporal.tolerance' = '5m').
+--> MS-PLAN-WITHIN at line 2, column 103: WITHIN is not allowed in a temporal join, which uses the valid version of any age. Set WITH ('temporal.tolerance' = '5m').
 
 -- a window on the table
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r WINDOW TUMBLING(INTERVAL 1 HOUR) ON o.customer_id = r.currency
---> MS-PLAN-WINDOW at line 2, column 103: a temporal join goes by the time of its rows, not by windows. Leave WINDOW out, or join in windows in a query around this one.
+--> MS-PLAN-WINDOW at line 2, column 103: a temporal join does not support windows. Remove WINDOW, or add a window join in an outer query.
 
 -- a tolerance without a temporal join
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('temporal.tolerance' = '5m')
---> MS-PROP-UNUSED at line 2, column 109: 'temporal.tolerance' is for a temporal join, and this query has none. Put it on the query that holds the join.
+--> MS-PROP-UNUSED at line 2, column 109: 'temporal.tolerance' applies to a temporal join, and this query has none. Set it on the query with the join.
 
 -- a direction that is none
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency WITH ('temporal.direction' = 'sideways')
---> MS-PROP-VALUE at line 2, column 162: 'temporal.direction' cannot be 'sideways'. It takes one of backward, forward, nearest.
+--> MS-PROP-VALUE at line 2, column 162: 'temporal.direction' cannot be 'sideways'. Use one of backward, forward, nearest.
 
 -- a bound as property
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency WITH ('join.upper_bound' = '5m')
---> MS-PROP-UNUSED at line 2, column 139: 'join.upper_bound' has no use in a temporal join, which meets one version however old. Leave it out, or write 'temporal.tolerance' = '5m'.
+--> MS-PROP-UNUSED at line 2, column 139: 'join.upper_bound' does not apply to a temporal join, which uses the valid version of any age. Remove it, or set 'temporal.tolerance' = '5m'.
 
 -- EMIT FINAL
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency EMIT FINAL
---> MS-PLAN-EMIT-FINAL at line 2, column 133: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 2, column 133: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- a time to live
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency WITH ('state.ttl' = '5m')
---> MS-PROP-UNUSED at line 2, column 139: a temporal join needs no 'state.ttl': 'temporal.tolerance' says how old a version may be. Leave it out.
+--> MS-PROP-UNUSED at line 2, column 139: a temporal join does not use 'state.ttl': 'temporal.tolerance' limits the age of a version. Remove it.
 
 -- the native engine
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 2, column 52: the native engine cannot run this join: Spark has no temporal join of streams. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 2, column 52: the native engine cannot run this join: Spark has no temporal join of streams. Remove 'engine', or set it to 'columnar'.
 
 -- versions of a query
 CREATE STREAM busy AS SELECT carrier, count(*) AS n FROM shipments WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY carrier;

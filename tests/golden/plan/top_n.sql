@@ -150,7 +150,7 @@ SELECT order_id, total FROM (SELECT order_id, total, ROW_NUMBER() OVER (PARTITIO
 -->     first 3, emit final, due orders._window_end
 -->       partition orders._window_end
 -->       order orders.total DESC
--->       late side_output: late rows go to the port late
+-->       late side_output: late rows go to the output late
 -->       input orders, time event_time - 5s, used order_id, customer_id, total, event_time, _window_start, _window_end
 -->         select over orders
 -->           orders.order_id AS order_id : STRING
@@ -237,39 +237,39 @@ SELECT o.order_id, s.weight FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o
 
 -- no limit
 SELECT row_number() OVER (PARTITION BY customer_id ORDER BY event_time) AS n FROM orders
---> MS-PLAN-TOP-N at line 1, column 8: ROW_NUMBER() has no limit, so every row would be kept and numbered anew for ever. Keep the first ones: WHERE n <= 10 in the query around this one, n being the number's name, or QUALIFY ROW_NUMBER() OVER (…) <= 10.
+--> MS-PLAN-TOP-N at line 1, column 8: ROW_NUMBER() has no limit, so the state would keep every row forever. Limit the row number: WHERE n <= 10 in the outer query, where n is its alias, or QUALIFY ROW_NUMBER() OVER (…) <= 10.
 
 -- a filter that is no limit
 SELECT order_id FROM (SELECT order_id, ROW_NUMBER() OVER (ORDER BY total) AS rn FROM orders) t WHERE rn > 2 WITH ('state.ttl' = '1d')
---> MS-PLAN-TOP-N at line 1, column 40: ROW_NUMBER() has no limit, so every row would be kept and numbered anew for ever. Keep the first ones: WHERE n <= 10 in the query around this one, n being the number's name, or QUALIFY ROW_NUMBER() OVER (…) <= 10.
+--> MS-PLAN-TOP-N at line 1, column 40: ROW_NUMBER() has no limit, so the state would keep every row forever. Limit the row number: WHERE n <= 10 in the outer query, where n is its alias, or QUALIFY ROW_NUMBER() OVER (…) <= 10.
 
 -- no row
 SELECT order_id FROM (SELECT order_id, ROW_NUMBER() OVER (ORDER BY total) AS rn FROM orders) t WHERE rn < 1 WITH ('state.ttl' = '1d')
---> MS-PLAN-TOP-N at line 1, column 102: ROW_NUMBER() counts from 1, so no row is kept. Keep one row or more.
+--> MS-PLAN-TOP-N at line 1, column 102: ROW_NUMBER() starts at 1, so no row passes the filter. Select at least one row.
 
 -- no order
 SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY customer_id) <= 1 WITH ('state.ttl' = '1d')
---> MS-PLAN-TOP-N at line 1, column 37: ROW_NUMBER() has no order, so its numbers mean nothing. Add ORDER BY to its OVER.
+--> MS-PLAN-TOP-N at line 1, column 37: ROW_NUMBER() has no ORDER BY, so its result is undefined. Add ORDER BY to OVER.
 
 -- no time to live
 SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY customer_id ORDER BY total) <= 1
---> MS-PLAN-UNBOUNDED at line 1, column 37: the first rows of every partition of orders would be kept for ever. Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.
+--> MS-PLAN-UNBOUNDED at line 1, column 37: the state would keep rows of every partition of orders forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
 -- a time to live of windows
 SELECT order_id FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY total) <= 1 WITH ('state.ttl' = '1d')
---> MS-PROP-UNUSED at line 1, column 141: ROW_NUMBER() of a window needs no 'state.ttl': its windows are let go when they close. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 141: ROW_NUMBER() of a window does not use 'state.ttl': its windows expire when they close. Remove it.
 
 -- EMIT FINAL without a window
 SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY customer_id ORDER BY total) <= 1 EMIT FINAL WITH ('state.ttl' = '1d')
---> MS-PLAN-EMIT-FINAL at line 1, column 102: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 1, column 102: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- another ranking
 SELECT order_id FROM orders QUALIFY RANK() OVER (PARTITION BY customer_id ORDER BY total) <= 1
---> MS-PLAN-OVER at line 1, column 37: there is no window function RANK over streams. There is ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) with a filter such as <= 10, and aggregates OVER (PARTITION BY … ORDER BY the event time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW).
+--> MS-PLAN-OVER at line 1, column 37: there is no window function RANK over streams. Supported: ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) with a filter such as <= 10, and aggregates OVER (PARTITION BY … ORDER BY the event time ROWS BETWEEN 10 PRECEDING AND CURRENT ROW).
 
 -- natively
 SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (ORDER BY total) <= 1 WITH ('state.ttl' = '1d', 'engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 37: the native engine cannot run this query: Spark has no first rows of a partition for streams. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 37: the native engine cannot run this query: Spark has no first rows of a partition for streams. Remove 'engine', or set it to 'columnar'.
 
 -- results of the first ones of a window keep its time
 SELECT _window_end, sum(n) AS s FROM (SELECT n, _window_start, _window_end FROM (SELECT customer_id, _window_start, _window_end, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id) a QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY n DESC) <= 3) b GROUP BY _window_start, _window_end
@@ -312,4 +312,4 @@ SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (ORDER BY total) <= 5
 
 -- by the start of sessions, which does not tell their end
 SELECT * FROM (SELECT customer_id, n, _window_start, _window_end, ROW_NUMBER() OVER (PARTITION BY _window_start ORDER BY n DESC) AS rn FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) GROUP BY customer_id)) WHERE rn <= 1
---> MS-PLAN-WINDOW at line 1, column 141: sessions that start together need not end together, and PARTITION BY has their start alone. Partition by their end, or by both.
+--> MS-PLAN-WINDOW at line 1, column 141: start and end identify a session window, and PARTITION BY has only the start. Partition by the end, or by both.

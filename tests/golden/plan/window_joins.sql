@@ -289,7 +289,7 @@ SELECT o.order_id, s.carrier, _window_end FROM orders o JOIN shipments s ON o.or
 -->   carrier AS carrier : STRING
 -->   _window_end AS _window_end : TIMESTAMP
 -->   rows over 0 before
--->     partition joined._spread
+-->     partition joined._key_hash
 -->     input joined, time _window_time - 5m, used order_id, carrier, _window_end
 -->       select
 -->         o._window_time AS _window_time : TIMESTAMP  <- event time
@@ -297,7 +297,7 @@ SELECT o.order_id, s.carrier, _window_end FROM orders o JOIN shipments s ON o.or
 -->         s.carrier AS carrier : STRING
 -->         o._window_end AS _window_end : TIMESTAMP  <- window
 -->         o._window_start AS _window_start : TIMESTAMP  <- window
--->         xxhash64(o.order_id) AS _spread : BIGINT
+-->         xxhash64(o.order_id) AS _key_hash : BIGINT
 -->         inner join [0s, 0s] of tumbling windows of 1h and tumbling windows of 1h, lateness 5m
 -->           key o.order_id = s.order_id
 -->           key o._window_start = s._window_start
@@ -332,14 +332,14 @@ SELECT _window_start, upper(o.order_id) AS k FROM orders o FULL JOIN shipments s
 -->   _window_start AS _window_start : TIMESTAMP
 -->   upper(order_id) AS k
 -->   rows over 0 before
--->     partition joined._spread
+-->     partition joined._key_hash
 -->     input joined, time _window_time, used _window_start, order_id
 -->       select
 -->         coalesce(o._window_time, s._window_time) AS _window_time : TIMESTAMP  <- event time
 -->         coalesce(o._window_start, s._window_start) AS _window_start : TIMESTAMP  <- window
 -->         o.order_id AS order_id : STRING
 -->         coalesce(o._window_end, s._window_end) AS _window_end : TIMESTAMP  <- window
--->         xxhash64(lower(o.order_id), s.order_id) AS _spread : BIGINT
+-->         xxhash64(lower(o.order_id), s.order_id) AS _key_hash : BIGINT
 -->         full join [0s, 0s] of tumbling windows of 1h and tumbling windows of 1h
 -->           key lower(o.order_id) = s.order_id
 -->           key o._window_start = s._window_start
@@ -615,35 +615,35 @@ SELECT DISTINCT o.order_id, _window_start FROM orders o JOIN shipments s ON o.or
 
 -- windows that differ
 SELECT o.order_id FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) JOIN shipments s WINDOW TUMBLING(INTERVAL 2 HOURS) ON o.order_id = s.order_id
---> MS-PLAN-WINDOW at line 1, column 83: orders is in tumbling windows of 1h, shipments in tumbling windows of 2h: no window is in both. Give both the same window; TUMBLING on one side and SLIDING on the other is the other way.
+--> MS-PLAN-WINDOW at line 1, column 83: orders has tumbling windows of 1h, shipments has tumbling windows of 2h: they share no window. Use the same window on both sides, or TUMBLING on one and SLIDING on the other.
 
 -- a window on one side alone
 SELECT o.order_id FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) JOIN shipments s ON o.order_id = s.order_id
---> MS-PLAN-WINDOW at line 1, column 33: one side of the join is in windows, and shipments is not. Write a WINDOW after shipments, too, or one for both after ON.
+--> MS-PLAN-WINDOW at line 1, column 33: one side of the join has a WINDOW, and shipments has none. Write a WINDOW after shipments, or one for both sides after ON.
 
 -- a window on the other side alone
 SELECT o.order_id FROM orders o JOIN shipments s WINDOW TUMBLING(INTERVAL 1 HOUR) ON o.order_id = s.order_id
---> MS-PLAN-WINDOW at line 1, column 50: one side of the join is in windows, and orders is not. Write a WINDOW after orders, too, or one for both after ON.
+--> MS-PLAN-WINDOW at line 1, column 50: one side of the join has a WINDOW, and orders has none. Write a WINDOW after orders, or one for both sides after ON.
 
 -- a window for one side and for both
 SELECT o.order_id FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-WINDOW at line 1, column 110: WINDOW is given for both sides and for one. Leave one of the two out.
+--> MS-PLAN-WINDOW at line 1, column 110: WINDOW is set for both sides and for one side. Remove one of them.
 
 -- a window and WITHIN
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-WITHIN at line 1, column 33: the join has a WINDOW and WITHIN. Leave one of the two out; a predicate of ON may bound the times inside a window.
+--> MS-PLAN-WITHIN at line 1, column 33: the join has both WINDOW and WITHIN. Remove one of them; a predicate in ON can bound event times within a window.
 
 -- a window and a bound as property
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('join.upper_bound' = '5m')
---> MS-PLAN-WITHIN at line 1, column 116: the join has a WINDOW and 'join.upper_bound'. Leave one of the two out; a predicate of ON may bound the times inside a window.
+--> MS-PLAN-WITHIN at line 1, column 116: the join has both WINDOW and 'join.upper_bound'. Remove one of them; a predicate in ON can bound event times within a window.
 
 -- EMIT FINAL without a window
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id EMIT FINAL
---> MS-PLAN-EMIT-FINAL at line 1, column 94: EMIT FINAL waits for a window to close, and this query has no window. Write EMIT CHANGES, or leave EMIT out.
+--> MS-PLAN-EMIT-FINAL at line 1, column 94: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
 -- no key in a window
 SELECT o.order_id FROM orders o JOIN shipments s ON o.total > s.weight WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-NO-KEY at line 1, column 33: join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
+--> MS-PLAN-NO-KEY at line 1, column 33: the join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
 
 -- no time to window by
 SELECT o.order_id FROM orders o JOIN clicks c ON o.order_id = c.user_id WINDOW TUMBLING(INTERVAL 1 HOUR)
@@ -651,19 +651,19 @@ SELECT o.order_id FROM orders o JOIN clicks c ON o.order_id = c.user_id WINDOW T
 
 -- a window join by its property alone
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('join.type' = 'window')
---> MS-PROP-UNUSED at line 1, column 97: 'join.type' is 'window', but the join is of the type 'interval'. Add WINDOW TUMBLING(…), SLIDING(…) or SESSION(…), or leave it out.
+--> MS-PROP-UNUSED at line 1, column 97: 'join.type' is 'window', but the type of the join is 'interval'. Add WINDOW TUMBLING(…), SLIDING(…) or SESSION(…), or remove it.
 
 -- lateness of a join without windows
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WITH ('window.lateness' = '5m')
---> MS-PROP-UNUSED at line 1, column 100: 'window.lateness' is for windows of event time, and this query has none. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 100: 'window.lateness' applies to event-time windows, and this query has none. Remove it.
 
 -- a time to live of a window join
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('state.ttl' = '5m')
---> MS-PROP-UNUSED at line 1, column 116: a window join needs no 'state.ttl': its windows are let go when they close. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 116: a window join does not use 'state.ttl': its windows expire when they close. Remove it.
 
 -- the native engine knows no window joins
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('engine' = 'native')
---> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark's join of streams keeps rows by their own times, not until a window closes. Leave 'engine' out, or try 'columnar'.
+--> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark's stream-stream join expires rows by their own times, not when a window closes. Remove 'engine', or set it to 'columnar'.
 
 -- after a FULL join of windows the time of the window is left
 SELECT o.order_id, e.a FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) FULL JOIN shipments s WINDOW TUMBLING(INTERVAL 1 HOUR) USING (order_id) LEFT JOIN events e ON e.s = s.carrier AND e.t BETWEEN o.event_time AND o.event_time + INTERVAL 10 MINUTES WITH ('window.lateness' = '5m')
@@ -824,24 +824,24 @@ SELECT x.k, count(*) AS n FROM (SELECT o.order_id AS k FROM orders o FULL JOIN s
 
 -- WINDOW beside an aggregate is not for the join
 SELECT o.customer_id, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY o.customer_id
---> MS-PLAN-UNBOUNDED at line 1, column 51: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT o.customer_id, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY customer_id, _window_start, _window_end.
+--> MS-PLAN-UNBOUNDED at line 1, column 51: the join of orders and shipments has no time bound, so its state would grow forever: WINDOW of a query with an aggregate applies to the aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a window join, write a subquery: SELECT … FROM (SELECT o.customer_id, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY customer_id, _window_start, _window_end.
 
 -- the same with sessions
 SELECT o.customer_id, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '30' MINUTES) GROUP BY o.customer_id
---> MS-PLAN-UNBOUNDED at line 1, column 51: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT o.customer_id, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '30' MINUTES)) GROUP BY customer_id, _window_start, _window_end.
+--> MS-PLAN-UNBOUNDED at line 1, column 51: the join of orders and shipments has no time bound, so its state would grow forever: WINDOW of a query with an aggregate applies to the aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a window join, write a subquery: SELECT … FROM (SELECT o.customer_id, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '30' MINUTES)) GROUP BY customer_id, _window_start, _window_end.
 
 -- the same with a bound of one end, a filter and names that are taken
 SELECT o.order_id, s.order_id, sum(s.weight) AS weight FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time >= o.event_time WHERE s.weight > 1 WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY o.order_id, s.order_id HAVING count(*) > 1
---> MS-PLAN-UNBOUNDED at line 1, column 70: join of orders and shipments has no upper time bound, so rows of orders would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time <= o.event_time + INTERVAL 24 HOURS to ON, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT o.order_id, s.order_id AS s_order_id, s.weight, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time >= o.event_time WHERE s.weight > 1 WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY order_id, s_order_id, _window_start, _window_end.
+--> MS-PLAN-UNBOUNDED at line 1, column 70: the join of orders and shipments has no upper time bound, so the state would keep rows of orders forever: WINDOW of a query with an aggregate applies to the aggregate. Add AND s.event_time <= o.event_time + INTERVAL 24 HOURS to ON, or WITH ('state.ttl' = '1d'). For a window join, write a subquery: SELECT … FROM (SELECT o.order_id, s.order_id AS s_order_id, s.weight, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time >= o.event_time WHERE s.weight > 1 WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY order_id, s_order_id, _window_start, _window_end.
 
 -- the same without a key and by an expression
 SELECT date(o.event_time) AS day, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY date(o.event_time)
---> MS-PLAN-UNBOUNDED at line 1, column 63: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT o.event_time, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY …, _window_start, _window_end.
+--> MS-PLAN-UNBOUNDED at line 1, column 63: the join of orders and shipments has no time bound, so its state would grow forever: WINDOW of a query with an aggregate applies to the aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a window join, write a subquery: SELECT … FROM (SELECT o.event_time, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY …, _window_start, _window_end.
 
 -- the same with windows of the clock
 SELECT count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR) ON PROCTIME()
---> MS-PLAN-UNBOUNDED at line 1, column 36: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 36: the join of orders and shipments has no time bound, so its state would grow forever: WINDOW of a query with an aggregate applies to the aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d').
 
 -- the same with another join that has a bound
 SELECT count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id JOIN events e WITHIN INTERVAL 5 MINUTES ON e.s = o.customer_id WINDOW TUMBLING(INTERVAL '1' HOUR)
---> MS-PLAN-UNBOUNDED at line 1, column 36: join of orders and shipments has no time bound, so every row would be kept for ever: the WINDOW of a query that aggregates is for its aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a join in windows, give it a query in FROM: SELECT … FROM (SELECT … JOIN … ON … WINDOW …) GROUP BY ….
+--> MS-PLAN-UNBOUNDED at line 1, column 36: the join of orders and shipments has no time bound, so its state would grow forever: WINDOW of a query with an aggregate applies to the aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a window join, write a subquery: SELECT … FROM (SELECT … JOIN … ON … WINDOW …) GROUP BY ….

@@ -250,8 +250,8 @@ SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) G
 -->   aggregate, tumbling windows of 1h, emit final
 -->     key orders.customer_id AS k0 : STRING
 -->     call count(*) AS a0 : BIGINT
--->     late side_output: late rows go to the port late
--->     limit 100 rows, then the oldest rows go, counted
+-->     late side_output: late rows go to the output late
+-->     limit 100 rows, then the oldest rows are evicted and counted
 -->     input orders, time event_time, used order_id, customer_id, total, event_time
 
 -- a size of nothing
@@ -312,7 +312,7 @@ SELECT order_id FROM orders WINDOW SESSION(GAP INTERVAL 5 MINUTES)
 
 -- one column of a session
 SELECT _window_start, count(*) AS n FROM (SELECT customer_id, _window_start, _window_end FROM orders WINDOW SESSION(GAP INTERVAL 5 MINUTES) GROUP BY customer_id) x GROUP BY _window_start
---> MS-PLAN-WINDOW at line 1, column 42: a session is known by its start and its end, and GROUP BY has one of them. Group by both.
+--> MS-PLAN-WINDOW at line 1, column 42: start and end identify a session window, and GROUP BY has only one of them. Group by both.
 
 -- a window given twice
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY order_id WINDOW TUMBLING(INTERVAL 1 HOUR)
@@ -328,16 +328,16 @@ SELECT count(*) AS n FROM orders WHERE _window_start > TIMESTAMP '2026-01-01' WI
 
 -- lateness without a window
 SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d', 'window.lateness' = '1m')
---> MS-PROP-UNUSED at line 1, column 94: 'window.lateness' is for windows of event time, and this query has none. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 94: 'window.lateness' applies to event-time windows, and this query has none. Remove it.
 
 -- late rows without a window
 SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d', 'late.policy' = 'drop')
---> MS-PROP-UNUSED at line 1, column 94: 'late.policy' has no use in an aggregate without a window: it waits for no time to pass. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 94: 'late.policy' does not apply to an aggregate without a window: no row is late. Remove it.
 
 -- a time to live of windows
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('state.ttl' = '1d')
---> MS-PROP-UNUSED at line 1, column 73: a windowed query needs no 'state.ttl': its windows are let go when they close. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 73: a windowed query does not use 'state.ttl': its windows expire when they close. Remove it.
 
 -- late rows of the clock
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) ON PROCTIME() WITH ('late.policy' = 'drop')
---> MS-PROP-UNUSED at line 1, column 87: 'late.policy' has no use in a query with windows of the clock: rows come on time. Leave it out.
+--> MS-PROP-UNUSED at line 1, column 87: 'late.policy' does not apply to a query with processing-time windows: no row is late. Remove it.

@@ -1,4 +1,4 @@
-"""GROUP BY and aggregates: an Aggregate, and over it the Select that the query's list becomes."""
+"""Plans GROUP BY and aggregates: an Aggregate node, with a Select of the select list above it."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def _items(tree: exp.Select, expressions: ExpressionReader) -> Iterator[SelectIt
         if is_star(item):
             raise PlanError(
                 "MS-PLAN-GROUP",
-                "* stands for columns that are neither grouped nor aggregated.",
-                fix="List the keys of GROUP BY and the aggregates.",
+                "* includes columns that are neither grouped nor aggregated.",
+                fix="List the GROUP BY keys and the aggregates.",
                 place=place_of(item, expressions.scope.text),
             )
     return read_outputs(tree, expressions)
@@ -127,9 +127,9 @@ def _aggregate(
     ttl = None
     grows = _find_growing_call(groups.calls) if not stream.over_changes else ""
     if window is None and (groups.keys or grows or "state.ttl" in properties):
-        cause = f"every group of {stream.name} would be kept for ever."
+        cause = f"the state would keep every group of {stream.name} forever."
         if not groups.keys:
-            cause = f"without a window, {grows} would grow for ever."
+            cause = f"without a window, the state of {grows} would grow forever."
         ttl = resolve_state_ttl(properties, cause, time, stream.name, place, stream.node)
     over_changes = stream.over_changes
     if over_changes:
@@ -158,16 +158,16 @@ def _aggregate(
 
 
 def _find_growing_call(calls: AggregateCalls) -> str:
-    """A call whose state grows with every row. Rows that are taken back are not options about: what
-    is held of them is what the query below holds, which has said how long."""
+    """Returns the first function whose state grows with its values, or an empty string."""
     return next((call.function for call in calls.unique if call.function in GROWING_STATE), "")
 
 
 def _session_over_changes(stream: OperatorInput, place: Place | None) -> PlanError:
     return PlanError(
         "MS-PLAN-RETRACT",
-        f"{stream.name} takes rows back, and a session that has grown cannot shrink.",
-        fix=f"{retraction_fix(stream.node, stream.name)}, or use a TUMBLING or SLIDING window here.",
+        f"{stream.name} retracts rows, and a session window cannot shrink.",
+        fix=f"{retraction_fix(stream.node, stream.name)}, or use a TUMBLING or SLIDING window "
+        "here.",
         place=stream.place or place,
     )
 
@@ -177,8 +177,9 @@ def _reject_changes(calls: AggregateCalls, stream: OperatorInput) -> None:
         if call.function not in RETRACTABLE:
             raise PlanError(
                 "MS-PLAN-RETRACT",
-                f"{stream.name} takes rows back, and {call.function} cannot forget a row.",
-                fix=f"{retraction_fix(stream.node, stream.name)}, or use one of {', '.join(RETRACTABLE)}.",
+                f"{stream.name} retracts rows, and {call.function} does not support retraction.",
+                fix=f"{retraction_fix(stream.node, stream.name)}, or use one of "
+                f"{', '.join(RETRACTABLE)}.",
                 place=place,
             )
 
@@ -189,12 +190,12 @@ def _add_keys(
     for moment, name in zip(given or (), (WINDOW_START, WINDOW_END), strict=False):
         groups.columns[to_spark_sql(moment)] = Column(name, "TIMESTAMP")
     for node in keys:
-        if groups.replace(node) is None:  # else it is the window, or was there before
+        if groups.replace(node) is None:  # else it is a column of the window or a duplicate
             groups.add_key(node)
 
 
 def _given(keys: list[exp.Expr], stream: OperatorInput) -> tuple[Expression, Expression] | None:
-    """The window that rows come with, if the query groups by it."""
+    """Returns start and end of the input rows' window if the query groups by it."""
     if stream.window is None:
         return None
     grouped = {bare.reads[0][1] for key in keys if (bare := _bare(key, stream))} & set(
@@ -205,7 +206,7 @@ def _given(keys: list[exp.Expr], stream: OperatorInput) -> tuple[Expression, Exp
     if len(grouped) == 1 and has_session_windows(stream):
         raise PlanError(
             "MS-PLAN-WINDOW",
-            "a session is known by its start and its end, and GROUP BY has one of them.",
+            "start and end identify a session window, and GROUP BY has only one of them.",
             fix="Group by both.",
             place=stream.place,
         )

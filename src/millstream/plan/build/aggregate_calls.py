@@ -1,4 +1,4 @@
-"""Aggregate calls as they are parsed, and as the plan holds them."""
+"""Reads the aggregate calls of a query and converts them to calls of the plan."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _MODIFIERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 @dataclass(frozen=True, slots=True)
 class ParsedCall:
-    """An aggregate call reserved apart."""
+    """An aggregate function with its FILTER and IGNORE NULLS."""
 
     node: exp.Expr  # the function itself
     where: exp.Expr | None
@@ -64,7 +64,7 @@ class ParsedCall:
 
 
 def parse_call(node: exp.Expr) -> ParsedCall | None:
-    """The aggregate call that a node is, with FILTER and IGNORE NULLS; None if it is none."""
+    """Returns the aggregate call at a node, or None if the node is no aggregate call."""
     where: exp.Expr | None = None
     ignore_nulls = False
     inner = node
@@ -78,15 +78,15 @@ def parse_call(node: exp.Expr) -> ParsedCall | None:
 
 @dataclass(slots=True)
 class AggregateCalls:
-    """The distinct calls of a query, each a column; `expressions` reads their arguments."""
+    """The unique aggregate calls of a query; each is a column of the operator's result."""
 
     expressions: ExpressionReader
     unique: list[Call] = field(default_factory=list)
     places: list[Place | None] = field(default_factory=list)
-    reserved: frozenset[str] = frozenset()  # names of columns that come out beside
+    reserved: frozenset[str] = frozenset()  # lower names of other columns of the result
 
     def add(self, node: exp.Expr, parsed: ParsedCall) -> Expression:
-        """The expression that stands for a call above the operator."""
+        """Adds a call and returns the expression over the operator's result that replaces it."""
         function = self._function(parsed.node, node)
         place = place_of(node, self.expressions.scope.text)
         if function == "approx_percentile":
@@ -113,7 +113,7 @@ class AggregateCalls:
             text = self.expressions.scope.text
             raise _aggregate_error(
                 f"there is no aggregate {function_name(node, text).lower()} over streams.",
-                f"There is {', '.join(FUNCTIONS)}.",
+                f"Supported: {', '.join(FUNCTIONS)}.",
                 place_of(node, text),
             )
         return found
@@ -127,12 +127,14 @@ class AggregateCalls:
             function, distinct = "collect_set", False
         if distinct and function not in _DISTINCT_INSENSITIVE:
             raise _aggregate_error(
-                f"DISTINCT goes with count, not with {function}.",
-                "Remove duplicates in a query in FROM with SELECT DISTINCT.",
+                f"{function} does not support DISTINCT.",
+                "Remove duplicates with SELECT DISTINCT in a subquery.",
                 place,
             )
         if None in arguments:
-            raise _aggregate_error(f"{function} has too few arguments.", "See Spark SQL.", place)
+            raise _aggregate_error(
+                f"{function} has too few arguments.", "See its signature in Spark SQL.", place
+            )
         argument = self._read(arguments[0])
         kind = _type(function, self.expressions, arguments[0])
         if function in ("max_by", "min_by"):
@@ -162,12 +164,14 @@ class AggregateCalls:
             where = condition if where is None else template("({}) AND ({})", where, condition)
             return Call("count", None, "", "BIGINT", filter=where)
         if distinct and isinstance(arguments[0], exp.Star):
-            raise _aggregate_error("count(DISTINCT *) names no columns.", "List them.", place)
+            raise _aggregate_error(
+                "count(DISTINCT *) is not supported.", "List the columns.", place
+            )
         if isinstance(arguments[0], exp.Star | exp.Literal):
             return Call("count", None, "", "BIGINT", filter=where)
         values = [self._read(argument) for argument in arguments]
         if len(values) > 1:
-            # Rows with a NULL among several arguments do not count.
+            # count ignores rows with a NULL in any of several arguments.
             known = [template("{} IS NOT NULL", value) for value in values]
             where = join_with_and(known if where is None else [parenthesise(where), *known])
             if not distinct:
@@ -180,14 +184,14 @@ class AggregateCalls:
         node = parsed.node
         if node.args.get("accuracy"):
             raise _aggregate_error(
-                "the accuracy of approx_percentile is that of its sketch.",
-                "Leave the third argument out.",
+                "approx_percentile has a fixed accuracy.",
+                "Remove the third argument.",
                 place,
             )
         quantile = node.args.get("quantile")
         if quantile is None:
             fix = "Write approx_percentile(column, 0.5)."
-            raise _aggregate_error("approx_percentile does not say which fraction.", fix, place)
+            raise _aggregate_error("approx_percentile needs a fraction.", fix, place)
         several = isinstance(quantile, exp.Array)
         numbers = _numbers(quantile.expressions if several else [quantile], place)
         argument = self._read(node.this)
@@ -214,7 +218,7 @@ class AggregateCalls:
 
 
 def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
-    """The arguments of a call, and whether DISTINCT stands before them."""
+    """Returns the arguments of a call, and whether it has DISTINCT."""
     if isinstance(node, exp.Anonymous):
         return list(node.expressions), False
     first = node.this
@@ -229,7 +233,7 @@ def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
 
 
 def _with_filter(call: Call, where: Expression | None) -> Call:
-    """The call, of rows that pass a FILTER. An argument that is no column may fail on others."""
+    """Restricts a call to rows that pass a FILTER; its argument is not evaluated on others."""
     assert call.argument is not None
     if where is None or _cannot_fail(call.argument):
         return replace(call, filter=where)
@@ -237,7 +241,7 @@ def _with_filter(call: Call, where: Expression | None) -> Call:
 
 
 def _cannot_fail(expression: Expression) -> bool:
-    """Is it a column, a field of one, or a constant? To evaluate it cannot fail."""
+    """Tests whether an expression is a column, a field or a constant, which cannot fail."""
     tree = expression.tree
     while isinstance(tree, exp.Dot):
         tree = tree.this
@@ -259,7 +263,7 @@ def _numbers(nodes: list[exp.Expr], place: Place | None) -> tuple[float, ...]:
     for node in nodes:
         if not isinstance(node, exp.Literal) or node.is_string or not 0 <= float(node.name) <= 1:
             raise _aggregate_error(
-                "a fraction here must be a number from 0 to 1.", "Write a constant.", place
+                "a fraction must be a constant from 0 to 1.", "Write a number such as 0.5.", place
             )
         numbers.append(float(node.name))
     return tuple(numbers)
@@ -271,7 +275,7 @@ _MOMENTS = ("avg", "stddev_samp", "stddev_pop", "var_samp", "var_pop")
 
 
 def _type(function: str, expressions: ExpressionReader, argument: exp.Expr) -> str | None:
-    """The type of a call's result, where it is plain from that of its argument."""
+    """Returns the type of a call's result, or None if the argument's type does not determine it."""
     if function in ("bool_and", "bool_or"):
         return "BOOLEAN"
     if function == "approx_count_distinct":

@@ -15,7 +15,7 @@ from millstream.plan.connectors import (
 from millstream.sql.properties import PROPERTIES, PropertyOwner, check_properties, shortened
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
 
-_DEFAULT = "memory"  # rows come from tests or from Python
+_DEFAULT = "memory"  # rows from tests or Python
 _NOT_IN_THIS_RELEASE = ("kafka", "jdbc")
 _WHERE = {
     CreateSource: PropertyOwner.SOURCE,
@@ -26,7 +26,7 @@ _WHERE = {
 
 @dataclass(frozen=True, slots=True)
 class ConnectorProperties:
-    """A statement's connector, all its properties, and those that the connector gets."""
+    """A statement's connector, all its properties, and the options passed to the connector."""
 
     spec: ConnectorSpec
     properties: dict[str, Property]
@@ -36,8 +36,8 @@ class ConnectorProperties:
 def validate_properties(
     statement: CreateSource | CreateTable | CreateSink, role: Role, registry: ConnectorRegistry
 ) -> ConnectorProperties:
-    """Returns what a statement says about its connector; raises PropertyError or PlanError at the
-    place of the first wrong property."""
+    """Validates a statement's properties; raises PropertyError or PlanError at the first invalid
+    one."""
     where = _WHERE[type(statement)]
     given = {item.name: item for item in statement.properties}
     spec = _spec(where, given.get("connector"), role, registry)
@@ -71,7 +71,7 @@ def _declaration(
 
 
 def _options(declared: ConnectorStatement, spec: ConnectorSpec) -> Options:
-    """Returns the properties that the connector gets; those of a table in the declared order."""
+    """Returns the properties passed to the connector; those of a table in the declared order."""
     common = PROPERTIES[PropertyOwner(declared.noun)]
     written = {name: item.value for name, item in declared.properties.items() if name not in common}
     if declared.role is Role.TABLE:
@@ -97,7 +97,7 @@ def _no_connector(
     where: PropertyOwner, item: Property, role: Role, registry: ConnectorRegistry
 ) -> MillstreamError:
     name, names = item.value.lower(), registry.names(role)
-    offered = f"A {where} takes one of {', '.join(names)}."
+    offered = f"A {where} supports {', '.join(names)}."
     if name in _NOT_IN_THIS_RELEASE:
         cause = f"the connector {name} is not available for a {where}."
         return PlanError("MS-PLAN-NOT-YET", cause, fix=offered, place=item.value_place)
@@ -105,7 +105,7 @@ def _no_connector(
     return PropertyError(
         "MS-PROP-VALUE",
         f"'connector' cannot be '{shortened(item.value)}'.",
-        fix=f"{broken[0]}." if broken else f"It takes one of {', '.join(names)}.",
+        fix=f"{broken[0]}." if broken else f"Use one of {', '.join(names)}.",
         place=item.value_place,
     )
 
@@ -117,14 +117,14 @@ def _misplaced(
     spec: ConnectorSpec,
     registry: ConnectorRegistry,
 ) -> tuple[str, str, str] | None:
-    """Returns code, cause and fix if the property belongs to another connector or role."""
+    """Returns code, cause and fix if a property belongs to another connector or role."""
     what = f"the {_WHERE[type(statement)]} {statement.name}"
     if spec.declares(name):
         roles = {str(each) for prop in spec.properties if prop.name == name for each in prop.roles}
         cause = (
             f"'{name}' of '{spec.name}' is for a {' or a '.join(sorted(roles))}, not for {what}."
         )
-        return "MS-PROP-UNUSED", cause, "Leave it out."
+        return "MS-PROP-UNUSED", cause, "Remove it."
     owners = registry.owners(name)
     if not owners:
         return None
@@ -134,9 +134,9 @@ def _misplaced(
     usable = registry.owners(name, role)
     fix = f"'connector' = '{usable[0]}'" if usable else ""
     if chosen:
-        fix = f"Leave it out, or set {fix}." if fix else "Leave it out."
+        fix = f"Remove it, or set {fix}." if fix else "Remove it."
     else:
-        fix = f"Add {fix}, or leave it out." if fix else "Leave it out."
+        fix = f"Add {fix}, or remove it." if fix else "Remove it."
     return "MS-PROP-UNUSED", f"{owned}, and {what} {uses}.", fix
 
 
@@ -154,7 +154,7 @@ def _reject_other_formats(declared: ConnectorStatement, spec: ConnectorSpec) -> 
                 "MS-PROP-UNUSED",
                 f"'{name}' applies to the format {' or '.join(formats)}, and the format of the "
                 f"{declared.noun} {declared.name} is {form.lower()}.",
-                fix=f"Leave it out, or set 'format' = '{formats[0]}'.",
+                fix=f"Remove it, or set 'format' = '{formats[0]}'.",
                 place=item.place,
             )
 

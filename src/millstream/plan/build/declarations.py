@@ -1,4 +1,4 @@
-"""CREATE SOURCE, CREATE TABLE and CREATE SINK become plan nodes."""
+"""Builds plan nodes from CREATE SOURCE, CREATE TABLE and CREATE SINK."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _idle(properties: Mapping[str, Property], statement: CreateSource | CreateTa
         raise PlanError(
             "MS-PLAN-IDLE",
             f"with 'idle.timeout' = '{given.value}', {statement.name} would always be idle.",
-            fix="Give the time after which a silent source may be passed over, such as 1m.",
+            fix="Set the time without rows after which the source is idle, such as 1m.",
             place=given.value_place,
         )
     return timeout
@@ -71,8 +71,8 @@ def _max_ahead(
 def _without_watermark(given: Property, statement: CreateSource | CreateTable) -> PlanError:
     return PlanError(
         "MS-PLAN-NO-WATERMARK",
-        f"'{given.name}' is about the watermark of {statement.name}, which has none.",
-        fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or leave it out.",
+        f"'{given.name}' needs a watermark, and {statement.name} has none.",
+        fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or remove it.",
         place=given.place,
     )
 
@@ -89,14 +89,14 @@ def _watermark(
     if column is None:
         raise PlanError(
             "MS-PLAN-UNKNOWN-COLUMN",
-            f"{statement.name} has no column {given.column}, which the watermark names.",
+            f"the watermark uses {given.column}, which is not a column of {statement.name}.",
             fix=nearest(given.column, [c.name for c in statement.columns]),
             place=given.place,
         )
     if not column.type.upper().startswith("TIMESTAMP"):
         raise PlanError(
             "MS-PLAN-TIME-TYPE",
-            f"the watermark's column {column.name} is {column.type}, not TIMESTAMP.",
+            f"the watermark column {column.name} has the type {column.type}, not TIMESTAMP.",
             fix=f"Declare {column.name} TIMESTAMP.",
             place=given.place,
         )
@@ -109,7 +109,7 @@ def reject_duplicate_columns(statement: CreateSource | CreateTable) -> None:
         if column.name.lower() in seen:
             raise PlanError(
                 "MS-PLAN-DUPLICATE-COLUMN",
-                f"{statement.name} has more than one column called {column.name}.",
+                f"{statement.name} has more than one column named {column.name}.",
                 place=column.place,
             )
         seen.add(column.name.lower())

@@ -1,4 +1,4 @@
-"""SELECT DISTINCT and DISTINCT ON: the first row of each key."""
+"""Plans SELECT DISTINCT and DISTINCT ON: the first row of each key."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ def plan_distinct(tree: exp.Select, stream: OperatorInput, options: QueryOptions
     items = list(read_outputs(tree, ExpressionReader(stream.output_scope)))
     keys = _keys(tree, stream)
     late = resolve_late_policy(properties if stream.time else {}, options.sinks)
-    cause = (
-        f"every {'row' if _on(tree) is None else 'key'} of {stream.name} would be kept for ever."
-    )
+    unit = "row" if _on(tree) is None else "key"
+    cause = f"the state would keep every {unit} of {stream.name} forever."
     within = resolve_state_ttl(properties, cause, stream.time, stream.name, place, stream.node)
     used = stream.used(items, late.action is LateAction.SIDE_OUTPUT)
     return Select(

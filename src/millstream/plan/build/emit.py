@@ -1,4 +1,4 @@
-"""EMIT and 'output.mode': when results come out, and how those that change are told."""
+"""Resolves EMIT and 'output.mode': when results are emitted, and how changes are written."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from millstream.temporal import Emit, OutputMode
 
 
 def resolve_emit(clause: exp.Expr | None, *, windowed: bool, text: SourceText) -> Emit:
-    """What a query's EMIT says; without one, a window is told once and anything else as it
-    changes."""
+    """Returns when an operator emits: by default FINAL with a window, else CHANGES."""
     if clause is None:
         return Emit.FINAL if windowed else Emit.CHANGES
     emit = Emit(clause.name.lower())
@@ -30,8 +29,8 @@ def resolve_emit(clause: exp.Expr | None, *, windowed: bool, text: SourceText) -
 def final_without_window_error(clause: exp.Expr, text: SourceText) -> PlanError:
     return PlanError(
         "MS-PLAN-EMIT-FINAL",
-        "EMIT FINAL waits for a window to close, and this query has no window.",
-        fix="Write EMIT CHANGES, or leave EMIT out.",
+        "EMIT FINAL emits results when their window closes, and this query has no window.",
+        fix="Write EMIT CHANGES, or remove EMIT.",
         place=place_of(clause, text),
     )
 
@@ -39,7 +38,7 @@ def final_without_window_error(clause: exp.Expr, text: SourceText) -> PlanError:
 def resolve_emit_of_stateless_query(
     clause: exp.Expr | None, node: Select, text: SourceText
 ) -> Emit | None:
-    """EMIT of a query without an operator of its own: FINAL holds if those below say so."""
+    """Returns EMIT of a query without an operator; FINAL needs final operators below."""
     if clause is None:
         return None
     emit = Emit(clause.name.lower())
@@ -53,20 +52,20 @@ _KEYED_MODES, _KEYLESS_MODES = "'retract' or 'upsert'", "'retract'"
 
 
 def _has_keyless_retractions(root: Select) -> bool:
-    """Are rows retracted that no key tells apart?"""
+    """Tests whether a result retracts rows that have no key."""
     below = upstream_of(root)
     return not isinstance(below, Source) and not kind_of(below).has_change_key
 
 
 def _append_only_fix(root: Select) -> str:
-    """What to write instead, so that no row is taken back."""
+    """Describes a query that never retracts rows."""
     if _has_keyless_retractions(root):
         return "a join with a time bound or a WINDOW"
     return "EMIT FINAL with a WINDOW and no 'window.lateness'"
 
 
 def _unselected_key(root: Select) -> str | None:
-    """What tells one group from another, and is not in the result."""
+    """Returns a column of the result's key that the query does not select."""
     below = root.input
     if isinstance(below, Stateless):
         return None
@@ -82,8 +81,11 @@ def resolve_output_mode(
     accepted_modes: Collection[OutputMode],
     override: OutputMode | None = None,
 ) -> OutputMode:
-    """How the pipeline's rows are written: as `given` in Python or options in the query, else by
-    whether they can be taken back. `takes` are the modes that the sink's connector accepts."""
+    """Returns how a pipeline writes its rows.
+
+    `override` (from Python) has precedence over `requested` (the query's property); the default is
+    RETRACT if the result retracts rows, else APPEND. `accepted_modes` are those of the sink's
+    connector."""
     changes = can_retract(root)
     keyless = changes and _has_keyless_retractions(root)
     mode = override or (OutputMode(requested.value.lower()) if requested else None)
@@ -91,34 +93,35 @@ def resolve_output_mode(
     if changes and mode is OutputMode.APPEND:
         raise PlanError(
             "MS-PLAN-RETRACT",
-            "the query takes rows back, and 'output.mode' = 'append' cannot say so.",
-            fix=f"Write {_KEYLESS_MODES if keyless else _KEYED_MODES}, or {_append_only_fix(root)}.",
+            "the query retracts rows, and 'output.mode' = 'append' cannot represent retractions.",
+            fix=f"Set {_KEYLESS_MODES if keyless else _KEYED_MODES}, or use "
+            f"{_append_only_fix(root)}.",
             place=place,
         )
     if keyless and mode is OutputMode.UPSERT:
         raise PlanError(
             "MS-PLAN-RETRACT",
-            "the rows of a join without a time bound have no key by which a sink could replace "
-            "them, so 'output.mode' = 'upsert' would lose rows that come back.",
-            fix=f"Write 'retract', or {_append_only_fix(root)}.",
+            "the rows of a join without a time bound have no key, so a sink with 'output.mode' = "
+            "'upsert' could not replace them and would lose rows.",
+            fix=f"Set 'retract', or use {_append_only_fix(root)}.",
             place=place,
         )
     if mode is OutputMode.UPSERT and (unshown := _unselected_key(root)):
         raise PlanError(
             "MS-PLAN-RETRACT",
-            f"the result does not show {unshown}, by which a sink would know which row "
-            "an upsert replaces.",
-            fix=f"Select {unshown} too, or write 'retract'.",
+            f"the result does not contain {unshown}, which a sink needs to find the row that an "
+            "upsert replaces.",
+            fix=f"Select {unshown}, or set 'retract'.",
             place=place,
         )
     if mode is None:
         mode = OutputMode.RETRACT if changes else OutputMode.APPEND
     if mode not in accepted_modes:
-        why = f"the sink {sink.name} ({sink.connector}) takes rows that stay, not '{mode}'"
+        why = f"the sink {sink.name} ({sink.connector}) accepts only appended rows, not '{mode}'"
         raise PlanError(
             "MS-PLAN-RETRACT",
-            f"{why}." if not changes else f"the query takes rows back, and {why}.",
-            fix=f"Write {_append_only_fix(root)}, or use another sink.",
+            f"{why}." if not changes else f"the query retracts rows, and {why}.",
+            fix=f"Use {_append_only_fix(root)}, or another sink.",
             place=place,
         )
     return mode

@@ -1,4 +1,4 @@
-"""GROUP BY as expressions over the input: aliases, ordinals and ALL are looked up."""
+"""Resolves GROUP BY to expressions over the input: aliases, ordinals and ALL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SETS = {"rollup": "ROLLUP", "cube": "CUBE", "grouping_sets": "GROUPING SETS", "
 
 
 def contains_aggregate(node: exp.Expr) -> bool:
-    """Does an expression hold an aggregate that is none of a window function?"""
+    """Tests whether an expression contains an aggregate that has no OVER."""
     if isinstance(node, exp.Window | exp.Query):
         return False
     return is_aggregate(node) or any(contains_aggregate(part) for part in node.iter_expressions())
@@ -37,9 +37,9 @@ def resolve_group_keys(tree: exp.Select, below: ExpressionReader) -> Iterator[ex
         if contains_aggregate(found):
             raise PlanError(
                 "MS-PLAN-GROUP",
-                f"{below.source_sql(node)} is an aggregate, and GROUP BY makes the groups for it.",
-                fix="Group by other columns; for groups of aggregates, put them in a query in "
-                "FROM.",
+                f"{below.source_sql(node)} is an aggregate, and GROUP BY cannot contain "
+                "aggregates.",
+                fix="Group by other columns, or compute the aggregate in a subquery.",
                 place=place_of(node, below.scope.text),
             )
         yield found
@@ -58,13 +58,13 @@ def _reject_grouping_sets(group: exp.Expr, below: ExpressionReader) -> None:
 def _resolve_key(
     node: exp.Expr, tree: exp.Select, items: list[exp.Expr], below: ExpressionReader
 ) -> exp.Expr:
-    """A name is a column of the input before it is an alias of the select list, as in Spark."""
+    """Resolves a key; as in Spark, a column of the input has precedence over an alias."""
     if isinstance(node, exp.Literal) and node.is_int:
         number = int(node.name)
         if not 1 <= number <= len(items):
             raise PlanError(
                 "MS-PLAN-GROUP",
-                f"GROUP BY {number} is not a column of the select list.",
+                f"GROUP BY {number} is not a position in the select list.",
                 fix=f"Write a number from 1 to {len(items)}, or the key itself.",
                 place=place_of(node, below.scope.text),
             )

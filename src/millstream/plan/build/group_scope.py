@@ -1,4 +1,4 @@
-"""Expressions over groups: keys, the window and aggregates become columns of the Aggregate."""
+"""Resolves expressions over groups: keys, window and aggregates become the Aggregate's columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WINDOW = (WINDOW_START, WINDOW_END, WINDOW_TIME)
 
 @dataclass(slots=True)
 class GroupColumns:
-    """The keys of a query and what its expressions make of them. `below` reads the input."""
+    """The columns of an Aggregate that replace keys, window and calls. `below` reads the input."""
 
     below: ExpressionReader
     windowed: bool
@@ -42,7 +42,7 @@ class GroupColumns:
         self.columns[canonical] = Column(key.name, key.type)
 
     def replace(self, node: exp.Expr) -> ResolvedName | None:
-        """The column of the result that a part of an expression stands for."""
+        """Returns the column of the Aggregate that replaces a part of an expression."""
         span = span_of(node)
         if span is None:
             return None
@@ -71,7 +71,7 @@ class GroupColumns:
         return None
 
     def canonical(self, node: exp.Expr) -> str | None:
-        """A text that two spellings of one expression share; None for what is not of the input."""
+        """Returns the normalized text of an expression; None if it does not read only the input."""
         inner = node
         while isinstance(inner, exp.Paren):
             inner = inner.this
@@ -99,7 +99,7 @@ def _reference(span: tuple[int, int], found: Column, *, has_fields: bool = False
 
 @dataclass(frozen=True, slots=True)
 class GroupScope(Scope):
-    """Names above an aggregate. What is left is an alias of the select list, or an error."""
+    """Resolves names that are neither key nor aggregate: aliases of the select list, or errors."""
 
     below: Scope | None = None
     aliases: Mapping[str, Expression] = field(default_factory=dict)  # by lower name
@@ -111,7 +111,7 @@ class GroupScope(Scope):
         if len(column.parts) == 1 and column.name.lower() in self.aliases:
             expression = parenthesise_if_needed(self.aliases[column.name.lower()])
             return ResolvedName(expression, *span, (), Column(column.name), False)
-        found = self.below.resolve(column)  # refuses what is no column at all
+        found = self.below.resolve(column)  # rejects an unknown column
         written = ".".join(part.name for part in column.parts)
         raise not_grouped_error(written, found, place_of(column, self.text), self.has_keys)
 
@@ -123,7 +123,7 @@ def not_grouped_error(
     key = f"Add {text} to GROUP BY" if has_keys else f"Add GROUP BY {text}"
     return PlanError(
         "MS-PLAN-GROUP",
-        f"{name} is neither a key of GROUP BY nor inside an aggregate.",
+        f"{name} is neither a GROUP BY key nor inside an aggregate.",
         fix=f"{key}, or write any_value({text}) or max({text}).",
         place=place,
     )

@@ -1,5 +1,5 @@
-"""From text to plan: `build_job` for a file of statements, `build_query` for one SELECT,
-`plan_select` and `plan_view` for one step of a stream in Python."""
+"""Builds plans from SQL: `build_job` from a job's statements, `build_query` from one SELECT,
+`plan_select` and `plan_view` for the Python API."""
 
 from __future__ import annotations
 
@@ -49,9 +49,16 @@ def build_job(
     connectors: ConnectorRegistry | None = None,
     datasets: DatasetResolver | None = None,
 ) -> Job:
-    """The job that a text describes. `sources` and `tables` are those that it need not declare;
-    `connectors` are those that it may name, by default all that are installed; `datasets` resolves
-    names of a namespace."""
+    """Builds a job from its SQL text.
+
+    Args:
+        text: The statements of the job.
+        variables: Values of `${name}`.
+        sources: Sources that the text uses and does not declare.
+        tables: Tables that the text uses and does not declare.
+        connectors: The connectors that it may use; by default all that are installed.
+        datasets: Resolves the names of a catalog's datasets.
+    """
     with mask_variables(variables or {}), deep_recursion(_nesting_error):
         namespace = _namespace(sources or {}, tables or {}, connectors)
         namespace.datasets = datasets
@@ -82,7 +89,7 @@ def _job(statements: Sequence[Statement], namespace: JobNamespace) -> Job:
     if not pipelines:
         raise PlanError(
             "MS-PLAN-NO-QUERY",
-            "no query of the text writes to a sink.",
+            "the job has no query that writes to a sink.",
             fix="Add CREATE SINK name WITH (…) AS SELECT …, or INSERT INTO name SELECT …",
         )
     reject_excess_salt(pipelines, dict(settings).get("key_groups"))
@@ -99,7 +106,7 @@ def build_query(
     *,
     tables: Mapping[str, ReferenceTable] | None = None,
 ) -> Pipeline:
-    """One SELECT over the given sources; its rows go back to Python as a data frame."""
+    """Builds the pipeline of one SELECT over the given sources, whose result is a DataFrame."""
     return build_pipeline(plan_select(select_text, sources, tables=tables))
 
 
@@ -111,9 +118,10 @@ def plan_select(
     side_outputs: Collection[str] = (),
     datasets: DatasetResolver | None = None,
 ) -> PlannedQuery:
-    """Plans one SELECT over `inputs` by name: sources, and results of other SELECTs, which it
-    reads as it would read views. `side_outputs` are the names that 'late.sink' may have. With
-    `datasets`, CREATE TABLE statements that read datasets may precede the SELECT."""
+    """Plans one SELECT over `inputs`: sources and planned SELECTs, by name.
+
+    `side_outputs` are the names allowed in 'late.sink'. With `datasets`, CREATE TABLE statements
+    that read datasets may precede the SELECT."""
     with deep_recursion(_nesting_error):
         statements = parse(select_text)
         select = statements[-1] if statements else None
@@ -121,8 +129,8 @@ def plan_select(
         if not isinstance(select, SelectStatement) or len(declared) != len(statements) - 1:
             raise SqlError(
                 "MS-SQL-STATEMENT",
-                "exactly one SELECT is expected here.",
-                fix="A text with other statements is a job.",
+                "the text must be exactly one SELECT.",
+                fix="Run a text with other statements as a job.",
                 place=statements[-1].place if statements else None,
             )
         namespace = _namespace(inputs, tables or {}, None)
@@ -142,14 +150,14 @@ def _reject_declared_input(statement: CreateTable, inputs: Collection[str]) -> N
     if any(same(statement.name, name) for name in inputs):
         raise PlanError(
             "MS-PLAN-DUPLICATE-NAME",
-            f"{statement.name} is a table of the text and an input of the query.",
-            fix="Give one of them another name.",
+            f"{statement.name} is both a table of the text and an input of the query.",
+            fix="Rename one of them.",
             place=statement.place,
         )
 
 
 def plan_view(planned: PlannedQuery) -> Select:
-    """Returns the stream that another query reads; rejects options of an outermost query."""
+    """Returns the stream that another query reads; rejects options of outermost queries."""
     return select_of_inner_query(planned, planned.select.place)
 
 
@@ -212,12 +220,12 @@ def _pipeline(
         sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode, span
     )
     reject_reserved_names(pipeline)
-    choose_engine(pipeline)  # refuses what no engine can run
+    choose_engine(pipeline)  # rejects a pipeline that no engine can run
     return pipeline
 
 
 def _sink_and_query(statement: Statement) -> tuple[str, Query] | None:
-    """The sink and the query of a statement that makes a pipeline."""
+    """Returns the sink and the query of a statement that writes to a sink."""
     if isinstance(statement, InsertInto):
         return statement.sink, statement.query
     if isinstance(statement, CreateSink) and statement.query:
@@ -225,7 +233,7 @@ def _sink_and_query(statement: Statement) -> tuple[str, Query] | None:
     if isinstance(statement, SelectStatement):
         raise PlanError(
             "MS-PLAN-NO-SINK",
-            "the rows of this SELECT go nowhere.",
+            "this SELECT does not write to a sink.",
             fix="Write CREATE SINK name WITH (…) AS before it, or INSERT INTO name.",
             place=statement.place,
         )
@@ -233,7 +241,7 @@ def _sink_and_query(statement: Statement) -> tuple[str, Query] | None:
 
 
 def _settings(statements: Sequence[Statement]) -> tuple[tuple[str, str], ...]:
-    """The job's settings; a later SET of a name wins."""
+    """Returns the job's settings; the last SET of a name has precedence."""
     items = [s.property for s in statements if isinstance(s, SetProperty)]
     settings: dict[str, str] = {}
     for item in items:

@@ -1,4 +1,4 @@
-"""The names of a job, and what each stands for."""
+"""The namespace of a job: its sources, streams, tables and sinks by name."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _KINDS: Mapping[type, str] = {
 
 @dataclass(slots=True)
 class JobNamespace:
-    """The names of a job: sources, views, tables and sinks. Letter case does not matter."""
+    """The sources, views, tables and sinks of a job. Names are case-insensitive."""
 
     connectors: ConnectorRegistry
     given_streams: dict[str, Source | Select] = field(default_factory=dict)
     given_tables: dict[str, ReferenceTable] = field(default_factory=dict)  # by lower name
     sources: dict[str, Source] = field(default_factory=dict)
     views: dict[str, CreateStream] = field(default_factory=dict)
-    tables: dict[str, CreateTable] = field(default_factory=dict)  # those that have versions
+    tables: dict[str, CreateTable] = field(default_factory=dict)  # versioned tables
     references: dict[str, ReferenceTable] = field(default_factory=dict)
     sinks: dict[str, SinkDef] = field(default_factory=dict)
     dead_letters: dict[str, Property] = field(default_factory=dict)  # by source
@@ -84,7 +84,7 @@ class JobNamespace:
         return self._planner(query).plan(query.tree)
 
     def _declare_dataset(self, statement: CreateTable) -> None:
-        """A dataset may be joined by several queries, and is one table of the job."""
+        """Declares the table of a dataset once, even if several queries join it."""
         if statement.name.lower() not in self.references:
             self.declare(statement)
 
@@ -103,7 +103,8 @@ class JobNamespace:
             raise not_supported(
                 f"reading the table {name}",
                 place,
-                fix=f"For its versions, write JOIN {name} FOR SYSTEM_TIME AS OF o.event_time ON …",
+                fix=f"To join its versions, write JOIN {name} FOR SYSTEM_TIME AS OF o.event_time "
+                "ON …",
             )
         if key in self.references:
             raise _not_a_stream_error(self.references[key], place)
@@ -128,7 +129,7 @@ class JobNamespace:
         )
 
     def table(self, name: str) -> VersionedTable | ReferenceTable | None:
-        """The table of that name, if it is one."""
+        """Returns the table with a name, or None."""
         key = name.lower()
         letters = self.dead_letters.get(key)
         sink = self.sink(letters.value, letters.value_place).name if letters else None
@@ -144,16 +145,16 @@ class JobNamespace:
         if view.name in self.planning_stack:
             raise PlanError(
                 "MS-PLAN-CYCLE",
-                f"the stream {view.name} is made of itself: "
+                f"the stream {view.name} reads itself: "
                 f"{' reads '.join([*self.planning_stack, view.name])}.",
                 place=place,
             )
         if len(self.planning_stack) >= MAX_NESTING:
             raise PlanError(
                 "MS-PLAN-SIZE",
-                f"the stream {self.planning_stack[0]} reads {view.name} through more than {MAX_NESTING} "
-                "others.",
-                fix="Write their results to a sink, and read them in a second job.",
+                f"the stream {self.planning_stack[0]} reads {view.name} through more than "
+                f"{MAX_NESTING} streams.",
+                fix="Write intermediate results to a sink, and read them in a second job.",
                 place=place,
             )
         self.planning_stack.append(view.name)
@@ -174,14 +175,14 @@ class JobNamespace:
         return found
 
     def resolve_dead_letters(self) -> None:
-        """Sinks may be declared after the sources that name them."""
+        """Resolves the sinks of dead letters, which may be declared after the sources."""
         for source, item in self.dead_letters.items():
             sink = self.sink(item.value, item.value_place)
             if source in self.sources:
                 self.sources[source] = replace(self.sources[source], dead_letter=sink.name)
 
     def check_side_outputs(self, job: Job) -> None:
-        """Late rows and dead letters have columns of their own, so they share no query's sink."""
+        """Rejects a sink of late rows or dead letters to which a query writes, too."""
         written = {pipeline.sink.name for pipeline in job.pipelines}
         for item in self.dead_letters.values():
             name = self.sink(item.value, item.place).name
@@ -210,8 +211,9 @@ def _not_a_stream_error(table: ReferenceTable, place: Place | None) -> PlanError
     name = table.name
     return PlanError(
         "MS-PLAN-TABLE",
-        f"{name} is a table, and a query goes by the rows of a stream as they come.",
-        fix=f"Let a stream stand first: FROM orders o JOIN {name} ON …; or declare {name} as a "
-        "SOURCE, to read its rows as they come.",
+        f"{name} is a table, and a query needs a stream first in FROM.",
+        fix=f"Join it to a stream: FROM orders o JOIN {name} ON …, or declare {name} as a SOURCE "
+        "to "
+        "read it as a stream.",
         place=place,
     )

@@ -1,4 +1,4 @@
-"""FROM and WHERE of a query as the input of an operator."""
+"""Builds the input of an operator from FROM and WHERE."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _CLAUSES = ("group", "having", "qualify", "distinct", "windows")
 
 @dataclass(frozen=True, slots=True)
 class RenamedScope(Scope):
-    """A scope whose columns a Select below offers under other names."""
+    """A scope whose columns a Select below renames."""
 
     base: Scope | None = None
     names: tuple[tuple[Expression, str], ...] = ()  # (expression over the base, name)
-    over: str | None = None  # the Select's alias; None over the operator
+    over: str | None = None  # the Select's alias; None above the operator
 
     @property
     def star_scope(self) -> Scope:
@@ -46,9 +46,9 @@ class RenamedScope(Scope):
     def output_reference(self, reference: ResolvedName) -> ResolvedName:
         found = reference
         name = dict(self.names)[found.expression]
-        kept = Column(name, found.column.type)
-        expression = column(self.over, name, kept.type)
-        return replace(found, expression=expression, reads=((0, name),), column=kept)
+        output_column = Column(name, found.column.type)
+        expression = column(self.over, name, output_column.type)
+        return replace(found, expression=expression, reads=((0, name),), column=output_column)
 
     @property
     def is_unqualified(self) -> bool:
@@ -57,13 +57,13 @@ class RenamedScope(Scope):
 
 @dataclass(frozen=True, slots=True)
 class OperatorInput:
-    """What an operator reads. `below` reads texts over its input, `above` over its result."""
+    """The input of an operator: `input_expressions` read its rows, `output_scope` its result."""
 
     alias: str
     name: str
     node: Source | Select
     time: str | None
-    window: tuple[str, str] | None  # columns that carry the window of a row
+    window: tuple[str, str] | None  # columns with start and end of a row's window
     input_expressions: ExpressionReader
     output_scope: Scope
     place: Place | None
@@ -81,7 +81,7 @@ class OperatorInput:
         return Input(self.alias, node, time, 0 if time is None else watermark_delay_of(node), used)
 
     def used(self, items: list[SelectItem], every: bool) -> tuple[str, ...]:
-        """The columns that the operator's users read, or every one."""
+        """Returns the columns that the select list reads, or all columns."""
         reads = {name for item in items for _, name in item.reads}
         return self.columns(reads, every)
 
@@ -94,7 +94,7 @@ class OperatorInput:
 def input_from_stream(
     tree: exp.Select, relation: Relation, where: Expression | None, text: SourceText, *, every: bool
 ) -> OperatorInput:
-    """One stream, filtered by a Select below if there is a filter."""
+    """Builds the input from one stream; a filter becomes a Select below the operator."""
     read = find_references(tree, Scope((relation,), text))
     time, node = relation.time, relation.node
     names = {time, *(name for reference in read for _, name in reference.reads)}
@@ -124,7 +124,7 @@ def input_from_stream(
 def input_from_join(
     tree: exp.Select, planned: PlannedJoin, text: SourceText, *, every: bool
 ) -> OperatorInput:
-    """The result of a join: a Select below gives every column that is read a name of its own."""
+    """Builds the input from a join; a Select below the operator gives the columns unique names."""
     scope, join = planned.scope, planned.join
     read = find_references(tree, scope, every=every)
     if any(reference.origin in planned.windows for reference in read):
@@ -157,8 +157,8 @@ def input_from_join(
 
 
 def find_references(tree: exp.Select, scope: Scope, *, every: bool = False) -> list[ResolvedName]:
-    """What the clauses of a query after FROM and WHERE read; names that mean nothing here are
-    refused where they are used."""
+    """Returns the columns that the clauses after FROM and WHERE read; skips unknown names, which
+    are rejected where they are used."""
     return list(
         {found.expression: found for found in _iterate_references(tree, scope, every)}.values()
     )
@@ -180,7 +180,7 @@ def _iterate_references(tree: exp.Select, scope: Scope, every: bool) -> Iterator
 
 
 def has_session_windows(stream: OperatorInput) -> bool:
-    """Are the rows' windows sessions, which a start alone does not tell apart?"""
+    """Tests whether the rows' windows are sessions, which need start and end as identity."""
     operators = operators_of(stream.node)
     windows = [kind_of(operator).window(operator) for operator in operators]
     return any(window and window.kind is WindowKind.SESSION for window in windows)

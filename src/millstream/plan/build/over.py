@@ -1,4 +1,4 @@
-"""OVER: ROW_NUMBER() becomes a TopN, aggregates over the last rows become a RowsOver."""
+"""Plans OVER: ROW_NUMBER() becomes a TopN; aggregates over preceding rows, an over-aggregate."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def plan_over(tree: exp.Select, stream: OperatorInput, options: QueryOptions) ->
                 "MS-PLAN-OVER",
                 f"there is no window function {function_name(node, stream.text).upper()} over "
                 "streams.",
-                fix=f"There is {_SUPPORTED}.",
+                fix=f"Supported: {_SUPPORTED}.",
                 place=place_of(node, stream.text),
             )
     if not nodes:
         raise PlanError(
             "MS-PLAN-OVER",
-            "QUALIFY filters by a window function, and this query has none.",
+            "QUALIFY needs a window function, and this query has none.",
             fix="Write WHERE, or QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= 10.",
             place=place_of(tree.args["qualify"], stream.text),
         )
@@ -43,7 +43,7 @@ def plan_over(tree: exp.Select, stream: OperatorInput, options: QueryOptions) ->
         raise PlanError(
             "MS-PLAN-ONE-OPERATOR",
             "the query has both ROW_NUMBER() and an aggregate with OVER.",
-            fix="Put the one that goes first in a query in FROM.",
+            fix="Compute one of them in a subquery.",
             place=place_of(nodes[1], stream.text),
         )
     return plan_ranking(tree, stream, options) if ranking else plan_rows_over(tree, stream, options)

@@ -1,4 +1,4 @@
-"""Aggregates over the last rows of a partition, in the order of event time."""
+"""Plans aggregates over the preceding rows of a partition, in event-time order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plan_rows_over(tree: exp.Select, stream: OperatorInput, options: QueryOption
         _preceding_rows(frame, node, stream) for frame, node in zip(frames, nodes, strict=True)
     }
     if len(preceding) > 1 or len({frame.partition for frame in frames}) > 1:
-        _reject("the query has window functions over different windows.", nodes[-1], stream)
+        _reject("the window functions of the query have different windows.", nodes[-1], stream)
     reserved = frozenset(column.name.lower() for column in stream.node.columns)
     calls = AggregateCalls(stream.input_expressions, reserved=reserved)
     replaced = _call_replacement(calls)
@@ -64,15 +64,15 @@ def plan_rows_over(tree: exp.Select, stream: OperatorInput, options: QueryOption
         if call.function in _UNSUPPORTED:
             raise PlanError(
                 "MS-PLAN-AGGREGATE",
-                f"{call.function} cannot go along with the last rows of a partition.",
-                fix="Use it with GROUP BY and a WINDOW.",
+                f"{call.function} is not supported with OVER.",
+                fix="Use GROUP BY with a WINDOW.",
                 place=call_place,
             )
     late = resolve_late_policy(properties, options.sinks)
     ttl = None
     grows = any(call.function in GROWING_STATE for call in calls.unique) and None in preceding
     if frames[0].partition or grows or "state.ttl" in properties:
-        cause = f"the last rows of every partition of {stream.name} would be kept for ever."
+        cause = f"the state would keep rows of every partition of {stream.name} forever."
         ttl = resolve_state_ttl(properties, cause, time, stream.name, place, stream.node)
     reads = {name for item in items for _, name in item.reads}
     reads |= {name for term in terms for _, name in after.columns_read(term)}
@@ -109,13 +109,13 @@ def _call_replacement(calls: AggregateCalls) -> Replace:
 
 
 def _preceding_rows(frame: WindowSpec, node: exp.Window, stream: OperatorInput) -> int | None:
-    """How many rows before a row its frame has; None for all."""
+    """Returns the number of preceding rows in a frame; None for all."""
     spec = frame.spec
     time = stream.input_expressions.scope.relations[0].refer(stream.time or "")
     if [(term.expression, term.descending) for term in frame.order] != [(time, False)]:
-        _reject("the order of the window is not the event time, ascending.", node, stream)
+        _reject("the window is not ordered by event time, ascending.", node, stream)
     if spec is None or str(spec.args.get("kind")).upper() != "ROWS":
-        _reject("the window has no frame of ROWS.", node, stream)
+        _reject("the window has no ROWS frame.", node, stream)
     start, end = spec.args.get("start"), spec.args.get("end")
     before = str(spec.args.get("start_side") or "").upper() == "PRECEDING"
     to_current = end is None or end == "CURRENT ROW"
@@ -126,10 +126,14 @@ def _preceding_rows(frame: WindowSpec, node: exp.Window, stream: OperatorInput) 
     if before and start == "UNBOUNDED":
         return None
     if not before or not isinstance(start, exp.Literal) or not start.is_int:
-        _reject("the frame does not begin a fixed number of rows before its own.", node, stream)
+        _reject(
+            "the frame does not start a constant number of rows before the current row.",
+            node,
+            stream,
+        )
     rows = int(start.name)
     if rows > MAX_ROWS:
-        _reject(f"the frame has {rows:,} rows, and may have {MAX_ROWS:,}.", node, stream)
+        _reject(f"the frame has {rows:,} rows, and the maximum is {MAX_ROWS:,}.", node, stream)
     return rows
 
 
@@ -138,6 +142,6 @@ def _reject(cause: str, node: exp.Window, stream: OperatorInput) -> NoReturn:
         "MS-PLAN-OVER",
         cause,
         fix=f"Write OVER (PARTITION BY … ORDER BY {stream.time} ROWS BETWEEN 10 PRECEDING AND "
-        "CURRENT ROW), the same for all; other windows go in a query in FROM.",
+        "CURRENT ROW), with the same window for all; compute other windows in a subquery.",
         place=place_of(node, stream.text),
     )

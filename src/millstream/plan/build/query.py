@@ -1,4 +1,4 @@
-"""One query becomes a Select over a source, a view or a join."""
+"""Plans one query as a Select over a source, a view or a join."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Lookup = Callable[[str, Place | None], Source | Select]
 
 @dataclass(frozen=True, slots=True)
 class PlannedQuery:
-    """A planned query and what it asks of the pipeline that runs it."""
+    """A planned query and its options for the pipeline that runs it."""
 
     select: Select
     emit: Emit | None
@@ -62,19 +62,19 @@ class PlannedQuery:
 
 
 def select_of_inner_query(planned: PlannedQuery, place: Place | None) -> Select:
-    """The Select of a query inside another, which may not have options of the outermost one."""
+    """Returns the Select of a subquery or stream; rejects options of the outermost query."""
     if planned.engine is not None:
         raise PlanError(
             "MS-PLAN-ENGINE",
-            "'engine' stands on a query inside another.",
-            fix="One engine runs the whole query: put it on the outermost one, or SET it.",
+            "'engine' is set on an inner query.",
+            fix="One engine runs the whole query: set it on the outermost query or with SET.",
             place=place,
         )
     if planned.mode is not None:
         raise PropertyError(
             "MS-PROP-UNUSED",
-            "'output.mode' stands on a query inside another.",
-            fix="It says how the sink is written: put it on the outermost query.",
+            "'output.mode' is set on an inner query.",
+            fix="It defines how the sink is written: set it on the outermost query.",
             place=planned.mode.place,
         )
     return planned.select
@@ -89,7 +89,7 @@ def _no_table(_: str) -> TableDefinition:
 
 @dataclass(slots=True)
 class QueryPlanner:
-    """Plans the queries of one text. `lookup` knows sources and views by name."""
+    """Plans the queries of one text. `lookup` finds sources and views by name."""
 
     text: SourceText
     lookup: Lookup
@@ -101,7 +101,7 @@ class QueryPlanner:
         return self._plan(tree, None, ())
 
     def _explain_connector_property(self, name: str) -> tuple[str, str, str] | None:
-        """Code, cause and fix for a property of a connector on a query."""
+        """Returns code, cause and fix for a connector's property on a query."""
         owners = self.connectors.owners(name)
         roles = [str(role) for role in Role if self.connectors.owners(name, role)]
         if not owners:
@@ -110,7 +110,7 @@ class QueryPlanner:
         return "MS-PROP-UNKNOWN", f"a query has no property '{name}'.", fix
 
     def plan_inner(self, tree: exp.Expr, place: Place | None) -> Select:
-        """A query inside another; the outermost one alone may choose the engine."""
+        """Plans an inner query; only the outermost query may choose the engine."""
         return select_of_inner_query(self.plan(tree), place)
 
     def _plan(
@@ -142,12 +142,13 @@ class QueryPlanner:
         )
 
     def _merge_emit(self, inner: exp.Expr | None, outer: exp.Expr | None) -> exp.Expr | None:
-        """What stands in brackets and what stands after them are about the same query."""
+        """Combines EMIT inside and after brackets, which apply to the same query."""
         if inner is not None and outer is not None and inner.name.lower() != outer.name.lower():
             raise PlanError(
                 "MS-PLAN-EMIT",
-                f"EMIT {inner.name.upper()} and EMIT {outer.name.upper()} stand on one query.",
-                fix="Leave one out.",
+                f"EMIT {inner.name.upper()} and EMIT {outer.name.upper()} are both set on one "
+                "query.",
+                fix="Remove one of them.",
                 place=place_of(outer, self.text),
             )
         return inner or outer
@@ -160,7 +161,7 @@ class QueryPlanner:
         return own or resolve_emit_of_stateless_query(clause, select, self.text)
 
     def _with_views(self, tree: exp.Select) -> QueryPlanner:
-        """A planner that also knows the names of this query's WITH clause."""
+        """Returns a planner that also finds the names of this query's WITH clause."""
         with_ = tree.args.get("with_")
         if with_ is None:
             return self
@@ -172,7 +173,7 @@ class QueryPlanner:
             if name in names:
                 place = place_of(cte, self.text)
                 raise PlanError(
-                    "MS-PLAN-DUPLICATE-NAME", f"{cte.alias} stands in WITH twice.", place=place
+                    "MS-PLAN-DUPLICATE-NAME", f"WITH defines {cte.alias} twice.", place=place
                 )
             names.add(name)
             if cte.args["alias"].args.get("columns"):
@@ -190,7 +191,7 @@ class QueryPlanner:
             raise PlanError(
                 "MS-PLAN-NO-SOURCE",
                 "the query reads no stream.",
-                fix="Add FROM and the name of a source.",
+                fix="Add FROM with the name of a source.",
                 place=options.place,
             )
         mark_tables(tree, lambda item: isinstance(self._table(item), ReferenceTable))
@@ -208,8 +209,10 @@ class QueryPlanner:
             )
             window = clause = None
         if tables:
-            own = window if operator is QueryOperator.AGGREGATE else None
-            return self._joined(tree, first, tables, operator, own, clause, options)
+            aggregate_window = window if operator is QueryOperator.AGGREGATE else None
+            return self._plan_joins(
+                tree, first, tables, operator, aggregate_window, clause, options
+            )
         self._reject_within(from_.this)
         if operator is QueryOperator.NONE:
             return plan_stateless_query(tree, first, self.text, options)
@@ -217,37 +220,43 @@ class QueryPlanner:
         stream = input_from_stream(tree, first, where, self.text, every=every)
         return plan_operator(tree, operator, stream, window, options)
 
-    def _joined(
+    def _plan_joins(
         self,
         tree: exp.Select,
         first: Relation,
         tables: list[TableDefinition],
         operator: QueryOperator,
-        own: Window | None,
+        aggregate_window: Window | None,
         clause: exp.Expr | None,
         options: QueryOptions,
     ) -> Select:
-        """A query over joins; `own` is the window of its aggregate."""
-        windows = resolve_join_windows(tree, clause if own is None else None, tables, self.text)
+        """Plans a query over joins; `aggregate_window` is the window of its aggregate."""
+        windows = resolve_join_windows(
+            tree, clause if aggregate_window is None else None, tables, self.text
+        )
         reject_impossible_join_type(options.properties, [each.kind for each in windows])
         added = [window for each in windows for window in (each.left, each.right) if window]
-        apart = any(window.kind is not WindowKind.SESSION for window in added)
-        first = rename_own_window_columns(first) if apart else first
+        has_fixed_windows = any(window.kind is not WindowKind.SESSION for window in added)
+        first = rename_own_window_columns(first) if has_fixed_windows else first
         join_clauses = []
         for number, (each, table) in enumerate(zip(windows, tables, strict=True)):
             join = tree.args["joins"][number]
             reject_table_query_join(join, self.text)
             versions = table if each.kind in (JoinKind.TEMPORAL, JoinKind.LOOKUP) else None
             right = self._relation(join.this, f"_query_{number + 2}", versions)
-            if apart and not isinstance(table, ReferenceTable):
+            if has_fixed_windows and not isinstance(table, ReferenceTable):
                 right = rename_own_window_columns(right)
             join_clauses.append(JoinClause(join, right, each, versions))
         emit = resolve_join_emit(operator, options)
-        below = rewrite_with_windowed_join(tree, clause, self.text) if own and clause else None
+        below = (
+            rewrite_with_windowed_join(tree, clause, self.text)
+            if aggregate_window and clause
+            else None
+        )
         planned = plan_joins(
             tree, first, join_clauses, options.properties, self.text, self.sinks, emit, below
         )
-        return plan_over_joins(tree, planned, operator, own, options, self.text)
+        return plan_over_joins(tree, planned, operator, aggregate_window, options, self.text)
 
     def _where(self, tree: exp.Select, relation: Relation) -> Expression | None:
         where = tree.args.get("where")
@@ -260,13 +269,13 @@ class QueryPlanner:
         if within := table.args.get("within"):
             raise PlanError(
                 "MS-PLAN-WITHIN",
-                "WITHIN needs a join.",
+                "WITHIN is allowed only in a join.",
                 fix="Write JOIN … WITHIN INTERVAL 5 MINUTES ON …",
                 place=place_of(within, self.text),
             )
 
     def _table(self, item: exp.Expr) -> TableDefinition:
-        """The table that stands in a join, if it is one."""
+        """Returns the table that a join names, or None for a stream."""
         named = isinstance(item, exp.Table) and not item.args.get("db")
         return self.table(item.name) if named else None
 
@@ -283,7 +292,7 @@ class QueryPlanner:
             raise PlanError(
                 "MS-PLAN-UNKNOWN-TABLE",
                 f"{item.sql('spark')} is neither a stream nor a table of this job.",
-                fix="Names of streams and tables have one part.",
+                fix="Write the name of a stream or table without a qualifier.",
                 place=place,
             )
         version = item.args.get("version")
@@ -297,12 +306,12 @@ class QueryPlanner:
 
 
 def _without_table(planner: QueryPlanner, cte: exp.Expr) -> Callable[[str], TableDefinition]:
-    """A name of WITH hides a table of the same name."""
+    """Hides a table that has the name of a WITH query."""
     return lambda name: None if same(name, cte.alias) else planner.table(name)
 
 
 def _with_view(planner: QueryPlanner, cte: exp.Expr) -> Lookup:
-    """A lookup that finds one more view, planned whenever it is used."""
+    """Returns a lookup that also finds a WITH query, which is planned at each use."""
 
     def lookup(name: str, place: Place | None) -> Source | Select:
         if same(name, cte.alias):

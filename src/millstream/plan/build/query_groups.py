@@ -1,9 +1,13 @@
-"""Which pipelines of a job run as one streaming query.
+"""Groups the pipelines of a job into streaming queries.
 
 Pipelines that read the same CREATE STREAM, directly or through other streams, and pipelines that
-write to the same sink are in one query: they process the same micro-batches, so that a row that is
-late for a shared operator is late for all of them. A query on the native engine has one operator;
-pipelines that share a stream but no operator run as queries of their own there.
+write to the same sink run as one query. They process the same micro-batches, so a row that is late
+for a shared operator is late for all of them. On the native engine a query has one operator;
+pipelines that share a stream but no operator run there as separate queries.
+
+An aggregate or join over a stream of windowed results reads the window's time, which the operator
+of the stream then outputs, too (`OperatorKind.with_window_time`). A pipeline that reads the stream
+without the window's time gets the same operator, so that the query computes it once.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from millstream.plan.nodes.traversal import operators_of, upstream_of, with_oper
 
 
 def group_into_queries(job: Job) -> tuple[Query, ...]:
-    """The queries of a job, in the order of their first outputs."""
+    """Returns the queries of a job, in the order of their first outputs."""
     groups: list[list[Pipeline]] = []
     for pipeline in job.pipelines:
         joined = [group for group in groups if any(_share_query(each, pipeline) for each in group)]
@@ -40,7 +44,7 @@ def group_into_queries(job: Job) -> tuple[Query, ...]:
 
 
 def choose_query_engine(query: Query) -> tuple[Engine, str]:
-    """The engine that runs a query, and why that one: outputs without state run on either."""
+    """Returns the engine that runs a query, and the reason; outputs without state run on either."""
     with_state = [each for each in query.outputs if operators_of(each.root)]
     return choose_engine((with_state or query.outputs)[0])
 
@@ -53,7 +57,7 @@ def _share_query(one: Pipeline, other: Pipeline) -> bool:
     with_state = [each for each in (one, other) if operators_of(each.root)]
     if all(choose_engine(each)[0] is Engine.COLUMNAR for each in with_state):
         return True
-    # One query of Spark's own engine has one operator.
+    # A query on the native engine has one operator.
     engines = {choose_engine(each)[0] for each in (one, other)}
     return engines == {Engine.NATIVE} and upstream_of(one.root) == upstream_of(other.root)
 
@@ -85,7 +89,7 @@ def _check(query: Query) -> None:
 
 
 def _check_determinism(query: Query) -> None:
-    """Rejects a stream whose values would differ between sinks: each branch computes it again."""
+    """Rejects a non-deterministic stream that several branches compute."""
     computed: dict[str, Select] = {}
     for branch in branches_of(query):
         for stream in computed_named_streams(branch):
@@ -93,10 +97,11 @@ def _check_determinism(query: Query) -> None:
             if part is not None and stream.stream in computed:
                 raise PlanError(
                     "MS-PLAN-NONDETERMINISTIC",
-                    f"{part} in the stream {stream.stream} would have other values in each of the "
+                    f"{part} in the stream {stream.stream} would have different values in each of "
+                    "the "
                     f"sinks {query.title}, because some of them aggregate or join the stream.",
                     fix="Compute it in the query of a sink, or write the stream to a sink and read "
-                    "that in another job.",
+                    "it in another job.",
                     place=stream.place,
                 )
         computed |= {stream.stream or "": stream for stream in computed_named_streams(branch)}
@@ -111,7 +116,7 @@ def _random_part(stream: Select) -> str | None:
 
 
 def _check_columns(one: Pipeline, other: Pipeline) -> None:
-    """Rejects two pipelines that write different columns or changes to one sink."""
+    """Rejects pipelines that write different columns or output modes to one sink."""
     names, others = ([column.name for column in each.root.columns] for each in (one, other))
     if names != others:
         raise PlanError(
@@ -132,8 +137,7 @@ def _check_columns(one: Pipeline, other: Pipeline) -> None:
 
 
 def share_window_times(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
-    """Replaces operators of pipelines by those with a window time that others of their stream
-    have."""
+    """Adds the window's time to operators for which another pipeline of the stream needs it."""
     found = []
     for pipeline in pipelines:
         streams = named_streams(pipeline.root)

@@ -1,4 +1,4 @@
-"""Which operator a query needs, by its clauses; one query has one."""
+"""Finds the operator that a query needs by its clauses; a query has at most one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from millstream.temporal import Window
 
 
 class QueryOperator(Enum):
-    """What the clauses after FROM and WHERE make of rows."""
+    """The operator that a query needs after FROM and WHERE."""
 
     NONE = "nothing"
     AGGREGATE = "GROUP BY or an aggregate"
@@ -46,7 +46,7 @@ def find_query_operator(tree: exp.Select, text: SourceText) -> QueryOperator:
         raise PlanError(
             "MS-PLAN-ONE-OPERATOR",
             f"the query has both {one.value} and {other.value}.",
-            fix="Put the one that goes first in a query in FROM.",
+            fix="Compute one of them in a subquery.",
             place=place_of(place, text, place_of(tree, text)),
         )
     return next(iter(found), QueryOperator.NONE)

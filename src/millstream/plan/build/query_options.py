@@ -1,4 +1,4 @@
-"""What a query asks of its operators beside its own clauses."""
+"""The options of a query's operators: late rows, retention and limits of state."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit, par
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
     properties: Mapping[str, Property]
-    sinks: Collection[str]  # names that 'late.sink' may say
+    sinks: Collection[str]  # names allowed in 'late.sink'
     emit: exp.Expr | None
     place: Place | None
-    kinds: tuple[OperatorProperties, ...] = ()  # of other operators of the same query
+    kinds: tuple[OperatorProperties, ...] = ()  # of other operators of the query
 
 
 def has_late_side_output(options: QueryOptions) -> bool:
-    """Do late rows come out with all that they came with?"""
+    """Tests whether late rows are written to a side output, with all input columns."""
     policy = options.properties.get("late.policy")
     return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT
 
@@ -37,7 +37,7 @@ _ANYWHERE = ("engine", "output.mode")
 def reject_unused_properties(
     properties: Mapping[str, Property], *kinds: OperatorProperties
 ) -> None:
-    """Refuse what none of a query's operators has a use for."""
+    """Rejects properties that apply to none of a query's operators."""
     for name, item in properties.items():
         if name in _ANYWHERE or any(name in kind.accepted for kind in kinds):
             continue
@@ -45,24 +45,26 @@ def reject_unused_properties(
             if not any(kind.is_join for kind in kinds) and not _applies_to_table_join(name, kinds):
                 what = "a join of streams" if TABLE_JOIN in kinds else "a join"
                 raise _misplaced_error(
-                    f"'{name}' is for {what}, and this query has none.", "join", item
+                    f"'{name}' applies to {what}, and this query has none.", "join", item
                 )
             continue
         if name.startswith("temporal."):
             raise _misplaced_error(
-                f"'{name}' is for a temporal join, and this query has none.", "join", item
+                f"'{name}' applies to a temporal join, and this query has none.", "join", item
             )
         if not kinds:
-            what = "for what keeps state, and this query keeps none"
-            raise _misplaced_error(f"'{name}' is {what}.", "join, aggregate or DISTINCT", item)
+            what = "stateful operators, and this query has none"
+            raise _misplaced_error(
+                f"'{name}' applies to {what}.", "join, aggregate or DISTINCT", item
+            )
         kind = next((kind for kind in kinds if kind is not TABLE_JOIN), kinds[0])
         if name == "state.ttl":
-            raise _useless_error(f"{kind.name} needs no '{name}': {kind.ttl_reason}.", item)
+            raise _useless_error(f"{kind.name} does not use '{name}': {kind.ttl_reason}.", item)
         if name == "window.lateness":
             raise _useless_error(
-                f"'{name}' is for windows of event time, and this query has none.", item
+                f"'{name}' applies to event-time windows, and this query has none.", item
             )
-        raise _useless_error(f"'{name}' has no use in {kind.name}: {kind.late_reason}.", item)
+        raise _useless_error(f"'{name}' does not apply to {kind.name}: {kind.late_reason}.", item)
 
 
 def _applies_to_table_join(name: str, kinds: tuple[OperatorProperties, ...]) -> bool:
@@ -70,12 +72,12 @@ def _applies_to_table_join(name: str, kinds: tuple[OperatorProperties, ...]) -> 
 
 
 def _misplaced_error(cause: str, what: str, item: Property) -> PropertyError:
-    fix = f"Put it on the query that holds the {what}."
+    fix = f"Set it on the query with the {what}."
     return PropertyError("MS-PROP-UNUSED", cause, fix=fix, place=item.place)
 
 
 def _useless_error(cause: str, item: Property) -> PropertyError:
-    return PropertyError("MS-PROP-UNUSED", cause, fix="Leave it out.", place=item.place)
+    return PropertyError("MS-PROP-UNUSED", cause, fix="Remove it.", place=item.place)
 
 
 def resolve_late_policy(properties: Mapping[str, Property], sinks: Collection[str]) -> LatePolicy:
@@ -109,15 +111,16 @@ def _late_budget(properties: Mapping[str, Property], action: LateAction) -> int:
         if budget is None:
             raise PlanError(
                 "MS-PLAN-LATE-BUDGET",
-                "'late.policy' = 'reassign' does not say how late a row may be.",
-                fix="Add 'late.budget' = '1m'; rows that are later still are dropped.",
+                "'late.policy' = 'reassign' needs a maximum lateness.",
+                fix="Add 'late.budget' = '1m'; rows that are later are dropped.",
                 place=properties["late.policy"].place,
             )
         return parse_span(budget.value)
     if budget is not None:
         raise PropertyError(
             "MS-PROP-UNUSED",
-            "'late.budget' says how late a row may be to be reassigned, and late rows are not.",
+            "'late.budget' limits the lateness of reassigned rows, and late rows are not "
+            "reassigned.",
             fix="Add 'late.policy' = 'reassign'.",
             place=budget.place,
         )
@@ -137,14 +140,16 @@ def resolve_state_ttl(
     place: Place | None,
     node: Source | Select,
 ) -> int | None:
-    """How long state is kept; None for ever, if the query says so. `cause` is what would be kept
-    without end, `of` and `node` the stream that `time` is the event time of."""
+    """Returns the retention of state; None for 'forever'.
+
+    `cause` describes the state that would be unbounded; `of` and `node` are the name and the node
+    of the stream whose event time is `time`."""
     given = properties.get("state.ttl")
     if given is None:
         raise PlanError(
             "MS-PLAN-UNBOUNDED",
             cause,
-            fix="Add WITH ('state.ttl' = '1d'), or 'forever' if it may grow without end.",
+            fix="Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.",
             place=place,
         )
     if given.value.lower() == "forever":
@@ -156,7 +161,7 @@ def resolve_state_ttl(
         )
         raise PlanError(
             "MS-PLAN-NO-WATERMARK",
-            f"'state.ttl' goes by the watermark, and {why}.",
+            f"'state.ttl' depends on the watermark, and {why}.",
             fix=f"{fix}, or write 'state.ttl' = 'forever'.",
             place=given.place,
         )
@@ -175,7 +180,7 @@ def resolve_state_limit(properties: Mapping[str, Property]) -> StateLimit:
     if max_rows is None and max_bytes is None:
         raise PropertyError(
             "MS-PROP-UNUSED",
-            "'state.on_limit' says what happens at a limit, and there is none.",
+            "'state.on_limit' applies to a limit of state, and none is set.",
             fix="Add 'state.max_rows' or 'state.max_bytes'.",
             place=on_limit.place,
         )

@@ -1,4 +1,8 @@
-"""A query over the joins of its FROM clause: its list, or the operator that its clauses ask for."""
+"""Plans a query over the joins of its FROM clause: its select list or its operator.
+
+With EMIT FINAL, the pairs of a window join wait until their window closes. They wait in an
+over-aggregate without calls: a row leaves it once the watermark has passed the row's time, which is
+the last microsecond of the window. It is partitioned by a hash of the join's key."""
 
 from __future__ import annotations
 
@@ -36,8 +40,7 @@ from millstream.temporal import Emit, Window
 
 
 def resolve_join_emit(operator: QueryOperator, options: QueryOptions) -> Emit:
-    """EMIT of a join that can wait until its windows close. It does, unless the query says
-    otherwise; EMIT of a query with an operator is for that."""
+    """Returns EMIT of the joins of a query: FINAL unless a query without operator sets it."""
     changes = (
         operator is QueryOperator.NONE
         and options.emit is not None
@@ -50,17 +53,19 @@ def plan_over_joins(
     tree: exp.Select,
     planned: PlannedJoin,
     operator: QueryOperator,
-    own: Window | None,
+    aggregate_window: Window | None,
     options: QueryOptions,
     text: SourceText,
 ) -> Select:
-    """`own` is the window of the query's aggregate."""
+    """Plans a query over its joins; `aggregate_window` is the window of its aggregate."""
     joins = _joins(planned)
     _reject_other_join_type(options.properties, [_join_kind(join) for join in joins])
     kinds = tuple(dict.fromkeys(_properties_of(join) for join in joins))
     if operator is not QueryOperator.NONE:
         stream = input_from_join(tree, planned, text, every=has_late_side_output(options))
-        return plan_operator(tree, operator, stream, own, replace(options, kinds=kinds))
+        return plan_operator(
+            tree, operator, stream, aggregate_window, replace(options, kinds=kinds)
+        )
     reject_unused_properties(options.properties, *kinds)
     final = options.emit is not None and options.emit.name == "FINAL"
     if final and not _emits_at_window_end(planned):
@@ -69,13 +74,13 @@ def plan_over_joins(
 
 
 def _joins(planned: PlannedJoin) -> list[Join | TableJoin]:
-    """The joins of a query, in their order."""
+    """Returns the joins of a query in their order."""
     below = _joins(planned.below.planned) if planned.below else []
     return [*below, planned.join]
 
 
 def _emits_at_window_end(planned: PlannedJoin) -> bool:
-    """Do rows come out once their window is closed, by the join itself?"""
+    """Tests whether the join itself emits rows when their window closes."""
     while isinstance(planned.join, TableJoin) and planned.below is not None:
         planned = planned.below.planned
     join = planned.join
@@ -106,8 +111,8 @@ def _select_from_join(tree: exp.Select, planned: PlannedJoin, place: Place | Non
 
 
 def reject_impossible_join_type(properties: Mapping[str, Property], kinds: list[JoinKind]) -> None:
-    """Refuse a 'join.type' that no join of the query can be, by its syntax."""
-    may_be = [JoinKind.REGULAR] if JoinKind.INTERVAL in kinds else []  # its bounds tell
+    """Rejects a 'join.type' that no join of the query can have, by its syntax."""
+    may_be = [JoinKind.REGULAR] if JoinKind.INTERVAL in kinds else []  # depends on its bounds
     _reject_other_join_type(properties, kinds + may_be)
 
 
@@ -117,22 +122,22 @@ def _reject_other_join_type(properties: Mapping[str, Property], kinds: list[Join
         return
     raise PropertyError(
         "MS-PROP-UNUSED",
-        f"'join.type' is '{given.value}', but the join is of the type '{kinds[0]}'.",
+        f"'join.type' is '{given.value}', but the type of the join is '{kinds[0]}'.",
         fix=_TYPES[JoinKind(given.value.lower())],
         place=given.value_place,
     )
 
 
 _TYPES = {
-    JoinKind.INTERVAL: "Leave it out.",
-    JoinKind.WINDOW: "Add WINDOW TUMBLING(…), SLIDING(…) or SESSION(…), or leave it out.",
-    JoinKind.TEMPORAL: "Write FOR SYSTEM_TIME AS OF after the table, or leave it out.",
-    JoinKind.LOOKUP: "Join a table without WATERMARK, or leave it out.",
-    JoinKind.REGULAR: "Leave the bound out and add 'state.ttl', or leave it out.",
+    JoinKind.INTERVAL: "Remove it.",
+    JoinKind.WINDOW: "Add WINDOW TUMBLING(…), SLIDING(…) or SESSION(…), or remove it.",
+    JoinKind.TEMPORAL: "Write FOR SYSTEM_TIME AS OF after the table, or remove it.",
+    JoinKind.LOOKUP: "Join a table without WATERMARK, or remove it.",
+    JoinKind.REGULAR: "Remove the bound and add 'state.ttl', or remove it.",
 }
 
 
-_SPREAD = "_spread"
+_KEY_HASH = "_key_hash"
 
 
 def plan_final_window_join(
@@ -144,15 +149,15 @@ def plan_final_window_join(
         raise final_without_window_error(options.emit, text)
     sides = [0] if not join.how.preserves_right else [0, 1] if join.how.preserves_left else [1]
     reads = {read for read in planned.key_reads if read[0] in sides}
-    spread = replace(planned, reads=planned.reads | reads, time_order=(WINDOW,))
-    stream = input_from_join(tree, spread, text, every=False)
+    with_keys = replace(planned, reads=planned.reads | reads, time_order=(WINDOW,))
+    stream = input_from_join(tree, with_keys, text, every=False)
     assert isinstance(stream.node, Select)
     keys = [
         key.right if side == 1 and isinstance(key, Key) else key.left
         for side in sides
         for key in planned.keys
     ]
-    name = unused_name(_SPREAD, (output.name for output in stream.node.outputs))
+    name = unused_name(_KEY_HASH, (output.name for output in stream.node.outputs))
     listed = ", ".join("{}" for _ in keys)
     hashed = Output(template(f"xxhash64({listed})", *keys, kind="BIGINT"), name)
     node = replace(stream.node, outputs=(*stream.node.outputs, hashed))

@@ -1,4 +1,4 @@
-"""How many rows a filter by number keeps: n <= 10, n < 11, n = 1, n BETWEEN 1 AND 10."""
+"""Reads the limit of a filter on ROW_NUMBER(): n <= 10, n < 11, n = 1, n BETWEEN 1 AND 10."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
 
 @dataclass(frozen=True, slots=True)
 class RowLimit:
-    """The first `n`; `is_exact` says that the filter means just that."""
+    """A limit of `n` rows; `is_exact` if the filter has no other effect."""
 
     n: int
     is_exact: bool
@@ -32,7 +32,7 @@ class RowLimit:
 def extract_row_limit(
     terms: list[exp.Expr], is_rank: Callable[[exp.Expr], bool], text: SourceText
 ) -> tuple[list[exp.Expr], RowLimit | None]:
-    """The limit that the terms set, and the terms that say more than it."""
+    """Returns the terms that remain as filters, and the limit that the terms set."""
     remaining: list[exp.Expr] = []
     limits: list[RowLimit] = []
     for term in terms:
@@ -43,15 +43,15 @@ def extract_row_limit(
         if found.n < 1:
             raise PlanError(
                 "MS-PLAN-TOP-N",
-                "ROW_NUMBER() counts from 1, so no row is kept.",
-                fix="Keep one row or more.",
+                "ROW_NUMBER() starts at 1, so no row passes the filter.",
+                fix="Select at least one row.",
                 place=place_of(term, text),
             )
         if found.n > MAX_ROWS:
             raise PlanError(
                 "MS-PLAN-TOP-N",
                 f"the ranking keeps {found.n:,} rows per group; the maximum is {MAX_ROWS:,}.",
-                fix="Keep fewer rows.",
+                fix="Select fewer rows.",
                 place=place_of(term, text),
             )
         limits.append(found)

@@ -1,4 +1,4 @@
-"""A query that keeps no state: a Select over one stream."""
+"""Plans a stateless query: a Select over one stream."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def plan_stateless_query(
 
 
 def _window(outputs: list[SelectItem], relation: Relation) -> tuple[str, str] | None:
-    """The outputs that carry the window of the stream below, if both of its columns are there."""
+    """Returns the outputs with start and end of the input's window, if the query selects both."""
     below = relation.node.window if isinstance(relation.node, Select) else None
     if below is None:
         return None

@@ -1,7 +1,7 @@
-"""ROW_NUMBER() and the filter that makes it a TopN.
+"""Plans ROW_NUMBER() with a filter on the row number as a TopN.
 
-The filter stands in QUALIFY, or in WHERE of the query around. So a query with ROW_NUMBER() alone
-becomes a Ranking, which the query around finishes; one that nobody finishes is refused.
+The filter is in QUALIFY, or in WHERE of the outer query. A query with ROW_NUMBER() and no filter
+becomes a Ranking, which the outer query replaces by a TopN; a Ranking that remains is rejected.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from millstream.plan.build.joins.conjuncts import read_filters, split_conjunctio
 from millstream.plan.build.operator_input import OperatorInput, has_session_windows
 from millstream.plan.build.query_options import (
     QueryOptions,
+    has_late_side_output,
     reject_unused_properties,
     resolve_late_policy,
     resolve_state_limit,
@@ -56,10 +57,10 @@ _RANK = "_rank"
 
 @dataclass(frozen=True, slots=True)
 class Ranking(TopN):
-    """Numbered rows whose limit is not known yet, with what their own query asks."""
+    """A TopN whose limit is not known yet, with the options of its query."""
 
-    name: str = ""  # of the input
-    input_is_windowed: bool = False  # are its rows results of the window they are numbered in?
+    name: str = ""  # the name of the input
+    input_is_windowed: bool = False  # its rows are results of the same window
     properties: Mapping[str, Property] = field(default_factory=dict)
     emit_clause: exp.Expr | None = None
     kinds: tuple[OperatorProperties, ...] = ()
@@ -70,14 +71,14 @@ def plan_ranking(tree: exp.Select, stream: OperatorInput, options: QueryOptions)
     frames = [read_window_spec(node, tree, stream.input_expressions) for node in nodes]
     if any(replace(frame, spec=None) != replace(frames[0], spec=None) for frame in frames):
         raise _top_n_error(
-            "the query numbers rows in two ways.",
-            "Put one of them in a query in FROM.",
+            "the query has two different ROW_NUMBER() windows.",
+            "Compute one of them in a subquery.",
             place_of(nodes[-1], stream.text),
         )
     frame, place = frames[0], place_of(nodes[0], stream.text)
     if not frame.order:
-        fix = "Add ORDER BY to its OVER."
-        raise _top_n_error("ROW_NUMBER() has no order, so its numbers mean nothing.", fix, place)
+        fix = "Add ORDER BY to OVER."
+        raise _top_n_error("ROW_NUMBER() has no ORDER BY, so its result is undefined.", fix, place)
     reject_expiring_groups(stream.node, stream.name, stream.place or place)
     columns = [each.name for each in stream.node.columns]
     rank = unused_name(_rank_alias(tree) or _RANK, columns)
@@ -87,7 +88,7 @@ def plan_ranking(tree: exp.Select, stream: OperatorInput, options: QueryOptions)
     after = ExpressionReader(with_aliases(stream.output_scope, items), _rank_replacement(rank))
     reads = {name for item in items for _, name in item.reads}
     reads |= {name for term in terms for _, name in after.columns_read(term)}
-    used = stream.columns(reads - {rank}, _keeps_late(options.properties))
+    used = stream.columns(reads - {rank}, has_late_side_output(options))
     select = Select(
         input=Ranking(
             input=stream.input(stream.time, used),
@@ -113,11 +114,6 @@ def plan_ranking(tree: exp.Select, stream: OperatorInput, options: QueryOptions)
     return select if limit is None else _build_top_n(select, limit, options, stream.text)
 
 
-def _keeps_late(properties: Mapping[str, Property]) -> bool:
-    policy = properties.get("late.policy")
-    return policy is not None and policy.value.lower() == LateAction.SIDE_OUTPUT
-
-
 def _rank_alias(tree: exp.Select) -> str | None:
     for item in tree.expressions:
         if isinstance(item, exp.Alias) and isinstance(item.this, exp.Window):
@@ -139,7 +135,7 @@ def _rank_replacement(rank: str) -> Replace:
 def _read_qualify(
     tree: exp.Select, items: list[SelectItem], expressions: ExpressionReader, rank: str
 ) -> tuple[list[exp.Expr], RowLimit | None]:
-    """What QUALIFY filters by, and the limit it sets."""
+    """Returns the filters of QUALIFY and the limit that it sets."""
     qualify = tree.args.get("qualify")
     if qualify is None:
         return [], None
@@ -162,7 +158,7 @@ def _is_rank(item: SelectItem, rank: str) -> bool:
 
 
 def _window_end(frame: WindowSpec, stream: OperatorInput) -> Expression | None:
-    """The end of the window, if rows are numbered by window."""
+    """Returns the end of the window if rows are numbered per window."""
     if stream.window is None:
         return None
     (relation,) = stream.input_expressions.scope.relations
@@ -171,9 +167,8 @@ def _window_end(frame: WindowSpec, stream: OperatorInput) -> Expression | None:
     if partitioned and moments[1] not in partitioned and has_session_windows(stream):
         raise PlanError(
             "MS-PLAN-WINDOW",
-            "sessions that start together need not end together, and PARTITION BY has their start "
-            "alone.",
-            fix="Partition by their end, or by both.",
+            "start and end identify a session window, and PARTITION BY has only the start.",
+            fix="Partition by the end, or by both.",
             place=stream.place,
         )
     return moments[1] if partitioned else None
@@ -198,8 +193,9 @@ def finish_ranking(
     text: SourceText,
     options: QueryOptions,
 ) -> tuple[Relation, list[exp.Expr]] | None:
-    """The numbered rows that a query reads, finished by the limit in its WHERE; and what else
-    WHERE says."""
+    """Replaces a Ranking that a query reads by a TopN with the limit from WHERE.
+
+    Returns the new relation and the other terms of WHERE, or None if the query reads no Ranking."""
     node = relation.node
     ranking = node.input if isinstance(node, Select) else None
     if not isinstance(node, Select) or not isinstance(ranking, Ranking):
@@ -243,7 +239,7 @@ def _build_top_n(
     if final:
         require_event_time(ranking.name, source.node, time, place)
     elif ranking.partition or ranking.over_changes or "state.ttl" in properties:
-        cause = f"the first rows of every partition of {ranking.name} would be kept for ever."
+        cause = f"the state would keep rows of every partition of {ranking.name} forever."
         ttl = resolve_state_ttl(properties, cause, time, ranking.name, place, source.node)
     late = resolve_late_policy(properties if final else {}, options.sinks)
     if ranking.over_changes:
@@ -277,9 +273,9 @@ def reject_unlimited_rankings(root: Select) -> None:
 
 def _unlimited_error(place: Place | None) -> PlanError:
     return _top_n_error(
-        "ROW_NUMBER() has no limit, so every row would be kept and numbered anew for ever.",
-        "Keep the first ones: WHERE n <= 10 in the query around this one, n being the number's "
-        "name, or QUALIFY ROW_NUMBER() OVER (…) <= 10.",
+        "ROW_NUMBER() has no limit, so the state would keep every row forever.",
+        "Limit the row number: WHERE n <= 10 in the outer query, where n is its alias, or "
+        "QUALIFY ROW_NUMBER() OVER (…) <= 10.",
         place,
     )
 

@@ -1,4 +1,4 @@
-"""OVER (PARTITION BY … ORDER BY … ROWS …): the parts of a window function's window."""
+"""Reads the window of a window function: OVER (PARTITION BY … ORDER BY … ROWS …)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from millstream.suggestions import nearest, same
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec:
-    """A window function's window, as expressions over the input; `spec` is its frame as written."""
+    """The window of a window function over the input; `spec` is its frame clause."""
 
     partition: tuple[Expression, ...]
     order: tuple[Order, ...]
@@ -26,7 +26,7 @@ class WindowSpec:
 
 
 def find_window_functions(tree: exp.Select) -> list[exp.Window]:
-    """Every window function of a query, in the order they are written."""
+    """Returns the window functions of a query, in their order in the text."""
     nodes = [*tree.expressions, tree.args.get("qualify")]
     return [
         found for node in nodes if node is not None for found in _iterate_window_functions(node)

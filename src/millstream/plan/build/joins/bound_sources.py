@@ -1,4 +1,4 @@
-"""Where the bound of a join comes from: ON and WHERE, WITHIN, and properties; all must hold."""
+"""Combines the bounds of a join from ON and WHERE, WITHIN, and properties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reject_within_on_first_table(query: exp.Select, scope: Scope) -> None:
     if first := query.args["from_"].this.args.get("within"):
         raise PlanError(
             "MS-PLAN-WITHIN",
-            "WITHIN stands after the first table.",
+            "WITHIN is not allowed after the first table.",
             fix="Write it after the joined table: JOIN … WITHIN INTERVAL 5 MINUTES ON …",
             place=place_of(first, scope.text),
         )
@@ -56,7 +56,7 @@ def reject_bound_in_where(
     right: int,
     how: JoinType,
 ) -> None:
-    """Refuse a bound in WHERE of an outer join that has none in ON."""
+    """Rejects a bound in WHERE of an outer join that has none in ON."""
     if how.left_only:
         return
     for term in filters:
@@ -64,16 +64,17 @@ def reject_bound_in_where(
         if read_time_bound(term, expressions, times, right):
             raise PlanError(
                 "MS-PLAN-BOUND-IN-WHERE",
-                f"the time bound of a {how.upper()} JOIN stands in WHERE, "
-                "where it would drop the rows without a partner.",
+                f"the time bound of a {how.upper()} JOIN is in WHERE, "
+                "which would drop unmatched rows.",
                 fix="Move it to ON.",
                 place=place_of(term, expressions.scope.text),
             )
 
 
 def choose_left_time(given: Bound, times: EventTimes, preferred: int) -> int:
-    """The number of the left time that a join goes by: one that its bound names from both ends, or
-    one from which the bounds of the joins below lead there."""
+    """Returns the left event time that a join uses.
+
+    It is a time that the bound limits on both ends, directly or through bounds of joins below."""
     numbers = sorted(times.in_order, key=lambda number: number != preferred)
     for number in numbers:
         if number in given and given[number].is_closed:
@@ -94,38 +95,36 @@ def require_closed_bounds(
     place: Place | None,
     window_rewrite: str | None = None,
 ) -> Bounds:
-    """The bound, or the reason why it is none. `texts` are the times that it is between, `below` is
-    the query with its join in windows, if it has a WINDOW that is not for the join."""
+    """Returns a bound that is closed on both ends, or raises with a fix.
+
+    `names` and `texts` are the names and event times of both sides; `window_rewrite` is a query
+    with a window join, if the query has a WINDOW that applies to its aggregate."""
     one, other = texts
     left, right = names
-    join = f"join of {left} and {right}"
+    join = f"the join of {left} and {right}"
     if given.lower is None and given.upper is None:
-        cause = f"{join} has no time bound, so every row would be kept for ever."
+        cause = f"{join} has no time bound, so its state would grow forever."
         fix = f"Add AND {other} BETWEEN {one} AND {one} + INTERVAL 24 HOURS to ON, "
         fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, "
         fix += f"or a WINDOW, {_OR_TTL}." if window_rewrite is None else f"{_OR_TTL}."
     elif given.upper is None:
-        cause = f"{join} has no upper time bound, so rows of {left} would be kept for ever."
+        cause = f"{join} has no upper time bound, so the state would keep rows of {left} forever."
         fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON, {_OR_TTL}."
     elif given.lower is None:
-        cause = f"{join} has no lower time bound, so rows of {right} would be kept for ever."
+        cause = f"{join} has no lower time bound, so the state would keep rows of {right} forever."
         fix = f"Add AND {other} >= {one} to ON, {_OR_TTL}."
     else:
         bounds = Bounds(given.lower, given.upper)
         if bounds.empty:
             raise PlanError(
                 "MS-PLAN-EMPTY-BOUND",
-                f"{join} can match nothing: {other} - {one} would have to be at least "
+                f"{join} has an empty time bound: {other} - {one} would have to be at least "
                 f"{format_span(bounds.lower)} and at most {format_span(bounds.upper)}.",
-                fix="Look for a bound that is turned round, or that contradicts another.",
+                fix="Correct a reversed bound, or two bounds that contradict each other.",
                 place=place,
             )
         return bounds
     if window_rewrite is not None:
-        cause = f"{cause[:-1]}: the WINDOW of a query that aggregates is for its aggregate."
-        fix += (
-            f" For a join in windows, give it a query in FROM: {window_rewrite}."
-            if window_rewrite
-            else ""
-        )
+        cause = f"{cause[:-1]}: WINDOW of a query with an aggregate applies to the aggregate."
+        fix += f" For a window join, write a subquery: {window_rewrite}." if window_rewrite else ""
     raise PlanError("MS-PLAN-UNBOUNDED", cause, fix=fix, place=place)

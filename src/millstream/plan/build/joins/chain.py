@@ -1,8 +1,8 @@
-"""The joins of a FROM clause, one over the other: the result of those so far is the left side of
-the next. A Select between gives each column that is read above a name of its own.
+"""Chains the joins of a FROM clause: the result of one join is the left side of the next.
 
-What is read above is known only when the whole query is planned. So names are given on demand, and
-the Select is made at the end.
+A Select between two joins gives each column that is read above it a unique name. The columns are
+known only when the whole query is planned, so names are assigned on demand and the Select is built
+last.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ WINDOW_COLUMNS: tuple[Origin, Origin] = (WINDOW, WINDOW_START), (WINDOW, WINDOW_
 
 @dataclass(frozen=True, slots=True)
 class PlannedJoin:
-    """A join, the scope its users see, and what is left of WHERE to filter its output with."""
+    """A join, the scope of its result, and the terms of WHERE that filter its output."""
 
     join: Join | TableJoin
     scope: Scope
     where: tuple[Expression, ...]
     reads: Reads
     times: EventTimes
-    time_order: tuple[int, ...]  # of the times, by which the result preferred goes
-    keys: tuple[Key | TableKey, ...] = ()  # without that of a window
+    time_order: tuple[int, ...]  # the event times of the result, the preferred one first
+    keys: tuple[Key | TableKey, ...] = ()  # without the key of a window
     key_reads: Reads = frozenset()
     below: JoinResult | None = None  # the left side, if it is the result of other joins
-    added_columns: tuple[str, ...] = ()  # columns that a late row did not come with
-    windows: tuple[Origin, Origin] = WINDOW_COLUMNS  # what carries the start and end of a window
+    added_columns: tuple[str, ...] = ()  # columns that are not part of a late row
+    windows: tuple[Origin, Origin] = WINDOW_COLUMNS  # the columns with start and end of a window
 
     @property
     def retracts(self) -> bool:
-        """May rows of the result be taken back? A join with a table passes on what comes in."""
+        """Whether the result can retract rows; a table join passes retractions on."""
         if not isinstance(self.join, TableJoin):
             return self.join.retracts
         return self.below.planned.retracts if self.below else can_retract(self.join.left.node)
 
     def use_time(self, number: int) -> None:
-        """Users of the result go by that time; a join with a table hands it on."""
+        """Sets the event time of the result of a table join."""
         if isinstance(self.join, TableJoin) and self.below is not None:
             self.below.use_time(number)
 
     def with_used_columns(self, reads: Collection[tuple[int, str]]) -> Join | TableJoin:
-        """The join, its inputs knowing which of their columns are read by it and its users."""
+        """Returns the join with the input columns that are read by it or above it."""
         used = [{name for index, name in {*reads, *self.reads} if index == side} for side in (0, 1)]
         if isinstance(self.join, TableJoin):
             columns = (each.name for each in self.join.table.columns)
@@ -90,7 +90,7 @@ class PlannedJoin:
         return replace(self.join, left=sides[0], right=sides[1])
 
     def _stream_input(self, side: Input, used: Collection[str]) -> Input:
-        """The stream that a join with a table is a step of, with the event time that it carries."""
+        """Returns the input of a table join, with its event time."""
         made = side.node if self.below is None else self.below.select()
         node = with_system_columns(made, used)
         names = tuple(each.name for each in node.columns if each.name in used)
@@ -98,7 +98,7 @@ class PlannedJoin:
         return replace(side, node=node, time=node.time, used=names, delay=lag)
 
     def time(self, number: int) -> ResolvedName:
-        """The event time of one relation, or of the window."""
+        """Returns the event time of a relation or of the window."""
         if number == WINDOW:
             found = self.scope.shared_column(WINDOW_TIME)
             assert found is not None
@@ -107,11 +107,11 @@ class PlannedJoin:
 
     @property
     def result_times(self) -> list[int]:
-        """EventTimes that no row of the result lacks, the one it preferred goes by first."""
+        """The event times that are never NULL in the result, the preferred one first."""
         return [number for number in self.time_order if number in self.times.non_null]
 
     def event_time_output(self, items: list[SelectItem]) -> str | None:
-        """The output that carries an event time which no row of the result lacks."""
+        """Returns the output with an event time that is never NULL, and uses that time."""
         for number in self.result_times:
             wanted = (number, self.times.columns[number])
             for item in items:
@@ -121,7 +121,7 @@ class PlannedJoin:
         return None
 
     def window(self, items: list[SelectItem]) -> tuple[str, str] | None:
-        """The outputs that carry the window of a row, if both are there."""
+        """Returns the outputs with start and end of a row's window, if the query selects both."""
         found = [
             next(
                 (i.output.name for i in items if i.reference and i.reference.origin == origin), None
@@ -131,7 +131,7 @@ class PlannedJoin:
         return (found[0], found[1]) if found[0] and found[1] else None
 
     def window_columns(self) -> list[ResolvedName]:
-        """The start and the end of a row's window."""
+        """Returns the columns with start and end of a row's window."""
         found = []
         for number, name in self.windows:
             shared = self.scope.shared_column(name) if number == WINDOW else None
@@ -141,16 +141,18 @@ class PlannedJoin:
 
 @dataclass(slots=True)
 class JoinResult:
-    """The result of joins as a stream. `time` is the name of the column that its users go by."""
+    """The result of joins as a stream. `time` is the column with its event time."""
 
     planned: PlannedJoin
     alias: str
     time: str | None = None
-    wrap: Callable[[Select], Select] | None = None  # what stands above it, such as windows
-    items: dict[Expression, SelectItem] = field(default_factory=dict)  # by the column below
+    wrap: Callable[[Select], Select] | None = None  # adds a step above it, such as windows
+    items: dict[Expression, SelectItem] = field(
+        default_factory=dict
+    )  # by the expression over the join
 
     def output_name(self, reference: ResolvedName) -> str:
-        """The name under which a column of the joins comes out."""
+        """Returns the output name of a column of the joins, and adds the output on demand."""
         if reference.expression not in self.items:
             taken = {item.output.name for item in self.items.values()}
             name = unique_name(reference, taken, self.planned.scope)
@@ -160,13 +162,13 @@ class JoinResult:
         return self.items[reference.expression].output.name
 
     def use_time(self, number: int) -> str:
-        """From now on the stream goes by that time; the name of its column."""
+        """Sets the event time of the stream and returns the name of its column."""
         self.time = self.output_name(self.planned.time(number))
         self.planned.use_time(number)
         return self.time
 
     def use_shared_time(self, name: str) -> str:
-        """The same, by a column that the joins below share."""
+        """Sets the event time to a column that the joins below share, and returns its name."""
         found = self.shared(name)
         self.time = self.output_name(found)
         below = self.planned.below
@@ -181,9 +183,9 @@ class JoinResult:
 
     def output_reference(self, reference: ResolvedName) -> ResolvedName:
         name = self.output_name(reference)
-        kept = Column(name, reference.column.type)
-        expression = column(self.alias, name, kept.type)
-        return replace(reference, expression=expression, reads=((0, name),), column=kept)
+        output_column = Column(name, reference.column.type)
+        expression = column(self.alias, name, output_column.type)
+        return replace(reference, expression=expression, reads=((0, name),), column=output_column)
 
     def select(self) -> Select:
         reads = {read for item in self.items.values() for read in item.reads}
@@ -198,7 +200,7 @@ class JoinResult:
 
 
 def unique_name(reference: ResolvedName, taken: Collection[str], scope: Scope) -> str:
-    """The column's own name or, if that is taken, one with its relation's alias before it."""
+    """Returns the column's name; if it is used already, prefixed with the relation's alias."""
     lower = {name.lower() for name in taken}
     name = reference.column.name
     if name.lower() in lower and reference.origin and reference.origin[0] >= 0:
@@ -210,7 +212,7 @@ def unique_name(reference: ResolvedName, taken: Collection[str], scope: Scope) -
 
 @dataclass(frozen=True, slots=True)
 class ChainScope(Scope):
-    """The relations of FROM so far; those of the left side go by names of its own."""
+    """The scope over a join whose left side is a JoinResult with renamed columns."""
 
     left: JoinResult | None = None
 
@@ -226,7 +228,7 @@ class ChainScope(Scope):
     def refer(self, number: int, column: Column) -> ResolvedName:
         below = self._left.planned.scope
         if number < len(below.relations):
-            # The name that `*` and users see is the relation's own.
+            # `*` and users see the name of the relation's column.
             join_result = self._left.output_reference(below.refer(number, column))
             return replace(join_result, column=Column(column.name, join_result.column.type))
         own = self.relations[number].refer(column.name, column.type)

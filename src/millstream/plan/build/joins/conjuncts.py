@@ -1,4 +1,4 @@
-"""The conjuncts of ON and WHERE, sorted by what they mean to a join."""
+"""Classifies the conjuncts of ON and WHERE: bounds, keys, filters and predicates of pairs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _LEFT, _RIGHT = frozenset((0,)), frozenset((1,))
 
 @dataclass(slots=True)
 class Conjuncts:
-    """What the conjuncts of a join say, each in the one place it belongs to."""
+    """The classified conjuncts of a join."""
 
     bounds: Bound = field(default_factory=dict)
     bound_terms: list[tuple[exp.Expr, frozenset[int]]] = field(
         default_factory=list
-    )  # what says them
+    )  # the terms of the bounds
     keys: list[Key] = field(default_factory=list)
     side_filters: tuple[list[Expression], list[Expression]] = field(
         default_factory=lambda: ([], [])
@@ -46,12 +46,10 @@ class Conjuncts:
     across: list[PredicateOf[Expression]] = field(default_factory=list)
     across_terms: list[Expression] = field(default_factory=list)
     only_spark: bool = False
-    output_filters: list[Expression] = field(
-        default_factory=list
-    )  # to filter the join's output with
-    reads: set[tuple[int, str]] = field(default_factory=set)  # by across_terms and after
+    output_filters: list[Expression] = field(default_factory=list)  # filters of the join's output
+    reads: set[tuple[int, str]] = field(default_factory=set)  # by across_terms and output_filters
     key_reads: set[tuple[int, str]] = field(default_factory=set)
-    key_origins: set[int] = field(default_factory=set)  # relations that the keys are of
+    key_origins: set[int] = field(default_factory=set)  # the relations of the keys
 
     @property
     def left_where(self) -> Expression | None:
@@ -73,7 +71,7 @@ class Conjuncts:
 
 
 def split_conjunction(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    """The terms of a conjunction, parentheses around conjunctions opened."""
+    """Yields the terms of a conjunction, including nested conjunctions."""
     inner = node
     while isinstance(inner, exp.Paren):
         inner = inner.this
@@ -92,8 +90,10 @@ def classify_conjuncts(
     *,
     inner: bool,
 ) -> Conjuncts:
-    """Sort the terms. In an inner join, one that depends on chance or a clock filters pairs. Bounds
-    are between `times`, that of the join's right side and one of the others."""
+    """Classifies the terms of a join.
+
+    In an inner join, a non-deterministic term filters the output. A bound relates two of `times`:
+    that of the right side and another one."""
     found = Conjuncts()
     for term in terms:
         expressions.check(term)
@@ -119,8 +119,7 @@ def classify_conjuncts(
 
 
 def add_bounds_of_other_times(found: Conjuncts, number: int, expressions: ExpressionReader) -> None:
-    """The join goes by the time of one relation: bounds from other times are predicates of pairs,
-    too."""
+    """Adds bounds of other event times than the join's as predicates of pairs."""
     for term, numbers in found.bound_terms:
         if numbers != {number}:
             _add_pair_predicate(term, read_predicate(term, expressions), expressions, found)
@@ -136,7 +135,7 @@ def read_predicate(term: exp.Expr, expressions: ExpressionReader) -> Expression:
 def read_filters(
     terms: Iterable[exp.Expr], expressions: ExpressionReader
 ) -> tuple[Expression, ...]:
-    """Filters in the order they were written."""
+    """Reads filters in their order in the text."""
     filters = []
     for term in terms:
         expressions.check(term)
@@ -152,9 +151,9 @@ def _add_pair_predicate(
         inside = inside.this
     if isinstance(inside, exp.NullSafeEQ):
         raise not_supported(
-            "an equality that takes NULL for NULL (<=>) across the sides of a join",
+            "a null-safe equality (<=>) between the sides of a join",
             place_of(term, expressions.scope.text),
-            fix="Write = if NULL keys need not match.",
+            fix="Write = if NULL keys do not have to match.",
         )
     found.across_terms.append(expression)
     found.reads |= expressions.columns_read(term)
@@ -166,7 +165,7 @@ def _add_pair_predicate(
 
 
 def read_key(term: exp.Expr, expressions: ExpressionReader) -> Key | None:
-    """The equality of both sides that a term is, if it is one."""
+    """Returns the key if a term is an equality of both sides."""
     compare = _compare(term, expressions)
     if isinstance(compare, Compare) and compare.op == "=" and expressions.is_deterministic(term):
         return Key(compare.left, compare.right)
@@ -174,7 +173,7 @@ def read_key(term: exp.Expr, expressions: ExpressionReader) -> Key | None:
 
 
 def _predicate(node: exp.Expr, expressions: ExpressionReader) -> PredicateOf[Expression] | None:
-    """The predicate as a tree that a kernel can decide, or None."""
+    """Returns the predicate as a tree that a kernel can evaluate, or None."""
     if isinstance(node, exp.Paren):
         return _predicate(node.this, expressions)
     if isinstance(node, exp.Not):
@@ -204,7 +203,7 @@ def _compare(node: exp.Expr, expressions: ExpressionReader) -> Compare[Expressio
 def _comparison(
     operator: type[exp.Expr], one: exp.Expr, other: exp.Expr, expressions: ExpressionReader
 ) -> Compare[Expression] | None:
-    """The comparison with the left side's expression on its left."""
+    """Returns the comparison with the left side's expression as its left operand."""
     sides = expressions.inputs_read(one), expressions.inputs_read(other)
     one_side, other_side = expressions.read(one), expressions.read(other)
     if one_side is None or other_side is None:

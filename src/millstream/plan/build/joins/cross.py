@@ -1,4 +1,4 @@
-"""CROSS JOIN: every row with every row of the same window. The window bounds the state."""
+"""Plans CROSS JOIN: all pairs of rows in the same window, which bounds the state."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from millstream.temporal import WindowKind
 
 
 def is_cross_join(clause: exp.Join) -> bool:
-    """Is the join written as CROSS JOIN? A list of streams is an inner join."""
+    """Tests whether a join is written as CROSS JOIN; a comma in FROM is an inner join."""
     return clause.args.get("kind") == "CROSS" and not clause.meta.get("comma")
 
 
 def reject_unbounded_cross_join(clause: exp.Join, kind: JoinKind, place: Place | None) -> None:
-    """Rejects a CROSS JOIN without a window, and one with a side or a condition."""
+    """Rejects a CROSS JOIN without a window, or with a side or a condition."""
     if not is_cross_join(clause):
         return
     side = clause.args.get("side")
     if side or clause.args.get("on") is not None or clause.args.get("using"):
         raise PlanError(
             "MS-PLAN-CROSS-JOIN",
-            f"a CROSS JOIN has no {f'{side} side' if side else 'ON or USING'}.",
+            f"a CROSS JOIN cannot have {side or 'ON or USING'}.",
             fix="Write JOIN … ON with an equality of both sides, or conditions in WHERE.",
             place=place,
         )
@@ -40,28 +40,28 @@ def reject_unbounded_cross_join(clause: exp.Join, kind: JoinKind, place: Place |
         raise PlanError(
             "MS-PLAN-CROSS-JOIN",
             "a CROSS JOIN of streams without a WINDOW joins every row with every row, so its state "
-            "would grow for ever.",
+            "would grow forever.",
             fix="Add WINDOW TUMBLING(…) or SLIDING(…), or write JOIN … ON with an equality of both "
             "sides.",
             place=place,
         )
     raise PlanError(
         "MS-PLAN-CROSS-JOIN",
-        "a CROSS JOIN has no key by which a row of the table could be found.",
+        "a CROSS JOIN has no key to look up rows of the table.",
         fix="Write JOIN … ON with an equality of both sides.",
         place=place,
     )
 
 
 def plan_cross_join(left: LeftInput, windows: JoinWindows, options: JoinOptions) -> PlannedJoin:
-    """WHERE may still give a key: then it is a window join."""
-    if left.join_result is None:  # without ON, a WINDOW after the right stream is for both
+    """Plans a CROSS JOIN; an equality in WHERE makes it a window join with a key."""
+    if left.join_result is None:  # without ON, WINDOW after the right stream applies to both
         windows = replace(windows, left=windows.left or windows.right)
     one, other = require_windows(left, windows, options)
     if WindowKind.SESSION in (one.kind, other.kind):
         raise PlanError(
             "MS-PLAN-CROSS-JOIN",
-            "sessions are those of a key, and a CROSS JOIN has none.",
+            "session windows need a key, and a CROSS JOIN has none.",
             fix="Write WINDOW TUMBLING(…) or SLIDING(…), or JOIN … ON with an equality of both "
             "sides.",
             place=options.place,
@@ -69,9 +69,9 @@ def plan_cross_join(left: LeftInput, windows: JoinWindows, options: JoinOptions)
     if one != other:
         raise PlanError(
             "MS-PLAN-CROSS-JOIN",
-            f"{left.name} is in {one}, {options.right.name} in {other}, and rows of a CROSS JOIN "
-            "meet by their window is_only_join.",
-            fix="Give both the same window.",
+            f"{left.name} is in {one}, {options.right.name} in {other}, and a CROSS JOIN "
+            "needs the same window on both sides.",
+            fix="Use the same window for both.",
             place=options.place,
         )
 

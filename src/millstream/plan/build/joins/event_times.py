@@ -1,8 +1,8 @@
-"""The event times of the streams in a FROM clause, and how far apart they can be in one row.
+"""The event times of the streams in a FROM clause, and the distances between them in one row.
 
-A join bounds the time of its right side by one of the left side's. With three streams and more the
-bounds add up: if b is at most 1 h after a, and c at most 2 h after b, then c is at most 3 h after
-a. So a join may go by a time that its own bound does not name.
+A join bounds the time of its right side by a time of its left side. The bounds of several joins
+are transitive: if b is at most 1 h after a, and c at most 2 h after b, then c is at most 3 h after
+a. So a join can use an event time that its own bound does not name.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ from dataclasses import dataclass, field
 
 from millstream.plan.kinds.time_bounds import ZERO_BOUNDS, TimeBounds
 
-WINDOW = -1  # the number that the window of a join goes by, beside those of the relations
+WINDOW = -1  # the number of a join's window, next to those of relations
 
 
 @dataclass(frozen=True, slots=True)
 class EventTimes:
-    """`columns` are event times by the number of their relation; `non_null` are those that no row
-    lacks. `apart` has time j - time i by (i, j), where both are there."""
+    """Event times by the number of their relation.
+
+    `non_null` are those that are never NULL. `distances` has the bounds of time j - time i by
+    (i, j), in rows that have both."""
 
     columns: Mapping[int, str] = field(default_factory=dict)
     non_null: frozenset[int] = frozenset()
     distances: Mapping[tuple[int, int], TimeBounds] = field(default_factory=dict)
 
     def distance(self, one: int, other: int) -> TimeBounds:
-        """How far the time of `other` is after that of `one`."""
+        """Returns the bounds of the time of `other` minus that of `one`."""
         return ZERO_BOUNDS if one == other else self.distances.get((one, other), TimeBounds())
 
     def distance_to_new_time(self, one: int, links: Mapping[int, TimeBounds]) -> TimeBounds:
-        """How far a new time is after that of `one`, if it is `links[k]` after each time k."""
+        """Returns the bounds of a new time minus `one`; `links[k]` bounds it minus time k."""
         found = TimeBounds()
         for number, bounds in links.items():
             found &= self.distance(one, number) + bounds
         return found
 
     def with_time(self, number: int, column: str, links: Mapping[int, TimeBounds]) -> EventTimes:
-        """With one time more, which no row lacks."""
+        """Returns a copy with another time, which is never NULL."""
         distances = dict(self.distances)
         for one in self.columns:
             found = self.distance_to_new_time(one, links)
@@ -44,11 +46,11 @@ class EventTimes:
         return EventTimes({**self.columns, number: column}, self.non_null | {number}, distances)
 
     def restrict_non_null(self, non_null: Iterable[int]) -> EventTimes:
-        """With no other non_null times than these."""
+        """Returns a copy in which only some of the times are never NULL."""
         return EventTimes(self.columns, self.non_null & frozenset(non_null), self.distances)
 
     def within_distance_of(self, number: int) -> EventTimes:
-        """With no other non_null times than that one and those that keep to it."""
+        """Restricts `non_null` to the times with a closed distance to one of them."""
         return self.restrict_non_null(
             one for one in self.non_null if self.distance(number, one).is_closed
         )
@@ -63,5 +65,5 @@ class EventTimes:
 
     @property
     def in_order(self) -> list[int]:
-        """The non_null ones, in the order of FROM, a window last."""
+        """The times that are never NULL in the order of FROM, a window last."""
         return sorted(self.non_null, key=lambda number: (number < 0, number))

@@ -1,5 +1,4 @@
-"""The joins of a FROM clause, in the order they are written: each an operator over the one before,
-or refused with the reason."""
+"""Plans the joins of a FROM clause in their order in the text, each above the previous one."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ from millstream.values import JoinType
 
 @dataclass(frozen=True, slots=True)
 class JoinClause:
-    """One JOIN: what it is, the stream that it joins, and the table that this is, if it is one."""
+    """One JOIN: its clause, its right side, its windows, and the table on its right side if any."""
 
     clause: exp.Join
     right: Relation
@@ -62,9 +61,18 @@ def plan_joins(
     emit: Emit = Emit.FINAL,
     window_rewrite: str | None = None,
 ) -> PlannedJoin:
-    """Plan the joins of a query. `sinks` are the names that 'late.sink' may say; `emit` is for a
-    join that can wait until its windows close; `below` is the query with its joins in windows, if
-    its own WINDOW is not for them."""
+    """Plans the joins of a query.
+
+    Args:
+        query: The query.
+        first: The first stream of FROM.
+        join_clauses: The joins.
+        properties: The properties of the query.
+        text: The text of the job.
+        sinks: Names allowed in 'late.sink'.
+        emit: Emit mode of window joins.
+        window_rewrite: The query with window joins, if its WINDOW applies to an aggregate.
+    """
     reject_within_on_first_table(query, Scope((first,), text))
     _reject_duplicate_aliases(first, join_clauses)
     if sum(each.kind is not JoinKind.LOOKUP for each in join_clauses) > 1:
@@ -116,7 +124,7 @@ def _has_session_window(left: LeftInput, windows: JoinWindows) -> bool:
 
 
 def _result_window(left: LeftInput, planned: PlannedJoin) -> Window | None:
-    """The window that the rows of a join's result are in, if it is one for both sides."""
+    """Returns the window of a join's result rows, if both sides have the same window."""
     join = planned.join
     if isinstance(join, TableJoin):
         return left.window
@@ -138,8 +146,8 @@ def _reject_duplicate_aliases(first: Relation, join_clauses: list[JoinClause]) -
             )
             raise PlanError(
                 "MS-PLAN-DUPLICATE-NAME",
-                f"{what} called {first.alias if len(join_clauses) == 1 else alias}.",
-                fix="Give each an alias.",
+                f"{what} named {first.alias if len(join_clauses) == 1 else alias}.",
+                fix="Use aliases.",
                 place=each.right.place,
             )
         seen.append(alias)
@@ -150,10 +158,10 @@ def _reject_ambiguous_join_properties(properties: Mapping[str, Property]) -> Non
         if name.startswith("join."):
             raise PropertyError(
                 "MS-PROP-UNUSED",
-                f"'{name}' does not say which join it is for, and the query has several.",
-                fix="Write the bounds of each join in its ON, or as WITHIN."
+                f"'{name}' applies to one join, and the query has several.",
+                fix="Write the bounds of each join in ON or WITHIN."
                 if name.endswith("_bound")
-                else "Leave it out, or put each join in a query of its own.",
+                else "Remove it, or write each join in a separate query.",
                 place=item.place,
             )
 
@@ -163,7 +171,7 @@ def _join_type(clause: exp.Join, place: Place | None) -> JoinType:
     if method == "NATURAL":
         raise PlanError(
             "MS-PLAN-NATURAL-JOIN",
-            "a NATURAL join changes its meaning when a column is added.",
+            "a NATURAL join changes its meaning when a column is added to a source.",
             fix="Write USING (column, …) or ON.",
             place=place,
         )

@@ -1,4 +1,4 @@
-"""A join whose rows are bounded by how far their times may be apart."""
+"""Plans interval joins: joins with a bound on the distance of the event times."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from millstream.values import JoinType
 def plan_interval_join(
     left: LeftInput, options: JoinOptions, *, allow_unbounded: bool = False
 ) -> PlannedJoin | None:
-    """`allow_unbounded`: without a bound, it is another kind of join; else it is refused."""
+    """Plans an interval join. Without a bound, returns None if `allow_unbounded`, else raises."""
     right, place, how = options.right, options.place, options.how
     inner = how is JoinType.INNER
     left.require_event_time(place)
@@ -116,18 +116,18 @@ def reject_missing_key(keys: tuple[object, ...], left: LeftInput, options: JoinO
         one, other = left.relations[0].display_sql("id"), right.display_sql("id")
         raise PlanError(
             "MS-PLAN-NO-KEY",
-            f"join of {left.name} and {right.name} has no key.",
+            f"the join of {left.name} and {right.name} has no key.",
             fix=f"Add an equality of both sides to ON, such as {one} = {other}.",
             place=options.place,
         )
 
 
 def join_output_times(left: LeftInput, how: JoinType, times: EventTimes) -> EventTimes:
-    """The times of a join's result: which of them no row lacks."""
+    """Returns the event times of a join's result, and which of them are never NULL."""
     if how.left_only:
         return times.without_time(left.right_number)
     non_null = set(times.non_null)
-    if how.preserves_left:  # so the right side may be missing
+    if how.preserves_left:  # unmatched rows have no right side
         non_null -= {left.right_number}
     if how.preserves_right:
         non_null -= left.times.non_null
@@ -137,10 +137,10 @@ def join_output_times(left: LeftInput, how: JoinType, times: EventTimes) -> Even
 def read_output_filters(
     found: Conjuncts, options: JoinOptions, scope: Scope
 ) -> tuple[tuple[Expression, ...], frozenset[tuple[int, str]]]:
-    """What filters the output, and the columns that it and the predicates across read."""
+    """Returns the filters of the output, and the columns that they and the pair predicates read."""
     if options.step.inner:
         return tuple(found.output_filters), frozenset(found.reads)
-    # The WHERE of an outer join drops rows that the join must keep in view: it is never pushed.
+    # WHERE of an outer join filters its result: it is never pushed into the join.
     expressions = ExpressionReader(scope)
     outer = read_filters(options.filters, expressions)
     reads = {read for term in options.filters for read in expressions.columns_read(term)}
@@ -148,8 +148,8 @@ def read_output_filters(
 
 
 def _preferred_time(left: LeftInput, found: Conjuncts, pairs: list[Pair]) -> int:
-    """The left time that WITHIN means: that of the one stream which the key is of, else the first
-    that no row lacks."""
+    """Returns the left event time that WITHIN refers to: that of the key's stream if it is one
+    stream, else the first that is never NULL."""
     origins = found.key_origins | {one.origin[0] for one, _ in pairs if one.origin}
     of_left = origins & left.times.non_null
     return of_left.pop() if len(of_left) == 1 else left.times.in_order[0]
@@ -168,9 +168,9 @@ def resolve_retention(properties: Mapping[str, Property], bounds: Bounds) -> int
     if retention < needed:
         raise PlanError(
             "MS-PLAN-RETENTION",
-            f"'join.retention' is {format_span(retention)}, but the bound {bounds} needs rows "
-            f"to be kept for {format_span(needed)}.",
-            fix=f"Give {format_span(needed)} or more, or leave it out.",
+            f"'join.retention' is {format_span(retention)}, but the bound {bounds} needs a "
+            f"retention of {format_span(needed)}.",
+            fix=f"Set {format_span(needed)} or more, or remove it.",
             place=given.value_place,
         )
     return retention

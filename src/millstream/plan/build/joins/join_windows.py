@@ -1,4 +1,4 @@
-"""The kind of each join of a FROM clause, and the windows of its sides."""
+"""Resolves the kind of each join of a FROM clause and the windows of its sides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from millstream.temporal import LateAction, LatePolicy, Window
 
 @dataclass(frozen=True, slots=True)
 class JoinWindows:
-    """The kind of a join and, if it is a window join, the windows that its sides are given."""
+    """The kind of a join and, for a window join, the windows of its sides."""
 
     kind: JoinKind
     left: Window | None = None
@@ -33,25 +33,27 @@ def resolve_join_windows(
     tables: list[VersionedTable | ReferenceTable | None],
     text: SourceText,
 ) -> list[JoinWindows]:
-    """`shared_clause` is a WINDOW that stands for both sides of every join of streams; `tables` are what
-    is joined, where it is a table."""
+    """Resolves the kind and the windows of each join.
+
+    `shared_clause` is a WINDOW for both sides of every join of streams; `tables` are the tables on
+    the right sides."""
     window = read_window(shared_clause, text) if shared_clause else None
     first = tree.args["from_"].this.args.get("stream_window")
     found: list[JoinWindows] = []
     left = read_window(first, text) if first else None
-    seen_stream_join = False  # has the first join of streams been met?
+    seen_stream_join = False  # the first join of streams is done
     joins: list[exp.Join] = tree.args["joins"]
     for join, table in zip(joins, tables, strict=True):
         side = join.this.args.get("stream_window")
         if isinstance(table, ReferenceTable):
-            _reject_window(side, "a table has no event time that windows could go by", text)
+            _reject_window(side, "a reference table has no event time for windows", text)
             found.append(JoinWindows(JoinKind.LOOKUP))
             continue
         if shared_clause and (side or first):
             raise PlanError(
                 "MS-PLAN-WINDOW",
-                "WINDOW is given for both sides and for one.",
-                fix="Leave one of the two out.",
+                "WINDOW is set for both sides and for one side.",
+                fix="Remove one of them.",
                 place=place_of(shared_clause, text),
             )
         if join.this.args.get("version"):
@@ -70,7 +72,7 @@ def resolve_join_windows(
     return found
 
 
-_TEMPORAL = "a temporal join goes by the time of its rows, not by windows"
+_TEMPORAL = "a temporal join does not support windows"
 
 
 def _reject_window(side: exp.Expr | None, why: str, text: SourceText) -> None:
@@ -78,7 +80,7 @@ def _reject_window(side: exp.Expr | None, why: str, text: SourceText) -> None:
         raise PlanError(
             "MS-PLAN-WINDOW",
             f"{why}.",
-            fix="Leave WINDOW out, or join in windows in a query around this one.",
+            fix="Remove WINDOW, or add a window join in an outer query.",
             place=place_of(side, text),
         )
 
@@ -86,7 +88,7 @@ def _reject_window(side: exp.Expr | None, why: str, text: SourceText) -> None:
 def require_windows(
     left: LeftInput, windows: JoinWindows, options: JoinOptions
 ) -> tuple[Window, Window]:
-    """The windows of both sides; joins below have given the left side its own already."""
+    """Returns the windows of both sides; the left side may have its window from joins below."""
     one, other = windows.left, windows.right
     if left.join_result is not None:
         one = left.window or one
@@ -94,8 +96,8 @@ def require_windows(
         bare = left.name if one is None else options.right.name
         raise PlanError(
             "MS-PLAN-WINDOW",
-            f"one side of the join is in windows, and {bare} is not.",
-            fix=f"Write a WINDOW after {bare}, too, or one for both after ON.",
+            f"one side of the join has a WINDOW, and {bare} has none.",
+            fix=f"Write a WINDOW after {bare}, or one for both sides after ON.",
             place=windows.place,
         )
     return one, other
@@ -107,7 +109,7 @@ def resolve_window_late_policy(options: JoinOptions) -> LatePolicy:
         raise not_supported(
             "'late.policy' = 'reassign' of a window join",
             options.properties["late.policy"].place,
-            fix="Let windows take rows for longer with 'window.lateness', or use side_output.",
+            fix="Keep windows open for longer with 'window.lateness', or use side_output.",
         )
     return late
 
@@ -121,7 +123,7 @@ def reject_other_bounds(options: JoinOptions) -> None:
     what, place = ("WITHIN", options.place) if within else (f"'{given[0].name}'", given[0].place)
     raise PlanError(
         "MS-PLAN-WITHIN",
-        f"the join has a WINDOW and {what}.",
-        fix="Leave one of the two out; a predicate of ON may bound the times inside a window.",
+        f"the join has both WINDOW and {what}.",
+        fix="Remove one of them; a predicate in ON can bound event times within a window.",
         place=place,
     )

@@ -1,4 +1,4 @@
-"""What a query asks of one of its joins."""
+"""The options of one join of a query."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from millstream.values import JoinType
 @dataclass(frozen=True, slots=True)
 class JoinOptions:
     step: JoinStep
-    filters: list[exp.Expr]  # the terms of WHERE that are decided here
+    filters: list[exp.Expr]  # the terms of WHERE that this join evaluates
     properties: Mapping[str, Property]
     sinks: Collection[str]
     place: Place | None
-    emit: Emit = Emit.FINAL  # of a join that can wait until its windows close
-    is_only_join: bool = True  # is it the only join of its query?
+    emit: Emit = Emit.FINAL  # of a window join
+    is_only_join: bool = True  # the query has no other join
     window_rewrite: str | None = (
-        None  # the query with its join in windows, if its own WINDOW is not for it
+        None  # the query with a window join, if its WINDOW is for an aggregate
     )
 
     @property
@@ -44,7 +44,7 @@ class JoinOptions:
 
     @property
     def terms(self) -> list[exp.Expr]:
-        """What decides matching: ON and, of an inner join, WHERE."""
+        """The terms that decide matching: ON and, for an inner join, WHERE."""
         own = list(split_conjunction(self.clause.args.get("on")))
         return own + (self.filters if self.step.inner else [])
 

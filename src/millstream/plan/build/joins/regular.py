@@ -1,8 +1,8 @@
-"""A join without a time bound, kept by 'state.ttl': rows meet whenever they come.
+"""Plans regular joins: joins without a time bound, whose retention is 'state.ttl'.
 
-It follows rows that are taken back. Its own pairs are taken back with them and, of an outer join,
-so is a row without a partner once one comes. Only pairs that stay have an event time: no row of
-theirs is older than the ttl allows, so their times lag by it.
+A regular join supports retraction. It retracts the pairs of a retracted row and, in an outer join,
+an unmatched row once a match arrives. Only a result without retractions has an event time: no row
+of a pair is older than the TTL, so its event times lag by at most the TTL.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from millstream.values import JoinType
 
 
 def must_be_regular(left: LeftInput, options: JoinOptions) -> bool:
-    """Is it clear, without a look at ON, that no bound says how long rows are kept?"""
+    """Tests whether a join must be regular: inputs retract rows or have no event time."""
     if not can_be_regular(options) or options.clause.this.args.get("within"):
         return False
     timeless = not left.times.non_null or options.right.time is None
@@ -50,7 +50,7 @@ def can_be_regular(options: JoinOptions) -> bool:
 
 def plan_regular_join(left: LeftInput, options: JoinOptions) -> PlannedJoin:
     _reject_bounds(options)
-    reject_salt(options, "its rows are counted where they meet")
+    reject_salt(options, "a regular join counts the matches of each row")
     right, how, place = options.right, options.how, options.place
     inner = how is JoinType.INNER
     names = left.scope(right)
@@ -101,9 +101,10 @@ def _reject_bounds(options: JoinOptions) -> None:
         if name.endswith("_bound") or name == "join.retention":
             raise PropertyError(
                 "MS-PROP-UNUSED",
-                f"'{name}' has no use in a join without a bound of both ends: 'state.ttl' says how "
-                "long rows are kept.",
-                fix="Leave it out, or give both bounds and no 'state.ttl'.",
+                f"'{name}' does not apply to a join that is not bounded on both ends: 'state.ttl' "
+                "is "
+                "its retention.",
+                fix="Remove it, or set both bounds and no 'state.ttl'.",
                 place=item.place,
             )
 
@@ -120,11 +121,11 @@ def _ttl(left: LeftInput, options: JoinOptions) -> int | None:
         first = left.relations[0]
         return resolve_state_ttl(
             options.properties, "", None, first.name, options.place, first.node
-        )  # refuses
+        )  # raises
     cause, fix = left.explain_missing_time()
     raise PlanError(
         "MS-PLAN-NO-WATERMARK",
-        f"'state.ttl' goes by the watermark, and {cause}.",
+        f"'state.ttl' depends on the watermark, and {cause}.",
         fix=f"{fix}, or write 'state.ttl' = 'forever'.",
         place=given.place,
     )
@@ -140,7 +141,7 @@ def _late(left: LeftInput, options: JoinOptions, ttl: int | None) -> LatePolicy:
         raise not_supported(
             "'late.policy' = 'reassign' of a join without a time bound",
             options.properties["late.policy"].place,
-            fix="A row is late once it is older than 'state.ttl': give more, or use side_output.",
+            fix="A row is late once it is older than 'state.ttl': increase it, or use side_output.",
         )
     if left.retracts or can_retract(options.right.node):
         of, way_out = options.right.name, retraction_fix(options.right.node, options.right.name)
@@ -151,9 +152,9 @@ def _late(left: LeftInput, options: JoinOptions, ttl: int | None) -> LatePolicy:
 
 
 def _times(left: LeftInput, number: int, options: JoinOptions) -> EventTimes:
-    """The times of pairs that stay: those of the left side that keep to the one the join goes by,
-    and that of the right side, which may be any time away from them."""
-    kept = left.times.within_distance_of(number)
+    """Returns the event times of a result without retractions: those of the left side with a closed
+    distance to the join's event time, and that of the right side."""
+    times = left.times.within_distance_of(number)
     if options.how.left_only or options.right.time is None:
-        return kept
-    return kept.with_time(left.right_number, options.right.time, {})
+        return times
+    return times.with_time(left.right_number, options.right.time, {})

@@ -1,6 +1,7 @@
-"""'join.salt': the rows of one key over several groups, for keys that are too many for one.
+"""Reads 'join.salt', which distributes the rows of a skewed key over several key groups.
 
-Rows of one side are spread; those of the other side are in each group, so every pair meets once.
+Rows of one side are distributed; rows of the other side are copied to each of the groups, so every
+pair is joined once.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ def resolve_salt(options: JoinOptions) -> int:
     if options.how is JoinType.FULL:
         raise PlanError(
             "MS-PLAN-SALT",
-            "with 'join.salt' the rows of one side are in several groups, and none of a row's "
-            "copies could know that the others met nobody, as a FULL JOIN must.",
-            fix="Leave it out, or join with LEFT or RIGHT.",
+            "'join.salt' copies the rows of one side to several groups, and a FULL JOIN cannot "
+            "decide in one group that a copied row is unmatched.",
+            fix="Remove it, or join with LEFT or RIGHT.",
             place=given.place,
         )
     return int(given.value)
@@ -35,22 +36,22 @@ def reject_salt(options: JoinOptions, why: str) -> None:
     if given is not None:
         raise PropertyError(
             "MS-PROP-UNUSED",
-            f"'join.salt' has no use in this join: {why}.",
-            fix="Leave it out.",
+            f"'join.salt' does not apply to this join: {why}.",
+            fix="Remove it.",
             place=given.place,
         )
 
 
 def reject_excess_salt(pipelines: Iterable[Pipeline], groups: str | None) -> None:
-    """Refuse to spread rows over more groups than the job has, if it says how many."""
+    """Rejects a salt above the job's number of key groups, if it is set."""
     for pipeline in pipelines if groups else ():
         for operator in operators_of(pipeline.root):
             salt = join_kind_of(operator).salt(operator) if isinstance(operator, Join) else 1
             if salt > int(groups or 1):
                 raise PlanError(
                     "MS-PLAN-SALT",
-                    f"'join.salt' spreads rows over {salt} groups, and the job has "
-                    f"{groups} ('key_groups').",
-                    fix=f"Give {groups} or less, or more key groups.",
+                    f"'join.salt' is {salt}, and the job has only {groups} key groups "
+                    f"('key_groups').",
+                    fix=f"Set {groups} or less, or increase 'key_groups'.",
                     place=operator.place,
                 )

@@ -1,7 +1,7 @@
-"""A join of sessions: rows with equal keys whose sessions share a moment.
+"""Plans session joins: rows with equal keys whose session windows overlap.
 
-Sessions are built a side, of all its rows. So a predicate beside the key filters pairs, and cannot
-decide which rows meet.
+The sessions of a side contain all its rows with the key. So other predicates than keys filter pairs
+and do not affect which sessions match.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def plan_session_join(left: LeftInput, windows: JoinWindows, options: JoinOption
     left.require_event_time(options.place)
     time = require_right_time(right, options)
     reject_other_bounds(options)
-    reject_salt(options, "all rows of a session stand together")
+    reject_salt(options, "all rows of a session are in one group")
     gap = _gap(left, windows, options)
     number = left.times.in_order[0]
     names = left.scope(right)
@@ -61,9 +61,9 @@ def plan_session_join(left: LeftInput, windows: JoinWindows, options: JoinOption
     if others and not inner:
         raise PlanError(
             "MS-PLAN-WINDOW",
-            f"ON of a {how.upper()} JOIN of sessions says more than a key, and whole sessions meet "
-            "or do not.",
-            fix="Filter rows in a query in FROM: JOIN (SELECT … WHERE …) s ON …",
+            f"ON of a {how.upper()} JOIN of sessions has a predicate that is not a key, and whole "
+            "sessions match.",
+            fix="Filter rows in a subquery: JOIN (SELECT … WHERE …) s ON …",
             place=place_of(others[0], left.text, options.place),
         )
     filters, above = (others, on) if inner else (options.filters, ExpressionReader(scope))
@@ -93,7 +93,7 @@ def plan_session_join(left: LeftInput, windows: JoinWindows, options: JoinOption
 
 
 def _times(emit: Emit) -> EventTimes:
-    """A session may be long, so a row's own time says nothing of when it comes out."""
+    """Returns the event times of the result: that of the window if it is final, else none."""
     return (
         EventTimes({WINDOW: WINDOW_TIME}, frozenset((WINDOW,)))
         if emit is Emit.FINAL
@@ -102,7 +102,7 @@ def _times(emit: Emit) -> EventTimes:
 
 
 def _window(emit: Emit) -> dict[str, SharedColumn]:
-    """The window of two sessions, which is known once both are closed."""
+    """Returns the columns of the joined window, which is known once both sessions are closed."""
     merged = {}
     for name in (WINDOW_START, WINDOW_END, WINDOW_TIME):
         last = None if name == WINDOW_TIME else True
@@ -115,7 +115,7 @@ def _window(emit: Emit) -> dict[str, SharedColumn]:
     return merged
 
 
-_NOT_KNOWN = "rows come out as sessions meet, before their end is known"
+_NOT_KNOWN = "rows are emitted before the end of their sessions is known"
 
 
 def _gap(left: LeftInput, windows: JoinWindows, options: JoinOptions) -> int:
@@ -125,22 +125,22 @@ def _gap(left: LeftInput, windows: JoinWindows, options: JoinOptions) -> int:
         raise not_supported(
             "a join of sessions over a join of windows",
             place,
-            fix="Put the first join in a query in FROM, and join its rows in sessions of their "
-            "own.",
+            fix="Write the first join in a subquery, and join its rows with session windows of "
+            "their own.",
         )
     if one.wall_clock or other.wall_clock:
-        raise not_supported("a join of windows of the clock", place)
+        raise not_supported("a join of processing-time windows", place)
     if one != other:
         raise PlanError(
             "MS-PLAN-WINDOW",
-            f"{left.name} is in {one}, {right.name} in {other}: no window is in both.",
-            fix=_FIX if _both_sessions(one, other) else f"Give both the same window. {_FIX}",
+            f"{left.name} is in {one}, {right.name} in {other}: the windows differ.",
+            fix=_FIX if _both_sessions(one, other) else f"Use the same window for both. {_FIX}",
             place=place,
         )
     return one.size
 
 
-_FIX = "Sessions of both sides have one gap."
+_FIX = "Sessions of both sides need the same gap."
 
 
 def _both_sessions(one: Window, other: Window) -> bool:

@@ -1,4 +1,4 @@
-"""A join with a table as it is when a row is read: a step of the stream that keeps no state."""
+"""Plans table joins: joins with the current rows of a reference table, without state."""
 
 from __future__ import annotations
 
@@ -94,10 +94,12 @@ def _name_of(key: Key, table: ReferenceTable, right: Relation) -> str:
 
 @dataclass(slots=True)
 class _TableConjuncts:
-    """What the terms of ON and, of an inner join, of WHERE say."""
+    """The classified terms of ON and, for an inner join, of WHERE."""
 
     inner: bool
-    keys: dict[str, Expression] = field(default_factory=dict)  # of the left side by column
+    keys: dict[str, Expression] = field(
+        default_factory=dict
+    )  # expressions of the left side by the table's column
     left_where: list[Expression] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     across: list[exp.Expr] = field(default_factory=list)
@@ -106,12 +108,12 @@ class _TableConjuncts:
 
     @property
     def equal(self) -> set[str]:
-        """Columns of the table that have one value in all rows that a row finds."""
+        """The columns of the table that have one value in all rows that match a row."""
         return {*self.keys, *(each.column for each in self.conditions if each.op == "=")}
 
     def add_key(self, key: Expression, column: str) -> None:
         known = self.keys.setdefault(column, key)
-        if known != key:  # both are to be equal to the column, so they are to each other
+        if known != key:  # both must equal the column, so they must be equal
             self.left_where.append(template("{} = {}", known, key))
 
     def add(self, term: exp.Expr, on: ExpressionReader) -> None:
@@ -132,7 +134,7 @@ class _TableConjuncts:
             (self.after if self.inner else self.across).append(term)
 
     def _key(self, term: exp.Expr, on: ExpressionReader) -> tuple[Expression, str] | None:
-        """The left expression and the column, if a term is the equality of both."""
+        """Returns the left expression and the table's column if a term is an equality of both."""
         inside = term
         while isinstance(inside, exp.Paren):
             inside = inside.this
@@ -146,7 +148,7 @@ class _TableConjuncts:
         return None
 
     def add_lookup_filters(self, filters: list[exp.Expr], on: ExpressionReader) -> None:
-        """A row that WHERE drops need not be looked up."""
+        """Skips lookups of rows that WHERE drops."""
         for term in filters:
             if on.inputs_read(term) == _LEFT and on.is_deterministic(term):
                 self.left_where.append(read_predicate(term, on))

@@ -1,4 +1,4 @@
-"""What a join with a table cannot do, with the reason and the way out."""
+"""Rejects joins with a reference table that are not supported."""
 
 from __future__ import annotations
 
@@ -18,46 +18,48 @@ from millstream.values import JoinType
 
 
 def reject_unsupported_join(table: ReferenceTable, options: JoinOptions) -> None:
-    """Types of join that a table cannot serve, and clauses that mean nothing to it."""
+    """Rejects join types and clauses that a table join does not support."""
     if options.how in (JoinType.RIGHT, JoinType.FULL):
         raise PlanError(
             "MS-PLAN-TABLE",
-            f"a {options.how.upper()} JOIN asks for the rows of {table.name} that meet no row, and a "
-            "row that meets them may always come.",
+            f"a {options.how.upper()} JOIN emits unmatched rows of {table.name}, and a matching "
+            "row "
+            "may still arrive at any time.",
             fix="Write JOIN or LEFT JOIN.",
             place=options.place,
         )
     if options.clause.this.args.get("within"):
         raise PlanError(
             "MS-PLAN-WITHIN",
-            f"WITHIN bounds times, and the table {table.name} has none.",
-            fix="Leave it out.",
+            f"WITHIN bounds event times, and the table {table.name} has none.",
+            fix="Remove it.",
             place=options.place,
         )
     if options.is_only_join:
-        reject_salt(options, "its rows stay where they are read")
+        reject_salt(options, "a table join does not shuffle rows")
     for name, item in options.properties.items():
         if name.endswith("_bound") and options.is_only_join:
             raise PropertyError(
                 "MS-PROP-UNUSED",
-                f"'{name}' bounds times, and the table {table.name} has none.",
-                fix="Leave it out.",
+                f"'{name}' bounds event times, and the table {table.name} has none.",
+                fix="Remove it.",
                 place=item.place,
             )
 
 
 def reject_retractions(left: LeftInput, table: ReferenceTable, options: JoinOptions) -> None:
-    """A row and its taking back must find the same."""
+    """Rejects retractions: a row and its retraction must match the same rows of the table."""
     access = table.access
-    steady = isinstance(access, Broadcast) and not access.refreshed
-    if steady or not left.retracts:
+    is_read_once = isinstance(access, Broadcast) and not access.refreshed
+    if is_read_once or not left.retracts:
         return
     raise PlanError(
         "MS-PLAN-RETRACT",
-        f"{left.name} takes rows back, and {table.name} may have changed by then, so another row "
-        "would be taken back than was told.",
-        fix=f"Join {table.name} in a query below, before rows are taken back, or hold it whole and "
-        "read it once ('table.mode' = 'broadcast', no 'refresh.interval' and no 'refresh.on').",
+        f"{left.name} retracts rows, and {table.name} may have changed since the row was joined, "
+        "so the retraction would not match the emitted row.",
+        fix=f"Join {table.name} in a subquery without retractions, or broadcast it and read it "
+        "once "
+        "('table.mode' = 'broadcast', without 'refresh.interval' and 'refresh.on').",
         place=options.place,
     )
 
@@ -76,10 +78,13 @@ def reject_missing_table_key(
     place = options.place
     made = next((term for term in across if isinstance(term, exp.EQ)), None)
     if made is not None:
-        fix = f"Compare a column of {right.alias} as it is; functions go to the other side."
+        fix = f"Compare a column of {right.alias}, and apply functions only to the other side."
         place = place_of(made, on.scope.text, options.place)
     raise PlanError(
-        "MS-PLAN-NO-KEY", f"join of {left.name} and {right.name} has no key.", fix=fix, place=place
+        "MS-PLAN-NO-KEY",
+        f"the join of {left.name} and {right.name} has no key.",
+        fix=fix,
+        place=place,
     )
 
 
@@ -90,20 +95,19 @@ def reject_multiple_matches(
     options: JoinOptions,
     on: ExpressionReader,
 ) -> None:
-    """Of several rows of a key, predicates may let some through: an outer row would have to wait
-    for all of them."""
+    """Rejects predicates of pairs in an outer join if a row can match several rows of the table."""
     missing = [name for name in table.primary_key if name not in equal]
     if not across or (table.primary_key and not missing):
         return
     why = f"{table.name} has no primary key"
     fix = f"Declare PRIMARY KEY (…) in {table.name}"
     if missing:
-        why = f"ON says nothing of {missing[0]}, which is part of its primary key"
+        why = f"ON has no equality with {missing[0]}, which is part of its primary key"
         fix = f"Add an equality with {options.right.refer(missing[0])}"
     raise PlanError(
         "MS-PLAN-TABLE",
-        f"ON of the {options.how.upper()} JOIN with {table.name} says more than keys and comparisons "
-        f"with constants, and a row may find several rows there: {why}.",
+        f"ON of the {options.how.upper()} JOIN with {table.name} has a predicate that is neither a "
+        f"key nor a comparison with a constant, and a row may match several rows: {why}.",
         fix=f"{fix}, or write JOIN." if options.how is JoinType.LEFT else f"{fix}.",
         place=place_of(across[0], on.scope.text, options.place),
     )

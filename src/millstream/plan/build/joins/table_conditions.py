@@ -1,7 +1,7 @@
-"""Comparisons of a table's column with constants, which a database decides as Spark does.
+"""Reads comparisons of a table's column with constants that a database evaluates as Spark does.
 
-Whole numbers of whole columns; texts and booleans by equality is_only_join, since databases differ in how
-they order texts. What is none of these, Spark decides.
+These are comparisons of integer columns with integers, and equalities of text and BOOLEAN columns;
+databases differ in how they order text. Spark evaluates all others.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ _OPERATORS: dict[type[exp.Expr], tuple[Comparison, Comparison]] = {
     exp.GTE: (">=", "<="),
 }
 _WHOLE = re.compile(r"TINYINT|SMALLINT|INT|INTEGER|BIGINT|BYTE|SHORT|LONG", re.IGNORECASE)
-_TEXT = re.compile(r"STRING|VARCHAR\(\d+\)", re.IGNORECASE)  # with a collation, it is another
+_TEXT = re.compile(r"STRING|VARCHAR\(\d+\)", re.IGNORECASE)  # without a collation
 _BOOLEAN = re.compile(r"BOOLEAN", re.IGNORECASE)
 
 
 def read_conditions(term: exp.Expr, on: ExpressionReader) -> tuple[Condition, ...]:
-    """What a term over a table is_only_join says, if all of it can be options of a database; else nothing.
-    The table is the operator's input 1."""
+    """Returns the conditions of a term over the table, or none if it needs Spark.
+
+    The table is the operator's input 1.
+    """
     node = _unwrap(term)
     if isinstance(node, exp.Not):
         return _negated(node, on)
@@ -91,7 +93,7 @@ def _is_pushable(value: Value, kind: str, op: Comparison) -> bool:
 
 
 def _column(node: exp.Expr, on: ExpressionReader) -> tuple[str, str] | None:
-    """The name and type of the table's column that an expression is."""
+    """Returns the name and type of the table's column if an expression is one."""
     found = on.column_reference(node) if isinstance(_unwrap(node), exp.Column) else None
     if found is None or found.reads != ((1, found.column.name),):
         return None
@@ -107,7 +109,7 @@ def _constant(node: exp.Expr, on: ExpressionReader) -> Value | None:
         return -value if isinstance(value, int) and not isinstance(value, bool) else None
     if isinstance(inner, exp.Literal):
         if inner.is_string:
-            # Of what is escaped, Spark is_only_join knows what it stands for.
+            # Only Spark resolves escapes.
             text, written = str(inner.this), on.source_sql(inner)
             return text if written in (f"'{text}'", f'"{text}"') else None
         return int(inner.this) if str(inner.this).isdecimal() else None

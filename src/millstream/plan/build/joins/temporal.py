@@ -1,4 +1,4 @@
-"""A temporal join: each row with the version of its key that was in force at its time."""
+"""Plans temporal joins: each row with the version of its key that is valid at its event time."""
 
 from __future__ import annotations
 
@@ -35,23 +35,25 @@ def plan_temporal_join(
     if how not in (JoinType.INNER, JoinType.LEFT):
         raise PlanError(
             "MS-PLAN-TEMPORAL",
-            f"a temporal join finds a version for each row, and {how.upper()} JOIN asks for more.",
+            f"a temporal join finds one version for each row and does not support {how.upper()} "
+            "JOIN.",
             fix="Write JOIN or LEFT JOIN.",
             place=options.place,
         )
     if within := options.clause.this.args.get("within"):
         raise PlanError(
             "MS-PLAN-WITHIN",
-            "WITHIN stands in a temporal join, which meets one version however old.",
-            fix="Write WITH ('temporal.tolerance' = '5m').",
+            "WITHIN is not allowed in a temporal join, which uses the valid version of any age.",
+            fix="Set WITH ('temporal.tolerance' = '5m').",
             place=place_of(within, left.text),
         )
     for name, item in options.properties.items():
         if name.endswith("_bound") or name == "join.retention":
             raise PropertyError(
                 "MS-PROP-UNUSED",
-                f"'{name}' has no use in a temporal join, which meets one version however old.",
-                fix="Leave it out, or write 'temporal.tolerance' = '5m'.",
+                f"'{name}' does not apply to a temporal join, which uses the valid version of any "
+                "age.",
+                fix="Remove it, or set 'temporal.tolerance' = '5m'.",
                 place=item.place,
             )
     op = _change_column(options.right, table)
@@ -72,7 +74,7 @@ def plan_temporal_join(
     extra = read_filters(others, on)
     if others and how is JoinType.LEFT:
         raise not_supported(
-            "a predicate beside the key in ON of a LEFT temporal join",
+            "a predicate that is not a key in ON of a LEFT temporal join",
             place_of(others[0], left.text),
             fix="Write CASE WHEN … END over the version's columns in SELECT, or filter in WHERE.",
         )
@@ -110,7 +112,7 @@ def plan_temporal_join(
 
 
 def _change_column(right: Relation, table: VersionedTable | None) -> str | None:
-    """The column with the kind of change: the one that 'changelog.op' names, else `_OP`."""
+    """Returns the column with the kind of change: that of 'changelog.op', else `_OP`."""
     name = (table.op if table else None) or OP
     found = next((column for column in right.columns if same(column.name, name)), None)
     if found is None:
@@ -119,18 +121,18 @@ def _change_column(right: Relation, table: VersionedTable | None) -> str | None:
         raise PlanError(
             "MS-PLAN-CHANGELOG",
             f"{right.name}.{found.name} is {found.type}, and the kinds of changes (+I, -U, +U, -D) "
-            "are text.",
-            fix=f"Declare {found.name} STRING, or give the column another name.",
+            "are strings.",
+            fix=f"Declare {found.name} STRING, or rename the column.",
             place=right.place,
         )
     return found.name
 
 
 def _version_stream(right: Relation, op: str | None) -> Relation:
-    """The stream of versions: of a changelog, without the old values of changes."""
+    """Returns the stream of versions; of a changelog, without the old values of updates."""
     if op is None:
         return right
-    # The old value of a change says nothing that the new one does not.
+    # The new value of an update replaces the version, so -U rows are not needed.
     where = template("NOT {} <=> '-U'", right.refer(op))
     outputs = tuple(Output(right.refer(c.name, c.type), c.name) for c in right.columns)
     node = Select(right.node, outputs, where, right.alias, right.time, place=right.place)
@@ -138,7 +140,7 @@ def _version_stream(right: Relation, op: str | None) -> Relation:
 
 
 def _as_of_relation(left: LeftInput, options: JoinOptions) -> int:
-    """The number of the left stream whose event time the join goes by."""
+    """Returns the number of the left relation whose event time the join uses."""
     moment = options.clause.this.args["version"].expression
     expressions = ExpressionReader(left.scope(None))
     bare = None
@@ -156,7 +158,8 @@ def _as_of_relation(left: LeftInput, options: JoinOptions) -> int:
     if bare.origin[0] not in left.times.non_null:
         raise PlanError(
             "MS-PLAN-TEMPORAL",
-            f"an outer join pads {left.relations[bare.origin[0]].display_name}, so not every row has "
+            f"an outer join may fill {left.relations[bare.origin[0]].display_name}, with NULL, so "
+            "not every row has "
             f"{expressions.source_sql(moment)}.",
             fix=f"Write FOR SYSTEM_TIME AS OF {known}, or join with INNER.",
             place=place_of(moment, left.text, options.place),
@@ -167,8 +170,10 @@ def _as_of_relation(left: LeftInput, options: JoinOptions) -> int:
 def _keys(
     options: JoinOptions, on: ExpressionReader, table: VersionedTable | None
 ) -> tuple[list[tuple[Key, exp.Expr]], list[exp.Expr]]:
-    """The keys of ON with the terms that say them, and its other terms. A table's versions are told
-    apart by its primary key, so any other equality is a predicate of the version that was found."""
+    """Returns the keys of ON with their terms, and the other terms.
+
+    The key of a table's versions is its primary key, so any other equality is a predicate of the
+    version that was found."""
     keys, others = [], []
     own = {options.right.refer(name) for name in table.primary_key} if table else set()
     for term in split_conjunction(options.clause.args.get("on")):
@@ -182,7 +187,7 @@ def _keys(
 
 
 def _constant(term: exp.Expr, on: ExpressionReader, own: set[Expression]) -> Key | None:
-    """An equality of a part of the primary key and a constant."""
+    """Returns the key if a term compares a primary key column with a constant."""
     if not isinstance(term, exp.EQ) or not on.is_deterministic(term):
         return None
     for one, other in ((term.this, term.expression), (term.expression, term.this)):
@@ -201,7 +206,7 @@ def _reject_partial_key(
     if not table.primary_key:
         raise PlanError(
             "MS-PLAN-TEMPORAL",
-            f"the table {name} has no primary key, so its versions cannot be told apart.",
+            f"the table {name} has no primary key, so its versions have no identity.",
             fix=f"Add PRIMARY KEY (…) to {name}.",
             place=options.place,
         )
@@ -212,7 +217,7 @@ def _reject_partial_key(
         )
         raise PlanError(
             "MS-PLAN-TEMPORAL",
-            f"ON says nothing of {missing[0]}, which is part of the primary key of {name}.",
+            f"ON has no equality with {missing[0]}, which is part of the primary key of {name}.",
             fix=f"Add an equality, such as {one} = {other}.",
             place=options.place,
         )
@@ -225,8 +230,8 @@ def _direction(options: JoinOptions) -> tuple[Direction, int | None]:
     if given and within is None and direction is not Direction.BACKWARD:
         raise PlanError(
             "MS-PLAN-UNBOUNDED",
-            f"'temporal.direction' = '{given.value}' waits for a later version, and nothing says "
-            "for how long.",
+            f"'temporal.direction' = '{given.value}' waits for a later version without a time "
+            "limit, so the state would grow forever.",
             fix="Add 'temporal.tolerance' = '5m'.",
             place=given.place,
         )

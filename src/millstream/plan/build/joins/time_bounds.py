@@ -1,9 +1,8 @@
-"""Time bounds: which conjuncts say how far apart the event times of a pair may be.
+"""Reads time bounds: predicates that limit the distance of the event times of a pair.
 
-A comparison is a bound when, with everything on one side, it reads
-`right.time - left.time + constant <op> 0`, with the time of any one stream on the left. That covers
-every natural spelling: BETWEEN, either order of operands, intervals added on either side, and the
-difference of the times.
+A comparison is a bound if it is equivalent to `right.time - left.time + constant <op> 0`, with the
+time of any stream on the left. This includes BETWEEN, either order of operands, intervals added on
+either side, and the difference of the times.
 """
 
 from __future__ import annotations
@@ -30,13 +29,15 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
 }
 
 
-Bound = dict[int, TimeBounds]  # by the number of the relation whose time it starts from
+Bound = dict[int, TimeBounds]  # by the number of the left time's relation
 
 
 @dataclass(frozen=True, slots=True)
 class _LinearForm:
-    """The sum of times, by the number of their relation, each so many times, and of micros; `variable_interval`
-    is an interval of no fixed length."""
+    """A linear combination of event times (by number, with their coefficients) and microseconds.
+
+    `variable_interval` is an interval without a fixed length.
+    """
 
     times: Mapping[int, int] = field(default_factory=dict)
     micros: int = 0
@@ -58,9 +59,9 @@ class _LinearForm:
 def read_time_bound(
     node: exp.Expr, expressions: ExpressionReader, times: EventTimes, right: int
 ) -> Bound | None:
-    """The bound that a conjunct says, or None if it says something else.
+    """Returns the bound of a term, or None if the term is no bound.
 
-    `times` has the event times of all relations, that of the join's right side under `right`.
+    `times` are the event times of all relations; `right` is the number of the right side's.
     """
     if isinstance(node, exp.Paren):
         return read_time_bound(node.this, expressions, times, right)
@@ -107,7 +108,7 @@ def _compared(
     if abs(value) > MAX_SPAN:
         text = f"{expressions.source_sql(one)} - ({expressions.source_sql(other)})"
         raise DurationRangeError.of(text).at(place_of(one, expressions.scope.text))
-    # EventTimes are whole microseconds, so a strict comparison is one microsecond tighter.
+    # Event times are whole microseconds, so a strict comparison is one microsecond tighter.
     said: dict[type[exp.Expr], TimeBounds] = {
         exp.LTE: TimeBounds(upper=value),
         exp.LT: TimeBounds(upper=value - 1),
@@ -122,7 +123,7 @@ def no_fixed_length_error(node: exp.Expr, expressions: ExpressionReader) -> Plan
     return PlanError(
         "MS-PLAN-INTERVAL",
         f"{expressions.source_sql(node)} has no fixed length.",
-        fix="Use weeks, days, hours, minutes, seconds or milliseconds, written as a constant.",
+        fix="Use a constant in weeks, days, hours, minutes, seconds or milliseconds.",
         place=place_of(node, expressions.scope.text),
     )
 

@@ -1,4 +1,4 @@
-"""USING (…): the keys it stands for, and the columns it makes one."""
+"""Resolves USING (…): its keys, and the columns that it merges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pair = tuple[ResolvedName, ResolvedName]
 
 
 def using_pairs(clause: exp.Join, scope: Scope) -> list[Pair]:
-    """The columns of scope sides that USING names. The right side is the scope's last relation."""
+    """Returns the columns of both sides that USING names. The right side is the last relation."""
     return [
         (_left(identifier, scope), _right(identifier, scope))
         for identifier in clause.args.get("using") or []
@@ -27,7 +27,7 @@ def using_pairs(clause: exp.Join, scope: Scope) -> list[Pair]:
 
 
 def using_keys(pairs: list[Pair], times: EventTimes) -> list[Key]:
-    """The keys; the event times, if USING names scope, are a bound and no key."""
+    """Returns the keys of USING; a pair of event times is a bound instead of a key."""
     return [
         Key(one.expression, other.expression)
         for one, other in pairs
@@ -36,7 +36,7 @@ def using_keys(pairs: list[Pair], times: EventTimes) -> list[Key]:
 
 
 def using_bounds(pairs: list[Pair], times: EventTimes) -> Bound:
-    """USING the event times of scope sides says that they are equal."""
+    """Returns the bound of USING with the event times of both sides: they are equal."""
     return {
         one.origin[0]: ZERO_BOUNDS
         for one, other in pairs
@@ -56,8 +56,10 @@ def merged_columns(pairs: list[Pair], how: JoinType) -> dict[str, SharedColumn]:
             either = template("coalesce({}, {})", *sides, kind=one.column.type)
             item = SharedColumn(either, (*one.reads, *other.reads), one.column)
         else:
-            kept = other if how is JoinType.RIGHT else one
-            item = SharedColumn(kept.expression, kept.reads, kept.column, kept.origin)
+            preserved = other if how is JoinType.RIGHT else one
+            item = SharedColumn(
+                preserved.expression, preserved.reads, preserved.column, preserved.origin
+            )
         merged[one.column.name.lower()] = item
     return merged
 
@@ -80,8 +82,8 @@ def _left(identifier: exp.Expr, scope: Scope) -> ResolvedName:
         owners = [left[number].display_name for number, _ in found]
         raise PlanError(
             "MS-PLAN-AMBIGUOUS",
-            f"{name}, which USING names, is a column of {' and of '.join(owners)}.",
-            fix=f"Join those with USING ({name}), too, or write ON.",
+            f"{name} in USING is ambiguous: it is a column of {' and of '.join(owners)}.",
+            fix=f"Join those with USING ({name}) as well, or write ON.",
             place=place,
         )
     return scope.refer(*found[0])
@@ -101,7 +103,7 @@ def _missing(name: str, relations: tuple[Relation, ...], place: Place | None) ->
     known = [column.name for relation in relations for column in relation.columns]
     return PlanError(
         "MS-PLAN-UNKNOWN-COLUMN",
-        f"{owners} {verb} no column {name}, which USING names.",
+        f"{owners} {verb} no column {name}, which is in USING.",
         fix=nearest(name, known),
         place=place,
     )

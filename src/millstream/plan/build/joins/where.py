@@ -1,8 +1,8 @@
-"""Where in a chain of joins each term of WHERE is decided.
+"""Assigns the terms of WHERE to the joins of a chain.
 
-A term may be decided as soon as all that it reads is there, unless a later RIGHT or FULL join would
-bring back rows it has dropped, without their left side. At an inner join it is one of ON's terms,
-so it may be a key or a bound.
+A term is assigned to the first join after which all its columns are available, but to no join
+before a RIGHT or FULL join, which would emit rows that the term has dropped. At an inner join it
+is treated as a term of ON, so it may be a key or a bound.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from millstream.values import JoinType
 
 @dataclass(frozen=True, slots=True)
 class JoinStep:
-    """A join of the chain as its syntax tells: `inner` if WHERE may be part of its ON."""
+    """A join of the chain by its syntax; with `inner`, terms of WHERE are terms of its ON."""
 
     clause: exp.Join
     right: Relation
@@ -34,7 +34,7 @@ class JoinStep:
 def assign_filters(
     query: exp.Select, first: Relation, steps: list[JoinStep], text: SourceText
 ) -> list[list[exp.Expr]]:
-    """The terms of WHERE by the number of the join that decides them."""
+    """Returns the terms of WHERE by the number of the join that evaluates them."""
     where = query.args.get("where")
     terms = list(split_conjunction(where.this)) if where else []
     found: list[list[exp.Expr]] = [[] for _ in steps]
@@ -45,7 +45,7 @@ def assign_filters(
     lowest = max((n for n, step in enumerate(steps) if step.how.preserves_right), default=0)
     for term in terms:
         at = len(steps) - 1
-        with suppress(PlanError):  # the last join knows all names, and refuses what is none
+        with suppress(PlanError):  # the last join rejects unknown names
             numbers = expressions.inputs_read(term)
             if numbers and expressions.is_deterministic(term):
                 at = max(lowest, *(joined[number] for number in numbers))
@@ -54,7 +54,7 @@ def assign_filters(
 
 
 def _names(first: Relation, steps: list[JoinStep], text: SourceText) -> Scope:
-    """All that WHERE may name. A column of USING is there when its last join is."""
+    """Returns the scope of WHERE. A column of USING is available after its last join."""
     relations, merged = [first], dict[str, SharedColumn]()
     for step in steps:
         if not step.how.left_only:

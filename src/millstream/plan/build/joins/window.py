@@ -1,17 +1,17 @@
-"""A window join: rows with equal keys that are in one window.
+"""Plans window joins: rows with equal keys in the same window.
 
-It is an interval join by the last microsecond of the window, end - 1, at which rows of one
-window stand together: the bound is [0, 0]. So a row is late when its window has closed, it is held
-until then, and comes out without a partner when it closes. 'window.lateness' moves that moment.
+A window join is an interval join with the bound [0, 0] on the last microsecond of the window,
+end - 1. So a row is late when its window has closed; it is in state until then, and is emitted as
+unmatched when the window closes. 'window.lateness' delays the closing.
 
-Tumbling × sliding: a pair comes out once if any of the sliding windows of the one row overlaps the
-tumbling window [p, p + T) of the other. The windows of a row in the pane [q, q + d), d being the
-slide and s the size, cover [q + d - s, q + s). Both overlap if
+Tumbling × sliding: a pair is emitted once if any of the sliding windows of one row overlaps the
+tumbling window [p, p + T) of the other. With slide d and size s, the windows of a row in the pane
+[q, q + d) cover [q + d - s, q + s). Both overlap if
 
     q + d - s < p + T   and   p < q + s
 
-A row of the pane is late once its last window [q, q + s) has closed. So it stands at q + s - 1, and
-from p + T - 1 that is a difference from 1 - T to 2s - d - 1.
+A row of the pane is late once its last window [q, q + s) has closed, so its join time is q + s - 1.
+Its difference to p + T - 1 is from 1 - T to 2s - d - 1.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def plan_windowed_join(
     options: JoinOptions,
     node: Callable[..., Join],
 ) -> PlannedJoin:
-    """A join of rows in one window; `node` makes it of the keys that the query gives and of its
-    fields."""
+    """Plans a join of rows in the same window.
+
+    `node` builds the join from the keys of the query and the fields of the node."""
     how = options.how
     left.require_event_time(options.place)
     time = require_right_time(options.right, options)
@@ -134,18 +135,18 @@ def plan_windowed_join(
 
 @dataclass(frozen=True, slots=True)
 class _WindowColumns:
-    """The columns that say when a window ends for the rows of a side."""
+    """The columns with the windows of the rows of both sides."""
 
     pair: WindowPair
     lateness: int
     options: JoinOptions
 
     def extra_time(self, number: int) -> int:
-        """How long after its pane a row of a side is in time."""
+        """Returns how long after the end of its pane a row of a side is not late."""
         return self.pair.last_window_delay[number] + self.lateness
 
     def time_column(self, number: int) -> str:
-        """The column that the join goes by."""
+        """Returns the event-time column of a side."""
         return WINDOW_UNTIL if self.extra_time(number) else WINDOW_TIME
 
     @property
@@ -155,11 +156,11 @@ class _WindowColumns:
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """Those that both sides have, of one meaning."""
+        """The columns that have the same meaning on both sides."""
         return self.names if self.pair.last_window_delay == (0, 0) else self.names[:3]
 
     def assign_windows(self, relation: Relation, number: int) -> Relation:
-        """The stream with its windows. `*` has them once, not once a side."""
+        """Adds the window columns to a stream; `*` of the join contains them only once."""
         spans = {WINDOW_TIME: -1, self.time_column(number): self.extra_time(number) - 1}
         made = assign_windows(relation, self.pair.panes[number], self.options.place, spans)
         listed = made.columns if relation.star_columns is None else relation.star_columns
@@ -169,7 +170,7 @@ class _WindowColumns:
 
 @dataclass(frozen=True, slots=True)
 class _WindowedLeft:
-    """The left side in windows; `number` is that of the time by which rows got theirs."""
+    """The left side with windows; `number` is the event time that assigns them."""
 
     input: Input
     left: LeftInput
@@ -186,12 +187,12 @@ def _window_left(left: LeftInput, columns: _WindowColumns) -> _WindowedLeft:
         time = left.times.columns[0]
         side = Input(relation.alias, relation.node, until, 0, (), progress=time)
         return _WindowedLeft(side, left, lambda name: scope.refer(0, Column(name, "TIMESTAMP")), 0)
-    if left.window is not None:  # the joins below have given windows already
+    if left.window is not None:  # the joins below have assigned the windows
 
         def shared(name: str) -> ResolvedName:
             return join_result.output_reference(join_result.shared(name))
 
-        shared(WINDOW_TIME)  # whoever reads the result may ask for it
+        shared(WINDOW_TIME)  # a query over the result may read it
         time = join_result.use_shared_time(until)
         return _WindowedLeft(Input(left.alias, left.node, time, 0, ()), left, shared, WINDOW)
     number = left.times.in_order[0]
@@ -219,7 +220,7 @@ def _pair_windows(left: LeftInput, windows: JoinWindows, options: JoinOptions) -
     one, other = require_windows(left, windows, options)
     pair = pair_windows(one, other, options.how, (left.name, right.name), place)
     if left.window is not None and pair.panes[0] != left.window:
-        # Its rows are there once for each of their windows, and a pair is to come out once.
+        # Its rows occur once per window, and a pair must be emitted only once.
         raise not_supported("a tumbling window over a join of sliding ones", place)
     return pair
 
@@ -227,8 +228,7 @@ def _pair_windows(left: LeftInput, windows: JoinWindows, options: JoinOptions) -
 def _shared(
     side: _WindowedLeft, right: Relation, chief: int, columns: _WindowColumns, how: JoinType
 ) -> dict[str, SharedColumn]:
-    """The columns of the window, which both sides share. Those of the left side is_only_join are found
-    there, if the joins below have given them."""
+    """Returns the shared columns of the window; none if the joins below provide them."""
     if side.number == WINDOW and chief == 0 and not is_padded(how, chief):
         return {}
     merged = {}

@@ -1,5 +1,6 @@
-"""WINDOW of a query that joins and aggregates: it is for the aggregate. For a join in windows, the
-join stands in a query in FROM, whose rows carry their window."""
+"""Suggests a query with a window join, for the error of a query that joins and aggregates.
+
+WINDOW of such a query applies to the aggregate. A window join must be in a subquery."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ _OF_SIDES = ("within", "stream_window", "version")
 
 
 def rewrite_with_windowed_join(tree: exp.Select, clause: exp.Expr, text: SourceText) -> str:
-    """The query with its join in a query in FROM, as far as it can be shown; empty if no join can
-    be in such windows."""
+    """Returns the query with its join in a subquery, with … for parts that cannot be shown.
+
+    Returns an empty string if no join supports the window."""
     if clause.args.get("wall_clock"):
         return ""
     from_, joins = tree.args["from_"].this, tree.args["joins"]
@@ -38,7 +40,7 @@ def rewrite_with_windowed_join(tree: exp.Select, clause: exp.Expr, text: SourceT
 
 
 def _of_sides(item: exp.Expr) -> bool:
-    """Does a side of a join have a clause that does not go with WINDOW for both?"""
+    """Tests whether a side of a join has a clause that excludes a WINDOW for both sides."""
     return any(item.args.get(name) for name in _OF_SIDES)
 
 
@@ -47,7 +49,7 @@ def _spans(*nodes: exp.Expr | None) -> list[tuple[int, int]]:
 
 
 def _names(tree: exp.Select) -> dict[str, str]:
-    """The columns that the query reads as they are written, each with a name of its own."""
+    """Returns the columns that the query reads, by their text, with unique names."""
     aliases = {item.alias.lower() for item in tree.expressions if isinstance(item, exp.Alias)}
     names: dict[str, str] = {}
     for node in (*tree.expressions, tree.args.get("group"), tree.args.get("having")):

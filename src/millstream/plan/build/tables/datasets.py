@@ -1,8 +1,8 @@
-"""Datasets of a catalog in a job.
+"""Resolves datasets of a catalog in a job.
 
 `JOIN CATALOG.fx FOR VERSION AS OF 3` joins a version as a broadcast table. A CREATE TABLE with
-'catalog.dataset' reads its rows from a version, so that it can declare a key and a watermark. The
-catalog is behind a function: planning knows only the columns and properties that it returns.
+'catalog.dataset' reads its rows from a version, so that it can declare a key and a watermark.
+Planning calls a resolver function, which returns the columns and properties of a dataset.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _REPLACED = ("connector", "path", "format", "url", "table")
 
 @dataclass(frozen=True, slots=True)
 class DatasetTable:
-    """A version of a dataset as CREATE TABLE declares it: names and types, and properties."""
+    """A version of a dataset as a table: columns (name, type) and properties."""
 
     columns: tuple[tuple[str, str], ...]
     properties: tuple[tuple[str, str], ...]
 
 
 class DatasetResolver(Protocol):
-    """Returns a version of a dataset, or the version that the job has chosen if none is given.
+    """Returns a version of a dataset, by default the version that the job has chosen.
 
     `table` is the name of the dataset's table in the job: that of CREATE TABLE, `CATALOG.x`, or
     `CATALOG.x.v3` for a version that the query names.
@@ -44,7 +44,7 @@ class DatasetResolver(Protocol):
 def declare_datasets(
     query: Query, resolver: DatasetResolver | None, declare: Callable[[CreateTable], None]
 ) -> None:
-    """Declares each `CATALOG.x` of a query as a table, and lets the query name that table."""
+    """Declares each `CATALOG.x` of a query as a table, and rewrites the query to read it."""
     for item in list(_catalog_tables(query.tree)):
         place = place_of(item, query.text) or query.place
         version = _version_of(item, place)
@@ -63,7 +63,7 @@ def declare_datasets(
 
 
 def reads_dataset(statement: CreateTable) -> bool:
-    """Whether CREATE TABLE reads its rows from a dataset."""
+    """Tests whether CREATE TABLE reads its rows from a dataset."""
     return any(item.name == _DATASET for item in statement.properties)
 
 
@@ -77,15 +77,17 @@ def resolve_dataset(statement: CreateTable, resolver: DatasetResolver | None) ->
         if name in given:
             raise PropertyError(
                 "MS-PROP-UNUSED",
-                f"'{name}' and 'catalog.dataset' both say where the rows of {statement.name} are.",
-                fix="Leave one of the two out.",
+                f"'{name}' and 'catalog.dataset' both define the rows of {statement.name}.",
+                fix="Remove one of them.",
                 place=given[name].place,
             )
     version = _number(given[_VERSION]) if _VERSION in given else None
     found = _resolve(resolver, item.value, version, statement.name, item.value_place)
-    kept = [each for each in statement.properties if each.name not in (_DATASET, _VERSION)]
+    other_properties = [
+        each for each in statement.properties if each.name not in (_DATASET, _VERSION)
+    ]
     added = (Property(*each, item.place, item.value_place) for each in found.properties)
-    return replace(statement, properties=(*kept, *added))
+    return replace(statement, properties=(*other_properties, *added))
 
 
 def _catalog_tables(tree: exp.Expr) -> Iterator[exp.Table]:
@@ -103,7 +105,7 @@ def _version_of(item: exp.Table, place: Place) -> int | None:
     if not same(str(version.this), "VERSION") or not is_number:
         raise PlanError(
             "MS-PLAN-CATALOG",
-            f"{NAMESPACE}.{item.name} is joined by the number of a version, and not by a time.",
+            f"{NAMESPACE}.{item.name} can be joined by version number only, not by time.",
             fix=f"Write {NAMESPACE}.{item.name} FOR VERSION AS OF 3. For the version valid at a "
             "row's time, declare CREATE TABLE with 'catalog.dataset', WATERMARK and PRIMARY KEY.",
             place=place,
@@ -116,7 +118,7 @@ def _number(item: Property) -> int:
         raise PropertyError(
             "MS-PROP-VALUE",
             f"'{item.name}' is '{item.value}'.",
-            fix="It is the number of a version, such as 3.",
+            fix="Write the number of a version, such as 3.",
             place=item.value_place,
         )
     return int(item.value)
@@ -128,7 +130,7 @@ def _resolve(
     if resolver is None:
         raise PlanError(
             "MS-PLAN-CATALOG",
-            f"{NAMESPACE}.{name} is a dataset of a catalog, and there is no catalog here.",
+            f"{NAMESPACE}.{name} is a dataset of a catalog, and the job has no catalog.",
             fix="Run the job with --catalog, or set MILLSTREAM_CATALOG.",
             place=place,
         )

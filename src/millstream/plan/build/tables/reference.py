@@ -1,7 +1,7 @@
-"""CREATE TABLE without event time: a table that rows are looked up in.
+"""Builds reference tables: CREATE TABLE without event time.
 
-A connector that declares a lookup is options for keys, or, with 'table.mode' = 'broadcast', read
-whole and broadcast; any other is always broadcast. A primary key is optional.
+A table whose connector supports lookups is looked up by key, or, with 'table.mode' = 'broadcast',
+broadcast; any other table is always broadcast. A primary key is optional.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from millstream.values import Lookup, OnError
 
 
 def is_reference_table(statement: CreateTable) -> bool:
-    """A table with a watermark, or that is has_changelog as changes, has versions instead."""
+    """Tests whether a table has neither a watermark nor a changelog, so that it has no versions."""
     has_changelog = any(item.name.lower() == "changelog.op" for item in statement.properties)
     return statement.watermark is None and not has_changelog
 
@@ -50,7 +50,7 @@ def find_column(name: str, statement: CreateTable, what: str = "the primary key"
     if found is None:
         raise PlanError(
             "MS-PLAN-UNKNOWN-COLUMN",
-            f"{statement.name} has no column {name}, which {what} names.",
+            f"{what} uses {name}, which is not a column of {statement.name}.",
             fix=nearest(name, known),
             place=statement.place,
         )
@@ -63,8 +63,8 @@ def _reject_stream_connector(statement: CreateTable, registry: ConnectorRegistry
     if item and spec and spec.has_role(Role.SOURCE) and not spec.has_role(Role.TABLE):
         raise PlanError(
             "MS-PLAN-TABLE",
-            f"the table {statement.name} has no WATERMARK, and '{spec.name}' is a stream: its rows "
-            "come and cannot be looked up.",
+            f"the table {statement.name} has no WATERMARK, and the connector '{spec.name}' reads a "
+            "stream, which does not support lookups.",
             fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS: its rows are then "
             "versions.",
             place=item.value_place,
@@ -78,8 +78,8 @@ def _is_lookup(properties: Mapping[str, Property], spec: ConnectorSpec) -> bool:
     if mode is not None and mode.value.lower() == "lookup":
         raise PropertyError(
             "MS-PROP-VALUE",
-            f"'table.mode' is 'lookup', and '{spec.name}' is no database that could be options.",
-            fix="Leave it out: every worker holds the table whole.",
+            f"'table.mode' is 'lookup', and '{spec.name}' does not support lookups.",
+            fix="Remove it: the table is broadcast to every worker.",
             place=mode.value_place,
         )
     return False
@@ -122,7 +122,7 @@ def _span(properties: Mapping[str, Property], name: str, default: int) -> int:
 def reject_unused_table_properties(
     properties: Mapping[str, Property], statement: CreateTable, spec: ConnectorSpec, *, lookup: bool
 ) -> None:
-    """Rejects properties of Millstream that a table without event time has no use for."""
+    """Rejects properties that do not apply to a table without event time."""
     known = {"connector", "table.mode"}
     for name, item in properties.items():
         if name in known or name not in PROPERTIES[PropertyOwner.TABLE]:
@@ -131,49 +131,53 @@ def reject_unused_table_properties(
         if why:
             raise PropertyError(
                 "MS-PROP-UNUSED",
-                f"'{name}' has no use for the table {statement.name}: {why}.",
-                fix=_FIXES.get(name, "Leave it out."),
+                f"'{name}' does not apply to the table {statement.name}: {why}.",
+                fix=_FIXES.get(name, "Remove it."),
                 place=item.place,
             )
 
 
 _FIXES = {
-    "dead_letter.sink": "Add 'lookup.on_error' = 'side_output', or leave it out.",
-    "refresh.on": "Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or leave it out.",
+    "dead_letter.sink": "Add 'lookup.on_error' = 'side_output', or remove it.",
+    "refresh.on": "Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or remove it.",
 }
 
 
 def _why_unused(
     name: str, properties: Mapping[str, Property], spec: ConnectorSpec, *, lookup: bool
 ) -> str:
-    """Why a property means nothing to a table; empty if it does."""
-    why = "it is read as it is, not as a stream"
+    """Returns why a property does not apply to a table, or an empty string if it does."""
+    why = "the table is not read as a stream"
     if name.startswith("lookup."):
-        why = _why_unused_by_lookup(name, properties) if lookup else "every worker holds it whole"
+        why = (
+            _why_unused_by_lookup(name, properties)
+            if lookup
+            else "the table is broadcast to every worker"
+        )
     elif name.startswith(("refresh.", "broadcast.")):
         why = (
-            "it is options as it is, and not held"
+            "the table is looked up by key, not broadcast"
             if lookup
             else _why_unused_by_broadcast(name, properties[name].value, spec)
         )
     elif name == "dead_letter.sink":
         on_error = properties.get("lookup.on_error")
         aside = on_error is not None and on_error.value.lower() == OnError.SIDE_OUTPUT
-        why = "" if lookup and aside else "no row is set aside"
+        why = "" if lookup and aside else "no failed lookup is written to a sink"
     elif name in ("event.missing", "idle.timeout", "watermark.every", "watermark.max_ahead"):
-        why = "it has no event time"
+        why = "the table has no event time"
     return why
 
 
 def _why_unused_by_lookup(name: str, properties: Mapping[str, Property]) -> str:
     cached = properties.get("lookup.cache.rows")
     nothing = cached is not None and int(cached.value) == 0
-    return "nothing is remembered" if name == "lookup.cache.ttl" and nothing else ""
+    return "the cache is disabled" if name == "lookup.cache.ttl" and nothing else ""
 
 
 def _why_unused_by_broadcast(name: str, value: str, spec: ConnectorSpec) -> str:
     if name.startswith("refresh.") and not spec.refreshable:
-        return "its rows are given when the job starts"
+        return "its rows are passed when the job starts"
     if name == "refresh.on" and value.lower() == "change" and not spec.watchable:
-        return f"changes of a table in {spec.name} are not known without reading it"
+        return f"the connector {spec.name} cannot detect changes"
     return ""

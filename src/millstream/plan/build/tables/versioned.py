@@ -1,4 +1,4 @@
-"""CREATE TABLE as a stream of versions."""
+"""Builds versioned tables: CREATE TABLE with event time, joined with FOR SYSTEM_TIME AS OF."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _REFERENCE_TABLE_PROPERTIES = ("lookup.", "refresh.", "broadcast.", "table.mode"
 
 @dataclass(frozen=True, slots=True)
 class VersionedTable:
-    """A versioned table: a stream of rows, each in force from its own time on until the next of its
-    primary key. `op` is the column that 'changelog.op' names."""
+    """A versioned table: each row is valid from its event time until the next row of its key.
+
+    `op` is the column that 'changelog.op' names."""
 
     source: Source
     primary_key: tuple[str, ...]
@@ -35,9 +36,9 @@ def build_versioned_table(statement: CreateTable, registry: ConnectorRegistry) -
     if connector and spec and spec.has_role(Role.TABLE) and not spec.has_role(Role.SOURCE):
         raise PlanError(
             "MS-PLAN-TABLE",
-            f"the table {statement.name} has versions, which come as a stream, and "
-            f"'{connector.value}' has rows as they are now.",
-            fix="Leave WATERMARK and 'changelog.op' out: rows are then looked up as they are.",
+            f"the table {statement.name} is versioned, and the connector "
+            f"'{connector.value}' does not read a stream of versions.",
+            fix="Remove WATERMARK and 'changelog.op' to join the current rows.",
             place=connector.value_place,
         )
     checked = validate_properties(statement, Role.SOURCE, registry)
@@ -45,8 +46,9 @@ def build_versioned_table(statement: CreateTable, registry: ConnectorRegistry) -
         if name.startswith(_REFERENCE_TABLE_PROPERTIES):
             raise PropertyError(
                 "MS-PROP-UNUSED",
-                f"'{name}' is for a table that is looked up, and {statement.name} is versioned.",
-                fix="Leave it out.",
+                f"'{name}' applies to a lookup or broadcast table, and {statement.name} is "
+                "versioned.",
+                fix="Remove it.",
                 place=item.place,
             )
     given = checked.properties.get("changelog.op")
@@ -60,13 +62,13 @@ def build_versioned_table(statement: CreateTable, registry: ConnectorRegistry) -
 def build_table_relation(
     table: ReferenceTable, alias: str, version: exp.Expr | None, place: Place | None
 ) -> Relation:
-    """A table in FROM. It is no stream: a source without event time stands for its columns."""
+    """Returns a reference table as a relation: a source without event time."""
     if version is not None and not is_proctime(version):
         raise PlanError(
             "MS-PLAN-NO-WATERMARK",
-            f"{table.name} has no WATERMARK, so nobody knows how it was at another time than now.",
+            f"{table.name} has no WATERMARK, so only its current rows are known.",
             fix="Write FOR SYSTEM_TIME AS OF PROCTIME(), or declare WATERMARK FOR column AS column "
-            f"in {table.name}, and its rows are versions.",
+            f"in {table.name} to make its rows versions.",
             place=place,
         )
     node = Source(table.name, table.columns, connector="table", place=table.place)
@@ -76,20 +78,20 @@ def build_table_relation(
 def reject_current_version(
     version: exp.Expr, name: str, table: VersionedTable | None, place: Place | None
 ) -> None:
-    """Refuse AS OF PROCTIME() of what has no rows that are in force now."""
+    """Rejects AS OF PROCTIME() for a versioned table or a stream."""
     if not is_proctime(version):
         return
     if table is not None:
         raise PlanError(
             "MS-PLAN-TABLE",
-            f"the table {name} has versions, and which is in force is known of a row's own time.",
-            fix="Write FOR SYSTEM_TIME AS OF and the event time of the other side.",
+            f"the table {name} is versioned, and its versions are valid at event times.",
+            fix="Write FOR SYSTEM_TIME AS OF with the event time of the other side.",
             place=place,
         )
     raise PlanError(
         "MS-PLAN-TABLE",
-        f"AS OF PROCTIME() asks a table as it is now, and {name} is a stream.",
-        fix=f"Declare {name} as a TABLE without WATERMARK, or write FOR SYSTEM_TIME AS OF and the "
+        f"AS OF PROCTIME() reads the current rows of a table, and {name} is a stream.",
+        fix=f"Declare {name} as a TABLE without WATERMARK, or write FOR SYSTEM_TIME AS OF with the "
         "event time of the other side.",
         place=place,
     )
