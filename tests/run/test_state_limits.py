@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.processor import Processor
+from tests.engine.processor.fake_processor import Processor
 
 from millstream.engine.processor.watermarks import InputSpec
 from millstream.engine.shuffle.format import ALLOWANCE, NO_LIMIT, NO_TIME

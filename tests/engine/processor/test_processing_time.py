@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.engine.processor import Processor
+from tests.engine.processor.fake_processor import Processor
 
 from millstream.engine.processor.watermarks import InputSpec
 from millstream.engine.shuffle.packer import PackerSpec

@@ -137,7 +137,7 @@ def test_files_are_cut_where_that_pays(spark, tmp_path, monkeypatch) -> None:
         read.extend(packer_spec.scan.parts for _, packer_spec in compiled if packer_spec.scan)
         return compiled
 
-    monkeypatch.setattr(ColumnarCompiler, "_cut", counted)
+    monkeypatch.setattr(ColumnarCompiler, "_split_files", counted)
     assert sum(count for *_, count in _counted(spark, tmp_path, ("auto", "auto"))) == 200
     assert read == [2, 2]
 

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.processor import Processor
-from tests.engine.watermark_oracle import Chunk, MicroBatch, Oracle
+from tests.engine.processor.fake_processor import Processor
+from tests.engine.processor.fake_processor.watermark_oracle import Chunk, MicroBatch, Oracle
 
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker

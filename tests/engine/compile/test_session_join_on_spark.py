@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.engine.test_more_joins_on_spark import check
+from tests.engine.compile.test_window_and_temporal_joins_on_spark import check
 
 pytestmark = pytest.mark.slow
 

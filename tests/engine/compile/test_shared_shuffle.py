@@ -80,11 +80,11 @@ def test_the_result_is_that_of_an_exchange(spark, tmp_path, monkeypatch, about) 
         shared.append(found is not None)
         return found
 
-    monkeypatch.setattr(columnar, "shared_exchange", evaluate)
+    monkeypatch.setattr(columnar, "find_shared_shuffle", evaluate)
     compiled = [_result(spark, tmp_path, text, files, changing) for files in (1, 4)]
     expected = SHARED.get(about, [True, False])
     assert shared == expected * 2, "the operator reads the join's results in its host"
-    monkeypatch.setattr(columnar, "shared_exchange", lambda _: None)
+    monkeypatch.setattr(columnar, "find_shared_shuffle", lambda _: None)
     assert compiled == [_result(spark, tmp_path, text, 2, changing)] * 2
     assert compiled[0].total() > 5
 

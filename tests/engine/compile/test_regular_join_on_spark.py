@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from tests.engine.joins import JoinOnSpark
-from tests.engine.test_more_joins_on_spark import check
+from tests.engine.compile.test_window_and_temporal_joins_on_spark import check
 from tests.kernels.oracle import Row
 
 pytestmark = pytest.mark.slow
