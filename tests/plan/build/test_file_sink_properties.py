@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.connectors.file.dialect import csv_dialect
+from millstream.connectors.file.sink_options import csv_dialect
 from millstream.errors import MillstreamError
 from millstream.plan.build.job import build_job
 from millstream.values import CsvDialect

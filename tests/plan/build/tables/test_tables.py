@@ -6,17 +6,17 @@ import pytest
 from tests.plan.plans import job
 
 from millstream.errors import MillstreamError
-from millstream.plan.nodes import Broadcast, Reference
-from millstream.plan.nodes.traversal import references_of, sources_of
+from millstream.plan.nodes import Broadcast, ReferenceTable
+from millstream.plan.nodes.traversal import reference_tables_of, sources_of
 from millstream.values import Lookup, OnError
 
 QUERY = "CREATE SINK x AS SELECT o.total FROM orders o JOIN t ON t.k = o.order_id"
 PG = "'connector' = 'postgresql', 'url' = 'postgresql://db/shop'"
 
 
-def table(properties: str, columns: str = "k STRING, v INT") -> Reference:
+def table(properties: str, columns: str = "k STRING, v INT") -> ReferenceTable:
     with_ = f" WITH ({properties})" if properties else ""
-    (found,) = references_of(job(f"CREATE TABLE t ({columns}){with_}; {QUERY}"))
+    (found,) = reference_tables_of(job(f"CREATE TABLE t ({columns}){with_}; {QUERY}"))
     return found
 
 
@@ -42,7 +42,7 @@ def test_a_table_with_a_watermark_or_a_changelog_has_versions() -> None:
     versions = job(
         f"CREATE TABLE t (k STRING PRIMARY KEY, at TIMESTAMP, WATERMARK FOR at AS at); {joined}"
     )
-    assert references_of(versions) == ()
+    assert reference_tables_of(versions) == ()
     assert [source.name for source in sources_of(versions.pipelines[0].root)] == ["orders", "t"]
     told = "CREATE TABLE t (k STRING PRIMARY KEY, op STRING) WITH ('changelog.op' = 'op')"
     with pytest.raises(MillstreamError, match="MS-PLAN-NO-WATERMARK"):
@@ -124,7 +124,7 @@ def test_the_primary_key_is_known_in_the_case_of_its_columns() -> None:
 def test_rows_that_cannot_be_looked_up_go_to_a_sink() -> None:
     aside = f"{PG}, 'lookup.on_error' = 'side_output', 'dead_letter.sink' = 'Bad'"
     found = job(f"CREATE TABLE t (k STRING) WITH ({aside}); CREATE SINK bad; {QUERY}")
-    assert [each.dead_letter for each in references_of(found)] == ["bad"]
+    assert [each.dead_letter for each in reference_tables_of(found)] == ["bad"]
     with pytest.raises(MillstreamError, match="Bad is not a sink of this job"):
         job(f"CREATE TABLE t (k STRING) WITH ({aside}); {QUERY}")
     with pytest.raises(MillstreamError, match="dead letters and a query both write to the sink x"):

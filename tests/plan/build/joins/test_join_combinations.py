@@ -11,7 +11,7 @@ from tests.plan.plans import job
 from millstream.errors import MillstreamError
 from millstream.plan.explain.render import explain, explain_json
 from millstream.plan.expressions import Expression
-from millstream.plan.facts.watermark_delay import lag_of
+from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.identity import query_identity
 from millstream.plan.nodes import (
     WINDOW_END,
@@ -159,7 +159,7 @@ def _check(node: Node) -> None:
         names = [output.name.lower() for output in node.outputs]
         assert len(names) == len(set(names))
         assert node.time is None or node.time.lower() in names
-        assert node.time is None or lag_of(node) >= 0
+        assert node.time is None or watermark_delay_of(node) >= 0
         _check_columns(
             [*(output.expression for output in node.outputs), node.where], _readable(node)
         )

@@ -13,7 +13,7 @@ from millstream.plan.build.job import build_job
 from millstream.plan.connectors import (
     ConnectorRegistry,
     ConnectorSpec,
-    Declaration,
+    ConnectorStatement,
     Delivery,
     Options,
     Property,
@@ -23,7 +23,7 @@ from millstream.plan.connectors import (
 from millstream.plan.explain.render import explain, explain_json
 from millstream.plan.installed_connectors import BUILT_IN, installed_connectors
 from millstream.plan.nodes import Job
-from millstream.sql.properties import COUNT, PROPERTIES, TEXT, Where
+from millstream.sql.properties import COUNT, PROPERTIES, TEXT, PropertyOwner
 
 SELECT = "AS SELECT order_id FROM orders"
 
@@ -152,7 +152,7 @@ def test_properties_of_an_added_connector_are_validated_without_its_code() -> No
 
 
 def test_a_declaration_may_complete_the_options() -> None:
-    def check(declared: Declaration, options: Options) -> Options:
+    def check(declared: ConnectorStatement, options: Options) -> Options:
         return {**options, "owner": declared.name}
 
     spec = ConnectorSpec("tap", "A tap.", sink="taps:open_sink", check=check)
@@ -193,7 +193,9 @@ def test_every_declaration_is_complete() -> None:
         assert spec.modes or not spec.sink
         for role in Role:
             own = [each for each in spec.properties if role in each.roles]
-            assert len(own) == len(spec.of(role)), f"{spec.name} declares a property twice"
+            assert len(own) == len(spec.properties_of(role)), (
+                f"{spec.name} declares a property twice"
+            )
             for each in own:
                 assert each.help.endswith("."), f"{spec.name} {each.name}"
                 assert each.name not in common, f"{spec.name} {each.name}"

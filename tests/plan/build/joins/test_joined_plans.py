@@ -26,7 +26,7 @@ from millstream.plan.nodes import (
     TemporalJoin,
 )
 from millstream.plan.nodes.traversal import inputs_of, operators_in_order, sources_of, with_sources
-from millstream.state_format import changes
+from millstream.state_format import describe_changes
 from millstream.temporal import LateAction
 from millstream.values import Direction, JoinType
 
@@ -103,7 +103,7 @@ def test_a_window_join_does_not_go_on_from_another(before: str, after: str, chan
         query_identity(Query((plan(text),)))["state"]
         for text in (WINDOWED, WINDOWED.replace(before, after))
     ]
-    assert change in changes(*told)
+    assert change in describe_changes(*told)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_window_join_does_not_go_on_from_another(before: str, after: str, chan
 def test_a_temporal_join_does_not_go_on_from_another(more: str, change: str) -> None:
     texts = (RATES + TEMPORAL, f"{RATES}{TEMPORAL} {more}")
     told = [query_identity(Query((job(text).pipelines[-1],)))["state"] for text in texts]
-    assert change in changes(*told)
+    assert change in describe_changes(*told)
 
 
 def test_pairs_that_wait_for_their_window_keep_no_rows_of_a_partition() -> None:

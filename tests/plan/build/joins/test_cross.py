@@ -7,8 +7,8 @@ from tests.plan.plans import error_of, job, plan
 
 from millstream.errors import PlanError
 from millstream.plan.explain.render import explain, explain_json
-from millstream.plan.facts.pipeline import check_pipeline, choose_engine
-from millstream.plan.facts.watermark_delay import lag_of
+from millstream.plan.facts.pipeline import choose_engine, derive_pipeline_facts
+from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.nodes import CrossJoin, WindowJoin
 from millstream.plan.nodes.traversal import operators_of
 
@@ -60,8 +60,8 @@ def test_explain_warns_that_a_window_is_in_one_key_group() -> None:
 def test_the_columnar_engine_runs_it_and_rows_are_kept_until_the_window_closes() -> None:
     planned = plan(f"{CROSS} {HOURLY}")
     assert choose_engine(planned)[0] == "columnar"
-    (facts,) = check_pipeline(planned).operators
-    assert facts.state == (
+    (facts,) = derive_pipeline_facts(planned).operators
+    assert facts.state_size == (
         "rows of 1h 5s of orders and rows of 1h 10s of shipments, while both keep pace"
     )
     assert "has no CROSS JOIN of two streams" in error_of(
@@ -74,7 +74,7 @@ def test_the_result_has_the_time_of_the_window() -> None:
         f"SELECT o.order_id, _WINDOW_TIME FROM orders o CROSS JOIN shipments s {HOURLY}"
     ).root
     assert root.time == "_WINDOW_TIME"
-    assert lag_of(root) == 0
+    assert watermark_delay_of(root) == 0
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from millstream.api.values import span_of
 from millstream.errors import MillstreamError, Place, PropertyError
 from millstream.plan.build.job import build_job
 from millstream.plan.explain.render import explain
-from millstream.sql.properties import PROPERTIES, Where, check
+from millstream.sql.properties import PROPERTIES, PropertyOwner, check_properties
 from millstream.sql.statements import Property
 from millstream.temporal import MAX_SPAN, DurationRangeError, format_span, parse_span
 
@@ -145,9 +145,9 @@ EMIT CHANGES WITH ('window.lateness' = '36500d');
         if kind.accepts("5s") and not kind.accepts("any text")
     ],
 )
-def test_every_property_that_takes_a_duration_has_the_range(where: Where, name: str) -> None:
+def test_every_property_that_takes_a_duration_has_the_range(where: PropertyOwner, name: str) -> None:
     with pytest.raises(DurationRangeError) as caught:
-        check(where, [Property(name, "999999999999d", Place(1, 1), Place(1, 9))])
+        check_properties(where, [Property(name, "999999999999d", Place(1, 1), Place(1, 9))])
     assert str(caught.value) == (
         f"MS-PROP-DURATION at line 1, column 9: the duration '999999999999d' is out of range. {FIX}"
     )

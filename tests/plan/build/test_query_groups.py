@@ -6,11 +6,11 @@ import pytest
 
 from millstream.errors import PlanError
 from millstream.plan.build.job import build_job
-from millstream.plan.build.query_groups import engine_of, queries_of
+from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
 from millstream.plan.facts.branches import branches_of, operator_order, query_operators
 from millstream.plan.identity import operator_identities, query_identity
 from millstream.plan.nodes import Aggregate, Engine, IntervalJoin, Query, Source, WindowJoin
-from millstream.state_format import changes
+from millstream.state_format import describe_changes
 
 SOURCES = """
 CREATE SOURCE a (k BIGINT, v INT, at TIMESTAMP, WATERMARK FOR at AS at);
@@ -30,7 +30,7 @@ def queries(*selects: str, settings: str = "") -> tuple[Query, ...]:
         text if text.startswith("INSERT") else f"CREATE SINK s{number} AS {text}"
         for number, text in enumerate(selects)
     ]
-    return queries_of(build_job(settings + SOURCES + ";\n".join(texts)))
+    return group_into_queries(build_job(settings + SOURCES + ";\n".join(texts)))
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,11 @@ def test_the_identity_of_a_query_depends_on_all_its_outputs() -> None:
         return found
 
     one, two = ["SELECT k FROM m", "SELECT v FROM m"], ["SELECT k FROM m", "SELECT w FROM m"]
-    assert changes(state(*one), state(*two)) == []  # columns above the last operator are output
-    assert changes(state(*one), state(*one, DAILY.format("m")))
-    assert changes(state(*one), state("SELECT k FROM m"))
+    assert (
+        describe_changes(state(*one), state(*two)) == []
+    )  # columns above the last operator are output
+    assert describe_changes(state(*one), state(*one, DAILY.format("m")))
+    assert describe_changes(state(*one), state("SELECT k FROM m"))
 
 
 def test_only_the_last_operator_depends_on_the_columns_of_results_that_change() -> None:
@@ -114,7 +116,7 @@ def test_only_the_last_operator_depends_on_the_columns_of_results_that_change() 
 
 def test_outputs_without_state_do_not_choose_the_engine() -> None:
     (query,) = queries("SELECT k FROM clean", "SELECT k FROM m")
-    assert engine_of(query)[0] is Engine.COLUMNAR
+    assert choose_query_engine(query)[0] is Engine.COLUMNAR
 
 
 def test_the_native_engine_runs_one_operator_in_a_query() -> None:
@@ -158,9 +160,11 @@ CREATE SINK two AS SELECT v, count(*) AS n FROM pairs WINDOW TUMBLING(INTERVAL 1
 
 
 def test_a_sink_that_reads_no_window_time_shares_the_operator_with_one_that_does() -> None:
-    (query,) = queries_of(build_job(SOURCES + WINDOWED))
+    (query,) = group_into_queries(build_job(SOURCES + WINDOWED))
     assert [type(each) for each in query_operators(query)] == [WindowJoin, Aggregate]
-    (alone,) = queries_of(build_job(SOURCES + WINDOWED[: WINDOWED.index("CREATE SINK two")]))
+    (alone,) = group_into_queries(
+        build_job(SOURCES + WINDOWED[: WINDOWED.index("CREATE SINK two")])
+    )
     assert query_operators(alone)[0] != query_operators(query)[0]
     assert query.outputs[0].root.columns == alone.outputs[0].root.columns
 
@@ -170,7 +174,7 @@ RANDOM = "CREATE STREAM r AS SELECT k, at, uuid() AS id FROM a;\n"
 
 def test_a_stream_with_random_values_is_computed_once_or_rejected() -> None:
     both = "CREATE SINK s0 AS SELECT id FROM r; CREATE SINK s1 AS SELECT k, id FROM r"
-    assert len(queries_of(build_job(SOURCES + RANDOM + both))) == 1
+    assert len(group_into_queries(build_job(SOURCES + RANDOM + both))) == 1
     text = f"CREATE SINK s0 AS SELECT id FROM r; CREATE SINK s1 AS {DAILY.format('r')}"
     with pytest.raises(PlanError) as caught:
         build_job(SOURCES + RANDOM + text)
@@ -181,6 +185,6 @@ def test_a_stream_with_random_values_is_computed_once_or_rejected() -> None:
 def test_two_streams_of_the_same_text_are_two_streams() -> None:
     twins = RANDOM + RANDOM.replace("STREAM r", "STREAM s")
     text = twins + "CREATE SINK s0 AS SELECT id FROM r; INSERT INTO s0 SELECT id FROM s"
-    (query,) = queries_of(build_job(SOURCES + text))
+    (query,) = group_into_queries(build_job(SOURCES + text))
     (branch,) = branches_of(query)
     assert isinstance(branch.root, Source)

@@ -12,10 +12,10 @@ from tests.plan.plans import SOURCES, TABLES, job, plan
 from millstream.errors import PlanError
 from millstream.plan.build.job import build_query
 from millstream.plan.explain.render import explain, explain_json
-from millstream.plan.facts.pipeline import check_pipeline, choose_engine
-from millstream.plan.facts.watermark_delay import hold_of, lag_of
+from millstream.plan.facts.pipeline import choose_engine, derive_pipeline_facts
+from millstream.plan.facts.watermark_delay import result_time, watermark_delay_of
 from millstream.plan.identity import query_identity
-from millstream.plan.kinds.distribution import Strategy
+from millstream.plan.kinds.base import Strategy
 from millstream.plan.nodes import (
     Aggregate,
     Engine,
@@ -29,17 +29,17 @@ from millstream.plan.nodes import (
     TableJoin,
 )
 from millstream.plan.nodes.traversal import (
-    bottom_of,
+    can_retract,
     inputs_of,
     operators_of,
-    references_of,
-    retracts,
+    reference_tables_of,
     sources_of,
     table_joins_of,
-    with_references,
+    upstream_of,
+    with_reference_tables,
     with_sources,
 )
-from millstream.state_format import changes
+from millstream.state_format import describe_changes
 from millstream.temporal import MICROS
 
 SESSIONS = "WINDOW SESSION(GAP INTERVAL '10' MINUTES)"
@@ -59,36 +59,36 @@ def test_a_table_join_is_no_operator_and_its_table_no_source() -> None:
     assert [type(node) for node in operators_of(root)] == [IntervalJoin]
     assert [join.table.name for join in table_joins_of(root)] == ["customers", "regions"]
     assert [source.name for source in sources_of(root)] == ["orders", "shipments"]
-    assert [table.name for table in references_of(root)] == ["customers", "regions"]
+    assert [table.name for table in reference_tables_of(root)] == ["customers", "regions"]
 
 
 def test_a_table_that_is_joined_twice_is_named_once() -> None:
     twice = f"{LOOKUP} JOIN customers d ON d.id = o.order_id"
     found = job(f"CREATE SINK a AS {LOOKUP}; CREATE SINK b AS {twice}")
-    assert [table.name for table in references_of(found)] == ["customers"]
+    assert [table.name for table in reference_tables_of(found)] == ["customers"]
 
 
 def test_sources_and_tables_below_a_table_join_can_be_replaced() -> None:
     before = job(f"CREATE SINK a AS {CHAIN}")
     after = with_sources(before, lambda source: replace(source, connector="elsewhere"))
     assert {source.connector for source in sources_of(after.pipelines[0].root)} == {"elsewhere"}
-    after = with_references(before, lambda table: replace(table, connector="memory"))
-    assert {table.connector for table in references_of(after)} == {"memory"}
+    after = with_reference_tables(before, lambda table: replace(table, connector="memory"))
+    assert {table.connector for table in reference_tables_of(after)} == {"memory"}
     assert sources_of(after.pipelines[0].root) == sources_of(before.pipelines[0].root)
 
 
 def test_a_stream_below_a_table_join_is_looked_through() -> None:
     root = plan(LOOKUP).root
-    assert bottom_of(root) is sources_of(root)[0]
-    assert lag_of(root) == 5 * MICROS["s"]
-    hold = hold_of(root)
-    assert (hold.time, hold.hold) == ("event_time", 0) if hold else None
+    assert upstream_of(root) is sources_of(root)[0]
+    assert watermark_delay_of(root) == 5 * MICROS["s"]
+    hold = result_time(root)
+    assert (hold.time, hold.delay) == ("event_time", 0) if hold else None
 
 
 def test_rows_that_are_taken_back_stay_so_through_a_table() -> None:
-    assert not retracts(plan(LOOKUP).root)
+    assert not can_retract(plan(LOOKUP).root)
     over_changes = f"SELECT v.n, t.tax FROM {COUNTS} JOIN taxes t ON t.region = v.customer_id"
-    assert retracts(plan(over_changes).root)
+    assert can_retract(plan(over_changes).root)
 
 
 def test_the_time_above_a_table_lags_as_the_join_below_does() -> None:
@@ -97,7 +97,7 @@ def test_the_time_above_a_table_lags_as_the_join_below_does() -> None:
     for root, hold in ((by_right, MICROS["h"]), (by_left, 2 * MICROS["h"])):
         join = root.input
         assert isinstance(join, TableJoin)
-        assert lag_of(root) == join.left.delay == hold
+        assert watermark_delay_of(root) == join.left.delay == hold
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_the_time_above_a_table_lags_as_the_join_below_does() -> None:
     ],
 )
 def test_results_lag_by_what_may_still_come_out(sql: str, hold: int) -> None:
-    found = hold_of(plan(sql).root)
+    found = result_time(plan(sql).root)
     assert found is not None
-    assert found.hold == hold
+    assert found.delay == hold
 
 
 @pytest.mark.parametrize("how", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
@@ -177,14 +177,14 @@ def test_a_table_join_below_an_operator_runs_on_the_columnar_engine() -> None:
 
 
 def test_every_step_says_how_its_rows_are_spread() -> None:
-    facts = check_pipeline(plan(CHAIN))
+    facts = derive_pipeline_facts(plan(CHAIN))
     assert facts.strategies == (
         Strategy("passthrough"),
         Strategy("hash", "o_c.order_id = s.order_id", 2),
         Strategy("broadcast", "regions"),
     )
     assert [each.join.table.name for each in facts.tables] == ["customers", "regions"]
-    over = check_pipeline(
+    over = derive_pipeline_facts(
         plan(
             "SELECT o.total FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) "
             "JOIN events e WITHIN 5 MINUTES ON e.s = o.customer_id"
@@ -211,7 +211,7 @@ def test_what_a_table_join_finds_decides_what_is_held_above_it(
     sql: str, sentences: list[str]
 ) -> None:
     other = sql.replace("c.id = o.customer_id", "c.id = concat(o.customer_id, '!') AND c.tier >= 2")
-    found = changes(state_of(plan(sql)), state_of(plan(other)))
+    found = describe_changes(state_of(plan(sql)), state_of(plan(other)))
     assert sorted(found) == sorted(sentences)
 
 
@@ -220,7 +220,7 @@ def test_how_a_table_is_asked_may_change_from_run_to_run() -> None:
     customers = TABLES["customers"]
     moved = replace(customers, options=(("url", "postgresql://other/shop"),))
     later = build_query(joined, SOURCES, tables={**TABLES, "customers": moved})
-    assert changes(state_of(plan(joined)), state_of(later)) == []
+    assert describe_changes(state_of(plan(joined)), state_of(later)) == []
 
 
 def state_of(pipeline: Pipeline) -> dict[str, Any]:
@@ -254,7 +254,7 @@ SESSION = f"SELECT o.total FROM orders o JOIN shipments s USING (order_id) {SESS
     ],
 )
 def test_a_change_of_a_join_is_told(sql: str, old: str, new: str, change: str) -> None:
-    found = changes(state_of(plan(sql)), state_of(plan(sql.replace(old, new))))
+    found = describe_changes(state_of(plan(sql)), state_of(plan(sql.replace(old, new))))
     assert found == [change]
 
 
@@ -298,7 +298,7 @@ def test_a_given_table_stands_behind_a_declared_one() -> None:
         "CREATE TABLE customers (id INT, name STRING) WITH ('connector' = 'sqlite', 'path' = 'a')"
     )
     own = job(f"{text}; CREATE SINK a AS {LOOKUP.replace('c.region', 'c.name')}")
-    assert [table.connector for table in references_of(own)] == ["sqlite"]
+    assert [table.connector for table in reference_tables_of(own)] == ["sqlite"]
 
 
 def test_the_time_of_a_table_joins_input_is_the_one_it_carries() -> None:

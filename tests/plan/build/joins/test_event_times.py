@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.plans import plan
 
-from millstream.plan.build.joins.event_times import Times
-from millstream.plan.facts.watermark_delay import hold_of, lag_of
-from millstream.plan.kinds.open_bounds import OpenBounds
+from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.facts.watermark_delay import result_time, watermark_delay_of
+from millstream.plan.kinds.time_bounds import TimeBounds
 from millstream.plan.nodes import IntervalJoin, Select
 
 HOUR = 3_600_000_000
@@ -16,10 +16,10 @@ MINUTE = HOUR // 60
 
 
 @st.composite
-def bounded_rows(draw: st.DrawFn) -> tuple[list[int], Times]:
-    """Times of a row, each joined to one or two before it within bounds that hold for the row."""
+def bounded_rows(draw: st.DrawFn) -> tuple[list[int], EventTimes]:
+    """EventTimes of a row, each joined to one or two before it within bounds that hold for the row."""
     row = [draw(st.integers(-20, 20))]
-    times = Times().plus(0, "t0", {})
+    times = EventTimes().with_time(0, "t0", {})
     for number in range(1, draw(st.integers(2, 5))):
         row.append(draw(st.integers(-20, 20)))
         links = {}
@@ -27,13 +27,13 @@ def bounded_rows(draw: st.DrawFn) -> tuple[list[int], Times]:
             apart = row[number] - row[one]
             below, above = draw(st.integers(0, 5)), draw(st.integers(0, 5))
             open_end = draw(st.booleans())
-            links[one] = OpenBounds(None if open_end else apart - below, apart + above)
-        times = times.plus(number, f"t{number}", links)
+            links[one] = TimeBounds(None if open_end else apart - below, apart + above)
+        times = times.with_time(number, f"t{number}", links)
     return row, times
 
 
 @given(bounded_rows())
-def test_no_row_is_outside_of_what_the_bounds_lead_to(made: tuple[list[int], Times]) -> None:
+def test_no_row_is_outside_of_what_the_bounds_lead_to(made: tuple[list[int], EventTimes]) -> None:
     row, times = made
     for one, start in enumerate(row):
         for other, end in enumerate(row):
@@ -43,10 +43,10 @@ def test_no_row_is_outside_of_what_the_bounds_lead_to(made: tuple[list[int], Tim
 
 
 def test_bounds_of_a_chain_add_up() -> None:
-    times = Times().plus(0, "a", {}).plus(1, "b", {0: OpenBounds(0, 1)})
-    times = times.plus(2, "c", {1: OpenBounds(0, 2)})
-    assert times.gap(0, 2) == OpenBounds(0, 3)
-    assert times.gap(2, 0) == OpenBounds(-3, 0)
+    times = EventTimes().with_time(0, "a", {}).plus(1, "b", {0: TimeBounds(0, 1)})
+    times = times.with_time(2, "c", {1: TimeBounds(0, 2)})
+    assert times.gap(0, 2) == TimeBounds(0, 3)
+    assert times.gap(2, 0) == TimeBounds(-3, 0)
 
 
 def test_a_time_that_the_last_join_does_not_go_by_lags_by_what_it_is_before_it() -> None:
@@ -56,12 +56,12 @@ def test_a_time_that_the_last_join_does_not_go_by_lags_by_what_it_is_before_it()
         JOIN shipments c ON c.order_id = b.order_id
           AND c.event_time BETWEEN b.event_time AND b.event_time + INTERVAL 1 HOUR"""
     ).root
-    hold = hold_of(root)
+    hold = result_time(root)
     assert hold is not None
-    assert hold.hold == HOUR + 5 * MINUTE
+    assert hold.delay == HOUR + 5 * MINUTE
     assert isinstance(root.input, IntervalJoin)
     assert isinstance(root.input.left.node, Select)
-    assert lag_of(root.input.left.node) == root.input.left.delay == 5 * MINUTE
+    assert watermark_delay_of(root.input.left.node) == root.input.left.delay == 5 * MINUTE
 
 
 def test_a_row_of_a_window_join_may_be_as_old_as_its_window_is_long() -> None:
