@@ -72,8 +72,8 @@ class Shop:
             f"{side}_carrier": np.array(["UPS", "DHL", "FedEx"])[rng.integers(0, 3, len(ids))],
         }
         frame = pl.DataFrame(columns)
-        hashed = frame[f"{side}_key"].hash(7).reinterpret(signed=True) if self.text_keys else keys
-        return frame.with_columns(pl.Series("_h", hashed))
+        fill_null_hashes = frame[f"{side}_key"].hash(7).reinterpret(signed=True) if self.text_keys else keys
+        return frame.with_columns(pl.Series("_h", fill_null_hashes))
 
 
 def join_of(how: JoinType, shop: Shop) -> IntervalJoin:
@@ -144,7 +144,7 @@ def show(title: str, figures: Figures) -> None:
         f"  calls {figures.calls:4.1f}  out {figures.out:,}",
         flush=True,
     )
-    cache.forget_all()
+    cache.clear_cache()
 
 
 def bulk() -> None:

@@ -190,28 +190,29 @@ class Stepwise:
         default_factory=lambda: dict.fromkeys(("accepted", "late", "reassigned"), 0)
     )
 
-    def step(self, rows: list[Row], clock: WatermarkAdvance) -> list[Out]:
+    def step(self, rows: list[Row], advance: WatermarkAdvance) -> list[Out]:
         touched: dict[tuple[Key, Span], Group] = {}
         self.late = []
         for row in rows:
-            mine = self._in_time(row, clock)
+            mine = self._in_time(row, advance)
             if mine is None:
                 continue
             self.counts["accepted"] += 1
             for span in windows_of(self.spec, mine):
-                if self._open(span, clock.before):
+                if self._open(span, advance.before):
                     group = self.groups.setdefault((row.key, span), Group(row.key, span))
                     group.rows.append(mine)
                     touched[row.key, span] = group
-        out = [one for group in touched.values() for one in self._changes(group, clock)]
+        out = [one for group in touched.values() for one in self._changes(group, advance)]
         if self.spec.emit is Emit.FINAL:
             for place, group in self.groups.items():
                 if place not in touched:
-                    out += self._fired(group, clock)
+                    out += self._fired(group, advance)
         self.groups = {
             place: group
             for place, group in self.groups.items()
-            if self._kept(group, clock.after) and (weigh(group.rows) or not self.spec.over_changes)
+            if self._kept(group, advance.after)
+            and (weigh(group.rows) or not self.spec.over_changes)
         }
         return out
 
@@ -219,14 +220,14 @@ class Stepwise:
         """Rows of which at least one window is open; those of sliding windows are in the last."""
         return len({row.id for group in self.groups.values() for row in group.rows})
 
-    def _in_time(self, row: Row, clock: WatermarkAdvance) -> Row | None:
-        if any(self._open(span, clock.before) for span in windows_of(self.spec, row)):
+    def _in_time(self, row: Row, advance: WatermarkAdvance) -> Row | None:
+        if any(self._open(span, advance.before) for span in windows_of(self.spec, row)):
             return row
-        policy, lateness = self.spec.late, clock.before - row.t
+        policy, lateness = self.spec.late, advance.before - row.t
         fits = lateness <= policy.budget and not self.spec.given
         if policy.action is LateAction.REASSIGN and fits:
             self.counts["reassigned"] += 1
-            return replace(row, t=clock.before)
+            return replace(row, t=advance.before)
         self.late.append(row)
         self.counts["late"] += 1
         return None
@@ -240,15 +241,15 @@ class Stepwise:
         last = max(row.t for row in group.rows)
         return self.spec.ttl is None or watermark <= last + self.spec.ttl
 
-    def _changes(self, group: Group, clock: WatermarkAdvance) -> Iterator[Out]:
+    def _changes(self, group: Group, advance: WatermarkAdvance) -> Iterator[Out]:
         if self.spec.emit is Emit.FINAL and group.out is None:
-            yield from self._fired(group, clock)
+            yield from self._fired(group, advance)
             return
         yield from difference(self.spec, group)
 
-    def _fired(self, group: Group, clock: WatermarkAdvance) -> Iterator[Out]:
+    def _fired(self, group: Group, advance: WatermarkAdvance) -> Iterator[Out]:
         assert group.span is not None
-        if group.out is None and group.span[1] <= clock.after:
+        if group.out is None and group.span[1] <= advance.after:
             yield from difference(self.spec, group)
 
 
@@ -284,9 +285,9 @@ class SessionStepwise(Stepwise):
     def _open(self, span: Span, watermark: int) -> bool:
         return span is None or span[1] + self.spec.lateness >= watermark
 
-    def _fired(self, group: Group, clock: WatermarkAdvance) -> Iterator[Out]:
+    def _fired(self, group: Group, advance: WatermarkAdvance) -> Iterator[Out]:
         assert group.span is not None
-        if group.out is None and group.span[1] < clock.after:
+        if group.out is None and group.span[1] < advance.after:
             yield from difference(self.spec, group)
 
     @property
@@ -294,19 +295,19 @@ class SessionStepwise(Stepwise):
         assert self.spec.window is not None
         return self.spec.window.size
 
-    def step(self, rows: list[Row], clock: WatermarkAdvance) -> list[Out]:
+    def step(self, rows: list[Row], advance: WatermarkAdvance) -> list[Out]:
         self.late = []
         chains = self._chains(rows)
         closed = [
             chain
             for chain in chains
             if not any(isinstance(part, Group) for part in chain)
-            and not self._open((0, self._end(chain)), clock.before)
+            and not self._open((0, self._end(chain)), advance.before)
         ]
         late_ids = {part.id for chain in closed for part in chain if isinstance(part, Row)}
         accepted = []
         for row in rows:
-            mine = self._pardoned(row, clock) if row.id in late_ids else row
+            mine = self._pardoned(row, advance) if row.id in late_ids else row
             if mine is not None:
                 self.counts["accepted"] += 1
                 accepted.append(mine)
@@ -316,13 +317,13 @@ class SessionStepwise(Stepwise):
             if len(chain) == 1 and isinstance(chain[0], Group):
                 untouched.append(chain[0])
                 if self.spec.emit is Emit.FINAL:
-                    out += self._fired(chain[0], clock)
+                    out += self._fired(chain[0], advance)
             else:
-                out += self._merge(chain, clock, untouched)
+                out += self._merge(chain, advance, untouched)
         self.sessions = [
             one
             for one in untouched
-            if self._kept(one, clock.after) and (weigh(one.rows) or not self.spec.over_changes)
+            if self._kept(one, advance.after) and (weigh(one.rows) or not self.spec.over_changes)
         ]
         return out
 
@@ -353,17 +354,17 @@ class SessionStepwise(Stepwise):
         ends += [part.span[1] for part in chain if isinstance(part, Group) and part.span]
         return max(ends)
 
-    def _pardoned(self, row: Row, clock: WatermarkAdvance) -> Row | None:
-        policy, lateness = self.spec.late, clock.before - row.t
+    def _pardoned(self, row: Row, advance: WatermarkAdvance) -> Row | None:
+        policy, lateness = self.spec.late, advance.before - row.t
         if policy.action is LateAction.REASSIGN and lateness <= policy.budget:
             self.counts["reassigned"] += 1
-            return replace(row, t=clock.before)
+            return replace(row, t=advance.before)
         self.late.append(row)
         self.counts["late"] += 1
         return None
 
     def _merge(
-        self, chain: list[Row | Group], clock: WatermarkAdvance, made: list[Group]
+        self, chain: list[Row | Group], advance: WatermarkAdvance, made: list[Group]
     ) -> Iterator[Out]:
         olds = [part for part in chain if isinstance(part, Group)]
         rows = [row for old in olds for row in old.rows]
@@ -376,7 +377,7 @@ class SessionStepwise(Stepwise):
                 new.out = old.out
             elif old.out is not None:
                 yield DELETE, old.key, old.span, old.out
-        yield from self._changes(new, clock)
+        yield from self._changes(new, advance)
 
 
 def final_table(out: Iterable[Out]) -> dict[tuple[Key, Span], tuple[object, ...]]:

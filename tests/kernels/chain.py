@@ -34,8 +34,8 @@ class Operator:
         self.states = [MemoryState() for _ in range(self.groups)]
 
     def step(self, inputs: Sequence[pl.DataFrame], after: int) -> list[pl.DataFrame]:
-        clock = WatermarkAdvance(self.watermark, max(self.watermark, after))
-        self.watermark = clock.after
+        advance = WatermarkAdvance(self.watermark, max(self.watermark, after))
+        self.watermark = advance.after
         self.counts = Counter()
         out = []
         for group in range(self.groups):
@@ -43,11 +43,11 @@ class Operator:
             while True:
                 state = self.states[group].copy()
                 if self.rng.random() < 0.2:
-                    cache.forget_all()
-                made = self.make().step(state, mine, clock)
+                    cache.clear_cache()
+                made = self.make().step(state, mine, advance)
                 if self.rng.random() < 0.8:  # else the batch fails and runs again
                     break
-                cache.forget_all()
+                cache.clear_cache()
             self.states[group] = state
             self.counts.update(made.counts)
             out += [frame for frame in made.main if frame.height]

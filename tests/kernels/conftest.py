@@ -10,6 +10,6 @@ from millstream.kernels.state import segment_cache as cache
 @pytest.fixture(autouse=True)
 def empty_cache() -> Iterator[None]:
     """A test must not live on what another one left decoded."""
-    cache.forget_all()
+    cache.clear_cache()
     yield
-    cache.forget_all()
+    cache.clear_cache()

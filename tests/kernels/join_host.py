@@ -1,4 +1,4 @@
-"""What the hosts of joins in tests share: the watermark, lost caches, batches tried again."""
+"""What the hosts of joins in tests share_budget: the watermark, lost caches, batches tried again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class JoinHost:
     trouble: random.Random | None = None  # decides when caches are lost and batches are retried
     state: MemoryState = field(default_factory=MemoryState)
     tops: list[int] = field(default_factory=lambda: [BEGIN_OF_TIME, BEGIN_OF_TIME])
-    clock: WatermarkAdvance = field(
+    advance: WatermarkAdvance = field(
         default_factory=lambda: WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     )
     last: StepResult = field(default_factory=StepResult)
@@ -62,17 +62,17 @@ class JoinHost:
             for top, delay in zip(self.tops, self.delays, strict=True)
         ]
         mark = min(marks) if to is None else to
-        after = END_OF_TIME if end else max(self.clock.after, mark)
-        self.clock = WatermarkAdvance(self.clock.after, after)
+        after = END_OF_TIME if end else max(self.advance.after, mark)
+        self.advance = WatermarkAdvance(self.advance.after, after)
         if self.sometimes():
             self._failed_attempt(inputs)
         if self.sometimes():
-            cache.forget_all()
+            cache.clear_cache()
         before = self.state.copy() if self.sometimes() else None
-        self.last = self.join.step(self.state, inputs, self.clock)
+        self.last = self.join.step(self.state, inputs, self.advance)
         self.check(self.last)
         if before is not None:  # the batch again, from where it began
-            again = self.join.step(before, inputs, self.clock)
+            again = self.join.step(before, inputs, self.advance)
             assert again.counts == self.last.counts
             assert self.told(again) == self.told(self.last)
             self.state = before
@@ -100,7 +100,7 @@ class JoinHost:
             side: frame.sample(fraction=self.trouble.random(), seed=self.trouble.randrange(99))
             for side, frame in inputs.items()
         }
-        self.join.step(self.state.copy(), other, self.clock)
+        self.join.step(self.state.copy(), other, self.advance)
 
     def sometimes(self) -> bool:
         return self.trouble is not None and self.trouble.random() < 0.3

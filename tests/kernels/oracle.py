@@ -78,11 +78,11 @@ class Stepwise:
     out_alone: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
     evicted: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
 
-    def step(self, lefts: Iterable[Row], rights: Iterable[Row], clock: WatermarkAdvance) -> Bag:
+    def step(self, lefts: Iterable[Row], rights: Iterable[Row], advance: WatermarkAdvance) -> Bag:
         out: Bag = Counter()
         for side, rows in enumerate((lefts, rights)):
-            self.late[side][:] = [row for row in rows if row.t < clock.before]
-            new = [row for row in rows if row.t >= clock.before]
+            self.late[side][:] = [row for row in rows if row.t < advance.before]
+            new = [row for row in rows if row.t >= advance.before]
             for row in new:
                 for other in self.seen[1 - side]:
                     if other.id not in self.evicted[1 - side]:
@@ -91,12 +91,12 @@ class Stepwise:
         for side in (0, 1):
             for row in self.seen[side]:
                 keyless = None in row.key
-                if keyless or clock.after > row.t + self.join.reach[side]:
+                if keyless or advance.after > row.t + self.join.reach[side]:
                     self._come_out_alone(side, row, out)
-        self._evict(clock, out)
+        self._evict(advance, out)
         return out
 
-    def held(self, side: int, clock: WatermarkAdvance) -> list[Row]:
+    def held(self, side: int, advance: WatermarkAdvance) -> list[Row]:
         """Rows that a partner may still come for, or that are held longer by choice."""
         used = self.matched[0] if side == 0 and self.join.how.left_only else set[int]()
         reach, retention = self.join.reach[side], self.join.retention
@@ -105,7 +105,7 @@ class Stepwise:
             row
             for row in self.seen[side]
             if None not in row.key
-            and row.t + hold >= clock.after
+            and row.t + hold >= advance.after
             and row.id not in used
             and row.id not in self.evicted[side]
         ]
@@ -131,8 +131,8 @@ class Stepwise:
         else:
             out[(row.id, None) if side == 0 else (None, row.id)] += 1
 
-    def _evict(self, clock: WatermarkAdvance, out: Bag) -> None:
-        held = [(row.t, side, row) for side in (0, 1) for row in self.held(side, clock)]
+    def _evict(self, advance: WatermarkAdvance, out: Bag) -> None:
+        held = [(row.t, side, row) for side in (0, 1) for row in self.held(side, advance)]
         if self.max_rows is None or len(held) <= self.max_rows:
             return
         oldest = sorted(held, key=lambda item: item[0])[: len(held) - self.max_rows]

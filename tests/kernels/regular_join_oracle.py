@@ -93,10 +93,10 @@ class Stepwise:
     evicted: list[int] = field(default_factory=lambda: [0, 0])
 
     def step(
-        self, lefts: Iterable[Change], rights: Iterable[Change], clock: WatermarkAdvance
+        self, lefts: Iterable[Change], rights: Iterable[Change], advance: WatermarkAdvance
     ) -> Weights:
         out: Weights = Counter()
-        oldest = self.join.oldest(clock.before)
+        oldest = self.join.oldest(advance.before)
         added: list[list[Kept]] = []
         for side, changes in enumerate((lefts, rights)):
             self.late[side][:] = [c for c in changes if oldest is not None and c.t < oldest]
@@ -109,7 +109,7 @@ class Stepwise:
         for side, rows in enumerate(added):
             for kept in rows:
                 self._add(side, kept, out)
-        self._let_go(clock.after)
+        self._let_go(advance.after)
         return Counter({row: weight for row, weight in out.items() if weight})
 
     def _take_back(self, side: int, row: Row, out: Weights) -> None:

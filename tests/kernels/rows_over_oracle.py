@@ -67,12 +67,14 @@ class Oracle:
     before: dict[Key, list[Row]] = field(default_factory=lambda: defaultdict(list))
     late: int = 0
 
-    def step(self, rows: Sequence[Row], clock: WatermarkAdvance) -> dict[int, list[object]]:
+    def step(self, rows: Sequence[Row], advance: WatermarkAdvance) -> dict[int, list[object]]:
         """By the row's id, the values of its functions."""
-        self.late += sum(row.t < clock.before for row in rows)
-        self.waiting += [row for row in rows if row.t >= clock.before]
-        ready = sorted([row for row in self.waiting if row.t < clock.after], key=lambda row: row.t)
-        self.waiting = [row for row in self.waiting if row.t >= clock.after]
+        self.late += sum(row.t < advance.before for row in rows)
+        self.waiting += [row for row in rows if row.t >= advance.before]
+        ready = sorted(
+            [row for row in self.waiting if row.t < advance.after], key=lambda row: row.t
+        )
+        self.waiting = [row for row in self.waiting if row.t >= advance.after]
         return {row.id: self._values(row) for row in ready}
 
     def _values(self, row: Row) -> list[object]:
@@ -83,11 +85,11 @@ class Oracle:
         frame = partition if self.preceding is None else partition[-self.preceding - 1 :]
         return [FUNCTIONS[name](frame) for name in self.names]
 
-    def held(self, clock: WatermarkAdvance) -> int:
+    def held(self, advance: WatermarkAdvance) -> int:
         """Rows that wait, and rows that a later one's frame may reach."""
         kept = 0
         for rows in self.before.values():
-            if rows and (self.ttl is None or clock.after <= rows[-1].t + self.ttl):
+            if rows and (self.ttl is None or advance.after <= rows[-1].t + self.ttl):
                 kept += len(rows) if self.preceding is None else min(len(rows), self.preceding)
         return len(self.waiting) + kept
 

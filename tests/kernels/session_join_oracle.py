@@ -131,10 +131,10 @@ class Stepwise:
     late: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
     told: set[tuple[int | None, int | None]] = field(default_factory=set)
 
-    def step(self, lefts: Iterable[Row], rights: Iterable[Row], clock: WatermarkAdvance) -> Bag:
+    def step(self, lefts: Iterable[Row], rights: Iterable[Row], advance: WatermarkAdvance) -> Bag:
         out: list[Out] = []
         for side, rows in enumerate((lefts, rights)):
-            out += self._arrive(side, list(rows), clock.before)
+            out += self._arrive(side, list(rows), advance.before)
         for left in self.sessions[0]:
             left.met = left.met or bool(self._met(0, left))
         at_once = self.join.emit is Emit.CHANGES
@@ -143,7 +143,7 @@ class Stepwise:
         closing: tuple[list[Session], list[Session]] = ([], [])
         for side, sessions in enumerate(self.sessions):
             for session in sessions:
-                if not session.closed and session.end + self.join.lateness < clock.after:
+                if not session.closed and session.end + self.join.lateness < advance.after:
                     session.closed = True
                     closing[side].append(session)
         if not at_once:

@@ -77,7 +77,7 @@ class Host:
     fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done to chunks before they arrive
     state: MemoryState = field(default_factory=MemoryState)
     top: int = BEGIN_OF_TIME
-    clock: WatermarkAdvance = field(
+    advance: WatermarkAdvance = field(
         default_factory=lambda: WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     )
     last: StepResult = field(default_factory=StepResult)
@@ -86,8 +86,8 @@ class Host:
         """The rows that come out, in their order."""
         self.top = max([self.top, *(row.t for row in rows)])
         mark = BEGIN_OF_TIME if self.top == BEGIN_OF_TIME else self.top - self.delay
-        self.clock = WatermarkAdvance(
-            self.clock.after, END_OF_TIME if end else max(self.clock.after, mark)
+        self.advance = WatermarkAdvance(
+            self.advance.after, END_OF_TIME if end else max(self.advance.after, mark)
         )
         inputs = {}
         if rows or self._sometimes():  # an empty frame and none must mean the same
@@ -95,8 +95,8 @@ class Host:
         if self._sometimes():
             self._failed_attempt(inputs)
         if self._sometimes():
-            cache.forget_all()
-        self.last = self.kernel.step(self.state, inputs, self.clock)
+            cache.clear_cache()
+        self.last = self.kernel.step(self.state, inputs, self.advance)
         return [row for frame in self.last.main for row in frame.rows(named=True)]
 
     def _arriving(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -115,7 +115,7 @@ class Host:
             number: frame.sample(fraction=self.trouble.random(), seed=self.trouble.randrange(99))
             for number, frame in inputs.items()
         }
-        self.kernel.step(self.state.copy(), other, self.clock)
+        self.kernel.step(self.state.copy(), other, self.advance)
 
     def _sometimes(self) -> bool:
         return self.trouble is not None and self.trouble.random() < 0.3

@@ -110,20 +110,20 @@ class Stepwise:
     late: tuple[list[Row], list[Row]] = ([], [])
     evicted: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
 
-    def step(self, rows: Iterable[Row], versions: Iterable[Row], clock: WatermarkAdvance) -> Bag:
+    def step(self, rows: Iterable[Row], versions: Iterable[Row], advance: WatermarkAdvance) -> Bag:
         self.late = (
-            [row for row in rows if row.t < clock.before],
-            [version for version in versions if version.t < clock.before],
+            [row for row in rows if row.t < advance.before],
+            [version for version in versions if version.t < advance.before],
         )
-        self.waiting += [row for row in rows if row.t >= clock.before]
-        self.versions += [version for version in versions if version.t >= clock.before]
-        due = [r for r in self.waiting if self.join.is_due(r, self.versions, clock.after)]
+        self.waiting += [row for row in rows if row.t >= advance.before]
+        self.versions += [version for version in versions if version.t >= advance.before]
+        due = [r for r in self.waiting if self.join.is_due(r, self.versions, advance.after)]
         self.waiting = [row for row in self.waiting if row not in due]
         out = final_rows(self.join, due, self.versions)
         if (
             self.join.direction is Direction.BACKWARD
         ):  # else a waiting row may need one no longer held
-            self.versions = self.join.of_use(self.versions, clock.after)
+            self.versions = self.join.of_use(self.versions, advance.after)
             self._evict(out)
         return out
 

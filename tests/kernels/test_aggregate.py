@@ -8,7 +8,7 @@ from tests.kernels.aggregate_oracle import Row
 from tests.kernels.test_aggregate_host import AggregateHost, frame_of, types_of
 
 from millstream.errors import StateError
-from millstream.kernels.aggregate.windowed import (
+from millstream.kernels.aggregate.kernel import (
     Aggregate,
     SessionAggregate,
     create_kernel,

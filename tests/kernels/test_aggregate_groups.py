@@ -1,4 +1,4 @@
-"""What comes out does not depend on how keys are spread over key groups: all share one clock."""
+"""What comes out does not depend on how keys are spread over key groups: all share_budget one advance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.kernels.aggregate.windowed import create_kernel, pre_aggregate
+from millstream.kernels.aggregate.kernel import create_kernel, pre_aggregate
 from millstream.kernels.core.kernel import INSERT, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory_state import MemoryState

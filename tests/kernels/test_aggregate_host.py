@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 from tests.kernels.aggregate_oracle import Out, Row
 
-from millstream.kernels.aggregate.kernel import AggregateKernel
-from millstream.kernels.aggregate.windowed import pre_aggregate
+from millstream.kernels.aggregate.base import AggregateKernel
+from millstream.kernels.aggregate.kernel import pre_aggregate
 from millstream.kernels.core.kernel import INSERT, OP, StepResult, WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state import segment_cache as cache
@@ -77,7 +77,7 @@ class AggregateHost:
     trouble: random.Random | None = None  # decides on retries, lost caches and packets
     state: MemoryState = field(default_factory=MemoryState)
     top: int = BEGIN_OF_TIME
-    clock: WatermarkAdvance = field(
+    advance: WatermarkAdvance = field(
         default_factory=lambda: WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     )
     last: StepResult = field(default_factory=StepResult)
@@ -89,17 +89,17 @@ class AggregateHost:
     def feed(self, rows: Sequence[Row], end: bool = False) -> list[Out]:
         self.top = max([self.top, *(row.t for row in rows)])
         mark = BEGIN_OF_TIME if self.top == BEGIN_OF_TIME else self.top - self.delay
-        self.clock = WatermarkAdvance(
-            self.clock.after, END_OF_TIME if end else max(self.clock.after, mark)
+        self.advance = WatermarkAdvance(
+            self.advance.after, END_OF_TIME if end else max(self.advance.after, mark)
         )
         inputs = {}
         if rows or self._sometimes():
             inputs[0] = self._packets(list(rows))
         if self._sometimes():
-            self.kernel.step(self.state.copy(), inputs, self.clock)  # its writes were not kept
+            self.kernel.step(self.state.copy(), inputs, self.advance)  # its writes were not kept
         if self._sometimes():
-            cache.forget_all()
-        self.last = self.kernel.step(self.state, inputs, self.clock)
+            cache.clear_cache()
+        self.last = self.kernel.step(self.state, inputs, self.advance)
         self._check_account()
         return [one for frame in self.last.main for one in outs(self.spec, frame)]
 

@@ -27,7 +27,7 @@ from tests.kernels.test_aggregate_host import (
     types_of,
 )
 
-from millstream.kernels.aggregate.windowed import create_kernel
+from millstream.kernels.aggregate.kernel import create_kernel
 from millstream.kernels.core.kernel import DELETE, UPDATE_AFTER, UPDATE_BEFORE
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.compaction import LogSettings
@@ -200,7 +200,7 @@ def test_every_batch_lets_out_exactly_what_the_definition_says(
     arrived = data.draw(batches(spec))
     for number, batch in enumerate([*arrived, []]):
         out = run.feed(batch, end=number == len(arrived))
-        expected = [plain_out(one) for one in oracle.step(batch, run.clock)]
+        expected = [plain_out(one) for one in oracle.step(batch, run.advance)]
         shown = without_equal_pairs(spec, out)
         wanted = without_equal_pairs(spec, expected)
         assert bag(shown) == bag(wanted)
@@ -216,7 +216,7 @@ def test_every_batch_lets_out_exactly_what_the_definition_says(
         assert counts["retractions"] == retractions
     if spec.window is not None:
         assert run.last.counts["state_rows"] == 0
-        assert not run.state.map("segments").held
+        assert not run.state.map("segments").content
 
 
 def check_late_rows(run: AggregateHost, oracle: Stepwise) -> None:
@@ -227,7 +227,7 @@ def check_late_rows(run: AggregateHost, oracle: Stepwise) -> None:
     assert found is not None
     expected = frame_of(run.spec, oracle.late)
     assert found.columns == [*expected.columns, "_lateness"]
-    lateness = {row.id: run.clock.before - row.t for row in oracle.late}
+    lateness = {row.id: run.advance.before - row.t for row in oracle.late}
     assert dict(found.select("id", "_lateness").rows()) == lateness
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from millstream.kernels.aggregate.windowed import create_kernel
+from millstream.kernels.aggregate.kernel import create_kernel
 from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import (
     AggregateSpec,
@@ -72,7 +72,7 @@ def test_a_step_with_an_allowance_and_no_rows_evicts_what_is_over_it(name: str) 
     assert before["state_rows"] > 3
     retried = state.copy()
     allowed = WatermarkAdvance(
-        BEGIN_OF_TIME, BEGIN_OF_TIME, StateLimit(max_rows=3, on_limit=EVICT), trims=True
+        BEGIN_OF_TIME, BEGIN_OF_TIME, StateLimit(max_rows=3, on_limit=EVICT), enforces_limit=True
     )
     after = kernel.step(state, {}, allowed).counts
     assert after["state_rows"] <= 3

@@ -16,7 +16,7 @@ from millstream.kernels.state.segment_cache import UNUSED_SECONDS, SegmentCache
 
 
 def manifest(steps: Steps) -> Manifest:
-    return Manifest.load(steps.state.values["meta"].held, 2)
+    return Manifest.load(steps.state.values["meta"].content, 2)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_segments_that_another_worker_dropped_leave_the_cache(workers, monkeypat
 
 def test_a_key_group_that_is_processed_elsewhere_leaves_the_cache_in_time():
     now = [0.0]
-    held = SegmentCache(1000, clock=lambda: now[0])
+    held = SegmentCache(1000, advance=lambda: now[0])
     held.put(1, 11, "of a group that moved", 10)
     held.put(2, 21, "of a group that stays", 10)
     now[0] = UNUSED_SECONDS

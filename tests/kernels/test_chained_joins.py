@@ -16,7 +16,7 @@ from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSp
 from millstream.kernels.interval_join.spec import OtherSideWindows
 from millstream.kernels.over_aggregate.kernel import OverAggregate
 from millstream.plan.build.job import build_job
-from millstream.plan.nodes import OverAggregate as RowsOverNode
+from millstream.plan.nodes import RowsOver as RowsOverNode
 from millstream.plan.nodes import WindowJoin as JoinNode
 from millstream.plan.nodes.traversal import operators_in_order
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, Window

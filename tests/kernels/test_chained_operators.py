@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from tests.kernels.chain import ROUNDS, Operator, cut
 
-from millstream.kernels.aggregate.windowed import create_kernel, pre_aggregate
+from millstream.kernels.aggregate.kernel import create_kernel, pre_aggregate
 from millstream.kernels.core.kernel import DELETE, HASH, OP, UPDATE_BEFORE
 from millstream.kernels.core.specs import AggregateSpec, CallSpec, OrderSpec, TopNSpec
 from millstream.kernels.top_n.kernel import TopN

@@ -32,8 +32,8 @@ def test_frames_are_not_changed_and_may_hold_more_columns_in_any_order() -> None
     left = pl.DataFrame({"l_k": ["a"], "other": [0], "_h": [1], "l_y": [1], "_t": [1]})
     right = pl.DataFrame({"r_x": [2], "_t": [1], "r_k": ["a"], "_h": [1]})
     copies = left.clone(), right.clone()
-    clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
-    (out,) = IntervalJoin(SPEC).step(MemoryState(), {0: left, 1: right}, clock).main
+    advance = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    (out,) = IntervalJoin(SPEC).step(MemoryState(), {0: left, 1: right}, advance).main
     assert out.rows(named=True) == [{"l_k": "a", "r_x": 2}]
     assert left.equals(copies[0])
     assert right.equals(copies[1])
@@ -43,6 +43,6 @@ def test_frames_in_chunks_are_as_good_as_whole_ones() -> None:
     part = pl.DataFrame({"_t": [1, 2], "_h": [1, 2], "l_k": ["a", "b"], "l_y": [1, 1]})
     left = pl.concat([part, part], rechunk=False)
     right = pl.DataFrame({"_t": [2], "_h": [1], "r_k": ["a"], "r_x": [2]})
-    clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
-    (out,) = IntervalJoin(SPEC).step(MemoryState(), {0: left, 1: right}, clock).main
+    advance = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    (out,) = IntervalJoin(SPEC).step(MemoryState(), {0: left, 1: right}, advance).main
     assert out.rows() == [("a", 2), ("a", 2)]

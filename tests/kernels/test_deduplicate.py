@@ -61,7 +61,7 @@ def test_a_key_is_let_go_once_no_row_in_time_can_repeat_it() -> None:
     assert (host.last.counts["input.in_state"], host.last.counts["input.expired"]) == (2, 1)
     host.finish()
     assert host.last.counts["state_rows"] == 0
-    assert not host.state.map("segments").held
+    assert not host.state.map("segments").content
 
 
 def test_late_rows_are_neither_known_nor_passed() -> None:
@@ -88,11 +88,11 @@ def test_state_holds_keys_and_times_alone() -> None:
     state = MemoryState()
     spec = DeduplicateSpec(("k",), ("k", "text"), None)
     kernel = Deduplicate(spec, hash_is_key=True)
-    clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
-    (out,) = kernel.step(state, {0: frame}, clock).main
+    advance = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    (out,) = kernel.step(state, {0: frame}, advance).main
     assert out.equals(frame.select("k", "text"))
     assert state.stored_bytes < 1000 * 16 + 1500
-    assert kernel.step(state, {0: frame}, clock).main == []
+    assert kernel.step(state, {0: frame}, advance).main == []
 
 
 def test_a_step_with_nothing_to_do_reads_the_manifest_alone() -> None:

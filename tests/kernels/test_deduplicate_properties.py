@@ -29,21 +29,21 @@ class Oracle:
     late_rows: int = 0
     rows: int = 0
 
-    def step(self, rows: list[Row], clock: WatermarkAdvance) -> set[int]:
+    def step(self, rows: list[Row], advance: WatermarkAdvance) -> set[int]:
         self.rows += len(rows)
         out = set()
-        for row in sorted([self._at_its_time(row, clock) for row in rows], key=lambda row: row.t):
-            if row.t < clock.before:
+        for row in sorted([self._at_its_time(row, advance) for row in rows], key=lambda row: row.t):
+            if row.t < advance.before:
                 self.late_rows += 1
             elif not self._known(row):
                 self.passed.append((row.key, row.t))
                 out.add(row.id)
         return out
 
-    def _at_its_time(self, row: Row, clock: WatermarkAdvance) -> Row:
-        behind = clock.before - row.t
+    def _at_its_time(self, row: Row, advance: WatermarkAdvance) -> Row:
+        behind = advance.before - row.t
         pardoned = self.late.action is LateAction.REASSIGN and 0 < behind <= self.late.budget
-        return replace(row, t=clock.before) if pardoned else row
+        return replace(row, t=advance.before) if pardoned else row
 
     def _known(self, row: Row) -> bool:
         return any(
@@ -51,17 +51,17 @@ class Oracle:
             for key, t in self.passed
         )
 
-    def held(self, clock: WatermarkAdvance) -> int:
+    def held(self, advance: WatermarkAdvance) -> int:
         if self.within is None:
             return len(self.passed)
-        return sum(t + self.within >= clock.after for _, t in self.passed)
+        return sum(t + self.within >= advance.after for _, t in self.passed)
 
 
 def check(host: Host, oracle: Oracle) -> None:
     counts = host.last.counts
     accepted = counts["input.accepted"]
     assert accepted == counts["rows_out"] == len(oracle.passed)
-    assert counts["input.in_state"] == counts["state_rows"] == oracle.held(host.clock)
+    assert counts["input.in_state"] == counts["state_rows"] == oracle.held(host.advance)
     assert accepted == counts["input.in_state"] + counts["input.expired"] + counts["input.evicted"]
     assert counts["input.late"] == oracle.late_rows
     assert oracle.rows == accepted + counts["input.duplicate"] + counts["input.late"]
@@ -80,7 +80,7 @@ def test_every_batch_lets_through_exactly_what_was_not_seen(
     oracle = Oracle(within, late)
     for batch in batches:
         out = [row["id"] for row in host.feed(batch)]
-        passing = oracle.step(batch, host.clock)
+        passing = oracle.step(batch, host.advance)
         assert out == [row.id for row in batch if row.id in passing]
         check(host, oracle)
     assert host.finish() == []

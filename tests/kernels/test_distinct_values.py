@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.kernels.aggregate.kernel import create_kernel, pre_aggregate
 from millstream.kernels.aggregate.partial_results import distinct_table_arguments
-from millstream.kernels.aggregate.windowed import create_kernel, pre_aggregate
 from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.memory_state import MemoryState
@@ -115,9 +115,9 @@ def test_values_go_with_their_window() -> None:
 def test_known_values_are_not_written_again() -> None:
     kernel, state = create_kernel(SPEC, {}), MemoryState()
     rows: list[Row] = [(1, 0, number, "a", False, False) for number in range(50)]  # of x
-    clock = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    advance = WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
     for _ in range(5):
-        counts = kernel.step(state, {0: frame(rows)}, clock).counts
+        counts = kernel.step(state, {0: frame(rows)}, advance).counts
     assert counts["state_rows"] == 1 + 50
 
 

@@ -97,7 +97,7 @@ def test_keys_that_differ_in_low_bits_alone_are_still_sorted() -> None:
 def test_an_index_of_some_rows_numbers_them_anew() -> None:
     rows = [(1, 0), (2, 1), (1, 2), (2, 3)]
     keep = np.array([False, True, True, True])
-    found = index_of(rows).only(keep)
+    found = index_of(rows).filter(keep)
     whole = index_of(rows[1:])
     assert found.keys.tolist() == whole.keys.tolist()
     assert found.order.tolist() == whole.order.tolist()

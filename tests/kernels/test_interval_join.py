@@ -47,7 +47,7 @@ SHIPMENTS = pl.DataFrame(
 PAIRS = {("ORD-001", 150.0, "UPS"), ("ORD-002", 250.0, "FedEx")}
 
 
-def hashed(frame: pl.DataFrame, key: str) -> pl.DataFrame:
+def fill_null_hashes(frame: pl.DataFrame, key: str) -> pl.DataFrame:
     return frame.with_columns(pl.col(key).hash().reinterpret(signed=True).alias("_h"))
 
 
@@ -73,7 +73,7 @@ def test_orders_joined_to_shipments_within_a_day(
     how: JoinType, expected: set[tuple[object, ...]], orders_first: bool
 ) -> None:
     join, state = IntervalJoin(orders_join(how)), MemoryState()
-    batches = [{0: hashed(ORDERS, "o_id")}, {1: hashed(SHIPMENTS, "s_id")}]
+    batches = [{0: fill_null_hashes(ORDERS, "o_id")}, {1: fill_null_hashes(SHIPMENTS, "s_id")}]
     out: list[pl.DataFrame] = []
     for inputs in batches if orders_first else batches[::-1]:
         out += nonempty_frames(
@@ -174,7 +174,7 @@ def test_retention_holds_rows_longer_and_changes_nothing_else() -> None:
 
 
 def test_columns_of_a_side_that_was_never_seen_have_the_types_that_were_told() -> None:
-    frame = hashed(ORDERS, "o_id")
+    frame = fill_null_hashes(ORDERS, "o_id")
     spec = orders_join(JoinType.LEFT)
     end = WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
     (told,) = IntervalJoin(spec, {"carrier": pl.String}).step(MemoryState(), {0: frame}, end).main
@@ -186,9 +186,9 @@ def test_columns_of_a_side_that_was_never_seen_have_the_types_that_were_told() -
 
 def test_counts_go_on_where_a_restarted_process_took_over() -> None:
     spec = orders_join(JoinType.LEFT)
-    state, clock = MemoryState(), WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
-    IntervalJoin(spec).step(state, {0: hashed(ORDERS, "o_id")}, clock)
-    result = IntervalJoin(spec).step(state, {1: hashed(SHIPMENTS, "s_id")}, clock)
+    state, advance = MemoryState(), WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    IntervalJoin(spec).step(state, {0: fill_null_hashes(ORDERS, "o_id")}, advance)
+    result = IntervalJoin(spec).step(state, {1: fill_null_hashes(SHIPMENTS, "s_id")}, advance)
     assert set(result.counts) == set(COUNTS)
     assert result.counts["left.accepted"] == result.counts["right.accepted"] == 3
     assert result.counts["matches"] == 2

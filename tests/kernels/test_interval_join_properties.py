@@ -49,7 +49,7 @@ def test_however_rows_arrive_in_time_the_same_rows_come_out(
     out.update(run.finish())
     assert out == final_rows(join, *sides)
     assert run.last.counts["state_rows"] == 0
-    assert not run.state.map("segments").held
+    assert not run.state.map("segments").content
     assert run.last.counts["left.late"] == run.last.counts["right.late"] == 0
 
 
@@ -61,12 +61,12 @@ def run_stepwise(
     late = [0, 0]
     for number, (lefts, rights) in enumerate([*arrival.batches, ([], [])]):
         out = run.feed(lefts, rights, end=number == len(arrival.batches))
-        assert out == oracle.step(lefts, rights, run.clock)
+        assert out == oracle.step(lefts, rights, run.advance)
         total.update(out)
         for side, name in enumerate(("left", "right")):
             late[side] += len(oracle.late[side])
             assert run.last.counts[f"{name}.late"] == late[side]
-            assert run.last.counts[f"{name}.in_state"] == len(oracle.held(side, run.clock))
+            assert run.last.counts[f"{name}.in_state"] == len(oracle.held(side, run.advance))
             if run.join.spec.late.action is LateAction.SIDE_OUTPUT:
                 check_late_rows(oracle.late[side], side, run)
     return oracle, total
@@ -81,7 +81,7 @@ def check_late_rows(rows: list[Row], side: int, run: Host) -> None:
     expected = frame_of(rows, side, run.hashing)
     assert found.columns == [*expected.columns, "_lateness"]
     name = "lr"[side] + "_id"
-    lateness = {row.id: run.clock.before - row.t for row in rows}
+    lateness = {row.id: run.advance.before - row.t for row in rows}
     assert dict(found.select(name, "_lateness").rows()) == lateness
 
 

@@ -16,7 +16,7 @@ from tests.kernels import strategies
 
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.compaction import LogSettings
-from millstream.kernels.state.keyed_table import Keyed, Tables
+from millstream.kernels.state.keyed_table import Tables, TableSpec
 from millstream.kernels.state.manifest import Manifest, Ref, Segment
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.temporal import END_OF_TIME, OnLimit, StateLimit
@@ -33,8 +33,8 @@ SEGMENT = st.builds(
     last=NUMBER,
     size=st.integers(1, 99),
     skip=st.integers(0, 99),
-    gone=st.integers(0, 99),
-    marks=st.integers(0, 1 << 62),
+    removed=st.integers(0, 99),
+    flags_version=st.integers(0, 1 << 62),
     bitmap=st.none() | REF,
 )
 MANIFEST = st.builds(
@@ -67,10 +67,10 @@ def test_a_new_manifest_has_as_many_tables_as_the_operator(tables: int) -> None:
 Stored = tuple[int, int, int]  # key, time, id
 
 
-def keyed_of(number: int) -> Keyed:
+def keyed_of(number: int) -> TableSpec:
     """Tables of one operator differ in their layouts: a hash that is the key, rows that go by time
     alone."""
-    return Keyed(("k",), hash_is_key=number % 2 == 0, removable=number % 3 != 1)
+    return TableSpec(("k",), hash_is_key=number % 2 == 0, removable=number % 3 != 1)
 
 
 def frame_of(rows: list[Stored], table: int) -> pl.DataFrame:
@@ -143,7 +143,7 @@ def test_tables_of_one_manifest_hold_what_lists_would(
                 tables[number].expire(20)
             tables.close(0)
         if trouble and trouble.random() < 0.3:
-            cache.forget_all()
+            cache.clear_cache()
         tables = open_tables(state)
         for number, (keyed, keys, time) in enumerate(step):
             table = tables[number]
@@ -169,26 +169,30 @@ def test_tables_of_one_manifest_hold_what_lists_would(
             assert oracle.times == times[max(0, len(times) - most_rows) :]  # the oldest of all went
         tables.close(0)
         assert tables.counts["state_rows"] == len(oracle.times)
-        assert [tables[number].held for number in range(count)] == list(map(len, oracle.tables))
+        assert [tables[number].row_count for number in range(count)] == list(
+            map(len, oracle.tables)
+        )
 
     tables = open_tables(state)
     for number in range(count):
-        assert stored_in(tables[number].due(END_OF_TIME), number) == Counter(oracle.tables[number])
+        assert stored_in(tables[number].take_before(END_OF_TIME), number) == Counter(
+            oracle.tables[number]
+        )
     tables.close(0)
-    assert not state.map("segments").held
+    assert not state.map("segments").content
 
 
 def append_numbers(state: MemoryState, tables: int, start: int) -> int:
     """Adds ten rows to each table; returns the bytes that were written."""
-    opened = Tables(state, [Keyed(("k",))] * tables)
+    opened = Tables(state, [TableSpec(("k",))] * tables)
     ids = np.arange(start, start + 10)
     frame = pl.DataFrame({"k": ids, "_t": ids, "_h": ids})
-    before = dict(state.map("segments").held)
+    before = dict(state.map("segments").content)
     for number in range(tables):
         opened[number].remove(opened[number].probe(frame))
         opened[number].append(frame)
     opened.close(start)
-    after = state.map("segments").held
+    after = state.map("segments").content
     return sum(len(page) for number, page in after.items() if before.get(number) != page)
 
 

@@ -253,7 +253,7 @@ def test_when_only_time_passes_expired_rows_go() -> None:
     host.feed([plus(1)], [plus(7)])
     assert host.finish() == {}
     assert host.last.counts["state_rows"] == 0
-    assert not host.state.map("segments").held
+    assert not host.state.map("segments").content
 
 
 def test_a_batch_without_rows_costs_one_read_while_nothing_expires() -> None:
@@ -346,16 +346,16 @@ def test_columns_of_lists_and_structs_are_taken_back_by_value() -> None:
         JoinType.INNER, ("l_k",), ("r_k",), ("l_k", "m"), ("r_k",), over_changes=BOTH
     )
     join = RegularJoin(spec, {})
-    state, clock = MemoryState(), WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
+    state, advance = MemoryState(), WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME)
 
     def left(value: int, op: int) -> pl.DataFrame:
         entry = pl.Series("m", [[{"key": "a", "value": value}]], dtype=kind)
         return pl.DataFrame({"_t": [0], "_h": [1], "l_k": ["a"], "_op": [op]}).with_columns(entry)
 
     right = pl.DataFrame({"_t": [0], "_h": [1], "r_k": ["a"], "_op": [INSERT]})
-    join.step(state, {0: left(1, INSERT).vstack(left(2, INSERT)), 1: right}, clock)
-    cache.forget_all()
-    (out,) = join.step(state, {0: left(2, DELETE)}, clock).main
+    join.step(state, {0: left(1, INSERT).vstack(left(2, INSERT)), 1: right}, advance)
+    cache.clear_cache()
+    (out,) = join.step(state, {0: left(2, DELETE)}, advance).main
     assert out.rows() == [("a", [{"key": "a", "value": 2}], "a", DELETE)]
 
 

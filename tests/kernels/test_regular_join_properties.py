@@ -137,7 +137,7 @@ def run_stepwise(host: Host, oracle: Stepwise, batches: Batches) -> None:
     late = [0, 0]
     for number, (lefts, rights) in enumerate([*batches, ([], [])]):
         out = host.feed(lefts, rights, end=number == len(batches))
-        assert out == oracle.step(lefts, rights, host.clock)
+        assert out == oracle.step(lefts, rights, host.advance)
         counts = host.last.counts
         for side, name in enumerate(("left", "right")):
             late[side] += len(oracle.late[side])
@@ -164,7 +164,7 @@ def check_late_rows(rows: list[Change], side: int, host: Host) -> None:
     assert found is not None
     retracts = host.join.spec.over_changes[side]
     assert found.columns == [*frame_of(rows, side, host.hashing, retracts).columns, "_lateness"]
-    lateness = Counter((change.row.id, host.clock.before - change.t) for change in rows)
+    lateness = Counter((change.row.id, host.advance.before - change.t) for change in rows)
     assert Counter(found.select("lr"[side] + "_id", "_lateness").rows()) == lateness
 
 

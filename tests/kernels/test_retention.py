@@ -40,14 +40,14 @@ def test_rows_wait_in_an_as_of_join_for_the_delay_of_their_source(stream: str) -
     )
     states, before, waiting = (MemoryState(), MemoryState()), BEGIN_OF_TIME, 0
     for second in range(20):
-        clock = WatermarkAdvance(before, second - 5)
+        advance = WatermarkAdvance(before, second - 5)
         rows = pl.DataFrame({"k": [second], "at": [second], "_t": [second], "_h": [second]})
         if stream == "d":
-            [rows] = distinct.step(states[0], {0: rows}, clock).main
+            [rows] = distinct.step(states[0], {0: rows}, advance).main
             rows = rows.with_columns(_t=pl.col("at"), _h=pl.col("k"))
         version = pl.DataFrame({"rk": [second], "v": [1], "_t": [second], "_h": [second]})
-        result = join.step(states[1], {0: rows, 1: version}, clock)
-        waiting, before = result.counts["left.in_state"], clock.after
+        result = join.step(states[1], {0: rows, 1: version}, advance)
+        waiting, before = result.counts["left.in_state"], advance.after
     assert waiting == 6  # at 14, 15, … 19: from the first to the last, 5 s
 
 

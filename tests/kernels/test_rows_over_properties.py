@@ -54,7 +54,7 @@ def test_every_batch_lets_out_exactly_the_rows_that_time_has_passed(
     fed = 0
     for number, batch in enumerate([*batches, []]):
         out = host.feed(batch, end=number == len(batches))
-        expected = oracle.step(batch, host.clock)
+        expected = oracle.step(batch, host.advance)
         fed += len(batch)
         assert [row["id"] for row in out] == list(expected)
         for row in out:
@@ -63,7 +63,7 @@ def test_every_batch_lets_out_exactly_the_rows_that_time_has_passed(
             assert all(map(same, values, expected[row["id"]])), (values, expected[row["id"]])
         counts = host.last.counts
         assert counts["input.late"] == oracle.late
-        assert counts["input.in_state"] == oracle.held(host.clock)
+        assert counts["input.in_state"] == oracle.held(host.advance)
         assert counts["input.accepted"] + counts["input.late"] == fed
         gone = sum(counts[f"input.{outcome}"] for outcome in ("processed", "expired", "evicted"))
         assert counts["input.accepted"] == counts["input.in_state"] + gone

@@ -11,7 +11,7 @@ import pytest
 from millstream.errors import StateError
 from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
-from millstream.kernels.state import codec
+from millstream.kernels.state import pages
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.memory_state import MemoryState
@@ -52,7 +52,7 @@ class Steps:
 
     @property
     def manifest(self) -> dict[str, object]:
-        return json.loads(self.state.values["meta"].held or b"{}")  # type: ignore[no-any-return]
+        return json.loads(self.state.values["meta"].content or b"{}")  # type: ignore[no-any-return]
 
     @property
     def rows_out(self) -> int:
@@ -94,7 +94,7 @@ def test_expired_segments_go_unread() -> None:
     run = Steps(JoinType.INNER, settings=LogSettings(small_rows=1, fan_in=100))
     for number in range(0, 500, 100):
         run.step(range(number, number + 100), watermark=number)
-    cache.forget_all()
+    cache.clear_cache()
     run.step(range(0), watermark=3600 + 300)
     assert run.state.calls == {"get": 1, "put": 1, "remove": 3}
     assert (run.counts["left.in_state"], run.counts["left.expired"]) == (200, 300)
@@ -105,14 +105,14 @@ def test_rows_expire_exactly_though_segments_go_whole() -> None:
     run.step(range(100), watermark=0)
     run.step(range(0), watermark=3600 + 30)
     assert (run.counts["left.in_state"], run.counts["left.expired"]) == (70, 30)
-    assert run.state.map("segments").held
+    assert run.state.map("segments").content
 
 
 def test_a_cold_scan_reads_only_segments_within_the_bounds() -> None:
     run = Steps(upper=50_000_000, settings=LogSettings(small_rows=1, fan_in=100))
     for number in range(0, 500, 100):
         run.step(range(number, number + 100))
-    cache.forget_all()
+    cache.clear_cache()
     run.step(range(0), range(310, 320))
     assert run.state.calls["get"] == 1 + 2  # the manifest, and the rows of 200 … 299 and 300 … 399
     assert run.rows_out == 10
@@ -121,7 +121,7 @@ def test_a_cold_scan_reads_only_segments_within_the_bounds() -> None:
 def test_a_value_is_cut_by_time_when_it_grows_too_large() -> None:
     run = Steps(settings=LogSettings(max_blob=20_000))
     run.step(range(5000), watermark=0)
-    pages = run.state.map("segments").held
+    pages = run.state.map("segments").content
     assert len(pages) > 10
     assert max(map(len, pages.values())) < 20_000 + 1_000  # rows, and the head of a stream
     run.step(range(0), range(5000))
@@ -131,13 +131,13 @@ def test_a_value_is_cut_by_time_when_it_grows_too_large() -> None:
 def test_texts_cut_from_a_large_frame_do_not_drag_it_along() -> None:
     texts = pl.DataFrame({"text": [f"a text of some length {n}" for n in range(50_000)]})
     part = texts[10_000:15_000]
-    assert part.height >= codec.SMALL_ROWS
-    blob = codec.encode(part)
+    assert part.height >= pages.SMALL_ROWS
+    blob = pages.encode(part)
     assert len(blob) < 200_000
-    assert codec.decode(blob, part.height).equals(part)
-    small = codec.encode(texts[:100])
+    assert pages.decode(blob, part.height).equals(part)
+    small = pages.encode(texts[:100])
     assert len(small) < 10_000
-    assert codec.decode(small, 100).equals(texts[:100])
+    assert pages.decode(small, 100).equals(texts[:100])
 
 
 @pytest.mark.parametrize("how", [JoinType.LEFT, JoinType.ANTI])
@@ -148,8 +148,8 @@ def test_marks_outlive_the_cache(how: JoinType, recent_bytes: int) -> None:
     for number in range(0, 6000, 60):  # few marks a time: kept as numbers, or as bitmaps
         run.step(range(0), range(number, number + 6))
         if number % 600 == 0:
-            cache.forget_all()
-    cache.forget_all()
+            cache.clear_cache()
+    cache.clear_cache()
     run.out.clear()
     run.step(range(0), watermark=END_OF_TIME // 1_000_000)
     assert run.rows_out == 6000 - 600
@@ -160,8 +160,8 @@ def test_marks_outlive_the_cache(how: JoinType, recent_bytes: int) -> None:
 def test_a_page_that_is_gone_is_an_error_and_not_a_wrong_result() -> None:
     run = Steps()
     run.step(range(100), watermark=0)
-    cache.forget_all()
-    run.state.map("segments").held.clear()
+    cache.clear_cache()
+    run.state.map("segments").content.clear()
     with pytest.raises(StateError, match="MS-STATE-LOST: the state store has no page 0"):
         run.step(range(0), range(10))
 

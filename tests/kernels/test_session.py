@@ -10,8 +10,8 @@ from tests.kernels.aggregate_oracle import Row, final_table
 from tests.kernels.strategies import log_settings
 from tests.kernels.test_aggregate_host import AggregateHost, frame_of, types_of
 
+from millstream.kernels.aggregate.kernel import create_kernel
 from millstream.kernels.aggregate.session import fold
-from millstream.kernels.aggregate.windowed import create_kernel
 from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from millstream.kernels.core.specs import AggregateSpec, CallSpec
 from millstream.kernels.state.compaction import LogSettings

@@ -138,7 +138,7 @@ def test_a_session_that_met_none_comes_out_once_it_is_closed(how: JoinType, emit
 def test_while_one_input_is_silent_nothing_is_closed() -> None:
     host = host_of(JoinType.FULL)
     assert host.feed(at(0, 100, 200), []) == {}
-    assert host.clock.after == BEGIN_OF_TIME
+    assert host.advance.after == BEGIN_OF_TIME
     assert host.feed([], at(200)) == {(0, None, 0, 5): 1, (1, None, 100, 105): 1}
     assert host.finish() == {(2, 0, 200, 205): 1}
 

@@ -164,7 +164,7 @@ def test_a_session_that_grows_is_not_read_again() -> None:
     for number in range(40):
         rows = [Row(number * 3000 + each, number, A) for each in range(3000)]
         host.feed(rows, [], to=0)
-    cache.forget_all()
+    cache.clear_cache()
     calls = host.state.calls.copy()
     host.feed(at(40), [], to=0)
     assert (host.state.calls - calls)["get"] <= 2  # the manifests, and the page of sessions

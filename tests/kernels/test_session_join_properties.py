@@ -106,7 +106,7 @@ def run_stepwise(host: Host, oracle: Stepwise, batches: Batches) -> None:
     late = [0, 0]
     for number, (lefts, rights) in enumerate([*batches, ([], [])]):
         out = host.feed(lefts, rights, end=number == len(batches))
-        assert out == oracle.step(lefts, rights, host.clock)
+        assert out == oracle.step(lefts, rights, host.advance)
         counts = host.last.counts
         assert (counts["left.in_state"], counts["right.in_state"]) == (
             oracle.held(0),
@@ -128,7 +128,7 @@ def check_late_rows(rows: list[Row], side: int, host: Host) -> None:
         return
     assert found is not None
     assert found.columns == [*frame_of(rows, side, host.hashing).columns, "_lateness"]
-    lateness = {row.id: host.clock.before - row.t for row in rows}
+    lateness = {row.id: host.advance.before - row.t for row in rows}
     assert dict(found.select("lr"[side] + "_id", "_lateness").rows()) == lateness
 
 

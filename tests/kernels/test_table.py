@@ -1,4 +1,4 @@
-"""Keyed tables against a plain list of rows, and what they cost."""
+"""TableSpec tables against a plain list of rows, and what they cost."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.kernels import strategies
 
 from millstream.errors import StateError
+from millstream.kernels.core.hashing import fill_null_hashes
 from millstream.kernels.core.kernel import Kernel, WatermarkAdvance
 from millstream.kernels.core.specs import (
     CallSpec,
@@ -28,7 +29,7 @@ from millstream.kernels.deduplicate import Deduplicate
 from millstream.kernels.over_aggregate.kernel import OverAggregate
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.compaction import LogSettings
-from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed
+from millstream.kernels.state.keyed_table import Table, Tables, TableSpec
 from millstream.kernels.state.memory_state import MemoryState
 from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, OnLimit, StateLimit
@@ -36,7 +37,7 @@ from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, OnLimit, StateLimit
 Key = tuple[str | None, int | None]
 Held = tuple[Key, int, int]  # key, time, id
 SCHEMA = {"k1": pl.String, "k2": pl.Int64, "id": pl.Int64, "_t": pl.Int64, "_h": pl.Int64}
-KEYED = Keyed(("k1", "k2"))
+KEYED = TableSpec(("k1", "k2"))
 
 
 def frame_of(rows: Sequence[Held], collide: bool = False) -> pl.DataFrame:
@@ -92,7 +93,7 @@ def test_a_table_holds_what_a_list_would(
     state, oracle, number = MemoryState(), Oracle(), 0
 
     def open_table(at: MemoryState) -> tuple[Tables, Table]:
-        tables = Tables(at, (Keyed(()), KEYED), settings=settings)
+        tables = Tables(at, (TableSpec(()), KEYED), settings=settings)
         return tables, tables[1]
 
     for keyed, lower, upper, action, time in steps:
@@ -105,7 +106,7 @@ def test_a_table_holds_what_a_list_would(
             table.append(frame)
             tables.close(0)
         if trouble and trouble.random() < 0.3:
-            cache.forget_all()
+            cache.clear_cache()
 
         tables, table = open_table(state)
         found = table.probe(frame, lower, upper)
@@ -119,7 +120,7 @@ def test_a_table_holds_what_a_list_would(
             )
         assert pairs == oracle.probe(new, lower, upper)
         if action == "some":
-            found = found.only(found.new % 2 == 0)
+            found = found.filter(found.new % 2 == 0)
         if action != "keep":
             gone = {row for n, row in pairs if action == "remove" or n % 2 == 0}
             assert table.remove(found) == len(gone)
@@ -127,40 +128,40 @@ def test_a_table_holds_what_a_list_would(
         table.append(frame, BEGIN_OF_TIME if time is None else time)
         oracle.rows += new
         if time is not None:
-            assert held_of(table.due(time)) == oracle.due(time)
-        assert table.held == len(oracle.rows)
+            assert held_of(table.take_before(time)) == oracle.due(time)
+        assert table.row_count == len(oracle.rows)
         assert table.earliest <= min([END_OF_TIME, *(row[1] for row in oracle.rows)])
         tables.close(0)
         assert tables.counts["state_rows"] == len(oracle.rows)
         for segment in table.segments:
-            assert segment.gone <= segment.held
+            assert segment.removed <= segment.live_rows
 
     tables, table = open_table(state)
-    assert held_of(table.due(END_OF_TIME)) == Counter(oracle.rows)
+    assert held_of(table.take_before(END_OF_TIME)) == Counter(oracle.rows)
     tables.close(0)
-    assert not state.map("segments").held
+    assert not state.map("segments").content
 
 
 def test_two_tables_share_a_state() -> None:
     state = MemoryState()
     row: Held = (("a", 1), 5, 0)
     for _ in range(3):
-        tables = Tables(state, (KEYED, Keyed(("k2",))))
+        tables = Tables(state, (KEYED, TableSpec(("k2",))))
         tables[0].append(frame_of([row]))
         tables[1].append(frame_of([row, row]).drop("k1"))
         tables.close(0)
-    tables = Tables(state, (KEYED, Keyed(("k2",))))
-    assert (tables[0].held, tables[1].held) == (3, 6)
+    tables = Tables(state, (KEYED, TableSpec(("k2",))))
+    assert (tables[0].row_count, tables[1].row_count) == (3, 6)
     assert tables[0].expire(6) == 3
     found = tables[1].probe(frame_of([row]))
     assert found.rows().columns == ["k2", "id", "_t", "_h"]
     assert tables[1].remove(found) == 6
     tables.close(0)
-    assert not state.map("segments").held
+    assert not state.map("segments").content
 
 
 def test_an_integer_key_that_is_its_hash_may_be_null() -> None:
-    frame = hashed(
+    frame = fill_null_hashes(
         pl.DataFrame(
             {"k": [0, None, 7], "_t": [1, 2, 3], "_h": [0, None, 7]},
             schema_overrides={"k": pl.Int32},
@@ -168,11 +169,11 @@ def test_an_integer_key_that_is_its_hash_may_be_null() -> None:
     )
     stand_in = int(frame["_h"][1])
     state = MemoryState()
-    tables = Tables(state, (Keyed(("k",), hash_is_key=True),))
+    tables = Tables(state, (TableSpec(("k",), hash_is_key=True),))
     tables[0].append(frame)
     tables.close(0)
-    cache.forget_all()
-    tables = Tables(state, (Keyed(("k",), hash_is_key=True),))
+    cache.clear_cache()
+    tables = Tables(state, (TableSpec(("k",), hash_is_key=True),))
     new = pl.DataFrame({"k": [None, 7, 1, stand_in], "_t": 0, "_h": [stand_in, 7, 1, stand_in]})
     found = tables[0].probe(new)
     assert dict(zip(found.new.tolist(), found.rows()["k"], strict=True)) == {0: None, 1: 7}
@@ -190,7 +191,7 @@ def test_rows_updated_over_and_over_leave_no_more_waste_than_rows(small_rows: in
     generator = random.Random(1)
     sizes, segments = [], []
     for number in range(400):
-        tables = Tables(state, (Keyed(("k",)),), settings=settings)
+        tables = Tables(state, (TableSpec(("k",)),), settings=settings)
         start = generator.randrange(0, 2000)
         frame = numbered(range(start, start + generator.randrange(1, 200)), number)
         tables[0].remove(tables[0].probe(frame))
@@ -199,8 +200,8 @@ def test_rows_updated_over_and_over_leave_no_more_waste_than_rows(small_rows: in
         sizes.append(state.stored_bytes)
         segments.append(tables.counts["segments"])
         rows = sum(segment.rows for segment in tables[0].segments)
-        assert rows <= 2 * tables[0].held
-    assert tables[0].held <= 2200
+        assert rows <= 2 * tables[0].row_count
+    assert tables[0].row_count <= 2200
     assert max(sizes) < 2 * 2200 * (8 * 4 + 1) + 40_000
     assert max(segments) <= 20
     assert max(segments[200:]) <= max(segments[:200]) + 2
@@ -209,12 +210,12 @@ def test_rows_updated_over_and_over_leave_no_more_waste_than_rows(small_rows: in
 def test_a_lookup_in_time_bounds_reads_only_segments_that_reach_them() -> None:
     state, settings = MemoryState(), LogSettings(small_rows=1, fan_in=100)
     for time in range(5):
-        tables = Tables(state, (Keyed(("k",)),), settings=settings)
+        tables = Tables(state, (TableSpec(("k",)),), settings=settings)
         tables[0].append(numbered(range(100), 100 * time))
         tables.close(0)
-    cache.forget_all()
+    cache.clear_cache()
     state.calls.clear()
-    tables = Tables(state, (Keyed(("k",)),), settings=settings)
+    tables = Tables(state, (TableSpec(("k",)),), settings=settings)
     assert state.calls == {"get": 1}
     assert len(tables[0].probe(numbered(range(10), 300), 0, 0)) == 10
     assert state.calls == {"get": 2}
@@ -223,18 +224,18 @@ def test_a_lookup_in_time_bounds_reads_only_segments_that_reach_them() -> None:
 
 
 def test_limits_let_the_oldest_rows_go_or_stop_the_job() -> None:
-    tables = Tables(MemoryState(), (Keyed(("k",)),))
+    tables = Tables(MemoryState(), (TableSpec(("k",)),))
     tables[0].append(numbered(range(3), 7))
     tables[0].append(numbered(range(3, 6), 5))
     with pytest.raises(StateError, match="one key group of the aggregate has 6 rows; its limit is"):
         tables.evict(StateLimit(4), "aggregate")
     evicted = tables.evict(StateLimit(4, on_limit=OnLimit.EVICT), "aggregate")
     assert evicted[0]["k"].to_list() == [3, 4]
-    assert tables[0].held == 4
+    assert tables[0].row_count == 4
 
 
 def test_rows_without_keys_have_one_hash() -> None:
-    frame = hashed(pl.DataFrame({"x": [1, 2]}))
+    frame = fill_null_hashes(pl.DataFrame({"x": [1, 2]}))
     assert frame["_h"].n_unique() == 1
     assert frame["_h"].null_count() == 0
 
@@ -263,8 +264,8 @@ def test_marks_that_become_a_bitmap_are_read_first_if_they_are_not_in_memory() -
     state, settings = MemoryState(), LogSettings(small_rows=1, fan_in=100, recent_bytes=100)
 
     def remove(ids: range) -> None:
-        cache.forget_all()
-        tables = Tables(state, (Keyed(("k",)),), settings=settings)
+        cache.clear_cache()
+        tables = Tables(state, (TableSpec(("k",)),), settings=settings)
         tables[0].remove(tables[0].probe(numbered(ids, time_of(ids)), 0, 0))
         tables.close(0)
 
@@ -272,13 +273,13 @@ def test_marks_that_become_a_bitmap_are_read_first_if_they_are_not_in_memory() -
         return 100 * (ids.start // 1000)
 
     for start in (0, 1000):
-        tables = Tables(state, (Keyed(("k",)),), settings=settings)
+        tables = Tables(state, (TableSpec(("k",)),), settings=settings)
         tables[0].append(numbered(range(start, start + 1000), time_of(range(start, start + 1))))
         tables.close(0)
     remove(range(20))  # 80 bytes of marks: they stay row numbers
     remove(range(1000, 1010))  # 40 more: those of the first segment become its bitmap, unread
-    cache.forget_all()
-    tables = Tables(state, (Keyed(("k",)),), settings=settings)
-    left = tables[0].due(END_OF_TIME)
+    cache.clear_cache()
+    tables = Tables(state, (TableSpec(("k",)),), settings=settings)
+    left = tables[0].take_before(END_OF_TIME)
     assert left is not None
     assert sorted(left["k"]) == [*range(20, 1000), *range(1010, 2000)]

@@ -12,10 +12,10 @@ from tests.kernels.temporal_join_host import A, B, Host, frame_of, host_of, spec
 from tests.kernels.temporal_oracle import Join, Row
 
 from millstream.errors import StateError
+from millstream.kernels.core.hashing import NULL_HASH
 from millstream.kernels.core.kernel import HASH, TIME, WatermarkAdvance
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
-from millstream.kernels.state.segment_log import NULL_HASH
 from millstream.kernels.temporal_join.kernel import COUNTS, TemporalJoin, TemporalJoinSpec
 from millstream.temporal import (
     BEGIN_OF_TIME,
@@ -206,7 +206,7 @@ def test_state_over_its_limit_fails_and_says_what_to_do() -> None:
         host.feed([], versions(1, 2, 3))
     assert str(failure.value) == (
         "MS-STATE-LIMIT: one key group of the temporal join has 3 rows; its limit is 2. Raise "
-        "'state.max_rows', hold rows for less time, or set 'state.on_limit' = 'evict' to let "
+        "'state.max_rows', shorten the retention of rows, or set 'state.on_limit' = 'evict' to let "
         "the oldest rows go."
     )
     assert host.state.stored_bytes == 0
@@ -231,7 +231,7 @@ def test_counts_go_on_where_a_restarted_process_took_over() -> None:
     host = host_of(JoinType.LEFT)
     host.feed([Row(0, 10, A), Row(1, 20, B)], versions(1, 20))
     host.join = TemporalJoin(host.join.spec, Host.types)
-    cache.forget_all()
+    cache.clear_cache()
     host.finish()
     counts = host.last.counts
     assert set(counts) == set(COUNTS)
@@ -284,7 +284,7 @@ def test_an_integer_key_that_nobody_reads_is_known_after_a_restart(direction):
     rows = pl.DataFrame({TIME: [5, 6], HASH: [1, 2], "l_id": [1, 2]})
     versions = pl.DataFrame({TIME: [1, 7], HASH: [1, 1], "r_id": [10, 20]})
     kernel.step(state, {0: rows, 1: versions}, WatermarkAdvance(begin, begin))
-    cache.forget_all()
+    cache.clear_cache()
     found = kernel.step(state, {}, WatermarkAdvance(begin, 100)).main
     met = 10 if direction is Direction.BACKWARD else 20
     assert sorted(row for frame in found for row in frame.rows()) == [(1, met), (2, None)]

@@ -105,10 +105,10 @@ def run_stepwise(host: Host, oracle: Stepwise, batches: Batches) -> Bag:
     late = [0, 0]
     for number, (rows, versions) in enumerate([*batches, ([], [])]):
         out = host.feed(rows, versions, end=number == len(batches))
-        assert out == oracle.step(rows, versions, host.clock)
+        assert out == oracle.step(rows, versions, host.advance)
         total.update(out)
         counts = host.last.counts
-        of_use = oracle.join.of_use(oracle.versions, host.clock.after)
+        of_use = oracle.join.of_use(oracle.versions, host.advance.after)
         assert (counts["left.in_state"], counts["right.in_state"]) == (
             len(oracle.waiting),
             len(of_use),
@@ -128,7 +128,7 @@ def check_late_rows(rows: list[Row], side: int, host: Host) -> None:
         return
     assert found is not None
     assert found.columns == [*frame_of(rows, side, host.hashing).columns, "_lateness"]
-    lateness = {row.id: host.clock.before - row.t for row in rows}
+    lateness = {row.id: host.advance.before - row.t for row in rows}
     assert dict(found.select("lr"[side] + "_id", "_lateness").rows()) == lateness
 
 

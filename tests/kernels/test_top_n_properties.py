@@ -62,7 +62,7 @@ def run(host: Host, oracle: Oracle, batches: Batches) -> Out:
         fed += len(batch)
         assert all(list(row) == names for row in rows)
         out: Out = Counter(tuple(row.values()) for row in rows)
-        expected = oracle.step(batch, host.clock)
+        expected = oracle.step(batch, host.advance)
         if spec.rank:
             assert out == expected
         else:
@@ -155,7 +155,7 @@ def test_the_first_rows_come_out_once_their_partition_is_due(
     host = Host(TopN(spec, settings=settings), delay, _by_first(hashing), trouble, more=more)
     run(host, Oracle(spec), batches)
     assert host.last.counts["state_rows"] == 0
-    assert not host.state.map("segments").held
+    assert not host.state.map("segments").content
 
 
 @given(single.rows(), st.data(), TERMS, N, RANK, st.sampled_from(list(Emit)), single.trouble)

@@ -112,7 +112,7 @@ def actual(job: Job, batches: list[Batch], rng: random.Random) -> Out:
     state, out = MemoryState(), Out()
     for batch, (before, after) in zip(batches, watermarks(batches), strict=True):
         if rng.random() < 0.3:  # a restart
-            cache.forget_all()
+            cache.clear_cache()
             kernel = IntervalJoin(spec, {"l0": pl.Int64, "r0": pl.Int64})
         inputs = {}
         for side, rows in enumerate(batch):
@@ -147,14 +147,14 @@ def test_random_rows_equal_the_definition(sliding: int, lateness: int) -> None:
         ]
         left, right = windows[::-1] if sliding == 0 else windows
         job = Job(left, right, lateness)
-        clock, batches, number = 100, list[Batch](), 0
+        advance, batches, number = 100, list[Batch](), 0
         for _ in range(rng.randint(2, 8)):
-            clock += rng.randint(0, 12)
+            advance += rng.randint(0, 12)
             sides: Batch = ([], [])
             for side in sides:
                 for _ in range(rng.randint(0, 3)):
                     number += 1
-                    side.append(Row(number, clock + rng.randint(-25, 6)))
+                    side.append(Row(number, advance + rng.randint(-25, 6)))
             batches.append(sides)
         batches.append(([], []))
         assert actual(job, batches, rng) == expected(job, batches), (job, batches)

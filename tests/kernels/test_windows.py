@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from tests.kernels.aggregate_oracle import Row, windows_of
 
 from millstream.kernels.core.specs import AggregateSpec
-from millstream.kernels.core.windows import last_window_time, of_panes, pane_time, some_window_ends
+from millstream.kernels.core.windows import (
+    any_window_ends,
+    assign_windows,
+    last_window_time,
+    pane_time,
+)
 from millstream.temporal import Window, WindowKind
 
 
@@ -44,7 +49,7 @@ def test_panes_are_put_into_exactly_the_windows_of_their_rows(
     spec, stop = spec_of(window), start + length
     frame = pl.DataFrame({"_t": times}, schema={"_t": pl.Int64}).with_row_index("row")
     panes = frame.with_columns(pane_time(spec).alias("_t"))
-    parts, ends = of_panes(panes, window, start, stop)
+    parts, ends = assign_windows(panes, window, start, stop)
     found = sorted(zip(parts["row"].to_list(), ends.to_list(), strict=True))
     spans = [(i, span) for i, t in enumerate(times) for span in windows_of(spec, Row(i, t, ()))]
     expected = [(row, span[1] - 1) for row, span in spans if span and start <= span[1] - 1 < stop]
@@ -67,4 +72,4 @@ def test_time_matters_only_where_a_window_ends(window: Window, since: int, more:
         if span
     }
     expected = any(since < end <= since + more for end in ends)
-    assert some_window_ends(window, since, since + more) == expected
+    assert any_window_ends(window, since, since + more) == expected

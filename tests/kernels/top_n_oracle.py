@@ -47,9 +47,9 @@ class Oracle:
     batch: int = 0
     late: int = 0
 
-    def step(self, rows: Iterable[Row], clock: WatermarkAdvance) -> Out:
+    def step(self, rows: Iterable[Row], advance: WatermarkAdvance) -> Out:
         self.batch += 1
-        in_time = [row for row in rows if self.spec.due is None or row.due > clock.before]
+        in_time = [row for row in rows if self.spec.due is None or row.due > advance.before]
         self.late += sum(1 for _ in rows) - len(in_time)
         old = {key: self.top(key) for key in self.rows}
         for row in sorted(in_time, key=lambda row: row.op in (UPDATE_BEFORE, DELETE)):
@@ -58,7 +58,7 @@ class Oracle:
         if self.spec.emit is Emit.CHANGES:
             for key in self.rows:
                 out.update(self._changes(old.get(key, []), self.top(key)))
-        for key in self._ended(clock):
+        for key in self._ended(advance):
             if self.spec.emit is Emit.FINAL:
                 out.update(self._final(self.top(key)))
             del self.rows[key], self.last[key]
@@ -75,12 +75,14 @@ class Oracle:
         if alike:
             held.remove(alike[-1])
 
-    def _ended(self, clock: WatermarkAdvance) -> list[Values]:
+    def _ended(self, advance: WatermarkAdvance) -> list[Values]:
         if self.spec.due is not None:
-            return [k for k, rows in self.rows.items() if not rows or rows[0][1].due <= clock.after]
+            return [
+                k for k, rows in self.rows.items() if not rows or rows[0][1].due <= advance.after
+            ]
         if self.spec.ttl is None:
             return []
-        return [key for key, time in self.last.items() if clock.after > time + self.spec.ttl]
+        return [key for key, time in self.last.items() if advance.after > time + self.spec.ttl]
 
     def top(self, key: Values) -> list[Values]:
         """The first n rows of a partition, as they come out."""

@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import take
+from millstream.kernels.core.grouping import index_by_key
+from millstream.kernels.core.hashing import fill_null_hashes
 from millstream.kernels.core.kernel import HASH, TIME, State, StepResult, WatermarkAdvance
 from millstream.kernels.core.key_index import Bools, Ints, KeyIndex, time_order
+from millstream.kernels.core.late_rows import split_late
 from millstream.kernels.core.specs import DeduplicateSpec
 from millstream.kernels.state.compaction import LogSettings
-from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed, index_by_key, judge
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.state.keyed_table import Table, Tables, TableSpec
 from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import BEGIN_OF_TIME, LateAction
 
@@ -51,40 +54,44 @@ class Deduplicate:
         self.spec = spec
         self._types = dict(types or {})
         self._settings = settings
-        self._keyed = Keyed(spec.keys, hash_is_key, removable=False)
+        self._table_specs = TableSpec(spec.keys, hash_is_key, removable=False)
 
     def step(
-        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+        self, state: State, inputs: dict[int, pl.DataFrame], advance: WatermarkAdvance
     ) -> StepResult:
-        tables = Tables(state, (self._keyed,), COUNTS, self._settings)
+        tables = Tables(state, (self._table_specs,), COUNTS, self._settings)
         known, counts = tables[0], tables.counts
-        after = max(clock.after, clock.before, tables.watermark)
+        after = max(advance.after, advance.before, tables.watermark)
         within = self.spec.within
         live_from = BEGIN_OF_TIME if within is None else after - within
         frame = inputs.get(0)
-        idle = (frame is None or not frame.height) and not clock.trims
+        idle = (frame is None or not frame.height) and not advance.enforces_limit
         if idle and known.earliest >= live_from:
             return StepResult(counts=dict(counts))
 
         result = StepResult()
         if frame is not None and frame.height:
-            rows, late, reassigned = judge(hashed(frame), clock.before, self.spec.late)
+            rows, late, reassigned = split_late(
+                fill_null_hashes(frame), advance.before, self.spec.late
+            )
             counts["input.reassigned"] += reassigned
             if late is not None:
                 counts["input.late"] += late.height
                 if self.spec.late.action is LateAction.SIDE_OUTPUT:
                     result.late[0] = late
             if rows.height:
-                self._let_through(known, rows, live_from, counts, result)
+                self._emit_first_rows(known, rows, live_from, counts, result)
         counts["input.expired"] += known.expire(live_from)
-        for evicted in tables.evict(clock.limit_or(self.spec.limit), "deduplication").values():
+        for evicted in tables.evict(
+            advance.effective_limit(self.spec.limit), "deduplication"
+        ).values():
             counts["input.evicted"] += evicted.height
-        counts["input.in_state"] = known.held
+        counts["input.in_state"] = known.row_count
         tables.close(after)
         result.counts = dict(counts)
         return result
 
-    def _let_through(
+    def _emit_first_rows(
         self,
         known: Table,
         rows: pl.DataFrame,
@@ -93,23 +100,23 @@ class Deduplicate:
         result: StepResult,
     ) -> None:
         keys = rows[:, list(dict.fromkeys((*self.spec.keys, TIME, HASH)))].rechunk()
-        passing = self._passing(known, keys)
-        passed = int(np.count_nonzero(passing))
+        is_first = self._first_rows(known, keys)
+        passed = int(np.count_nonzero(is_first))
         counts["input.duplicate"] += rows.height - passed
         counts["input.accepted"] += passed
         counts["rows_out"] += passed
         if not passed:
             return
-        result.main.append(rows[:, list(self.spec.columns)].filter(passing))
-        kept = passing & (keys[TIME].to_numpy() >= live_from)
-        count = int(np.count_nonzero(kept))
+        result.main.append(rows[:, list(self.spec.columns)].filter(is_first))
+        retained = is_first & (keys[TIME].to_numpy() >= live_from)
+        count = int(np.count_nonzero(retained))
         counts["input.expired"] += passed - count
-        known.append(take(keys, np.flatnonzero(kept)), live_from)
+        known.append(take(keys, np.flatnonzero(retained)), live_from)
 
-    def _passing(self, known: Table, keys: pl.DataFrame) -> Bools:
+    def _first_rows(self, known: Table, keys: pl.DataFrame) -> Bools:
         """Which of the rows pass."""
         within = self.spec.within
-        passing = np.zeros(keys.height, np.bool_)
+        is_first = np.zeros(keys.height, np.bool_)
         order = time_order(keys[TIME].to_numpy())
         if order is not None:
             keys = take(keys, order)
@@ -124,9 +131,9 @@ class Deduplicate:
             unknown[known.probe(keys, -within, within).new] = False
             passed = np.flatnonzero(unknown)
             if passed.size:
-                passed = passed[far_apart(index.only(unknown), within)]
-        passing[passed if order is None else order[passed]] = True
-        return passing
+                passed = passed[far_apart(index.filter(unknown), within)]
+        is_first[passed if order is None else order[passed]] = True
+        return is_first
 
 
 def far_apart(index: KeyIndex, within: int) -> Ints:

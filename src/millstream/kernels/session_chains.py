@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import take
+from millstream.kernels.core.grouping import group
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Bools, Ints, KeyIndex, time_order
 from millstream.kernels.core.specs import INHERITED_START
-from millstream.kernels.state.keyed_table import Found, Table, group
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.state.keyed_table import RowMatches, Table
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 CHAIN = "_chain"
@@ -94,41 +95,43 @@ def _same_keys(frame: pl.DataFrame, keys: Sequence[str], order: Ints) -> Bools:
 
 @dataclass(slots=True)
 class Components:
-    """New fragments and the held sessions that they overlap, and the chains that they make."""
+    """New fragments and the stored sessions that they overlap, and the chains that they make."""
 
     fragments: pl.DataFrame
-    held: pl.DataFrame  # with the columns of fragments
-    found: Found
-    chains: Ints  # of held sessions, then of fragments
+    stored: pl.DataFrame  # with the columns of fragments
+    found: RowMatches
+    chains: Ints  # of stored sessions, then of fragments
 
     @classmethod
     def of(cls, groups: Table, fragments: pl.DataFrame, keys: Sequence[str]) -> Components:
         names = [HASH, *keys, INHERITED_START, TIME]
-        held, found = fragments.select(names).clear(), _near(groups, fragments, keys)
+        stored, found = fragments.select(names).clear(), _near(groups, fragments, keys)
         if len(found):
-            held = found.rows(names)
-        chains = chain_intervals(held.vstack(fragments.select(names)), keys)
+            stored = found.rows(names)
+        chains = chain_intervals(stored.vstack(fragments.select(names)), keys)
         met = np.zeros(int(chains.max(initial=-1)) + 1, np.bool_)
-        met[chains[held.height :]] = True
+        met[chains[stored.height :]] = True
         if not met.all():  # sessions that lie between fragments and touch none
-            mine = met[chains[: held.height]]
-            chains = (np.cumsum(met) - 1)[chains[np.append(mine, np.ones(fragments.height, bool))]]
-            held, found = held.filter(mine), found.only(mine)
-        return cls(fragments, held, found, chains)
+            own_rows = met[chains[: stored.height]]
+            chains = (np.cumsum(met) - 1)[
+                chains[np.append(own_rows, np.ones(fragments.height, bool))]
+            ]
+            stored, found = stored.filter(own_rows), found.filter(own_rows)
+        return cls(fragments, stored, found, chains)
 
     def closed_by(self, time: int) -> pl.Series:
-        """Which fragments are of chains that no held session is in and that ended before `time`."""
+        """Which fragments are of chains that no stored session is in and that ended before `time`."""
         count = int(self.chains.max()) + 1
         open_ = np.zeros(count, np.bool_)
-        open_[self.chains[: self.held.height]] = True
-        mine = self.chains[self.held.height :]
-        open_[mine[self.fragments[TIME].to_numpy() >= time]] = True
-        return pl.Series(~open_[mine])
+        open_[self.chains[: self.stored.height]] = True
+        own_rows = self.chains[self.stored.height :]
+        open_[own_rows[self.fragments[TIME].to_numpy() >= time]] = True
+        return pl.Series(~open_[own_rows])
 
 
-def _near(groups: Table, fragments: pl.DataFrame, keys: Sequence[str]) -> Found:
+def _near(groups: Table, fragments: pl.DataFrame, keys: Sequence[str]) -> RowMatches:
     """Held sessions, each once, that end after their key's first fragment begins and begin before
-    its last one ends. A key is looked up once: pairs of all its fragments with all its sessions
+    its last one ends. A key is looked up removes_matched: pairs of all its fragments with all its sessions
     would be many."""
     codes, first = group(fragments, keys)
     begin, end = np.full(first.size, END_OF_TIME), np.full(first.size, BEGIN_OF_TIME)
@@ -139,4 +142,4 @@ def _near(groups: Table, fragments: pl.DataFrame, keys: Sequence[str]) -> Found:
     if not len(found):
         return found
     begun = found.rows([INHERITED_START])[INHERITED_START].to_numpy()
-    return found.only(begun <= end[found.new])
+    return found.filter(begun <= end[found.new])

@@ -1,7 +1,7 @@
 """Rows of a stream with the rows of a table that have their key.
 
-`TableMatches` says, for the rows of a chunk, which rows of the table are theirs: by number, in the order
-of the chunk. The table may be asked or held; the join is the same.
+`TableMatches` says, for the rows of a chunk, which rows of the table are other_rows: by number, in the order
+of the chunk. The table may be asked or stored; the join is the same.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class IndexedTable:
         right = np.concatenate([pair[1] for pair in pairs]) if pairs else np.empty(0, np.int64)
         if not _is_hash(asked):
             same = np.ones(left.size, np.bool_)
-            for mine, theirs in zip(asked, self._keys, strict=True):
-                same &= (mine.gather(left) == theirs.gather(right)).to_numpy()
+            for own_rows, other_rows in zip(asked, self._keys, strict=True):
+                same &= (own_rows.gather(left) == other_rows.gather(right)).to_numpy()
             left, right = left[same], right[same]
         count = len(keys[0])
         return matches_from_pairs(count, whole[left], self._numbers[right], self.rows, first=first)

@@ -44,7 +44,7 @@ class Accumulator:
         raise NotImplementedError
 
     def settle(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Partials as they are kept, from what `fold` or `merge` made."""
+        """Partials as they are retained, from what `fold` or `merge` made."""
         return partials
 
     def finish(self, partials: pl.DataFrame, kind: Any) -> pl.Expr:

@@ -10,8 +10,8 @@ from millstream.errors import PlanError
 from millstream.kernels.accumulators.accumulator import ROWS, WEIGHT, Accumulator
 from millstream.kernels.accumulators.exact_sums import (
     decimal_quotient,
+    exact_sum,
     rough_sum,
-    summed,
     to_sum,
     within_type,
 )
@@ -46,7 +46,7 @@ class Count(Accumulator):
         return pl.col(self.name)
 
 
-class _OfValues(Accumulator):
+class _ValueAggregate(Accumulator):
     """Keeps how many values there were beside what it makes of them."""
 
     @property
@@ -69,7 +69,7 @@ class _OfValues(Accumulator):
 _ODD = ("nan", "inf", "-inf")  # taken back, they must leave nothing behind: they are counted
 
 
-class _Floats(_OfValues):
+class _FloatSum(_ValueAggregate):
     """A sum as a double. Where rows may be taken back, what is not finite is counted apart."""
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
@@ -112,13 +112,13 @@ class _Floats(_OfValues):
         )
 
 
-class Sum(_OfValues):
+class Sum(_ValueAggregate):
     """Exact for integers and decimals: what does not fit is an error, as in Spark."""
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         kind = rows.schema[str(self.call.argument)]
         if kind.is_float():
-            return _Floats(self.call, self.weighted, self.ansi).prepare(rows)
+            return _FloatSum(self.call, self.weighted, self.ansi).prepare(rows)
         value = to_sum(self.value, rows, str(self.call.argument), wide_if_needed=self.ansi)
         if self.weighted:
             value = value * pl.col(WEIGHT)
@@ -126,16 +126,16 @@ class Sum(_OfValues):
 
     def fold(self, rows: pl.DataFrame) -> list[pl.Expr]:
         if self.column("double") in rows.columns and self.column("sum") not in rows.columns:
-            return _Floats(self.call, self.weighted, self.ansi).fold(rows)
+            return _FloatSum(self.call, self.weighted, self.ansi).fold(rows)
         name = self.column("sum")
         return [*super().fold(rows), pl.col(name).sum(), *rough_sum(rows[name], name)]
 
     def merge(self, partials: pl.DataFrame) -> list[pl.Expr]:
         if self.column("sum") not in partials.columns:
-            return _Floats(self.call, self.weighted, self.ansi).merge(partials)
+            return _FloatSum(self.call, self.weighted, self.ansi).merge(partials)
         name = self.column("sum")
         rough = rough_sum(partials[name], name)
-        return [*super().merge(partials), summed(partials, name, self.ansi), *rough]
+        return [*super().merge(partials), exact_sum(partials, name, self.ansi), *rough]
 
     def settle(self, partials: pl.DataFrame) -> pl.DataFrame:
         return within_type(partials, self.column("sum"), str(self.call.argument))
@@ -144,15 +144,15 @@ class Sum(_OfValues):
         if self.column("sum") in partials.columns:
             total = pl.col(self.column("sum"))
         else:
-            total = _Floats(self.call, self.weighted, self.ansi).total()
+            total = _FloatSum(self.call, self.weighted, self.ansi).total()
         return pl.when(self.count > 0).then(total)
 
 
-class Average(_OfValues):
-    """Of decimals a decimal, rounded half up; of other numbers a double."""
+class Average(_ValueAggregate):
+    """Of decimals a decimal, rounded half up; of other count_columns a double."""
 
-    def _of(self, exact: bool) -> _OfValues:
-        return (Sum if exact else _Floats)(self.call, self.weighted, self.ansi)
+    def _of(self, exact: bool) -> _ValueAggregate:
+        return (Sum if exact else _FloatSum)(self.call, self.weighted, self.ansi)
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         return self._of(rows.schema[str(self.call.argument)].is_decimal()).prepare(rows)
@@ -177,7 +177,7 @@ class Average(_OfValues):
                 partials, self.column("sum"), self.count, kind, ansi=ansi, argument=argument
             )
         else:
-            total = _Floats(self.call, self.weighted, self.ansi).total() / self.count
+            total = _FloatSum(self.call, self.weighted, self.ansi).total() / self.count
         return pl.when(self.count > 0).then(total)
 
 
@@ -216,7 +216,7 @@ class Extreme(Accumulator):
         return pl.col(self.name)
 
 
-class BooleanCounts(_OfValues):
+class BooleanCounts(_ValueAggregate):
     """bool_and and bool_or of rows that may be taken back: how many are true?"""
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
@@ -235,7 +235,7 @@ class BooleanCounts(_OfValues):
         return pl.when(self.count > 0).then(wanted)
 
 
-class Variance(_OfValues):
+class Variance(_ValueAggregate):
     """Sums of (x - c) and of its square, by a centre c near the values, so that little is lost to
     rounding. Partials with other centres are moved to one; with rows left, it is their mean."""
 

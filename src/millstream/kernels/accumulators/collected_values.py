@@ -10,12 +10,12 @@ from typing import Any
 import polars as pl
 
 from millstream.kernels.accumulators.accumulator import WEIGHT, Accumulator
-from millstream.kernels.core.hashing import plain_zero
+from millstream.kernels.core.hashing import normalize_zero
 
 _ROW = "_row"
 
 
-class _Values(Accumulator):
+class _CollectedValues(Accumulator):
     what = "list"
 
     @property
@@ -25,7 +25,7 @@ class _Values(Accumulator):
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         value = self.value
         if rows.schema[str(self.call.argument)].is_float():
-            value = plain_zero(value)
+            value = normalize_zero(value)
         return [value.alias(self.name)]
 
     def fold(self, _rows: pl.DataFrame) -> list[pl.Expr]:
@@ -40,11 +40,11 @@ class _Values(Accumulator):
         return pl.col(self.name)
 
 
-class Listed(_Values):
+class ValueList(_CollectedValues):
     """In the order of arrival."""
 
 
-class Distinct(_Values):
+class ValueSet(_CollectedValues):
     what = "set"
 
     def fold(self, _rows: pl.DataFrame) -> list[pl.Expr]:
@@ -54,7 +54,7 @@ class Distinct(_Values):
         return [pl.col(self.name).explode().drop_nulls().unique(maintain_order=True)]
 
 
-class Bag(Accumulator):
+class ValueCounts(Accumulator):
     """Values and their weights, as two lists of one length."""
 
     @property
@@ -64,7 +64,7 @@ class Bag(Accumulator):
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         value = self.value
         if rows.schema[str(self.call.argument)].is_float():
-            value = plain_zero(value)
+            value = normalize_zero(value)
         weight = pl.when(value.is_not_null()).then(pl.col(WEIGHT))
         return [value.alias(self._names[0]), weight.alias(self._names[1])]
 
@@ -99,10 +99,10 @@ class Bag(Accumulator):
             copies = copies.list.eval(pl.element().clip(upper_bound=1))
         if self.call.function == "count_distinct":
             return copies.list.sum().cast(pl.Int64)
-        return pl.lit(_repeated(partials[value], partials.select(copies).to_series()))
+        return pl.lit(_repeat_values(partials[value], partials.select(copies).to_series()))
 
 
-def _repeated(values: pl.Series, copies: pl.Series) -> pl.Series:
+def _repeat_values(values: pl.Series, copies: pl.Series) -> pl.Series:
     """Lists with each value as often as is said."""
     frame = pl.DataFrame({"v": values, "c": copies}).with_row_index(_ROW)
     bags = (

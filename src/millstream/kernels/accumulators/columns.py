@@ -26,16 +26,16 @@ from millstream.kernels.accumulators.basic import (
     Sum,
     Variance,
 )
-from millstream.kernels.accumulators.collected_values import Bag, Distinct, Listed
+from millstream.kernels.accumulators.collected_values import ValueCounts, ValueList, ValueSet
 from millstream.kernels.accumulators.distinct_count import Argument, DistinctCount
-from millstream.kernels.accumulators.first_last import Pick
+from millstream.kernels.accumulators.first_last import PickedValue
 from millstream.kernels.accumulators.sketches import DistinctSketch, QuantileSketch
 from millstream.kernels.core.kernel import DELETE, OP, UPDATE_BEFORE
 from millstream.kernels.core.specs import CallSpec
 
 __all__ = ["ROWS", "WEIGHT", "Accumulators"]
 
-_MAKERS: dict[str, type[Accumulator]] = {
+_ACCUMULATORS: dict[str, type[Accumulator]] = {
     "count": Count,
     "sum": Sum,
     "avg": Average,
@@ -47,21 +47,21 @@ _MAKERS: dict[str, type[Accumulator]] = {
     "stddev_pop": Variance,
     "var_samp": Variance,
     "var_pop": Variance,
-    "first": Pick,
-    "last": Pick,
-    "max_by": Pick,
-    "min_by": Pick,
-    "count_distinct": Distinct,
-    "collect_set": Distinct,
-    "collect_list": Listed,
+    "first": PickedValue,
+    "last": PickedValue,
+    "max_by": PickedValue,
+    "min_by": PickedValue,
+    "count_distinct": ValueSet,
+    "collect_set": ValueSet,
+    "collect_list": ValueList,
     "approx_count_distinct": DistinctSketch,
     "approx_percentile": QuantileSketch,
 }
-_WEIGHTED: dict[str, type[Accumulator]] = {
-    **{name: _MAKERS[name] for name in ("count", "sum", "avg")},
+_RETRACTABLE: dict[str, type[Accumulator]] = {
+    **{name: _ACCUMULATORS[name] for name in ("count", "sum", "avg")},
     **dict.fromkeys(("stddev_samp", "stddev_pop", "var_samp", "var_pop"), Variance),
     **dict.fromkeys(("bool_and", "bool_or"), BooleanCounts),
-    **dict.fromkeys(("count_distinct", "collect_set", "collect_list"), Bag),
+    **dict.fromkeys(("count_distinct", "collect_set", "collect_list"), ValueCounts),
 }
 
 
@@ -79,7 +79,7 @@ class Accumulators:
     ) -> None:
         self.weighted = weighted
         self._tallied = distinct_table_arguments
-        self._parts = [_make(call, weighted, ansi, distinct_table_arguments) for call in calls]
+        self._parts = [_create(call, weighted, ansi, distinct_table_arguments) for call in calls]
 
     @property
     def weight(self) -> str:
@@ -93,19 +93,19 @@ class Accumulators:
         if self.weighted:
             back = pl.col(OP).is_in([UPDATE_BEFORE, DELETE])
             rows = rows.with_columns(pl.when(back).then(-1).otherwise(1).alias(WEIGHT))
-        prepared = _once(expr for part in self._parts for expr in part.prepare(rows))
+        prepared = _unique_columns(expr for part in self._parts for expr in part.prepare(rows))
         if prepared:
             rows = rows.with_columns(prepared)
         counts = [pl.len().cast(pl.Int64).alias(ROWS)]
         if self.weighted:
             counts.append(pl.col(WEIGHT).sum().cast(pl.Int64))
-        folds = _once(expr for part in self._parts for expr in part.fold(rows))
+        folds = _unique_columns(expr for part in self._parts for expr in part.fold(rows))
         partials = rows.group_by(by).agg(*keep, *counts, *folds)
         for argument in self._tallied:
             if argument.folds(rows):
                 lists = argument.fold(rows, by)
                 partials = partials.join(lists, on=list(by), how="left", nulls_equal=True)
-        return self._settled(partials)
+        return self._settle(partials)
 
     def merge(
         self,
@@ -117,10 +117,10 @@ class Accumulators:
     ) -> pl.DataFrame:
         """Partials of groups of partials. Those that came first must lie first."""
         names = [ROWS, WEIGHT] if self.weighted else [ROWS]
-        merges = _once(expr for part in self._parts for expr in part.merge(partials))
+        merges = _unique_columns(expr for part in self._parts for expr in part.merge(partials))
         sums = [pl.col(name).sum() for name in names]
         groups = partials.group_by(by, maintain_order=in_order)
-        return self._settled(groups.agg(*keep, *sums, *merges))
+        return self._settle(groups.agg(*keep, *sums, *merges))
 
     def finish(self, partials: pl.DataFrame, types: Mapping[str, Any]) -> list[pl.Series]:
         """A column a call."""
@@ -142,19 +142,19 @@ class Accumulators:
                 fix="Cast the argument to a DECIMAL that is wide enough, or to DOUBLE.",
             ) from error
 
-    def _settled(self, partials: pl.DataFrame) -> pl.DataFrame:
+    def _settle(self, partials: pl.DataFrame) -> pl.DataFrame:
         for part in self._parts:
             partials = part.settle(partials)
         return partials
 
 
-def _make(
+def _create(
     call: CallSpec, weighted: bool, ansi: bool, distinct_table_arguments: Sequence[Argument]
 ) -> Accumulator:
     for argument in distinct_table_arguments:
         if call.function == "count_distinct" and call.argument == argument.name:
             return DistinctCount(argument, call, weighted, ansi)
-    maker = (_WEIGHTED if weighted else _MAKERS).get(call.function)
+    maker = (_RETRACTABLE if weighted else _ACCUMULATORS).get(call.function)
     if maker is None:
         raise PlanError(
             "MS-PLAN-RETRACT",
@@ -164,6 +164,6 @@ def _make(
     return maker(call, weighted, ansi)
 
 
-def _once(expressions: Iterable[pl.Expr]) -> list[pl.Expr]:
+def _unique_columns(expressions: Iterable[pl.Expr]) -> list[pl.Expr]:
     """One expression a column: functions that share a column give the same one."""
     return list({expr.meta.output_name(): expr for expr in expressions}.values())

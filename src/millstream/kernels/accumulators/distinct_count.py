@@ -1,8 +1,8 @@
 """COUNT(DISTINCT) whose values lie apart from their group.
 
-    rows ──fold──▶ each value once, with the calls that it counts for ──▶ numbers of new values
+    rows ──fold──▶ each value once, with the calls that it counts for ──▶ count_columns of new values
 
-A group's partial holds numbers alone. Which values it has had, a table beside that of the groups
+A group's partial holds count_columns alone. Which values it has had, a table beside that of the groups
 knows (`aggregate.seen`): so the cost of a batch goes by the values that it brings, not by all that
 there were. Calls that differ in their filter share a value's row, with a bit for each.
 """
@@ -15,8 +15,8 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.accumulators.collected_values import Distinct
-from millstream.kernels.core.hashing import can_hash, plain_zero
+from millstream.kernels.accumulators.collected_values import ValueSet
+from millstream.kernels.core.hashing import is_hashable, normalize_zero
 from millstream.kernels.core.specs import CallSpec
 
 _MAX_FILTERS = 62  # of one argument: a bit each
@@ -38,18 +38,18 @@ class Argument:
         return f"bits:{self.name}"
 
     @property
-    def numbers(self) -> list[str]:
+    def count_columns(self) -> list[str]:
         """The columns of how many values there are, a filter each."""
         return [f"distinct:{self.name}" + (f"?{each}" if each else "") for each in self.filters]
 
     def folds(self, rows: pl.DataFrame) -> bool:
-        return can_hash(rows.schema[self.name])
+        return is_hashable(rows.schema[self.name])
 
     def fold(self, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         """Of each group the lists of its values and of their bits."""
         value = pl.col(self.name)
         if rows.schema[self.name].is_float():
-            value = plain_zero(value)
+            value = normalize_zero(value)
         seen = rows.select(*by, value.alias(self.values), self._bits().alias(self.bits))
         counted = pl.col(self.values).is_not_null() & (pl.col(self.bits) != 0)
         each = seen.filter(counted).group_by(*by, self.values).agg(pl.col(self.bits).bitwise_or())
@@ -76,13 +76,13 @@ def arguments_of(calls: Sequence[CallSpec]) -> tuple[Argument, ...]:
     )
 
 
-class DistinctCount(Distinct):
+class DistinctCount(ValueSet):
     """One call. Of values that have no hash, its group keeps a list after all."""
 
     def __init__(self, argument: Argument, call: CallSpec, weighted: bool, ansi: bool) -> None:
         super().__init__(call, weighted, ansi)
         self._argument = argument
-        self._number = argument.numbers[argument.filters.index(call.filter)]
+        self._number = argument.count_columns[argument.filters.index(call.filter)]
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         return [] if self._argument.folds(rows) else super().prepare(rows)

@@ -1,4 +1,4 @@
-"""Exact sums. Sums of integers are kept as bigint; only where they might not fit are they made of
+"""Exact sums. Sums of integers are retained as bigint; only where they might not fit are they made of
 128 bits, and then looked at: a bound by the greatest value and the number of rows is cheap.
 
 Decimals are of 128 bits already, and their sums wrap without a word. Where they might, a sum as a
@@ -20,7 +20,7 @@ _ROUGH = " as a double"
 
 
 def to_sum(value: pl.Expr, rows: pl.DataFrame, argument: str, *, wide_if_needed: bool) -> pl.Expr:
-    """A value as it is summed."""
+    """A value as it is exact_sum."""
     kind = rows.schema[argument]
     if isinstance(kind, pl.Decimal):
         return value.cast(pl.Decimal(_DIGITS, kind.scale))
@@ -39,7 +39,7 @@ def rough_sum(values: pl.Series, name: str) -> list[pl.Expr]:
     return [pl.col(name).cast(pl.Float64).sum().alias(name + _ROUGH)]
 
 
-def summed(partials: pl.DataFrame, name: str, ansi: bool) -> pl.Expr:
+def exact_sum(partials: pl.DataFrame, name: str, ansi: bool) -> pl.Expr:
     """The sum of sums."""
     total = pl.col(name)
     if ansi and partials.schema[name] == pl.Int64 and _may_overflow(partials[name]):
@@ -55,7 +55,7 @@ def _may_overflow(values: pl.Series) -> bool:
 
 
 def within_type(partials: pl.DataFrame, name: str, argument: str) -> pl.DataFrame:
-    """Sums as they are kept, if they fit: integers of 128 bits as bigint, decimals as they are."""
+    """Sums as they are retained, if they fit: integers of 128 bits as bigint, decimals as they are."""
     if name + _ROUGH in partials.columns:
         scale = partials.schema[name].scale  # type: ignore[attr-defined]
         digits, rough = partials[name].to_physical(), partials[name + _ROUGH]

@@ -16,7 +16,7 @@ from millstream.kernels.accumulators.accumulator import Accumulator
 from millstream.kernels.core.kernel import TIME
 
 
-class Pick(Accumulator):
+class PickedValue(Accumulator):
     def __init__(self, call: Any, weighted: bool, ansi: bool) -> None:
         super().__init__(call, weighted, ansi)
         self._by = str(call.by) if call.by is not None else TIME
@@ -57,9 +57,9 @@ class Pick(Accumulator):
 
 def _sortable(floats: pl.Series) -> pl.Series:
     """Integers that stand to each other as the floats do in Spark: NaN is greatest, -0.0 is 0.0."""
-    numbers = floats.cast(pl.Float64).fill_null(0.0).to_numpy() + 0.0
-    bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.int64)
+    count_columns = floats.cast(pl.Float64).fill_null(0.0).to_numpy() + 0.0
+    bits = np.where(np.isnan(count_columns), np.nan, count_columns).view(np.int64)
     ordered = np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)
-    ordered[np.isnan(numbers)] = np.iinfo(np.int64).max
+    ordered[np.isnan(count_columns)] = np.iinfo(np.int64).max
     keys = pl.Series(ordered)
     return keys if not floats.null_count() else keys.set(floats.is_null(), None)

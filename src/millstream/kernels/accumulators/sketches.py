@@ -1,6 +1,6 @@
 """approx_count_distinct and approx_percentile, by sketches of Apache DataSketches.
 
-Most groups are small. Their values are kept as a list, which is exact and needs no call a group;
+Most groups are small. Their values are retained as a list, which is exact and needs no call a group;
 a sketch is made only once a list has grown long.
 """
 
@@ -16,13 +16,13 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.accumulator import Accumulator
-from millstream.kernels.core.hashing import plain_zero
+from millstream.kernels.core.hashing import normalize_zero
 
 _NANS = struct.Struct("<q")
 
 
 class _Sketch(Accumulator):
-    longest = 512  # values of a group that are kept as a list
+    longest = 512  # values of a group that are retained as a list
 
     @property
     def _names(self) -> tuple[str, str]:
@@ -30,13 +30,13 @@ class _Sketch(Accumulator):
 
     def fold(self, _rows: pl.DataFrame) -> list[pl.Expr]:
         values, sketch = self._names
-        return [self._gathered(pl.col(values)), pl.lit(None, pl.List(pl.Binary)).alias(sketch)]
+        return [self._collected(pl.col(values)), pl.lit(None, pl.List(pl.Binary)).alias(sketch)]
 
     def merge(self, _partials: pl.DataFrame) -> list[pl.Expr]:
         values, sketch = self._names
-        return [self._gathered(pl.col(values).explode()), pl.col(sketch).drop_nulls()]
+        return [self._collected(pl.col(values).explode()), pl.col(sketch).drop_nulls()]
 
-    def _gathered(self, values: pl.Expr) -> pl.Expr:
+    def _collected(self, values: pl.Expr) -> pl.Expr:
         return values.drop_nulls()
 
     def settle(self, partials: pl.DataFrame) -> pl.DataFrame:
@@ -51,7 +51,7 @@ class _Sketch(Accumulator):
         lists = partials[values]
         if rows.len():
             made = [
-                self._sketched(old or [], new)
+                self._build_sketch(old or [], new)
                 for old, new in zip(
                     partials[sketch].gather(rows).to_list(), lists.gather(rows), strict=True
                 )
@@ -62,7 +62,7 @@ class _Sketch(Accumulator):
             lists = empty.new_from_index(0, partials.height).zip_with(flags, lists)
         return partials.with_columns(lists.alias(values), blobs.alias(sketch))
 
-    def _sketched(self, sketches: list[bytes], values: pl.Series) -> bytes:
+    def _build_sketch(self, sketches: list[bytes], values: pl.Series) -> bytes:
         raise NotImplementedError
 
     def _with_sketches(
@@ -81,7 +81,7 @@ class _Sketch(Accumulator):
 
 
 class DistinctSketch(_Sketch):
-    """A HyperLogLog sketch. It hashes numbers and texts by itself, always in the same way; values
+    """A HyperLogLog sketch. It hashes count_columns and texts by itself, always in the same way; values
     of other types are made texts."""
 
     @property
@@ -96,7 +96,7 @@ class DistinctSketch(_Sketch):
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         kind, value = rows.schema[str(self.call.argument)], self.value
         if kind.is_float():
-            value = plain_zero(value.cast(pl.Float64))
+            value = normalize_zero(value.cast(pl.Float64))
         elif kind.is_integer() or kind.is_temporal():
             value = value.to_physical().cast(pl.Int64)
         elif kind == pl.Binary:
@@ -107,10 +107,10 @@ class DistinctSketch(_Sketch):
             value = value.cast(pl.String)
         return [value.alias(self._names[0])]
 
-    def _gathered(self, values: pl.Expr) -> pl.Expr:
+    def _collected(self, values: pl.Expr) -> pl.Expr:
         return values.drop_nulls().unique(maintain_order=True)
 
-    def _sketched(self, sketches: list[bytes], values: pl.Series) -> bytes:
+    def _build_sketch(self, sketches: list[bytes], values: pl.Series) -> bytes:
         union = datasketches.hll_union(self._size)
         for blob in sketches:
             union.update(datasketches.hll_sketch.deserialize(blob))
@@ -152,7 +152,7 @@ class QuantileSketch(_Sketch):
     def prepare(self, _rows: pl.DataFrame) -> list[pl.Expr]:
         return [self.value.cast(pl.Float64).alias(self._names[0])]
 
-    def _sketched(self, sketches: list[bytes], values: pl.Series) -> bytes:
+    def _build_sketch(self, sketches: list[bytes], values: pl.Series) -> bytes:
         whole, nans = datasketches.kll_doubles_sketch(self._k), int(values.is_nan().sum())
         for blob in sketches:
             part, more = _quantiles(blob)
@@ -186,7 +186,7 @@ def _quantiles(blob: bytes) -> tuple[Any, int]:
 
 
 def _quantile(sketch: Any, nans: int, part: float) -> float:
-    """NaN is greater than all other numbers, as in Spark."""
+    """NaN is greater than all other count_columns, as in Spark."""
     if nans:
         rank = math.ceil(part * (sketch.n + nans))
         if rank > sketch.n:

@@ -10,30 +10,30 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.distinct_count import Argument
-from millstream.kernels.core.hashing import hashes, mixed
+from millstream.kernels.core.frames import take
+from millstream.kernels.core.hashing import hashes, mix_bits
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Ints
-from millstream.kernels.state.keyed_table import Found, Keyed, Tables
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.state.keyed_table import RowMatches, Tables, TableSpec
 from millstream.temporal import BEGIN_OF_TIME
 
-GROUP = "_id"  # the number of a group, its own as long as it is held
-VALUES = Keyed((GROUP,))
+GROUP = "_id"  # the number of a group, its own as long as it is stored
+VALUES = TableSpec((GROUP,))
 _NUMBERED = "groups"  # counts how many groups have been given a number
 _BITS = "_bits"
 _AT = "_at"  # the row of the partials
 
 
-class Seen:
+class DistinctValues:
     def __init__(self, tables: Tables, arguments: tuple[Argument, ...], *, windowed: bool) -> None:
         self._table = tables[1]
         self._counts = tables.counts
         self._arguments = arguments
         self._windowed = windowed
 
-    def count(self, new: pl.DataFrame, found: Found, live_from: int) -> pl.DataFrame:
+    def count(self, new: pl.DataFrame, found: RowMatches, live_from: int) -> pl.DataFrame:
         """Partials with lists of values, as partials with numbers of values that are new to their
-        group; `found` are the groups that are held. Values of groups that live on are kept."""
+        group; `found` are the groups that are stored. Values of groups that live on are retained."""
         arguments = [each for each in self._arguments if each.values in new.columns]
         new = new.with_columns(pl.Series(GROUP, self._groups(new.height, found)))
         if not arguments:
@@ -44,7 +44,7 @@ class Seen:
         columns = []
         for each in arguments:
             own = values[each.name].is_not_null().to_numpy()
-            for bit, name in enumerate(each.numbers):
+            for bit, name in enumerate(each.count_columns):
                 fresh = own & ((counted >> bit) & 1).astype(np.bool_)
                 count = np.bincount(at[fresh], minlength=new.height)
                 columns.append(pl.Series(name, count, pl.Int64))
@@ -55,7 +55,7 @@ class Seen:
         if self._windowed:
             self._table.expire(time)
 
-    def _groups(self, height: int, found: Found) -> Ints:
+    def _groups(self, height: int, found: RowMatches) -> Ints:
         groups = np.full(height, -1, np.int64)
         if len(found):
             groups[found.new] = found.rows([GROUP])[GROUP].to_numpy()
@@ -81,13 +81,13 @@ class Seen:
                 # No row, but the column's type.
                 frames.append(rows.with_columns(pl.lit(0, pl.Int64).alias(HASH)))
                 continue
-            once = rows.group_by(_AT, each.name).agg(
+            distinct = rows.group_by(_AT, each.name).agg(
                 pl.col(GROUP).first(), pl.col(TIME).first(), pl.col(_BITS).bitwise_or()
             )
-            own = hashes(once[each.name]) ^ mixed(
-                once[GROUP].to_numpy().view(np.uint64) + np.uint64(number << 48)
+            own = hashes(distinct[each.name]) ^ mix_bits(
+                distinct[GROUP].to_numpy().view(np.uint64) + np.uint64(number << 48)
             )
-            frames.append(once.with_columns(pl.Series(HASH, mixed(own).view(np.int64))))
+            frames.append(distinct.with_columns(pl.Series(HASH, mix_bits(own).view(np.int64))))
         return pl.concat(frames, how="diagonal")
 
     def _remember(self, values: pl.DataFrame, live_from: int) -> Ints:
@@ -99,25 +99,25 @@ class Seen:
             had[found.new] = found.rows([_BITS])[_BITS].to_numpy()
         counted = bits & ~had
         changed = counted != 0
-        self._table.remove(found.only(changed[found.new]))
+        self._table.remove(found.filter(changed[found.new]))
         if self._windowed:
             changed &= values[TIME].to_numpy() >= live_from
-        held = values.with_columns(pl.Series(_BITS, had | bits)).drop(_AT)
+        stored = values.with_columns(pl.Series(_BITS, had | bits)).drop(_AT)
         columns = [GROUP, *self._names(values), _BITS, TIME, HASH]
-        self._table.append(held[:, columns].filter(changed), live_from)
+        self._table.append(stored[:, columns].filter(changed), live_from)
         return counted
 
-    def _found(self, values: pl.DataFrame) -> Found:
-        """The rows of these values that are held."""
+    def _found(self, values: pl.DataFrame) -> RowMatches:
+        """The rows of these values that are stored."""
         found = self._table.probe(values, *((0, 0) if self._windowed else ()))
         if not len(found):
             return found
         names = self._names(values)
-        held, looked_up = found.rows(names), take(values[:, names], found.new)
+        stored, looked_up = found.rows(names), take(values[:, names], found.new)
         same = np.ones(len(found), np.bool_)
         for name in names:
-            same &= held[name].eq_missing(looked_up[name]).to_numpy()
-        return found.only(same)
+            same &= stored[name].eq_missing(looked_up[name]).to_numpy()
+        return found.filter(same)
 
     def _names(self, values: pl.DataFrame) -> list[str]:
         """The columns of values, the same in all batches."""

@@ -1,4 +1,13 @@
-"""What the kernels of aggregates share: a step's way from rows to results."""
+"""GROUP BY keys and window, for windows of fixed size, given windows and none.
+
+    rows ──fold──▶ partials ──▶ merge_partials with what is stored of their groups ──▶ results that changed
+                                             │
+                                             ▼
+    stored groups, once the watermark has passed the end of their window ──▶ final results
+
+A group is one row of state: its keys, its window's last microsecond as its time, and its partials.
+What a group's result was is not retained: it is made anew from the partials as they were.
+"""
 
 from __future__ import annotations
 
@@ -7,77 +16,43 @@ from typing import Any
 
 import polars as pl
 
-from millstream.kernels.aggregate.classify import Arrived
-from millstream.kernels.aggregate.distinct_values import VALUES, Seen
-from millstream.kernels.aggregate.partial_results import (
-    accumulators,
-    distinct_table_arguments,
-    group_columns,
-)
-from millstream.kernels.aggregate.step import COUNTS, Step, Times
-from millstream.kernels.core.kernel import State, StepResult, WatermarkAdvance
+from millstream.kernels.aggregate import session
+from millstream.kernels.aggregate.base import AggregateKernel
+from millstream.kernels.aggregate.classify import ClassifiedRows, classify
+from millstream.kernels.aggregate.partial_results import fold
+from millstream.kernels.aggregate.session import SessionAggregate
+from millstream.kernels.aggregate.sliding import SlidingStep
+from millstream.kernels.aggregate.step import COUNTS, Step
 from millstream.kernels.core.specs import AggregateSpec
-from millstream.kernels.core.windows import reach_of, some_window_ends
 from millstream.kernels.state.compaction import LogSettings
-from millstream.kernels.state.keyed_table import Keyed, Tables
-from millstream.temporal import BEGIN_OF_TIME, Emit
+from millstream.kernels.state.keyed_table import Tables
+from millstream.temporal import WindowKind
+
+__all__ = ["COUNTS", "Aggregate", "SessionAggregate", "create_kernel", "fold", "pre_aggregate"]
 
 
-class AggregateKernel:
-    """`types` are the Polars types of the columns that calls give."""
-
-    def __init__(
-        self,
-        spec: AggregateSpec,
-        types: Mapping[str, Any] | None = None,
-        settings: LogSettings | None = None,
-    ) -> None:
-        self.spec = spec
-        self.types = dict(types or {})
-        self.folding = accumulators(spec)
-        self.reach = reach_of(spec)
-        self._tallied = distinct_table_arguments(spec)
-        self._keyed = (Keyed(group_columns(spec)), *([VALUES] if self._tallied else []))
-        self._settings = settings or LogSettings()
-
-    def step(
-        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
-    ) -> StepResult:
-        tables = Tables(state, self._keyed, COUNTS, self._settings)
-        after = max(clock.after, clock.before, tables.watermark)
-        frame = inputs.get(0)
-        arrived = None
-        if frame is not None and frame.height:
-            arrived = self._sort_out(frame, clock.before, tables)
-        elif not clock.trims and not self._time_matters(tables, after):
-            return StepResult(counts=dict(tables.counts))
-        times = Times(clock.before, after, tables.watermark, self.live_from(after))
-        run = self._steps(self.spec, self.folding, self.types, tables, times)
-        if self._tallied:
-            run.seen = Seen(tables, self._tallied, windowed=self.spec.windowed)
-        if arrived is not None:
-            run.account(arrived)
-        run.update(arrived.partials if arrived is not None else None)
-        return run.close(clock.limit_or(self.spec.limit))
-
+class Aggregate(AggregateKernel):
     @property
     def _steps(self) -> type[Step]:
-        return Step
+        window = self.spec.window
+        sliding = window is not None and window.kind is WindowKind.SLIDING
+        return SlidingStep if sliding else Step
 
-    def _sort_out(self, frame: pl.DataFrame, before: int, tables: Tables) -> Arrived:
-        raise NotImplementedError
+    def _classify(self, frame: pl.DataFrame, before: int, _tables: Tables) -> ClassifiedRows:
+        return classify(self.spec, frame, before)
 
-    def live_from(self, after: int) -> int:
-        """Groups older than it are let go."""
-        if self.spec.window is None:
-            return BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
-        return after - self.spec.lateness - self.reach
 
-    def _time_matters(self, tables: Tables, after: int) -> bool:
-        """Is anything due, or of no more use?"""
-        groups, window = tables[0], self.spec.window
-        if groups.earliest < self.live_from(after):
-            return True
-        if window is None or self.spec.emit is Emit.CHANGES or groups.earliest >= after:
-            return False
-        return some_window_ends(window, tables.watermark, after)
+def create_kernel(
+    spec: AggregateSpec, types: Mapping[str, Any], settings: LogSettings | None = None
+) -> AggregateKernel:
+    """The kernel for the windows of an aggregate."""
+    return (SessionAggregate if _by_session(spec) else Aggregate)(spec, types, settings)
+
+
+def pre_aggregate(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows as partials, for kernels whose spec is `early`: to be run before the exchange."""
+    return (session.fold if _by_session(spec) else fold)(spec, frame)
+
+
+def _by_session(spec: AggregateSpec) -> bool:
+    return spec.window is not None and spec.window.kind is WindowKind.SESSION

@@ -10,11 +10,10 @@ import polars as pl
 
 from millstream.kernels.accumulators.columns import ROWS, Accumulators
 from millstream.kernels.accumulators.distinct_count import Argument, arguments_of
-from millstream.kernels.core.hashing import plain_zero
+from millstream.kernels.core.hashing import fill_null_hashes, normalize_zero
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.specs import INHERITED_START, AggregateSpec
 from millstream.kernels.core.windows import pane_time
-from millstream.kernels.state.segment_log import NULL_HASH
 from millstream.temporal import StateLimit, WindowKind
 
 PANE = "_pane"
@@ -47,24 +46,15 @@ def group_columns(spec: AggregateSpec) -> tuple[str, ...]:
     return (*spec.keys, INHERITED_START) if spec.given else spec.keys
 
 
-def with_hash(frame: pl.DataFrame) -> pl.DataFrame:
-    """A number for a hash that is missing; all rows of an aggregate without keys have one."""
-    if HASH not in frame.columns:
-        return frame.with_columns(pl.lit(NULL_HASH, pl.Int64).alias(HASH))
-    if frame[HASH].null_count():
-        return frame.with_columns(pl.col(HASH).fill_null(NULL_HASH))
-    return frame
-
-
-def plain_keys(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
+def normalize_keys(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
     """-0.0 as a key is 0.0."""
     floats = [name for name in keys if frame.schema[name].is_float()]
-    return frame.with_columns(plain_zero(pl.col(name)) for name in floats) if floats else frame
+    return frame.with_columns(normalize_zero(pl.col(name)) for name in floats) if floats else frame
 
 
 def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """For windows of fixed size, given windows and none. Sessions: see `session.fold`."""
-    frame = plain_keys(with_hash(frame), spec.keys)
+    frame = normalize_keys(fill_null_hashes(frame), spec.keys)
     folding = accumulators(spec)
     groups = [HASH, *group_columns(spec)]
     if spec.window is None:
@@ -73,7 +63,7 @@ def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
     return folded.rename({PANE: TIME})
 
 
-def merged(spec: AggregateSpec, folded: pl.DataFrame) -> pl.DataFrame:
+def merge_partials(spec: AggregateSpec, folded: pl.DataFrame) -> pl.DataFrame:
     """Folded frames put one below the other, as one."""
     groups = [HASH, *group_columns(spec)]
     if spec.window is None:

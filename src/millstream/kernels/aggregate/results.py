@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.columns import Accumulators
+from millstream.kernels.core.frames import filter_rows
 from millstream.kernels.core.kernel import DELETE, INSERT, OP, TIME, UPDATE_AFTER, UPDATE_BEFORE
 from millstream.kernels.core.key_index import Bools
 from millstream.kernels.core.specs import (
@@ -18,7 +19,6 @@ from millstream.kernels.core.specs import (
     WINDOW_TIME,
     AggregateSpec,
 )
-from millstream.kernels.state.sorted_rows import take
 from millstream.temporal import WindowKind
 
 
@@ -32,31 +32,31 @@ class Results:
         self.frames: list[pl.DataFrame] = []
         self.rows = self.retractions = 0
 
-    def alive(self, partials: pl.DataFrame) -> Bools:
+    def has_rows(self, partials: pl.DataFrame) -> Bools:
         if not self._folding.weighted:
             return np.ones(partials.height, np.bool_)
         flags: Bools = partials[self._folding.weight].to_numpy() > 0
         return flags
 
     def insert(self, partials: pl.DataFrame) -> None:
-        self._put(self._values(only(partials, self.alive(partials))), INSERT)
+        self._put(self._values(filter_rows(partials, self.has_rows(partials))), INSERT)
 
     def delete(self, partials: pl.DataFrame) -> None:
-        self._put(self._values(only(partials, self.alive(partials))), DELETE)
+        self._put(self._values(filter_rows(partials, self.has_rows(partials))), DELETE)
 
     def change(self, old: pl.DataFrame, new: pl.DataFrame, *, if_equal: bool) -> None:
         """Results that were `old` and are `new`, row by row; `if_equal`: also those that are as
         they were."""
-        was, is_now = self.alive(old), self.alive(new)
+        was, is_now = self.has_rows(old), self.has_rows(new)
         both = was & is_now
-        self.delete(only(old, was & ~is_now))
-        before, now = self._values(only(old, both)), self._values(only(new, both))
+        self.delete(filter_rows(old, was & ~is_now))
+        before, now = self._values(filter_rows(old, both)), self._values(filter_rows(new, both))
         if not if_equal and before.height:
             changed = self._differ(before, now)
-            before, now = only(before, changed), only(now, changed)
+            before, now = filter_rows(before, changed), filter_rows(now, changed)
         self._put(before, UPDATE_BEFORE)
         self._put(now, UPDATE_AFTER)
-        self.insert(only(new, is_now & ~was))
+        self.insert(filter_rows(new, is_now & ~was))
 
     def _differ(self, old: pl.DataFrame, new: pl.DataFrame) -> Bools:
         differ = np.zeros(old.height, np.bool_)
@@ -85,8 +85,3 @@ class Results:
         if self._spec.retracts:
             rows = rows.with_columns(pl.lit(op, pl.Int8).alias(OP))
         self.frames.append(rows)
-
-
-def only(frame: pl.DataFrame, keep: Bools) -> pl.DataFrame:
-    """The rows that `keep` marks."""
-    return frame if keep.all() else take(frame, np.flatnonzero(keep))

@@ -1,41 +1,42 @@
 """GROUP BY keys and session: rows no more than a gap apart are of one session, in any order.
 
-    held      ├────────┤           ├─────┤
+    stored      ├────────┤           ├─────┤
     new            ├──────────────────┤            a row that bridges two sessions makes them one
-    merged    ├──────────────────────────┤
+    merge_partials    ├──────────────────────────┤
 
 A session is one row of state: its start, its end (its last row's time plus the gap) as its time,
-and its partials. Rows of a chunk that chain are folded into a fragment, which is merged as a row
+and its partials. Rows of a chunk that chain are folded into a fragment, which is merge_partials as a row
 would be. Two of them are one if they overlap or touch, as in Spark and Flink. So a session closes
 once the watermark has passed its end: a row just at it could still come.
 """
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.columns import ROWS
-from millstream.kernels.aggregate.classify import Arrived, set_late_apart
-from millstream.kernels.aggregate.kernel import AggregateKernel
+from millstream.kernels.aggregate.base import AggregateKernel
+from millstream.kernels.aggregate.classify import ClassifiedRows, split_late_rows
 from millstream.kernels.aggregate.partial_results import (
     accumulators,
     is_folded,
-    plain_keys,
-    with_hash,
+    normalize_keys,
 )
-from millstream.kernels.aggregate.session_step import SessionStep
-from millstream.kernels.aggregate.step import Step
+from millstream.kernels.aggregate.step import Step, ended
+from millstream.kernels.core.frames import filter_rows, take
+from millstream.kernels.core.hashing import fill_null_hashes
 from millstream.kernels.core.kernel import HASH, TIME
+from millstream.kernels.core.key_index import Bools, Ints
 from millstream.kernels.core.specs import INHERITED_START, AggregateSpec
 from millstream.kernels.session_chains import CHAIN, Components, chain_rows
 from millstream.kernels.state.keyed_table import Tables
-
-__all__ = ["SessionAggregate", "fold"]
+from millstream.temporal import Emit
 
 
 def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """Rows to fragments: `_h`, keys, `_ws` (start), `_t` (end), `_n`, partials."""
-    frame = plain_keys(with_hash(frame), spec.keys)
+    frame = normalize_keys(fill_null_hashes(frame), spec.keys)
     return _fold_chained(spec, chain_rows(frame, spec.keys, _gap(spec)))
 
 
@@ -61,9 +62,9 @@ class SessionAggregate(AggregateKernel):
     def _steps(self) -> type[Step]:
         return SessionStep
 
-    def _sort_out(self, frame: pl.DataFrame, before: int, tables: Tables) -> Arrived:
-        """A row is late if the session that it makes, or is merged into, has closed."""
-        arrived = Arrived()
+    def _classify(self, frame: pl.DataFrame, before: int, tables: Tables) -> ClassifiedRows:
+        """A row is late if the session that it makes, or is merge_partials into, has closed."""
+        classified = ClassifiedRows()
         if self.spec.early:
             if not is_folded(frame):
                 frame = fold(self.spec, frame)
@@ -73,31 +74,73 @@ class SessionAggregate(AggregateKernel):
                 )
             late = self._late(frame, before, tables)
             if late.any():
-                arrived.late = int(frame.filter(late)[ROWS].sum())
+                classified.late = int(frame.filter(late)[ROWS].sum())
                 frame = frame.filter(~late)
-            arrived.partials = frame if frame.height else None
-            return arrived
+            classified.partials = frame if frame.height else None
+            return classified
         given = list(frame.columns)
-        frame = plain_keys(with_hash(frame), self.spec.keys)
+        frame = normalize_keys(fill_null_hashes(frame), self.spec.keys)
         chained = chain_rows(frame, self.spec.keys, _gap(self.spec))
         fragments = chained.group_by(CHAIN).agg(_bounds(self.spec))
         late = self._late(fragments, before, tables)
         if late.any():
             of_late = chained[CHAIN].is_in(fragments.filter(late)[CHAIN].implode())
             frame = chained.drop(CHAIN)
-            frame = set_late_apart(self.spec, frame, of_late, before, arrived)
-            if arrived.late_rows is not None:
-                arrived.late_rows = arrived.late_rows.select(*given, "_lateness")
+            frame = split_late_rows(self.spec, frame, of_late, before, classified)
+            if classified.late_rows is not None:
+                classified.late_rows = classified.late_rows.select(*given, "_lateness")
             if not frame.height:
-                return arrived
+                return classified
             chained = chain_rows(frame, self.spec.keys, _gap(self.spec))
-        arrived.partials = _fold_chained(self.spec, chained)
-        return arrived
+        classified.partials = _fold_chained(self.spec, chained)
+        return classified
 
     def _late(self, fragments: pl.DataFrame, before: int, tables: Tables) -> pl.Series:
-        """Which fragments are late, also with all that they are merged with."""
+        """Which fragments are late, also with all that they are merge_partials with."""
         closed = fragments[TIME] + self.spec.lateness < before
         if not closed.any():
             return closed
         made = Components.of(tables[0], fragments, self.spec.keys)
         return made.closed_by(before - self.spec.lateness)
+
+
+class SessionStep(Step):
+    def update(self, new: pl.DataFrame | None) -> None:
+        if new is None:
+            self.emit_and_expire()
+            return
+        made = Components.of(self.groups, new, self.spec.keys)
+        stored = made.found.rows(new.columns) if len(made.found) else new.clear()
+        self.groups.remove(made.found)
+        now = self._merged(stored.vstack(new), made.chains)
+        # Chains are numbered from 0 without holes, and `now` lies in their order.
+        self._emit_session_changes(stored, made.chains[: stored.height], now)
+        self.emit_and_expire()
+        self.store(now)
+
+    def _merged(self, parts: pl.DataFrame, chains: Ints) -> pl.DataFrame:
+        """One session a chain, in their order; stored ones lie before new ones, as they came."""
+        names = parts.columns
+        sizes = np.bincount(chains)
+        if (sizes == 1).all():
+            return take(parts, np.argsort(chains))
+        store = [
+            *(pl.col(name).first() for name in (HASH, *self.spec.keys)),
+            pl.col(INHERITED_START).min(),
+            pl.col(TIME).max(),
+        ]
+        numbered = parts.with_columns(pl.Series(CHAIN, chains))
+        return self.folding.merge(numbered, [CHAIN], store).sort(CHAIN)[:, names]
+
+    def _emit_session_changes(self, stored: pl.DataFrame, chains: Ints, now: pl.DataFrame) -> None:
+        final = self.spec.emit is Emit.FINAL
+        out = ended(stored, self.times.since) if final else np.ones(stored.height, np.bool_)
+        stored, chains = filter_rows(stored, out), chains[out]
+        become = take(now, chains)
+        same: Bools = (stored[TIME] == become[TIME]).to_numpy()
+        same &= (stored[INHERITED_START] == become[INHERITED_START]).to_numpy()
+        self.results.delete(filter_rows(stored, ~same))
+        self.results.change(filter_rows(stored, same), filter_rows(become, same), if_equal=final)
+        due = ended(now, self.times.after) if final else np.ones(now.height, np.bool_)
+        due[chains[same]] = False
+        self.results.insert(filter_rows(now, due))

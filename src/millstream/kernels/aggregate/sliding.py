@@ -8,13 +8,12 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.aggregate.partial_results import group_columns
-from millstream.kernels.aggregate.results import only
 from millstream.kernels.aggregate.step import Step
+from millstream.kernels.core.frames import filter_rows, stack
 from millstream.kernels.core.kernel import HASH, TIME
-from millstream.kernels.core.windows import of_panes, reach_of
+from millstream.kernels.core.windows import assign_windows, window_reach
 from millstream.kernels.session_chains import by_key
-from millstream.kernels.state.keyed_table import Found
-from millstream.kernels.state.sorted_rows import stack
+from millstream.kernels.state.keyed_table import RowMatches
 from millstream.temporal import END_OF_TIME, Emit, Window
 
 _KEY, _END, _NEW, _PANE, _PLACE = "_key", "_end", "_new", "_pane", "_place"
@@ -30,72 +29,72 @@ class SlidingStep(Step):
     def update(self, new: pl.DataFrame | None) -> None:
         stay = None
         if new is not None and self._changes_results:
-            stay = self._update_touched(new)
+            stay = self._update_windows(new)
         elif new is not None:
             found = self.find(new)
             fresh, _, now = self.merge(new, found)
             self.groups.remove(found)
             stay = fresh.vstack(now[:, fresh.columns])
         if self.spec.emit is Emit.FINAL:
-            self._fire(stay)
-        self._let_go()
+            self._emit_ended(stay)
+        self._expire()
         if stay is not None:
-            self.keep(stay)
+            self.store(stay)
 
     @property
     def _changes_results(self) -> bool:
         """May a row change the result of a window that has come out?"""
         return self.spec.emit is Emit.CHANGES or self.spec.lateness > 0
 
-    def _update_touched(self, new: pl.DataFrame) -> pl.DataFrame:
-        """Lets out the change of every window that has come out; gives the new panes, merged."""
+    def _update_windows(self, new: pl.DataFrame) -> pl.DataFrame:
+        """Lets out the change of every window that has come out; gives the new panes, merge_partials."""
         names = [HASH, *group_columns(self.spec)]
         keys = new.select(names).unique(maintain_order=True).with_row_index(_KEY)
         new = new.join(keys, on=names, nulls_equal=True, maintain_order="left")
         found = self.groups.probe(keys)
-        held = new.clear()
+        stored = new.clear()
         if len(found):
             numbers = pl.Series(_KEY, found.new).cast(pl.UInt32)
             columns = [name for name in new.columns if name != _KEY]
-            held = found.rows(columns).with_columns(numbers)[:, new.columns]
-        both = held.with_columns(pl.lit(False).alias(_NEW)).vstack(
+            stored = found.rows(columns).with_columns(numbers)[:, new.columns]
+        both = stored.with_columns(pl.lit(False).alias(_NEW)).vstack(
             new.with_columns(pl.lit(True).alias(_NEW))
         )
-        keep = [*(pl.col(name).first() for name in names), pl.col(_NEW).any()]
-        panes = self.folding.merge(both, [_KEY, TIME], keep, in_order=True)
-        self._emit_touched_windows(new, held, panes[:, new.columns])
-        self._remove_touched(found, held, new)
+        store = [*(pl.col(name).first() for name in names), pl.col(_NEW).any()]
+        panes = self.folding.merge(both, [_KEY, TIME], store, in_order=True)
+        self._emit_changed_windows(new, stored, panes[:, new.columns])
+        self._remove_changed(found, stored, new)
         stay = panes.filter(_NEW)
         return stay[:, [name for name in new.columns if name != _KEY]]
 
-    def _remove_touched(self, found: Found, held: pl.DataFrame, new: pl.DataFrame) -> None:
-        if held.height:
+    def _remove_changed(self, found: RowMatches, stored: pl.DataFrame, new: pl.DataFrame) -> None:
+        if stored.height:
             at = [_KEY, TIME]
-            touched = held.select(at).join(
+            touched = stored.select(at).join(
                 new.select(*at, pl.lit(True).alias(_NEW)), on=at, how="left", maintain_order="left"
             )
-            self.groups.remove(found.only(touched[_NEW].fill_null(False).to_numpy()))
+            self.groups.remove(found.filter(touched[_NEW].fill_null(False).to_numpy()))
 
-    def _emit_touched_windows(
-        self, new: pl.DataFrame, held: pl.DataFrame, panes: pl.DataFrame
+    def _emit_changed_windows(
+        self, new: pl.DataFrame, stored: pl.DataFrame, panes: pl.DataFrame
     ) -> None:
         final = self.spec.emit is Emit.FINAL
         start = self.times.before - self.spec.lateness
         stop = self.times.since if final else END_OF_TIME
-        few, ends = of_panes(new.select(_KEY, TIME), self.window, start, stop)
+        few, ends = assign_windows(new.select(_KEY, TIME), self.window, start, stop)
         touched = few.select(_KEY).with_columns(ends.alias(_END)).unique()
         if not touched.height:
             return
         at = [_KEY, TIME]
         old, now = (
-            self._windows(some.sort(at), start, stop, touched).sort(at) for some in (held, panes)
+            self._windows(some.sort(at), start, stop, touched).sort(at) for some in (stored, panes)
         )
         was = now.select(at).join(
             old.select(*at, pl.lit(True).alias(_NEW)), on=at, how="left", maintain_order="left"
         )
         known = was[_NEW].fill_null(False).to_numpy()
-        self.results.change(old, only(now, known), if_equal=final)
-        self.results.insert(only(now, ~known))
+        self.results.change(old, filter_rows(now, known), if_equal=final)
+        self.results.insert(filter_rows(now, ~known))
 
     def _windows(
         self, panes: pl.DataFrame, start: int, stop: int, touched: pl.DataFrame | None = None
@@ -103,7 +102,7 @@ class SlidingStep(Step):
         """Windows whose last microsecond is in [start, stop), of panes by key and time."""
         names = [_KEY, HASH, *group_columns(self.spec)]
         partials = panes.drop(names).with_row_index(_PANE)
-        parts, ends = of_panes(partials, self.window, start, stop)
+        parts, ends = assign_windows(partials, self.window, start, stop)
         keys = panes[_KEY].gather(parts[_PANE])
         parts = parts.drop(TIME).with_columns(keys.alias(_KEY), ends.alias(_END))
         if touched is not None:
@@ -113,24 +112,24 @@ class SlidingStep(Step):
         first = int(times.min()) if times.size else 0
         far = (int(times.max()) - first + self.window.size) // slide + 1 if times.size else 1
         place = pl.col(_KEY).cast(pl.Int64) * far + (pl.col(_END) - first) // slide
-        keep = [pl.col(_PANE).first(), pl.col(_END).first()]
+        store = [pl.col(_PANE).first(), pl.col(_END).first()]
         parts = parts.with_columns(place.alias(_PLACE)).drop(_KEY)
-        made = self.folding.merge(parts, [_PLACE], keep, in_order=True)
+        made = self.folding.merge(parts, [_PLACE], store, in_order=True)
         of_pane = panes.select(names)[made[_PANE]]
         return made.drop(_PLACE, _PANE).rename({_END: TIME}).hstack(of_pane)
 
-    def _fire(self, stay: pl.DataFrame | None) -> None:
-        """Windows that end in (since, after], of panes held and of new ones."""
-        reach = reach_of(self.spec)
+    def _emit_ended(self, stay: pl.DataFrame | None) -> None:
+        """Windows that end in (since, after], of panes stored and of new ones."""
+        reach = window_reach(self.spec)
         # A group that nothing has changed for a while has not been told which windows have closed.
         since = max(self.times.since, self.times.before - self.spec.lateness)
         after = self.times.after
-        held = self.groups.scan(since - reach, after)
-        frames = [held] if held is not None else []
+        stored = self.groups.scan(since - reach, after)
+        frames = [stored] if stored is not None else []
         if stay is not None:
             times = stay[TIME].to_numpy()
-            due = only(stay, (times >= since - reach) & (times < after))
-            frames.append(due if held is None else due[:, held.columns])
+            due = filter_rows(stay, (times >= since - reach) & (times < after))
+            frames.append(due if stored is None else due[:, stored.columns])
         if not frames or not (panes := stack(frames)).height:
             return
         panes = by_key(panes, group_columns(self.spec), _KEY)
@@ -142,7 +141,7 @@ class SlidingStep(Step):
         times = panes[TIME].to_numpy()
         slide, count = self.window.slide, self.window.size // self.window.slide
         start = max(start, int(times.min()))
-        stop = min(stop, int(times.max()) + reach_of(self.spec) + 1)
+        stop = min(stop, int(times.max()) + window_reach(self.spec) + 1)
         low = np.clip(-((times - start) // slide), 0, count)
         high = np.clip(-((times - stop) // slide), 0, count)
         if int((high - low).sum()) <= MAX_PARTS or stop - start <= slide:
@@ -152,7 +151,7 @@ class SlidingStep(Step):
         yield from self._portions(panes, start, middle)
         yield from self._portions(panes, middle, stop)
 
-    def _let_go(self) -> None:
-        gone = self.groups.due(self.times.live_from)
+    def _expire(self) -> None:
+        gone = self.groups.take_before(self.times.live_from)
         if gone is not None:
-            self.count_gone(gone)
+            self.count_removed(gone)

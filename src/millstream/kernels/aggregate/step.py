@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.columns import ROWS, Accumulators
-from millstream.kernels.aggregate.classify import Arrived
-from millstream.kernels.aggregate.distinct_values import GROUP, Seen
+from millstream.kernels.aggregate.classify import ClassifiedRows
+from millstream.kernels.aggregate.distinct_values import GROUP, DistinctValues
 from millstream.kernels.aggregate.partial_results import group_columns
-from millstream.kernels.aggregate.results import Results, only
+from millstream.kernels.aggregate.results import Results
+from millstream.kernels.core.frames import filter_rows, take
 from millstream.kernels.core.kernel import HASH, TIME, StepResult
 from millstream.kernels.core.key_index import Bools
 from millstream.kernels.core.specs import AggregateSpec
-from millstream.kernels.state.keyed_table import Found, Table, Tables
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.state.keyed_table import RowMatches, Table, Tables
 from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import Emit, StateLimit
 
@@ -51,89 +51,93 @@ class Step:
         self.counts = tables.counts
         self.results = Results(spec, folding, types)
         self.result = StepResult()
-        self.seen: Seen | None = None  # where distinct values lie apart from the groups
+        self.distinct_values: DistinctValues | None = (
+            None  # where distinct values lie apart from the groups
+        )
 
-    def account(self, arrived: Arrived) -> None:
-        self.counts["input.late"] += arrived.late
-        self.counts["input.reassigned"] += arrived.reassigned
-        if arrived.late_rows is not None:
-            self.result.late[0] = arrived.late_rows
-        if arrived.partials is not None:
-            self.counts["input.accepted"] += rows_in(arrived.partials)
+    def account(self, classified: ClassifiedRows) -> None:
+        self.counts["input.late"] += classified.late
+        self.counts["input.reassigned"] += classified.reassigned
+        if classified.late_rows is not None:
+            self.result.late[0] = classified.late_rows
+        if classified.partials is not None:
+            self.counts["input.accepted"] += rows_in(classified.partials)
 
     def update(self, new: pl.DataFrame | None) -> None:
-        """Merges new partials with held ones, lets results out, and lets old groups go."""
+        """Merges new partials with stored ones, lets results out, and lets old groups go."""
         if new is None:
-            self.release()
+            self.emit_and_expire()
             return
         found = self.find(new)
-        if self.seen is not None:
-            new = self.seen.count(new, found, self.times.live_from)
+        if self.distinct_values is not None:
+            new = self.distinct_values.count(new, found, self.times.live_from)
         fresh, old, now = self.merge(new, found)
         self.groups.remove(found)
-        self._emit_touched(fresh, old, now)
-        self.release()
-        self.keep(fresh)
-        self.keep(now)
+        self._emit_changes(fresh, old, now)
+        self.emit_and_expire()
+        self.store(fresh)
+        self.store(now)
 
-    def find(self, new: pl.DataFrame) -> Found:
+    def find(self, new: pl.DataFrame) -> RowMatches:
         """Held groups of the new partials."""
         return self.groups.probe(new, *(() if self.spec.window is None else (0, 0)))
 
     def merge(
-        self, new: pl.DataFrame, found: Found
+        self, new: pl.DataFrame, found: RowMatches
     ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         """Partials of new groups; of known groups as they were and, row by row, as they are."""
         if not len(found):
             return new, new.clear(), new.clear()
-        held = found.rows(new.columns)
+        stored = found.rows(new.columns)
         known = np.zeros(new.height, np.bool_)
         known[found.new] = True
-        numbers = pl.Series(_PAIR, np.tile(np.arange(held.height), 2))
-        pairs = held.vstack(take(new, found.new)).with_columns(numbers)
-        names = [HASH, *group_columns(self.spec), *([GROUP] if self.seen else [])]
-        keep = [*(pl.col(name).first() for name in names), pl.col(TIME).max()]
-        now = self.folding.merge(pairs, [_PAIR], keep, in_order=True)
-        return take(new, np.flatnonzero(~known)), held, now[:, new.columns]
+        numbers = pl.Series(_PAIR, np.tile(np.arange(stored.height), 2))
+        pairs = stored.vstack(take(new, found.new)).with_columns(numbers)
+        names = [HASH, *group_columns(self.spec), *([GROUP] if self.distinct_values else [])]
+        store = [*(pl.col(name).first() for name in names), pl.col(TIME).max()]
+        now = self.folding.merge(pairs, [_PAIR], store, in_order=True)
+        return take(new, np.flatnonzero(~known)), stored, now[:, new.columns]
 
-    def _emit_touched(self, fresh: pl.DataFrame, old: pl.DataFrame, now: pl.DataFrame) -> None:
+    def _emit_changes(self, fresh: pl.DataFrame, old: pl.DataFrame, now: pl.DataFrame) -> None:
         if self.spec.emit is Emit.CHANGES:
             self.results.change(old, now, if_equal=False)
             self.results.insert(fresh)
             return
-        came_out = ended(now, self.times.since)
-        self.results.change(only(old, came_out), only(now, came_out), if_equal=True)
-        self.results.insert(only(now, ended(now, self.times.after) & ~came_out))
-        self.results.insert(only(fresh, ended(fresh, self.times.after)))
+        was_emitted = ended(now, self.times.since)
+        self.results.change(
+            filter_rows(old, was_emitted), filter_rows(now, was_emitted), if_equal=True
+        )
+        self.results.insert(filter_rows(now, ended(now, self.times.after) & ~was_emitted))
+        self.results.insert(filter_rows(fresh, ended(fresh, self.times.after)))
 
-    def release(self) -> None:
+    def emit_and_expire(self) -> None:
         """Groups that no row came for: those whose window has ended, those of no more use."""
         final = self.spec.emit is Emit.FINAL
         if final and self.spec.lateness:
             ended = self.groups.scan(self.times.since, self.times.after)
             if ended is not None:
                 self.results.insert(ended)
-        gone = self.groups.due(self.times.live_from)
-        if self.seen is not None:
-            self.seen.expire(self.times.live_from)
+        gone = self.groups.take_before(self.times.live_from)
+        if self.distinct_values is not None:
+            self.distinct_values.expire(self.times.live_from)
         if gone is not None:
-            self.count_gone(gone)
+            self.count_removed(gone)
             if final and not self.spec.lateness:
                 self.results.insert(gone)
 
-    def keep(self, groups: pl.DataFrame) -> None:
+    def store(self, groups: pl.DataFrame) -> None:
         """Holds groups that rows may still come for."""
-        held = groups[TIME].to_numpy() >= self.times.live_from
+        stored = groups[TIME].to_numpy() >= self.times.live_from
         if self.folding.weighted:
-            held &= groups[self.folding.weight].to_numpy() != 0
-        self.count_gone(only(groups, ~held))
-        self.groups.append(only(groups, held), self.times.live_from)
+            stored &= groups[self.folding.weight].to_numpy() != 0
+        self.count_removed(filter_rows(groups, ~stored))
+        self.groups.append(filter_rows(groups, stored), self.times.live_from)
 
-    def count_gone(self, groups: pl.DataFrame) -> None:
+    def count_removed(self, groups: pl.DataFrame) -> None:
         """Count the rows of groups that left state, by `state.ttl` or as complete."""
         by_ttl = 0
         if self.spec.window is None:
-            by_ttl = rows_in(only(groups, groups[TIME].to_numpy() < self.times.live_from))
+            by_ttl = rows_in(filter_rows(groups, groups[TIME].to_numpy() < self.times.live_from))
         self.counts["input.expired"] += by_ttl
         self.counts["input.processed"] += rows_in(groups) - by_ttl
 

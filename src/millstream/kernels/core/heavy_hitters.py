@@ -1,12 +1,12 @@
-"""The heaviest keys of a stream, counted in little room: a summary after Misra and Gries.
+"""Heavy hitters: the most frequent keys of a stream, counted in bounded memory (Misra and Gries).
 
-    rows of a chunk ──▶ counts by key ──▶ + the counts held ──▶ less the (size + 1)th ──▶ the rest
+    rows of a chunk ──▶ counts by key ──▶ + stored counts ──▶ minus the (size + 1)th count ──
 
-It holds at most `size` keys, each with a count that is never too high, and too low by no more than
-`missed`, as is the count of a key that it does not hold: 0. What is taken away from one count is
-taken away from `size` others and one that goes, so `missed` stays below rows / (size + 1), and a
-quarter more, since of a large chunk the keys that are surely light are passed over. Two summaries
-become one with the same promise.
+The summary has at most `size` keys. A count is never too high, and too low by at most `missed`; the
+same holds for keys that are not in the summary, whose count is 0. Subtracting from one key's count
+also subtracts from `size` others, so `missed` stays below rows / (size + 1), plus a quarter,
+because keys of a large chunk that are certainly infrequent are skipped. Merging two summaries keeps
+this bound.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy.typing as npt
 from millstream.kernels.core.key_index import Ints
 
 SIZE = 64
-LARGE = 1 << 15  # rows; of a larger chunk only keys that may be heavy are counted
+LARGE = 1 << 15  # rows; in larger chunks, only keys in heavy buckets are counted
 _BUCKET_BITS = 12
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class HeavyHitter(NamedTuple):
-    """A key and how many of its rows came: at least, and at most."""
+    """A frequent key with a lower and an upper bound of its number of rows."""
 
     hash: int
     least: int
@@ -35,6 +35,8 @@ class HeavyHitter(NamedTuple):
 
 
 class HeavyHitters:
+    """A mergeable summary of the most frequent keys."""
+
     def __init__(self, size: int = SIZE) -> None:
         self.size = size
         self.rows = 0
@@ -49,28 +51,31 @@ class HeavyHitters:
         weights: Ints | None = None,
         name: Callable[[int], str] | None = None,
     ) -> None:
-        """Counts rows by the hashes of their keys, without NULLs; `weights`: of each, how many rows
-        it stands for. `name` tells, of the number of a row, how its key reads: it is asked of keys
-        that are new to the summary, and of no more than `size` a chunk."""
+        """Counts rows by the hashes of their keys, which must not be NULL.
+
+        `weights` are the numbers of rows that each row represents. `name` returns the text of a key
+        by row number; it is called for keys that are new to the summary, at most `size` times per
+        chunk.
+        """
         if not hashes.size:
             return
         self.rows += hashes.size if weights is None else int(weights.sum())
         rows, missed = self._likely(hashes, weights)
         self.missed += missed
         found, counts = _counted(hashes[rows], None if weights is None else weights[rows])
-        self._take_in(found, counts)
+        self._merge_counts(found, counts)
         if name is not None:
             self._name(hashes, rows, name)
 
     def merge(self, other: HeavyHitters) -> None:
         self.rows += other.rows
         self.missed += other.missed
-        self._take_in(other._hashes, other._counts)
+        self._merge_counts(other._hashes, other._counts)
         names = {**other._names, **self._names}
         self._names = {key: names[key] for key in self._hashes.tolist() if key in names}
 
     def top(self, count: int) -> list[HeavyHitter]:
-        """The keys with the highest counts, the heaviest first."""
+        """Returns the keys with the highest counts, the most frequent first."""
         order = np.lexsort((self._hashes, -self._counts))[:count]
         return [
             HeavyHitter(key, least, least + self.missed, self._names.get(key))
@@ -79,7 +84,7 @@ class HeavyHitters:
             )
         ]
 
-    # --- as data, to go with an operator's statistics
+    # --- serialized form, part of an operator's statistics
 
     def as_data(self) -> dict[str, Any]:
         keys = [[key, count, self._names.get(key)] for key, count in self._items()]
@@ -98,10 +103,11 @@ class HeavyHitters:
         return list(zip(self._hashes.tolist(), self._counts.tolist(), strict=True))
 
     def _likely(self, hashes: Ints, weights: Ints | None) -> tuple[Ints | slice, int]:
-        """The rows of a chunk to be counted, and how many of one key may be among the others.
+        """Returns the rows to count, and an upper bound of the count of any key among the others.
 
-        Keys are thrown into buckets. One that is heavy makes its bucket heavy: the rest, which for
-        keys that are all alike is the whole chunk, need not be sorted."""
+        Hashes keys into buckets. A frequent key makes its bucket heavy, so rows in light buckets
+        need not be sorted. For a chunk without heavy hitters, these are all rows.
+        """
         if hashes.size <= LARGE:
             return slice(None), 0
         shift = np.uint64(64 - _BUCKET_BITS)
@@ -112,20 +118,20 @@ class HeavyHitters:
             return slice(None), 0
         return np.flatnonzero(~light[buckets]), int(weight[light].max())
 
-    def _take_in(self, hashes: Ints, counts: Ints) -> None:
+    def _merge_counts(self, hashes: Ints, counts: Ints) -> None:
         both = np.concatenate((self._hashes, hashes))
         found, total = _counted(both, np.concatenate((self._counts, counts)))
         if found.size > self.size:
             less = int(np.partition(total, found.size - self.size - 1)[found.size - self.size - 1])
             self.missed += less
-            kept = total > less
-            found, total = found[kept], total[kept] - less
+            retained = total > less
+            found, total = found[retained], total[retained] - less
         self._hashes, self._counts = found, total
 
     def _name(self, hashes: Ints, rows: Ints | slice, name: Callable[[int], str]) -> None:
-        held = self._hashes.tolist()
-        self._names = {key: self._names[key] for key in held if key in self._names}
-        nameless = np.array([key for key in held if key not in self._names], np.int64)
+        stored = self._hashes.tolist()
+        self._names = {key: self._names[key] for key in stored if key in self._names}
+        nameless = np.array([key for key in stored if key not in self._names], np.int64)
         if not nameless.size:
             return
         numbers = np.arange(hashes.size)[rows]
@@ -136,7 +142,7 @@ class HeavyHitters:
 
 
 def _counted(hashes: Ints, weights: npt.NDArray[np.int64] | None) -> tuple[Ints, Ints]:
-    """Each hash once, in order, and its weight."""
+    """Returns each distinct hash, sorted, and its total weight."""
     if weights is None:
         found, counts = np.unique(hashes, return_counts=True)
         return found, counts

@@ -1,12 +1,13 @@
-"""Finding pairs of rows with one key hash and times within bounds, at the cost of the smaller set.
+"""A sorted index that finds pairs of rows with equal key hashes and times within bounds.
 
-Rows lie in time order. The index holds their hashes in sorted order beside the rows' numbers, so
-rows of one hash are a run, and within a run row numbers rise as times do. A range of times is a
-range of row numbers, so the search for a hot key's partners is as narrow as the bounds are.
+Rows are in time order. The index stores their sorted hashes beside the row numbers, so rows with
+the same hash form a run, and within a run, row numbers increase with time. A time range is a range
+of row numbers, so the search for matches of a hot key is as narrow as the bounds. The cost is that
+of the smaller set of rows.
 
-Measured on 475 k × 475 k rows, on a busy machine: making the index takes 16 ms, once a set; a
-search 6 ms if nothing matches, 17 ms if four rows in ten do, 51 ms if nine do. A Polars hash
-join of the same numbers takes 55, 75 and 99 ms.
+Measured on 475 k × 475 k rows, on a busy machine: building the index takes 16 ms, once per set; a
+search 6 ms if nothing matches, 17 ms if four rows in ten match, 51 ms if nine in ten do. A Polars
+hash join of the same numbers takes 55, 75 and 99 ms.
 """
 
 from __future__ import annotations
@@ -24,17 +25,19 @@ Bools = npt.NDArray[np.bool_]
 Pairs = tuple[Ints, Ints]
 Enough = Literal["all", "each here", "each there"]
 
-MAX_PAIRS = 4_000_000  # pairs made at a time, so that a hot key cannot exhaust memory
-FEW_NEEDLES = 4096  # below it a sieve is not worth its making
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
+MAX_PAIRS = 4_000_000  # pairs created at a time, so that a hot key cannot exhaust memory
+FEW_NEEDLES = 4096  # with fewer, building a sieve does not pay off
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, so that the multiplication is invertible
 _ROW_BITS = 32
 
 
 class KeyIndex:
-    """Rows by hash. `times` are in row order and, unless each row has a hash of its own, rise;
-    `keys[i]` belongs to row `order[i]`."""
+    """Rows by hash. `keys[i]` belongs to row `order[i]`; `times` is in row order.
 
-    bytes_a_row: ClassVar[int] = 32  # with what is made of it on demand
+    Times must not decrease unless all hashes are distinct.
+    """
+
+    bytes_a_row: ClassVar[int] = 32  # including the properties computed on demand
 
     def __init__(self, keys: Keys, order: Ints, times: Ints) -> None:
         self.keys = keys
@@ -43,7 +46,7 @@ class KeyIndex:
 
     @classmethod
     def of(cls, hashes: Ints, times: Ints) -> KeyIndex:
-        # The factor spreads plain integer keys over all bits: their top bits then tell them apart.
+        # The factor distributes small integer keys over all bits, so that top bits differ.
         keys = hashes.view(np.uint64) * _SPREAD
         order = _stable_order_by_top_bits(keys)
         return cls(keys[order], order, times)
@@ -56,13 +59,14 @@ class KeyIndex:
         return bool((self.keys[1:] != self.keys[:-1]).all())
 
     def runs_in(self, hay: KeyIndex) -> Pairs:
-        """The first place of each row's run in the hay, if its hash is there, and the row."""
+        """Returns, for each row whose hash is in `hay`, the first place of its run there, and the
+        row."""
         keys, rows = self.keys, self.order
         if len(keys) > FEW_NEEDLES:
             there, shift = hay.sieve
             likely = np.flatnonzero(there[keys >> shift])
             keys, rows = keys[likely], rows[likely]
-        # These are sorted too, so neighbouring searches touch neighbouring memory.
+        # Needles are sorted too, so successive searches access neighbouring memory.
         places = np.searchsorted(hay.keys, keys)
         places[places == len(hay)] = 0
         hit = np.flatnonzero(hay.keys[places] == keys)
@@ -70,9 +74,11 @@ class KeyIndex:
 
     @cached_property
     def sieve(self) -> tuple[Bools, np.uint64]:
-        """For the top bits of a key: may it be here? A key that is not is told so seven times in
-        eight, at about an eighth of what searching for it costs. Where nine keys in ten are here
-        it does not pay, but costs little."""
+        """A bitmap over the top bits of the keys, which tells whether a key may be in the index.
+
+        It rejects seven of eight missing keys, at about an eighth of the cost of a search. If nine
+        keys in ten are present it does not pay off, but costs little.
+        """
         bits = len(self.keys).bit_length() + 3
         shift = np.uint64(64 - bits)
         there = np.zeros(1 << bits, np.bool_)
@@ -93,15 +99,15 @@ class KeyIndex:
 
     @cached_property
     def run_and_row(self) -> Ints:
-        """Run and row number in one sortable number."""
+        """Run and row number, packed into one sortable number."""
         lengths = self.run_stops[self.run_starts] - self.run_starts
         return np.repeat(self.run_starts << _ROW_BITS, lengths) | self.order
 
-    def only(self, keep: Bools) -> KeyIndex:
-        """The index of the rows that `keep` marks, as if they were the only ones."""
-        kept = keep[self.order]
+    def filter(self, keep: Bools) -> KeyIndex:
+        """Returns the index of only the rows for which `keep` is true, renumbered."""
+        retained = keep[self.order]
         numbers = np.cumsum(keep) - 1
-        return KeyIndex(self.keys[kept], numbers[self.order[kept]], self.times[keep])
+        return KeyIndex(self.keys[retained], numbers[self.order[retained]], self.times[keep])
 
     def pairs(
         self,
@@ -112,10 +118,12 @@ class KeyIndex:
         skip: int = 0,
         enough: Enough = "all",
     ) -> Iterator[Pairs]:
-        """(rows here, rows there) with equal hash and time there - time here in [lower, upper].
+        """Yields pairs (rows here, rows there) with equal hash and time there - time here in
+        [lower, upper].
 
-        Rows there before `skip` do not count. If it is `enough` that each row of one set which has
-        a partner comes with some partner, a hot key gives no more pairs than it has rows.
+        Rows there before `skip` are ignored. With `enough` = "each here" or "each there", it yields
+        at least one pair for each matching row of that set, so a hot key yields no more pairs than
+        it has rows.
         """
         if not len(self) or not len(other):
             return
@@ -130,7 +138,7 @@ class KeyIndex:
 
 
 def time_order(times: Ints) -> Ints | None:
-    """How to put rows in time order; None if they are. Rows of one time stay as they are."""
+    """Returns row numbers in time order, or None if rows are already ordered. The sort is stable."""
     if len(times) < 2 or bool((times[1:] >= times[:-1]).all()):
         return None
     bits = (len(times) - 1).bit_length()
@@ -144,8 +152,9 @@ def time_order(times: Ints) -> Ints | None:
 
 
 def _stable_order_by_top_bits(keys: Keys) -> Ints:
-    """argsort, twice as fast: sorting plain numbers is vectorised, so the row's number rides in
-    the low bits. If keys differ in those bits alone, which hashes hardly ever do, sort in full."""
+    """A stable argsort, twice as fast: numpy sorts plain numbers with vector instructions, so the
+    row number is packed into the low bits. If keys differ only in those bits, which is very rare,
+    it sorts in full."""
     bits = np.uint64((1 << max(len(keys) - 1, 1).bit_length()) - 1)
     packed = (keys & ~bits) | np.arange(len(keys), dtype=np.uint64)
     packed.sort()
@@ -157,7 +166,7 @@ def _stable_order_by_top_bits(keys: Keys) -> Ints:
 
 
 class _Search:
-    """Looks up every needle in the hay; gives (rows of needles, rows of hay)."""
+    """Searches for each row of `needles` in `hay`; yields (rows of needles, rows of hay)."""
 
     def __init__(
         self,
@@ -175,28 +184,29 @@ class _Search:
 
     def pairs(self) -> Iterator[Pairs]:
         hay = self.hay
-        place, seekers = self._hits()
-        if not seekers.size:
+        place, needle_rows = self._hits()
+        if not needle_rows.size:
             return
         if hay.unique:
-            yield self._in_bounds(seekers, hay.order[place])
+            yield self._in_bounds(needle_rows, hay.order[place])
             return
         sizes = hay.run_stops[place] - place
-        exact = int(sizes.sum()) > 4 * seekers.size + 1024
+        exact = int(sizes.sum()) > 4 * needle_rows.size + 1024
         if exact:
-            place, sizes = self._narrowed(place, seekers)
+            place, sizes = self._narrow(place, needle_rows)
         for chunk in _chunks(sizes):
             rows = hay.order[_expand(place[chunk], sizes[chunk])]
-            who = np.repeat(seekers[chunk], sizes[chunk])
+            who = np.repeat(needle_rows[chunk], sizes[chunk])
             yield (who, rows) if exact else self._in_bounds(who, rows)
 
     def _hits(self) -> Pairs:
-        """The first place of each needle's run in the hay, if it is there, and the needle's row."""
-        place, seekers = self.needles.runs_in(self.hay)
+        """Returns the first place of each needle's run in the hay, if present, and the needle's
+        row."""
+        place, needle_rows = self.needles.runs_in(self.hay)
         if not self.skip_needles:
-            return place, seekers
-        counts = seekers >= self.skip_needles
-        return place[counts], seekers[counts]
+            return place, needle_rows
+        counts = needle_rows >= self.skip_needles
+        return place[counts], needle_rows[counts]
 
     def _in_bounds(self, who: Ints, rows: Ints) -> Pairs:
         gap = self.hay.times[rows] - self.needles.times[who]
@@ -205,38 +215,42 @@ class _Search:
             keep &= rows >= self.skip
         return (who, rows) if bool(keep.all()) else (who[keep], rows[keep])
 
-    def _narrowed(self, place: Ints, who: Ints) -> Pairs:
-        """Of each needle's run the place and number of the rows within its bounds."""
+    def _narrow(self, place: Ints, who: Ints) -> Pairs:
+        """Returns the first place and the number of rows within bounds, for each needle's run."""
         first, stop = self._row_range(who)
         run = place << _ROW_BITS
         start = np.searchsorted(self.hay.run_and_row, run | np.maximum(first, self.skip))
         end = np.searchsorted(self.hay.run_and_row, run | np.maximum(stop, self.skip))
         if self.one_each == "needles":
             return start, np.minimum(end - start, 1)
-        if self.one_each == "hay":  # ranges rise: leave out of each what one before it holds
+        if self.one_each == "hay":  # ranges increase: drop rows that an earlier range contains
             start[1:] = np.maximum(start[1:], np.maximum.accumulate(end)[:-1])
             return start, np.maximum(end - start, 0)
         return start, end - start
 
     def _row_range(self, who: Ints) -> Pairs:
-        """The rows of the hay whose times are within each needle's bounds: from, and before."""
+        """Returns the range of hay rows whose times are within each needle's bounds: start and
+        stop."""
         needles, hay = self.needles, self.hay
         few = 8 * who.size < len(needles.times)
-        times = needles.times[who] if few else needles.times  # all of them are sorted: quicker
+        times = (
+            needles.times[who] if few else needles.times
+        )  # all of them are sorted, which is faster
         start = np.searchsorted(hay.times, times + self.lower)
         stop = np.searchsorted(hay.times, times + self.upper, side="right")
         return (start, stop) if few else (start[who], stop[who])
 
 
 def _expand(starts: Ints, sizes: Ints) -> Ints:
-    """starts[0], starts[0] + 1, … (sizes[0] of them), then those of starts[1], …"""
+    """Returns starts[0], starts[0] + 1, … (sizes[0] numbers), then those of starts[1], …"""
     ends = np.cumsum(sizes)
     places: Ints = np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
     return places
 
 
 def _chunks(sizes: Ints) -> Iterator[slice]:
-    """Cuts so that the sum of sizes in each is at most MAX_PAIRS, or it is of one size alone."""
+    """Yields slices whose sizes sum to at most MAX_PAIRS; a single larger size gets a slice of its
+    own."""
     ends = np.cumsum(sizes)
     total, start = int(ends[-1]), 0
     if total <= MAX_PAIRS:

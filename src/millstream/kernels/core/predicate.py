@@ -1,4 +1,4 @@
-"""Predicates over columns in SQL's three-valued logic.
+"""Evaluation of predicates over columns in SQL's three-valued logic.
 
 Polars compares as Spark does: NaN equals NaN and is greater than every number, -0.0 equals 0.0,
 strings compare bytewise, a comparison with NULL is NULL, and NULL AND FALSE is FALSE.
@@ -25,7 +25,7 @@ _COMPARE: dict[str, Callable[[pl.Series, pl.Series], pl.Series]] = {
 
 
 def evaluate(predicate: Predicate, column: Callable[[str], pl.Series]) -> pl.Series:
-    """TRUE, FALSE or NULL for each row."""
+    """Returns TRUE, FALSE or NULL for each row."""
     if isinstance(predicate, Compare):
         return _COMPARE[predicate.op](column(predicate.left), column(predicate.right))
     terms = [evaluate(term, column) for term in predicate.terms]
@@ -35,6 +35,7 @@ def evaluate(predicate: Predicate, column: Callable[[str], pl.Series]) -> pl.Ser
 
 
 def columns_of(predicate: Predicate | None) -> Iterator[str]:
+    """Yields the columns that a predicate reads."""
     if isinstance(predicate, Compare):
         yield predicate.left
         yield predicate.right

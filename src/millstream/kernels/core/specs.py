@@ -1,4 +1,4 @@
-"""What kernels are asked to do. Columns go by their names in the frames."""
+"""Specifications of kernels. Columns are given by their names in the frames."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from millstream.temporal import Emit, LateAction, LatePolicy, StateLimit, Window
 from millstream.values import Direction, JoinType, Predicate
 
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
-INHERITED_START, INHERITED_END = "_ws", "_we"  # of rows that come with their window
+INHERITED_START, INHERITED_END = "_ws", "_we"  # in rows that inherit their window from the input
 
 
 @dataclass(frozen=True, slots=True)
 class CallSpec:
-    """An aggregate function: the columns it reads and the one it gives."""
+    """An aggregate function: the columns it reads and the column it computes."""
 
     function: str  # one of plan.nodes.FUNCTIONS
     name: str
     argument: str | None = None  # None: COUNT(*)
-    filter: str | None = None  # of functions that see NULLs: a column of booleans
+    filter: str | None = None  # for functions that read NULLs: a boolean column
     by: str | None = None  # max_by, min_by
     ignore_nulls: bool = True
     parameters: tuple[float, ...] = ()
@@ -26,8 +26,11 @@ class CallSpec:
 
 @dataclass(frozen=True, slots=True)
 class AggregateSpec:
-    """GROUP BY `keys` and `window`; gives keys, window columns (if there is a window), a column a
-    call and, if it retracts, `_op`. NULL is a key like any other."""
+    """GROUP BY `keys` and `window`. NULL is an ordinary key.
+
+    The output has the keys, the window columns (if there is a window), one column per call and, if
+    it retracts, `_op`.
+    """
 
     keys: tuple[str, ...]
     calls: tuple[CallSpec, ...]
@@ -37,8 +40,8 @@ class AggregateSpec:
     late: LatePolicy = LatePolicy()
     ttl: int | None = None
     over_changes: bool = False
-    ansi: bool = True  # an overflow is an error, as in Spark; else as in Spark without ANSI
-    limit: StateLimit = StateLimit()  # of the operator: no key group may have more
+    ansi: bool = True  # an overflow is an error, as in Spark; otherwise as in Spark without ANSI
+    limit: StateLimit = StateLimit()  # of the operator; a key group may not exceed it either
 
     @property
     def retracts(self) -> bool:
@@ -46,7 +49,7 @@ class AggregateSpec:
 
     @property
     def early(self) -> bool:
-        """Are rows folded before the exchange? Not where a late row is needed as it came."""
+        """Whether rows are folded before the shuffle. Not if late rows must be emitted unchanged."""
         return self.window is None or self.late.action is LateAction.DROP
 
     @property
@@ -61,7 +64,7 @@ class AggregateSpec:
 @dataclass(frozen=True, slots=True)
 class DeduplicateSpec:
     keys: tuple[str, ...]
-    columns: tuple[str, ...]  # that come out
+    columns: tuple[str, ...]  # of the output
     within: int | None
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()
@@ -76,15 +79,20 @@ class OrderSpec:
 
 @dataclass(frozen=True, slots=True)
 class TopNSpec:
-    """The first `n` of each partition. Rows equal by the order stand as they arrived, and those of
-    one batch by their columns, so that the cut into batches does not matter."""
+    """The first `n` rows of each partition.
+
+    Rows that the order does not distinguish are in order of arrival, and those of one batch in
+    order of their columns, so that results do not depend on how rows are cut into batches.
+    """
 
     partition: tuple[str, ...]
     order: tuple[OrderSpec, ...]
-    columns: tuple[str, ...]  # that come out
+    columns: tuple[str, ...]  # of the output
     n: int
     rank: str | None = None
-    due: str | None = None  # FINAL: a column of microseconds; fires once the watermark reaches it
+    due: str | None = (
+        None  # FINAL: a time column; a partition is final once the watermark reaches it
+    )
     emit: Emit = Emit.CHANGES
     ttl: int | None = None
     over_changes: bool = False
@@ -95,7 +103,7 @@ class TopNSpec:
 @dataclass(frozen=True, slots=True)
 class OverAggregateSpec:
     partition: tuple[str, ...]
-    columns: tuple[str, ...]  # that come out, before the calls'
+    columns: tuple[str, ...]  # of the output, before those of the calls
     preceding: int | None  # None: all rows before
     calls: tuple[CallSpec, ...] = ()
     ttl: int | None = None
@@ -106,16 +114,16 @@ class OverAggregateSpec:
 
 @dataclass(frozen=True, slots=True)
 class TemporalJoinSpec:
-    """Input 0 are rows, input 1 versions. A row with a NULL hash meets nothing."""
+    """Input 0 has rows, input 1 has versions. A row with a NULL hash matches no version."""
 
     how: JoinType  # INNER or LEFT
     left_keys: tuple[str, ...]
     right_keys: tuple[str, ...]
-    left_columns: tuple[str, ...]  # that come out
+    left_columns: tuple[str, ...]  # of the output
     right_columns: tuple[str, ...]
     direction: Direction = Direction.BACKWARD
     tolerance: int | None = None
-    deletes: str | None = None  # a column of booleans on the right: the row ends its key's version
+    deletes: str | None = None  # a boolean column on the right: the row ends its key's version
     key_is_hash: bool = False  # `_h` is the one integer key itself
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()
@@ -123,9 +131,12 @@ class TemporalJoinSpec:
 
 @dataclass(frozen=True, slots=True)
 class SessionJoinSpec:
-    """Input 0 is the left side, 1 the right. A row with a NULL hash is a session of its own that
-    meets none. Gives the columns of both sides (of SEMI and ANTI, the left's) and the window's
-    start and end, in microseconds."""
+    """Input 0 is the left side, input 1 the right. A row with a NULL hash is a session of its own
+    and matches none.
+
+    The output has the columns of both sides (SEMI and ANTI: of the left side), and the window's
+    start and end in microseconds.
+    """
 
     how: JoinType
     gap: int
@@ -142,8 +153,11 @@ class SessionJoinSpec:
 
 @dataclass(frozen=True, slots=True)
 class RegularJoinSpec:
-    """Input 0 is the left side, 1 the right. Rows of a side that retracts come with `_op`. Gives
-    the columns of both sides (of SEMI and ANTI, the left's) and, if it retracts, `_op`."""
+    """Input 0 is the left side, input 1 the right. Rows of a side that retracts have `_op`.
+
+    The output has the columns of both sides (SEMI and ANTI: of the left side) and, if it retracts,
+    `_op`.
+    """
 
     how: JoinType
     left_keys: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Pairs of rows that match: the index proposes, keys and predicate decide."""
+"""Matching of rows: the key index finds candidate pairs; keys and predicate decide."""
 
 from __future__ import annotations
 
@@ -9,90 +9,99 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.core import key_index as index
+from millstream.kernels.core.frames import FEW_ROWS, stack, take
 from millstream.kernels.core.key_index import Bools, Ints
 from millstream.kernels.core.predicate import evaluate
 from millstream.kernels.interval_join.spec import IntervalJoinSpec, Side
 from millstream.kernels.state.manifest import Segment
-from millstream.kernels.state.sorted_rows import FEW_ROWS, Rows, stack, take
+from millstream.kernels.state.sorted_rows import Rows
 
-Partner = tuple[Segment | None, Rows]  # rows of the other side, and the segment if they are held
+Candidate = tuple[Segment | None, Rows]  # rows of the other side; the segment is None for new rows
 
 
 @dataclass(slots=True)
-class Partners:
-    """Pairs of new rows with the rows of one partner, by their numbers."""
+class CandidatePairs:
+    """Pairs of new rows and rows of one candidate segment, by row number."""
 
     segment: Segment | None
     rows: Rows
     new: Ints
-    theirs: Ints
+    other_rows: Ints
 
 
 @dataclass(slots=True)
 class Matches:
-    found: list[Partners]
-    rows: pl.DataFrame | None  # the pairs as they come out; None if the left side alone does
+    """Matching pairs, and their output rows."""
+
+    found: list[CandidatePairs]
+    rows: (
+        pl.DataFrame | None
+    )  # the pairs as they come out; None if the left side pad_unmatched does
 
 
 class Matcher:
+    """Finds matching pairs of rows."""
+
     def __init__(self, spec: IntervalJoinSpec, sides: tuple[Side, Side]) -> None:
         self._across = spec.across
         self._keys = list(zip(sides[0].keys, sides[1].keys, strict=True))
         self._outputs = None if spec.how.left_only else list(spec.outputs)
         self._checks = bool(self._keys) or spec.across is not None
 
-    def match(self, side: Side, new: Rows, partners: Iterable[Partner]) -> Iterator[Matches]:
-        """Matches new rows of a side with rows of the other one."""
-        found: list[Partners] = []
+    def match(self, side: Side, new: Rows, candidates: Iterable[Candidate]) -> Iterator[Matches]:
+        """Yields matches of new rows of a side with rows of the other side."""
+        found: list[CandidatePairs] = []
         count = 0
         enough: index.Enough = "all"
-        if self._outputs is None and not self._checks:  # one partner is as good as many
+        if self._outputs is None and not self._checks:  # one match per left row is enough
             enough = "each here" if side.number == 0 else "each there"
-        for segment, rows in partners:
+        for segment, rows in candidates:
             skip = segment.skip if segment else 0
-            for mine, theirs in new.index.pairs(
+            for own_rows, other_rows in new.index.pairs(
                 rows.index, side.lower, side.upper, skip=skip, enough=enough
             ):
-                found.append(Partners(segment, rows, mine, theirs))
-                count += mine.size
+                found.append(CandidatePairs(segment, rows, own_rows, other_rows))
+                count += own_rows.size
                 if count >= index.MAX_PAIRS:
                     yield from self._decide(side, new, found)
                     found, count = [], 0
         if count:
             yield from self._decide(side, new, found)
 
-    def _decide(self, side: Side, new: Rows, found: list[Partners]) -> Iterator[Matches]:
+    def _decide(self, side: Side, new: Rows, found: list[CandidatePairs]) -> Iterator[Matches]:
         found = [pair for pair in found if pair.new.size]
         if not found:
             return
         if self._outputs is None and not self._checks:
             yield Matches(found, None)
             return
-        mine = take(new.content, _joined([pair.new for pair in found]))
-        theirs = _take_all(found)
-        pairs = (mine, theirs) if side.number == 0 else (theirs, mine)
+        own_rows = take(new.content, _concatenate([pair.new for pair in found]))
+        other_rows = _take_candidates(found)
+        pairs = (own_rows, other_rows) if side.number == 0 else (other_rows, own_rows)
         if self._checks:
-            verdict = self._verdict(*pairs)
-            if not verdict.all():
-                kept = np.flatnonzero(verdict)
-                pairs = (take(pairs[0], kept), take(pairs[1], kept))
+            is_match = self._is_match(*pairs)
+            if not is_match.all():
+                retained = np.flatnonzero(is_match)
+                pairs = (take(pairs[0], retained), take(pairs[1], retained))
                 ends = np.cumsum([pair.new.size for pair in found])
-                for pair, flags in zip(found, np.split(verdict, ends[:-1]), strict=True):
-                    _keep(pair, flags)
+                for pair, flags in zip(found, np.split(is_match, ends[:-1]), strict=True):
+                    _filter_pairs(pair, flags)
         if pairs[0].height:
-            yield Matches(found, None if self._outputs is None else self._side_by_side(*pairs))
+            yield Matches(found, None if self._outputs is None else self._combine(*pairs))
 
-    def _verdict(self, left: pl.DataFrame, right: pl.DataFrame) -> Bools:
-        true = [left[mine] == right[theirs] for mine, theirs in self._keys]
+    def _is_match(self, left: pl.DataFrame, right: pl.DataFrame) -> Bools:
+        true = [left[own_rows] == right[other_rows] for own_rows, other_rows in self._keys]
         if self._across is not None:
             true.append(evaluate(self._across, lambda name: _column(name, left, right)))
-        verdict = np.ones(left.height, np.bool_)
+        is_match = np.ones(left.height, np.bool_)
         for term in true:
-            verdict &= (term.fill_null(False) if term.null_count() else term).to_numpy()
-        return verdict
+            is_match &= (term.fill_null(False) if term.null_count() else term).to_numpy()
+        return is_match
 
-    def _side_by_side(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
-        if self._checks and self._outputs is not None:  # there are columns that only check
+    def _combine(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+        if (
+            self._checks and self._outputs is not None
+        ):  # some columns are read only by keys and predicate
             return pl.DataFrame([_column(name, left, right) for name in self._outputs])
         return left.hstack(right.get_columns())
 
@@ -101,20 +110,20 @@ def _column(name: str, left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:
     return (left if name in left.columns else right).get_column(name)
 
 
-def _take_all(found: list[Partners]) -> pl.DataFrame:
-    """The partners' rows, one below the other. Few rows are taken in one go from all segments."""
-    if sum(pair.theirs.size for pair in found) > FEW_ROWS:
-        return stack([take(pair.rows.content, pair.theirs) for pair in found])
+def _take_candidates(found: list[CandidatePairs]) -> pl.DataFrame:
+    """Returns the rows of the other side. A few rows are taken from all segments at once."""
+    if sum(pair.other_rows.size for pair in found) > FEW_ROWS:
+        return stack([take(pair.rows.content, pair.other_rows) for pair in found])
     numbers, before = [], 0
     for pair in found:
-        numbers.append(pair.theirs + before)
+        numbers.append(pair.other_rows + before)
         before += len(pair.rows)
-    return take(stack([pair.rows.content for pair in found]), _joined(numbers))
+    return take(stack([pair.rows.content for pair in found]), _concatenate(numbers))
 
 
-def _joined(parts: list[Ints]) -> Ints:
+def _concatenate(parts: list[Ints]) -> Ints:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _keep(pair: Partners, flags: Bools) -> None:
-    pair.new, pair.theirs = pair.new[flags], pair.theirs[flags]
+def _filter_pairs(pair: CandidatePairs, flags: Bools) -> None:
+    pair.new, pair.other_rows = pair.new[flags], pair.other_rows[flags]

@@ -1,4 +1,4 @@
-"""What an interval join is asked to do, and what follows from it for each of its sides."""
+"""The specification of an interval join, and the properties of each side derived from it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from millstream.values import JoinType, Predicate
 
 @dataclass(frozen=True, slots=True)
 class OtherSideWindows:
-    """The windows of the other side, if they differ from those of a row's own side. The time of a
-    row is the last microsecond of its own window plus `lateness`; it may match rows of every
-    window that begins by then."""
+    """The windows of the other side, if they differ from those of a row's own side.
+
+    The time of a row is the last microsecond of its own window plus `lateness`. The row may match
+    rows of every window that begins by then.
+    """
 
     size: int
     slide: int
     offset: int = 0
     lateness: int = 0
 
-    def closed(self, watermark: int) -> int:
-        """Rows before this time may match only rows of windows that have closed."""
+    def first_open(self, watermark: int) -> int:
+        """Returns the time before which rows can match only rows of closed windows."""
         last = watermark - self.lateness - self.size
         start = last - (last - self.offset) % self.slide
         return start + self.slide + self.lateness
@@ -31,22 +33,22 @@ class OtherSideWindows:
 
 @dataclass(frozen=True, slots=True)
 class IntervalJoinSpec:
-    """Columns go by their names in the frames, each name on one side only (keys apart)."""
+    """An interval join. Each column name occurs on one side only, except for keys."""
 
     how: JoinType
     lower: int
     upper: int
     left_keys: tuple[str, ...]
     right_keys: tuple[str, ...]
-    left_columns: tuple[str, ...]  # that come out
+    left_columns: tuple[str, ...]  # of the output
     right_columns: tuple[str, ...]
     across: Predicate | None = None
-    key_is_hash: bool = False  # `_h` is the one integer key itself, so equal hashes are equal keys
-    retention: int | None = None  # how long to hold rows, if longer than the bounds need
-    limit: StateLimit = StateLimit()  # of the operator: no key group may have more
+    key_is_hash: bool = False  # `_h` is the only key, an integer, so equal hashes are equal keys
+    retention: int | None = None  # how long to retain rows, if longer than the bounds need
+    limit: StateLimit = StateLimit()  # of the operator; a key group may not exceed it either
     late: LatePolicy = LatePolicy()
     panes: tuple[OtherSideWindows, OtherSideWindows] | None = (
-        None  # that left and right rows wait for
+        None  # the windows that left and right rows may match
     )
 
     @property
@@ -58,41 +60,46 @@ class IntervalJoinSpec:
 
 @dataclass(frozen=True, slots=True)
 class Side:
+    """One side of the join."""
+
     number: int
     name: str
-    keys: tuple[str, ...]  # to be compared; none where equal hashes are equal keys
+    keys: tuple[str, ...]  # to compare; empty if equal hashes are equal keys
     output: tuple[str, ...]
-    asked: frozenset[str]  # columns of the predicate, of either side
-    lower: int  # a partner's time less the row's lies in [lower, upper]
+    predicate_columns: frozenset[str]  # of either side
+    lower: int  # a match's time minus the row's is in [lower, upper]
     upper: int
-    hold: int
-    preserved: bool  # do rows come out without a partner?
+    retain: int
+    preserved: bool  # unmatched rows are emitted
     layout: Layout
     panes: OtherSideWindows | None = None
 
-    def due(self, watermark: int) -> int:
-        """Rows before this time cannot match new rows."""
-        return watermark - self.upper if self.panes is None else self.panes.closed(watermark)
+    def unmatched_before(self, watermark: int) -> int:
+        """Returns the time before which rows cannot match new rows, so that their match flags are
+        final."""
+        return watermark - self.upper if self.panes is None else self.panes.first_open(watermark)
 
-    def live(self, watermark: int) -> int:
-        """Rows before this time leave state."""
-        return watermark - self.hold if self.panes is None else self.panes.closed(watermark)
+    def live_from(self, watermark: int) -> int:
+        """Returns the time before which rows leave state."""
+        return watermark - self.retain if self.panes is None else self.panes.first_open(watermark)
 
     def columns(self, given: list[str]) -> list[str]:
-        """What to keep of a frame, the output first and the hash last."""
-        asked = [name for name in given if name in self.asked]
-        wanted = dict.fromkeys((*self.output, *self.keys, *asked))
+        """Returns the columns to retain: output first, time and hash last."""
+        predicate_columns = [name for name in given if name in self.predicate_columns]
+        wanted = dict.fromkeys((*self.output, *self.keys, *predicate_columns))
         return [name for name in wanted if name not in {TIME, HASH}] + [TIME, HASH]
 
 
 def sides_of(spec: IntervalJoinSpec) -> tuple[Side, Side]:
+    """Returns the left and the right side."""
+
     def side(number: int, lower: int, upper: int, preserved: bool) -> Side:
         keys = (spec.left_keys, spec.right_keys)[number]
         output = (spec.left_columns, spec.right_columns)[number]
-        once = number == 0 and spec.how.left_only
+        removes_matched = number == 0 and spec.how.left_only
         if number == 1 and spec.how.left_only:
             output = ()
-        hash_from = keys[0] if spec.key_is_hash and keys[0] in output else None
+        hash_column = keys[0] if spec.key_is_hash and keys[0] in output else None
         return Side(
             number,
             ("left", "right")[number],
@@ -103,7 +110,11 @@ def sides_of(spec: IntervalJoinSpec) -> tuple[Side, Side]:
             upper,
             upper if spec.retention is None else max(upper, spec.retention),
             preserved,
-            Layout(hash_from, marked=preserved or once, once=once),
+            Layout(
+                hash_column,
+                has_match_flags=preserved or removes_matched,
+                removes_matched=removes_matched,
+            ),
             spec.panes[number] if spec.panes else None,
         )
 

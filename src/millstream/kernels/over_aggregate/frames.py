@@ -3,7 +3,7 @@ can hold, with the same NULLs, types and overflows.
 
 A frame of w rows is put together from runs of 1, 2, 4, … rows, each made of two of half its length:
 log w rounds, each for all rows at once. For frames without end, neighbours become one, the prefixes
-of that half as long sequence are found, and the rows between get theirs: two merges a row,
+of that half as long sequence are found, and the rows between get other_rows: two merges a row,
 however long the partitions are.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.columns import Accumulators
+from millstream.kernels.core.frames import take
 from millstream.kernels.core.key_index import Ints
-from millstream.kernels.state.sorted_rows import take
 
 NUMBER = "_i"
 
@@ -31,7 +31,7 @@ def sliding(
     functions: Accumulators, partials: pl.DataFrame, places: Ints, width: int
 ) -> pl.DataFrame:
     """For each row, it and up to `width - 1` before it. Rows lie partition by partition, and
-    `places` are theirs in it, from 0."""
+    `places` are other_rows in it, from 0."""
     longest = int(places.max(initial=0)) + 1
     width = min(width, longest)
     power, length = partials, 1  # `power` ends at each row and is `length` long, or as there are
@@ -63,7 +63,7 @@ def running(functions: Accumulators, partials: pl.DataFrame, places: Ints) -> pl
     upto = running(functions, pairs, places[odd] // 2)
     order = np.arange(partials.height)
     order[odd] = partials.height + np.arange(odd.size)
-    made = take(stacked([partials, upto]), order)
+    made = take(stack_contiguous([partials, upto]), order)
     even = np.flatnonzero((places % 2 == 0) & (places > 0))
     return _merged_at(functions, made, even, take(made, even - 1))
 
@@ -71,7 +71,7 @@ def running(functions: Accumulators, partials: pl.DataFrame, places: Ints) -> pl
 def merge_pairs(functions: Accumulators, older: pl.DataFrame, newer: pl.DataFrame) -> pl.DataFrame:
     """Row by row one partial of two."""
     number = pl.Series(NUMBER, np.arange(older.height))
-    both = stacked([older.with_columns(number), newer.with_columns(number)])
+    both = stack_contiguous([older.with_columns(number), newer.with_columns(number)])
     return functions.merge(both, [NUMBER]).sort(NUMBER).drop(NUMBER)
 
 
@@ -84,10 +84,10 @@ def _merged_at(
     merged = merge_pairs(functions, older, take(partials, rows))
     order = np.arange(partials.height)
     order[rows] = partials.height + np.arange(rows.size)
-    return take(stacked([partials, merged]), order)
+    return take(stack_contiguous([partials, merged]), order)
 
 
-def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def stack_contiguous(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """One below the other, and in one piece: `max_by` of reversed columns in several is wrong in
     Polars 2.1."""
     names = frames[0].columns

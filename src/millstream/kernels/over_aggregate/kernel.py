@@ -1,7 +1,7 @@
 """Every row with aggregates over it and the rows before it in its partition.
 
     arrivals ──▶ wait until the watermark has passed them ──▶ in the order of time, each partition
-                                                              after what is kept of it ──▶ rows out
+                                                              after what is partitions of it ──▶ rows out
                                                                     ▲           │
                                                                     └───────────┘
                                         its last rows, or one partial result if frames have no end
@@ -17,6 +17,8 @@ from typing import Any
 
 import polars as pl
 
+from millstream.kernels.core.frames import take
+from millstream.kernels.core.hashing import fill_null_hashes
 from millstream.kernels.core.kernel import (
     HASH,
     TIME,
@@ -26,11 +28,11 @@ from millstream.kernels.core.kernel import (
     count_processed,
 )
 from millstream.kernels.core.key_index import time_order
+from millstream.kernels.core.late_rows import split_late
 from millstream.kernels.core.specs import OverAggregateSpec
-from millstream.kernels.over_aggregate.partition_state import LastRows, Running
+from millstream.kernels.over_aggregate.partition_state import LastRowsState, RunningState
 from millstream.kernels.state.compaction import LogSettings
-from millstream.kernels.state.keyed_table import Keyed, Table, Tables, hashed, judge
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.state.keyed_table import Table, Tables, TableSpec
 from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import BEGIN_OF_TIME, LateAction, StateLimit
 
@@ -50,47 +52,51 @@ class OverAggregate:
         """`types` are the Polars types of the calls' columns."""
         self.spec = spec
         self._settings = settings
-        keeper = Running if spec.preceding is None else LastRows
-        self._keeper = keeper(spec, dict(types or {}))
-        names = dict.fromkeys((*spec.columns, *spec.partition, *self._keeper.read))
+        state_type = RunningState if spec.preceding is None else LastRowsState
+        self._partition_state = state_type(spec, dict(types or {}))
+        names = dict.fromkeys((*spec.columns, *spec.partition, *self._partition_state.read))
         self._wanted = [*(name for name in names if name not in {TIME, HASH}), TIME, HASH]
-        self._keyed = (Keyed((), removable=False), Keyed(spec.partition))
+        self._table_specs = (TableSpec((), removable=False), TableSpec(spec.partition))
 
     def step(
-        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+        self, state: State, inputs: dict[int, pl.DataFrame], advance: WatermarkAdvance
     ) -> StepResult:
-        tables = Tables(state, self._keyed, COUNTS, self._settings)
-        waiting, kept, counts = tables[0], tables[1], tables.counts
-        after = max(clock.after, clock.before, tables.watermark)
+        tables = Tables(state, self._table_specs, COUNTS, self._settings)
+        waiting, partitions, counts = tables[0], tables[1], tables.counts
+        after = max(advance.after, advance.before, tables.watermark)
         silent = BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
         frame = inputs.get(0)
         if frame is None or not frame.height:
-            if waiting.earliest >= after and kept.earliest >= silent and not clock.trims:
+            if (
+                waiting.earliest >= after
+                and partitions.earliest >= silent
+                and not advance.enforces_limit
+            ):
                 return StepResult(counts=dict(counts))
             frame = None
 
         result = StepResult()
-        stood_for = counts["input.in_state"] - waiting.held
-        ready = waiting.due(after)
+        represented = counts["input.in_state"] - waiting.row_count
+        ready = waiting.take_before(after)
         if frame is not None:
-            rows = self._in_time(frame, clock.before, counts, result)
+            rows = self._accept(frame, advance.before, counts, result)
             due = rows[TIME].to_numpy() < after
             waiting.append(rows.filter(~due), after)
             new = rows.filter(due)
             ready = new if ready is None else ready.vstack(new)
         if ready is not None and ready.height:
-            stood_for += self._let_out(kept, ready, counts, result)
-        stood_for -= self._let_go(tables, silent, clock.limit_or(self.spec.limit))
-        counts["input.in_state"] = waiting.held + stood_for
+            represented += self._emit(partitions, ready, counts, result)
+        represented -= self._expire(tables, silent, advance.effective_limit(self.spec.limit))
+        counts["input.in_state"] = waiting.row_count + represented
         count_processed(counts, "input")
         tables.close(after)
         result.counts = dict(counts)
         return result
 
-    def _in_time(
+    def _accept(
         self, frame: pl.DataFrame, before: int, counts: dict[str, int], result: StepResult
     ) -> pl.DataFrame:
-        rows, late, reassigned = judge(hashed(frame), before, self.spec.late)
+        rows, late, reassigned = split_late(fill_null_hashes(frame), before, self.spec.late)
         counts["input.accepted"] += rows.height
         counts["input.reassigned"] += reassigned
         if late is not None:
@@ -99,25 +105,25 @@ class OverAggregate:
                 result.late[0] = late
         return rows[:, self._wanted]
 
-    def _let_out(
-        self, kept: Table, ready: pl.DataFrame, counts: dict[str, int], result: StepResult
+    def _emit(
+        self, partitions: Table, ready: pl.DataFrame, counts: dict[str, int], result: StepResult
     ) -> int:
-        """Gives how many more rows what is kept stands for."""
+        """Gives how many more rows what is partitions stands for."""
         order = time_order(ready[TIME].to_numpy())
         ready = ready.rechunk() if order is None else take(ready, order)
-        values, more = self._keeper.extend(kept, ready)
+        values, more = self._partition_state.extend(partitions, ready)
         counts["rows_out"] += ready.height
         result.main.append(pl.DataFrame([*(ready[name] for name in self.spec.columns), *values]))
         return more
 
-    def _let_go(self, tables: Tables, silent: int, limit: StateLimit) -> int:
+    def _expire(self, tables: Tables, silent: int, limit: StateLimit) -> int:
         """Partitions that have been silent for too long, and what a limit does not allow. Gives how
         many rows these partitions stood for."""
-        gone = tables[1].due(silent) if self.spec.ttl is not None else None
-        count = 0 if gone is None else self._keeper.rows_in(gone)
+        gone = tables[1].take_before(silent) if self.spec.ttl is not None else None
+        count = 0 if gone is None else self._partition_state.rows_in(gone)
         evicted = tables.evict(limit, "window over rows")
         waited = evicted[0].height if 0 in evicted else 0
-        stood_for = self._keeper.rows_in(evicted[1]) if 1 in evicted else 0
+        represented = self._partition_state.rows_in(evicted[1]) if 1 in evicted else 0
         tables.counts["input.expired"] += count
-        tables.counts["input.evicted"] += waited + stood_for
-        return count + stood_for
+        tables.counts["input.evicted"] += waited + represented
+        return count + represented

@@ -1,4 +1,4 @@
-"""What is kept of a partition between batches, and the aggregates of rows that come after it."""
+"""What is partitions of a partition between batches, and the aggregates of rows that come after it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.columns import ROWS, Accumulators
+from millstream.kernels.core.frames import take
+from millstream.kernels.core.grouping import group
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Ints, time_order
-from millstream.kernels.core.specs import OverAggregateSpec
-from millstream.kernels.over_aggregate import distinct_count as distinct
+from millstream.kernels.core.specs import CallSpec, OverAggregateSpec
 from millstream.kernels.over_aggregate import frames
 from millstream.kernels.over_aggregate.ranges import Ranges
-from millstream.kernels.state.keyed_table import Found, Table, group
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.state.keyed_table import RowMatches, Table
 
 SEQUENCE = "_s"  # the number of a row in its partition
 
 
-class Extended(NamedTuple):
+class Extension(NamedTuple):
     values: list[pl.Series]  # a column a call, a value a row
-    more: int  # rows that what is kept stands for
+    more: int  # rows that what is partitions stands for
 
 
-class _Arranged(NamedTuple):
+class _Arrangement(NamedTuple):
     """Rows partition by partition in their order. A partition silent for longer than its time to
     live is in parts, of which the last goes on."""
 
@@ -36,8 +36,8 @@ class _Arranged(NamedTuple):
     stop: Ints  # of its partition
 
 
-class Keeper:
-    """Made once; what is kept of each partition lies in a table."""
+class PartitionState:
+    """Made once; what is partitions of each partition lies in a table."""
 
     def __init__(self, spec: OverAggregateSpec, types: Mapping[str, Any]) -> None:
         self.spec = spec
@@ -45,19 +45,19 @@ class Keeper:
         read = (name for call in spec.calls for name in (call.argument, call.filter, call.by))
         self.read = [name for name in dict.fromkeys(read) if name is not None]
 
-    def extend(self, kept: Table, rows: pl.DataFrame) -> Extended:
-        """`rows` are in the order of time; from now on they are part of what is kept."""
+    def extend(self, partitions: Table, rows: pl.DataFrame) -> Extension:
+        """`rows` are in the order of time; from now on they are part of what is partitions."""
         raise NotImplementedError
 
-    def rows_in(self, kept: pl.DataFrame) -> int:
-        """How many rows what is kept stands for."""
+    def rows_in(self, partitions: pl.DataFrame) -> int:
+        """How many rows what is partitions stands for."""
         raise NotImplementedError
 
-    def _find(self, kept: Table, rows: pl.DataFrame, first: Ints) -> Found:
+    def _find(self, partitions: Table, rows: pl.DataFrame, first: Ints) -> RowMatches:
         names = list(dict.fromkeys((*self.spec.partition, TIME, HASH)))
-        return kept.probe(take(rows[:, names], first))
+        return partitions.probe(take(rows[:, names], first))
 
-    def _arrange(self, codes: Ints, sequence: Ints, times: Ints) -> _Arranged:
+    def _arrange(self, codes: Ints, sequence: Ints, times: Ints) -> _Arrangement:
         packed = codes * (int(sequence.max(initial=0)) + 1) + sequence
         order = time_order(packed)
         if order is None:
@@ -72,7 +72,7 @@ class Keeper:
         places = np.arange(codes.size) - np.repeat(starts, sizes)
         stops = np.append(np.flatnonzero(changes)[1:], codes.size)
         stop = np.repeat(stops, np.diff(np.append(0, stops)))
-        return _Arranged(order, places, np.repeat(starts + sizes, sizes), stop)
+        return _Arrangement(order, places, np.repeat(starts + sizes, sizes), stop)
 
     def _fold(self, functions: Accumulators, rows: pl.DataFrame, sequence: Ints) -> pl.DataFrame:
         """A partial a row. First and last go by the row's number: it tells equal times apart."""
@@ -80,21 +80,21 @@ class Keeper:
         return frames.fold_each(functions, pl.DataFrame([*read, pl.Series(TIME, sequence)]))
 
 
-class LastRows(Keeper):
+class LastRowsState(PartitionState):
     """Keeps the last rows of a partition, as many as a frame reaches back."""
 
-    def extend(self, kept: Table, rows: pl.DataFrame) -> Extended:
+    def extend(self, partitions: Table, rows: pl.DataFrame) -> Extension:
         assert self.spec.preceding is not None
         codes, first = group(rows, self.spec.partition)
-        found = self._find(kept, rows, first)
+        found = self._find(partitions, rows, first)
         number = np.zeros(first.size, np.int64)
         names = list(dict.fromkeys((*self.spec.partition, *self.read)))
         if len(found):
-            held = found.rows([*names, SEQUENCE, TIME, HASH])
-            np.maximum.at(number, found.new, held[SEQUENCE].to_numpy() + 1)
+            stored = found.rows([*names, SEQUENCE, TIME, HASH])
+            np.maximum.at(number, found.new, stored[SEQUENCE].to_numpy() + 1)
         numbers = pl.Series(SEQUENCE, number[codes] + _places(codes))
         new = pl.DataFrame([*(rows[name] for name in names), numbers, rows[TIME], rows[HASH]])
-        every = held.vstack(new) if len(found) else new
+        every = stored.vstack(new) if len(found) else new
         codes = np.concatenate((found.new, codes))
         sequence, times = every[SEQUENCE].to_numpy(), every[TIME].to_numpy()
         least = np.full(first.size, np.iinfo(np.int64).max)
@@ -102,11 +102,11 @@ class LastRows(Keeper):
         arranged = self._arrange(codes, sequence - least[codes], times)
         order = arranged.order
         values = self._values(take(every, order), arranged, _inverse(order)[len(found) :])
-        before = kept.held
-        self._keep(kept, found, every, codes, arranged)
-        return Extended(values, kept.held - before)
+        before = partitions.row_count
+        self._store(partitions, found, every, codes, arranged)
+        return Extension(values, partitions.row_count - before)
 
-    def _values(self, every: pl.DataFrame, arranged: _Arranged, wanted: Ints) -> list[pl.Series]:
+    def _values(self, every: pl.DataFrame, arranged: _Arrangement, wanted: Ints) -> list[pl.Series]:
         """Of the rows `wanted`; `every` is arranged."""
         assert self.spec.preceding is not None
         places = np.sort(wanted)  # frames side by side: what lies between two is looked at, too
@@ -127,8 +127,13 @@ class LastRows(Keeper):
             for name, value in values.items()
         ]
 
-    def _keep(
-        self, kept: Table, found: Found, every: pl.DataFrame, codes: Ints, arranged: _Arranged
+    def _store(
+        self,
+        partitions: Table,
+        found: RowMatches,
+        every: pl.DataFrame,
+        codes: Ints,
+        arranged: _Arrangement,
     ) -> None:
         assert self.spec.preceding is not None
         order = arranged.order
@@ -139,19 +144,19 @@ class LastRows(Keeper):
             last = np.zeros(int(codes.max()) + 1, np.int64)
             last[codes[order]] = every[TIME].to_numpy()[order]
             every = every.with_columns(pl.Series(TIME, last[codes]))
-            kept.remove(found)
+            partitions.remove(found)
             fresh = np.flatnonzero(stays)
         else:
-            kept.remove(found.only(~stays[: len(found)]))
+            partitions.remove(found.filter(~stays[: len(found)]))
             fresh = np.flatnonzero(stays[len(found) :]) + len(found)
         if fresh.size:
-            kept.append(take(every, fresh))
+            partitions.append(take(every, fresh))
 
-    def rows_in(self, kept: pl.DataFrame) -> int:
-        return kept.height
+    def rows_in(self, partitions: pl.DataFrame) -> int:
+        return partitions.height
 
 
-class Running(Keeper):
+class RunningState(PartitionState):
     """Keeps one partial result of all rows of a partition."""
 
     def __init__(self, spec: OverAggregateSpec, types: Mapping[str, Any]) -> None:
@@ -160,18 +165,18 @@ class Running(Keeper):
         rest = [call for call in spec.calls if call.function != "count_distinct"]
         self.functions = Accumulators(rest, weighted=False, ansi=spec.ansi)
 
-    def extend(self, kept: Table, rows: pl.DataFrame) -> Extended:
+    def extend(self, partitions: Table, rows: pl.DataFrame) -> Extension:
         codes, first = group(rows, self.spec.partition)
-        found = self._find(kept, rows, first)
+        found = self._find(partitions, rows, first)
         number, places = np.zeros(first.size, np.int64), _places(codes)
-        held = found.rows() if len(found) else None
-        if held is not None:
-            number[found.new] = held[ROWS].to_numpy()
+        stored = found.rows() if len(found) else None
+        if stored is not None:
+            number[found.new] = stored[ROWS].to_numpy()
         partials = self._fold(self.functions, rows, number[codes] + places)
         times = rows[TIME].to_numpy()
-        if held is not None:
-            partials = frames.stacked([held[:, partials.columns], partials])
-            times = np.concatenate((held[TIME].to_numpy(), times))
+        if stored is not None:
+            partials = frames.stack_contiguous([stored[:, partials.columns], partials])
+            times = np.concatenate((stored[TIME].to_numpy(), times))
         codes = np.concatenate((found.new, codes))
         sequence = np.concatenate((np.zeros(len(found), np.int64), places + 1))
         arranged = self._arrange(codes, sequence, times)
@@ -180,23 +185,23 @@ class Running(Keeper):
         parts = np.cumsum(arranged.places == 0) - 1
         new, old = place[len(found) :], place[: len(found)]
         counted = [
-            distinct.count(
-                call, rows, new, None if held is None else held[distinct.column(call)], old, parts
+            _count_distinct(
+                call, rows, new, None if stored is None else stored[_set_column(call)], old, parts
             )
             for call in self._sets
         ]
 
         last = np.flatnonzero(arranged.stop == np.arange(order.size) + 1)
-        kept.remove(found)
+        partitions.remove(found)
         state = take(rows[:, [*self.spec.partition, HASH]], first[codes[order[last]]])
         sets = [one.sets.gather(pl.Series(parts[last])) for one in counted]
         state = state.hstack([*take(made, last).get_columns(), *sets])
-        kept.append(state.with_columns(pl.Series(TIME, times[order[last]])))
+        partitions.append(state.with_columns(pl.Series(TIME, times[order[last]])))
         more = self.rows_in(state) - int(number.sum())
-        return Extended(self._values(take(made, new), counted, new), more)
+        return Extension(self._values(take(made, new), counted, new), more)
 
     def _values(
-        self, made: pl.DataFrame, counted: list[distinct.Counted], rows: Ints
+        self, made: pl.DataFrame, counted: list[_DistinctCounts], rows: Ints
     ) -> list[pl.Series]:
         columns = {one.name: one for one in self.functions.finish(made, self.types)}
         for one in counted:
@@ -204,8 +209,8 @@ class Running(Keeper):
             columns[counts.name] = _typed(counts, self.types.get(counts.name))
         return [columns[call.name] for call in self.spec.calls]
 
-    def rows_in(self, kept: pl.DataFrame) -> int:
-        return int(kept[ROWS].sum())
+    def rows_in(self, partitions: pl.DataFrame) -> int:
+        return int(partitions[ROWS].sum())
 
 
 def _typed(values: pl.Series | None, kind: Any) -> pl.Series:
@@ -230,3 +235,52 @@ def _inverse(order: Ints) -> Ints:
     inverse = np.empty(order.size, np.int64)
     inverse[order] = np.arange(order.size)
     return inverse
+
+
+_PART, _VALUE, _PLACE = "_part", "_value", "_place"
+
+
+class _DistinctCounts(NamedTuple):
+    counts: pl.Series  # of each arranged row
+    sets: pl.Series  # what each part of a partition has seen
+
+
+def _set_column(call: CallSpec) -> str:
+    """Where a partition's set is partitions."""
+    return f"set {call.name}"
+
+
+def _count_distinct(
+    call: CallSpec,
+    rows: pl.DataFrame,
+    at: Ints,
+    stored: pl.Series | None,
+    stored_at: Ints,
+    parts: Ints,
+) -> _DistinctCounts:
+    """`parts` numbers the part of each place; rows and stored sets lie at the places `at` and
+    `stored_at`, and the set of a part lies at its first place."""
+    values = rows[str(call.argument)]
+    seen = pl.DataFrame([values.alias(_VALUE), pl.Series(_PLACE, at)])
+    if call.filter is not None:
+        seen = seen.filter(rows[call.filter].fill_null(False))
+    seen = seen.filter(pl.col(_VALUE).is_not_null()).sort(_PLACE)
+    if stored is not None:
+        sets = pl.DataFrame([stored.alias(_VALUE), pl.Series(_PLACE, stored_at)])
+        known = sets.filter(pl.col(_VALUE).list.len() > 0).explode(_VALUE)
+        seen = pl.concat([known, seen], rechunk=True)
+    part = pl.Series(_PART, parts[seen[_PLACE].to_numpy()])
+    seen = seen.with_columns(part).filter(pl.struct(_PART, _VALUE).is_first_distinct())
+
+    more = np.bincount(seen[_PLACE].to_numpy(), minlength=parts.size)
+    upto = np.cumsum(more)
+    starts = np.flatnonzero(np.append(True, parts[1:] != parts[:-1]))
+    before = (upto - more)[starts]
+    counts = upto - np.repeat(before, np.diff(np.append(starts, parts.size)))
+    every = pl.DataFrame([pl.Series(_PART, parts[starts])])
+    sets = every.join(seen.group_by(_PART).agg(_VALUE), on=_PART, how="left", maintain_order="left")
+    empty = pl.lit([], dtype=pl.List(values.dtype))
+    return _DistinctCounts(
+        pl.Series(call.name, counts.astype(np.int64)),
+        sets.select(pl.col(_VALUE).fill_null(empty).alias(_set_column(call))).to_series(),
+    )

@@ -7,21 +7,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from millstream.errors import StateError
+from millstream.kernels.core.frames import stack
 from millstream.kernels.core.kernel import State, count_processed
 from millstream.kernels.core.key_index import Ints
-from millstream.kernels.interval_join.matching import Partner
-from millstream.kernels.regular_join.classify import Back
-from millstream.kernels.regular_join.retractions import Found, find
+from millstream.kernels.interval_join.matching import Candidate
+from millstream.kernels.regular_join.classify import RetractedRows
+from millstream.kernels.regular_join.retractions import RowsToRetract, find
 from millstream.kernels.regular_join.sides import Side
 from millstream.kernels.state import limits
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.manifest import Manifest, Segment
 from millstream.kernels.state.segment_log import SegmentLog
-from millstream.kernels.state.sorted_rows import Rows, stack
+from millstream.kernels.state.sorted_rows import Rows
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, StateLimit
 
 
-class Held:
+class Buffer:
     """Lives for one step."""
 
     def __init__(
@@ -37,20 +38,20 @@ class Held:
         self._log = SegmentLog(state.map("segments"), manifest, layouts, settings)
         self._sides = sides
 
-    def partners(self, side: int) -> Iterator[Partner]:
+    def candidates(self, side: int) -> Iterator[Candidate]:
         """All that a side holds."""
-        return self._log.reaching(side, BEGIN_OF_TIME, END_OF_TIME)
+        return self._log.overlapping(side, BEGIN_OF_TIME, END_OF_TIME)
 
-    def find(self, side: Side, back: Back) -> list[Found]:
-        """The held rows that are to be taken back."""
-        return find(self._log, side, back)
+    def find(self, side: Side, retracted: RetractedRows) -> list[RowsToRetract]:
+        """The stored rows that are to be taken retracted."""
+        return find(self._log, side, retracted)
 
     def remove(self, side: int, segment: Segment, numbers: Ints) -> None:
-        self._log.mark(side, segment, numbers)
+        self._log.set_flags(side, segment, numbers)
 
-    def mark(self, side: int, segment: Segment, numbers: Ints) -> Ints:
+    def set_flags(self, side: int, segment: Segment, numbers: Ints) -> Ints:
         """Marks rows as such that have a partner and gives those that had none."""
-        return self._log.mark(side, segment, numbers)
+        return self._log.set_flags(side, segment, numbers)
 
     def keep(self, side: Side, parts: list[Rows], live_from: int) -> None:
         """Lets go of rows older than `live_from`; adds those of `parts` that are not."""
@@ -60,13 +61,13 @@ class Held:
             return
         rows = parts[0]
         if len(parts) > 1:
-            marks = [part.matched for part in parts if part.matched is not None]
+            flags = [part.matched for part in parts if part.matched is not None]
             frame = stack([part.frame for part in parts]).rechunk()
-            rows = Rows.of(frame, np.concatenate(marks) if marks else None)
+            rows = Rows.of(frame, np.concatenate(flags) if flags else None)
         old = rows.rows_before(live_from)
         self.manifest.counts[expired] += old
-        rows = rows.only(old)
-        self._log.append(side.number, rows, live_from, tidy=side.layout.once)
+        rows = rows.select(old)
+        self._log.append(side.number, rows, live_from, tidy=side.layout.removes_matched)
 
     def evict(self, limit: StateLimit) -> None:
         try:
@@ -81,14 +82,14 @@ class Held:
         log, counts = self._log, self.manifest.counts
         log.drop_empty()
         for side in self._sides:
-            if side.layout.once:
+            if side.layout.removes_matched:
                 log.tidy(side.number)
-            held = sum(segment.held for segment in self.manifest.tables[side.number])
-            counts[f"{side.name}.in_state"] = held
+            stored = sum(segment.live_rows for segment in self.manifest.tables[side.number])
+            counts[f"{side.name}.in_state"] = stored
             count_processed(counts, side.name)
-        rows = log.held_rows
+        rows = log.row_count
         counts["state_rows"] = rows
-        counts["state_bytes"] = log.held_bytes
+        counts["state_bytes"] = log.byte_count
         counts["segments"] = sum(map(len, self.manifest.tables))
         counts["peak_rows"] = max(counts["peak_rows"], rows)
         self.manifest.watermark = watermark

@@ -1,4 +1,4 @@
-"""What a batch brings to a side of a regular join: rows to add, rows to take back, late rows."""
+"""What a batch brings to a side of a regular join: rows to add, rows to take retracted, late rows."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import take
+from millstream.kernels.core.grouping import group
 from millstream.kernels.core.kernel import DELETE, HASH, LATENESS, OP, TIME, UPDATE_BEFORE
 from millstream.kernels.core.key_index import Bools, Ints
+from millstream.kernels.core.ranking import places
 from millstream.kernels.core.specs import RegularJoinSpec
 from millstream.kernels.interval_join.classify import count_unmatched
-from millstream.kernels.regular_join.sides import PARTNERS, Side
-from millstream.kernels.state.keyed_table import group
-from millstream.kernels.state.ranking import places
-from millstream.kernels.state.sorted_rows import Rows, take
+from millstream.kernels.regular_join.sides import MATCH_COUNT, Side
+from millstream.kernels.state.sorted_rows import Rows
 from millstream.temporal import LateAction
 
 _KEY = "_key"
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
-    """Rows to take back, each once, and how many of its kind."""
+class RetractedRows:
+    """Rows to take retracted, each once, and how many of its kind."""
 
     frame: pl.DataFrame
     copies: Ints
 
 
 @dataclass(slots=True)
-class Arrived:
+class ClassifiedRows:
     new: Rows | None = None  # may match; None if there are none, as below
-    back: Back | None = None
+    retracted: RetractedRows | None = None
     keyless: pl.DataFrame | None = None  # can match nothing
-    keyless_back: pl.DataFrame | None = None
+    keyless_retracted: pl.DataFrame | None = None
     late: pl.DataFrame | None = None
     accepted: int = 0
     missing_key: int = 0
@@ -41,78 +42,84 @@ class Arrived:
     reassigned: int = 0
 
 
-def sort_out(side: Side, spec: RegularJoinSpec, frame: pl.DataFrame, before: int) -> Arrived:
-    arrived = Arrived()
+def classify(side: Side, spec: RegularJoinSpec, frame: pl.DataFrame, before: int) -> ClassifiedRows:
+    classified = ClassifiedRows()
     if spec.ttl is not None:
-        frame = _in_time(frame, before, before - spec.ttl, spec, arrived)
+        frame = _remove_late(frame, before, before - spec.ttl, spec, classified)
     keyless = frame[HASH].null_count()
-    if keyless and not side.plain.preserved:
-        arrived.unmatched_predicate = count_unmatched(frame)
-        arrived.missing_key = keyless - arrived.unmatched_predicate
+    if keyless and not side.base.preserved:
+        classified.unmatched_predicate = count_unmatched(frame)
+        classified.missing_key = keyless - classified.unmatched_predicate
         frame = frame.filter(pl.col(HASH).is_not_null())
         keyless = 0
-    arrived.accepted = frame.height
-    frame, back = _netted(frame, side.columns(frame.columns))
+    classified.accepted = frame.height
+    frame, retracted = _netted(frame, side.columns(frame.columns))
     if keyless:
         none = frame[HASH].is_null()
-        arrived.keyless, frame = frame.filter(none), frame.filter(~none)
-    if keyless and back is not None:
-        without = back.frame[HASH].is_null().to_numpy()
+        classified.keyless, frame = frame.filter(none), frame.filter(~none)
+    if keyless and retracted is not None:
+        without = retracted.frame[HASH].is_null().to_numpy()
         rows = np.flatnonzero(without)
-        arrived.keyless_back = take(back.frame, np.repeat(rows, back.copies[rows]))
-        back = Back(back.frame.filter(~without), back.copies[~without])
+        classified.keyless_retracted = take(
+            retracted.frame, np.repeat(rows, retracted.copies[rows])
+        )
+        retracted = RetractedRows(retracted.frame.filter(~without), retracted.copies[~without])
     if frame.height:
-        arrived.new = _new_rows(side, frame)
-    if back is not None and back.frame.height:
-        arrived.back = back
-    return arrived
+        classified.new = _new_rows(side, frame)
+    if retracted is not None and retracted.frame.height:
+        classified.retracted = retracted
+    return classified
 
 
 def _new_rows(side: Side, frame: pl.DataFrame) -> Rows:
     if side.counted:
         place = frame.width - 2  # before the fixed columns
-        frame = frame.clone().insert_column(place, pl.lit(0, pl.Int64).alias(PARTNERS))
-    marks = np.zeros(frame.height, np.bool_) if side.layout.marked else None
-    return Rows.of(frame.rechunk(), marks)
+        frame = frame.clone().insert_column(place, pl.lit(0, pl.Int64).alias(MATCH_COUNT))
+    flags = np.zeros(frame.height, np.bool_) if side.layout.has_match_flags else None
+    return Rows.of(frame.rechunk(), flags)
 
 
-def _in_time(
-    frame: pl.DataFrame, before: int, oldest: int, spec: RegularJoinSpec, arrived: Arrived
+def _remove_late(
+    frame: pl.DataFrame, before: int, oldest: int, spec: RegularJoinSpec, classified: ClassifiedRows
 ) -> pl.DataFrame:
-    """Late is what would no longer be held."""
+    """Late is what would no longer be stored."""
     times = frame[TIME].to_numpy()
     if int(times.min()) >= oldest:
         return frame
     if spec.late.action is LateAction.REASSIGN:
         pardoned = (times < oldest) & (before - times <= spec.late.budget)
-        arrived.reassigned = int(np.count_nonzero(pardoned))
+        classified.reassigned = int(np.count_nonzero(pardoned))
         times = np.where(pardoned, before, times)
         frame = frame.with_columns(pl.Series(TIME, times))
     late = times < oldest
     if not late.any():
         return frame
-    arrived.late = frame.filter(late).with_columns((before - pl.col(TIME)).alias(LATENESS))
+    classified.late = frame.filter(late).with_columns((before - pl.col(TIME)).alias(LATENESS))
     return frame.filter(~late)
 
 
-def _netted(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, Back | None]:
-    """Rows to add and rows to take back: of equal ones only what is left over. If rows to add are
+def _netted(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, RetractedRows | None]:
+    """Rows to add and rows to take retracted: of equal ones only what is left over. If rows to add are
     left over, they are the newest."""
     if OP not in frame.columns:
         return frame[:, names], None
     ops = frame[OP].to_numpy()
-    taken_back = (ops == UPDATE_BEFORE) | (ops == DELETE)
+    is_retraction = (ops == UPDATE_BEFORE) | (ops == DELETE)
     frame = frame[:, names]
-    if not taken_back.any():
+    if not is_retraction.any():
         return frame, None
     codes, first = _equal(frame)
-    count = np.bincount(codes[~taken_back], minlength=first.size)
-    less = np.bincount(codes[taken_back], minlength=first.size)
-    keep = ~taken_back & (less == 0)[codes]
-    keep[_newest(frame, codes, count - less, ~taken_back & (less > 0)[codes])] = True
-    going = np.flatnonzero(less > count)
-    back = Back(take(frame, first[going]), (less - count)[going]) if going.size else None
-    return take(frame, np.flatnonzero(keep)), back
+    count = np.bincount(codes[~is_retraction], minlength=first.size)
+    less = np.bincount(codes[is_retraction], minlength=first.size)
+    keep = ~is_retraction & (less == 0)[codes]
+    keep[_newest(frame, codes, count - less, ~is_retraction & (less > 0)[codes])] = True
+    to_retract = np.flatnonzero(less > count)
+    retracted = (
+        RetractedRows(take(frame, first[to_retract]), (less - count)[to_retract])
+        if to_retract.size
+        else None
+    )
+    return take(frame, np.flatnonzero(keep)), retracted
 
 
 def _equal(frame: pl.DataFrame) -> tuple[Ints, Ints]:

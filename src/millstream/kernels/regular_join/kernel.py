@@ -1,13 +1,13 @@
 """The regular join: keys equal, predicates true, whenever two rows came. A pair comes out at once.
 
-    rows, +1 or -1 ──▶ set off against each other ──▶ match with what is held ──▶ what changes
+    rows, +1 or -1 ──▶ set off against each other ──▶ match with what is stored ──▶ what changes
                                                          │      ▲
                                                          ▼      │
-                                                held until the watermark is `ttl` past their time
+                                                stored until the watermark is `ttl` past their time
 
-What a step gives is the difference between the join before it and after it: rows taken back (-D),
-then rows told (+I). What expires stays told: a row that was told with a partner that is gone by
-time does not come back alone, and who takes back a row that is not held any more is not heard.
+What a step gives is the difference between the join before it and after it: rows taken retracted (-D),
+then rows insert (+I). What expires stays insert: a row that was insert with a partner that is gone by
+time does not come retracted alone, and who takes retracted a row that is not stored any more is not heard.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import polars as pl
 from millstream.kernels.core.kernel import State, StepResult, WatermarkAdvance
 from millstream.kernels.core.specs import RegularJoinSpec
 from millstream.kernels.interval_join import kernel as interval_join
-from millstream.kernels.regular_join.buffer import Held
-from millstream.kernels.regular_join.classify import Arrived, sort_out
+from millstream.kernels.regular_join.buffer import Buffer
+from millstream.kernels.regular_join.classify import ClassifiedRows, classify
 from millstream.kernels.regular_join.matching import RegularMatcher
-from millstream.kernels.regular_join.output import Out
+from millstream.kernels.regular_join.output import Output
 from millstream.kernels.regular_join.sides import Side, regular_sides
 from millstream.kernels.regular_join.step import Step
 from millstream.kernels.state.compaction import LogSettings
@@ -32,7 +32,7 @@ from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "RegularJoin", "RegularJoinSpec"]
 
-# A side's `ignored` are rows that took back what is not held any more.
+# A side's `ignored` are rows that took retracted what is not stored any more.
 COUNTS = (*interval_join.COUNTS, "left.ignored", "right.ignored", "retractions")
 
 
@@ -52,43 +52,43 @@ class RegularJoin:
         self._matcher = RegularMatcher(spec)
 
     def step(
-        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+        self, state: State, inputs: dict[int, pl.DataFrame], advance: WatermarkAdvance
     ) -> StepResult:
         manifest = Manifest.load(state.value("meta").get(), len(self._sides))
         counts = manifest.counts = dict.fromkeys(COUNTS, 0) | manifest.counts
-        after = max(clock.after, clock.before, manifest.watermark)
+        after = max(advance.after, advance.before, manifest.watermark)
         live_from = BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
-        came = any(frame.height for frame in inputs.values()) or clock.trims
+        came = any(frame.height for frame in inputs.values()) or advance.enforces_limit
         if not came and all(segment.first >= live_from for segment in manifest.segments()):
             return StepResult(counts=dict(counts))
 
         result = StepResult()
-        left, right = (self._arrivals(side, inputs, clock.before) for side in self._sides)
-        for side, arrived in zip(self._sides, (left, right), strict=True):
-            self._account(side, arrived, counts, result)
-        held = Held(state, manifest, self._sides, self._settings)
-        out = Out(self.spec, self._sides, self._types, counts)
-        Step(self._matcher, self._sides, held, out).run((left, right), live_from)
-        held.evict(clock.limit_or(self.spec.limit))
-        held.close(after)
+        left, right = (self._arrivals(side, inputs, advance.before) for side in self._sides)
+        for side, classified in zip(self._sides, (left, right), strict=True):
+            self._account(side, classified, counts, result)
+        stored = Buffer(state, manifest, self._sides, self._settings)
+        out = Output(self.spec, self._sides, self._types, counts)
+        Step(self._matcher, self._sides, stored, out).run((left, right), live_from)
+        stored.evict(advance.effective_limit(self.spec.limit))
+        stored.close(after)
         result.main = out.main
         result.counts = dict(counts)
         return result
 
-    def _arrivals(self, side: Side, inputs: dict[int, pl.DataFrame], before: int) -> Arrived:
+    def _arrivals(self, side: Side, inputs: dict[int, pl.DataFrame], before: int) -> ClassifiedRows:
         frame = inputs.get(side.number)
         if frame is None or not frame.height:
-            return Arrived()
-        return sort_out(side, self.spec, frame, before)
+            return ClassifiedRows()
+        return classify(side, self.spec, frame, before)
 
     def _account(
-        self, side: Side, arrived: Arrived, counts: dict[str, int], result: StepResult
+        self, side: Side, classified: ClassifiedRows, counts: dict[str, int], result: StepResult
     ) -> None:
-        counts[f"{side.name}.accepted"] += arrived.accepted
-        counts[f"{side.name}.missing_key"] += arrived.missing_key
-        counts[f"{side.name}.unmatched_predicate"] += arrived.unmatched_predicate
-        counts[f"{side.name}.reassigned"] += arrived.reassigned
-        if arrived.late is not None:
-            counts[f"{side.name}.late"] += arrived.late.height
+        counts[f"{side.name}.accepted"] += classified.accepted
+        counts[f"{side.name}.missing_key"] += classified.missing_key
+        counts[f"{side.name}.unmatched_predicate"] += classified.unmatched_predicate
+        counts[f"{side.name}.reassigned"] += classified.reassigned
+        if classified.late is not None:
+            counts[f"{side.name}.late"] += classified.late.height
             if self.spec.late.action is LateAction.SIDE_OUTPUT:
-                result.late[side.number] = arrived.late
+                result.late[side.number] = classified.late

@@ -1,4 +1,4 @@
-"""What a regular join gives: pairs, and rows of one side; what is taken back comes first."""
+"""What a regular join gives: pairs, and rows of one side; what is taken retracted comes first."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 import polars as pl
 
+from millstream.kernels.core.frames import take
 from millstream.kernels.core.kernel import DELETE, INSERT, OP
 from millstream.kernels.core.key_index import Ints
 from millstream.kernels.core.specs import RegularJoinSpec
 from millstream.kernels.regular_join.sides import Side
-from millstream.kernels.state.sorted_rows import Rows, take
+from millstream.kernels.state.sorted_rows import Rows
 
 
-class Out:
+class Output:
     """Of one step."""
 
     def __init__(
@@ -26,38 +27,38 @@ class Out:
     ) -> None:
         self._spec, self._sides, self._types = spec, sides, types
         self._counts = counts
-        self._back: list[pl.DataFrame] = []
-        self._told: list[pl.DataFrame] = []
+        self._retractions: list[pl.DataFrame] = []
+        self._inserts: list[pl.DataFrame] = []
 
-    def pairs(self, frame: pl.DataFrame, *, told: bool) -> None:
-        """Pairs that are told, or taken back."""
-        self._put(frame, "matches", told)
+    def pairs(self, frame: pl.DataFrame, *, insert: bool) -> None:
+        """Pairs that are insert, or taken retracted."""
+        self._put(frame, "matches", insert)
 
-    def rows(self, side: Side, rows: Rows, numbers: Ints, *, told: bool) -> None:
-        """Rows of a side: told as they are without a partner, or of a join that gives the left side
+    def rows(self, side: Side, rows: Rows, numbers: Ints, *, insert: bool) -> None:
+        """Rows of a side: insert as they are without a partner, or of a join that gives the left side
         alone."""
         if numbers.size:
-            self.frame(side, take(rows.frame[:, list(side.plain.output)], numbers), told=told)
+            self.frame(side, take(rows.frame[:, list(side.base.output)], numbers), insert=insert)
 
-    def frame(self, side: Side, frame: pl.DataFrame, *, told: bool) -> None:
-        mine = frame[:, list(side.plain.output)]
+    def frame(self, side: Side, frame: pl.DataFrame, *, insert: bool) -> None:
+        own_rows = frame[:, list(side.base.output)]
         if not self._spec.how.left_only:
-            names = self._sides[1 - side.number].plain.output
+            names = self._sides[1 - side.number].base.output
             nulls = [pl.Series(name, [None], self._types.get(name, pl.Null)) for name in names]
-            columns = [one.new_from_index(0, mine.height) for one in nulls]
-            both = (mine.get_columns(), columns)
-            mine = pl.DataFrame([*both[side.number], *both[1 - side.number]])
-        self._put(mine, "matches" if side.told_if_met else "unmatched", told)
+            columns = [one.new_from_index(0, own_rows.height) for one in nulls]
+            both = (own_rows.get_columns(), columns)
+            own_rows = pl.DataFrame([*both[side.number], *both[1 - side.number]])
+        self._put(own_rows, "matches" if side.emits_matched else "unmatched", insert)
 
-    def _put(self, frame: pl.DataFrame, what: str, told: bool) -> None:
+    def _put(self, frame: pl.DataFrame, what: str, insert: bool) -> None:
         if not frame.height:
             return
-        self._counts[what if told else "retractions"] += frame.height
+        self._counts[what if insert else "retractions"] += frame.height
         if self._spec.retracts:
-            op = INSERT if told else DELETE
+            op = INSERT if insert else DELETE
             frame = frame.with_columns(pl.lit(op, pl.Int8).alias(OP))
-        (self._told if told else self._back).append(frame)
+        (self._inserts if insert else self._retractions).append(frame)
 
     @property
     def main(self) -> list[pl.DataFrame]:
-        return [*self._back, *self._told]
+        return [*self._retractions, *self._inserts]

@@ -1,4 +1,4 @@
-"""Held rows of a regular join that are to be taken back: found by all that is held of them.
+"""Buffer rows of a regular join that are to be taken retracted: found by all that is stored of them.
 
 Rows that share a key with few others are found by their key. Where a key has many rows, they are
 found by a hash of their whole content, for which a segment gets a second index.
@@ -12,22 +12,23 @@ from typing import NamedTuple, cast
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import take
 from millstream.kernels.core.kernel import HASH
 from millstream.kernels.core.key_index import Bools, Ints, KeyIndex
-from millstream.kernels.regular_join.classify import Back, content_hash
-from millstream.kernels.regular_join.sides import PARTNERS, Side
+from millstream.kernels.core.ranking import places
+from millstream.kernels.regular_join.classify import RetractedRows, content_hash
+from millstream.kernels.regular_join.sides import MATCH_COUNT, Side
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.manifest import Segment, index_uid
-from millstream.kernels.state.ranking import places
 from millstream.kernels.state.segment_log import SegmentLog
-from millstream.kernels.state.sorted_rows import Rows, take
+from millstream.kernels.state.sorted_rows import Rows
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 FEW = 1024  # rows that share a key: to look at them all costs less than an index of their content
 
 
-class Found(NamedTuple):
-    """Rows of a segment that are to be taken back: each, and which of the rows looked for it is."""
+class RowsToRetract(NamedTuple):
+    """Rows of a segment that are to be taken retracted: each, and which of the rows looked for it is."""
 
     segment: Segment
     rows: Rows
@@ -35,47 +36,47 @@ class Found(NamedTuple):
     of: Ints
 
 
-def find(log: SegmentLog, side: Side, back: Back) -> list[Found]:
+def find(log: SegmentLog, side: Side, retracted: RetractedRows) -> list[RowsToRetract]:
     """Of equal rows the oldest, and of those of one time the ones with the fewest partners."""
-    found = list(_equal(log, side, back.frame))
+    found = list(_equal(log, side, retracted.frame))
     if not found:
         return []
-    chosen = _chosen(found, back.copies)
+    chosen = _chosen(found, retracted.copies)
     ends = np.cumsum([part.of.size for part in found])
     cut = np.split(chosen, ends[:-1])
-    parts = [_only(part, flags) for part, flags in zip(found, cut, strict=True)]
+    parts = [_filter(part, flags) for part, flags in zip(found, cut, strict=True)]
     return [part for part in parts if part.of.size]
 
 
-def _equal(log: SegmentLog, side: Side, frame: pl.DataFrame) -> Iterator[Found]:
+def _equal(log: SegmentLog, side: Side, frame: pl.DataFrame) -> Iterator[RowsToRetract]:
     content = side.content(frame.columns)
     wanted = frame[:, content]
     by_key = KeyIndex.of(wanted[HASH].to_numpy(), np.zeros(frame.height, np.int64))
     by_content: KeyIndex | None = None
-    for segment, rows in log.reaching(side.number, BEGIN_OF_TIME, END_OF_TIME):
+    for segment, rows in log.overlapping(side.number, BEGIN_OF_TIME, END_OF_TIME):
         needles, hay = by_key, rows.index
         if _many_of_a_key(by_key, hay):
             if by_content is None:
                 by_content = KeyIndex.of(content_hash(wanted), by_key.times)
             needles, hay = by_content, _content_index(log, segment, rows, content)
         for of, numbers in needles.pairs(hay, BEGIN_OF_TIME, END_OF_TIME, skip=segment.skip):
-            part = Found(segment, rows, numbers, of)
-            if segment.gone and rows.matched is not None:
-                part = _only(part, ~rows.matched[numbers])
+            part = RowsToRetract(segment, rows, numbers, of)
+            if segment.removed and rows.matched is not None:
+                part = _filter(part, ~rows.matched[numbers])
             if part.of.size:
-                part = _only(part, _same(wanted, rows.frame, part))
+                part = _filter(part, _same(wanted, rows.frame, part))
             if part.of.size:
                 yield part
 
 
-def partners_of(rows: Rows, numbers: Ints) -> Ints:
-    """With how many partners rows were told, if that is held."""
-    if PARTNERS not in rows.frame.columns:
+def match_counts(rows: Rows, numbers: Ints) -> Ints:
+    """With how many partners rows were insert, if that is stored."""
+    if MATCH_COUNT not in rows.frame.columns:
         return np.zeros(numbers.size, np.int64)
-    return rows.frame[PARTNERS].to_numpy()[numbers]
+    return rows.frame[MATCH_COUNT].to_numpy()[numbers]
 
 
-def _chosen(found: list[Found], copies: Ints) -> Bools:
+def _chosen(found: list[RowsToRetract], copies: Ints) -> Bools:
     """Which go, of those that are equal to one looked for: no more than there are copies of it."""
     of = np.concatenate([part.of for part in found])
     chosen = np.ones(of.size, np.bool_)
@@ -83,7 +84,7 @@ def _chosen(found: list[Found], copies: Ints) -> Bools:
     if not too_many.size:
         return chosen
     times = np.concatenate([part.rows.times[part.numbers] for part in found])[too_many]
-    partners = np.concatenate([partners_of(part.rows, part.numbers) for part in found])[too_many]
+    partners = np.concatenate([match_counts(part.rows, part.numbers) for part in found])[too_many]
     order = too_many[np.lexsort((partners, times, of[too_many]))]
     place = places(of[order], np.ones(order.size, np.bool_))
     chosen[order[place > copies[of[order]]]] = False
@@ -98,21 +99,21 @@ def _many_of_a_key(needles: KeyIndex, hay: KeyIndex) -> bool:
 
 
 def _content_index(log: SegmentLog, segment: Segment, rows: Rows, content: list[str]) -> KeyIndex:
-    found = cast("KeyIndex | None", cache.recall(index_uid(segment.uid)))
+    found = cast("KeyIndex | None", cache.get_cached(index_uid(segment.uid)))
     if found is None:
         found = KeyIndex.of(content_hash(rows.frame[:, content]), rows.times)
         nbytes = found.bytes_a_row * len(found)
-        cache.remember(log.manifest.owner, index_uid(segment.uid), found, nbytes)
+        cache.put_cached(log.manifest.owner, index_uid(segment.uid), found, nbytes)
     return found
 
 
-def _same(wanted: pl.DataFrame, held: pl.DataFrame, part: Found) -> Bools:
+def _same(wanted: pl.DataFrame, stored: pl.DataFrame, part: RowsToRetract) -> Bools:
     same = np.ones(part.of.size, np.bool_)
-    mine, theirs = take(wanted, part.of), take(held[:, wanted.columns], part.numbers)
+    own_rows, other_rows = take(wanted, part.of), take(stored[:, wanted.columns], part.numbers)
     for name in wanted.columns:
-        same &= mine[name].eq_missing(theirs[name]).to_numpy()
+        same &= own_rows[name].eq_missing(other_rows[name]).to_numpy()
     return same
 
 
-def _only(part: Found, keep: Bools) -> Found:
+def _filter(part: RowsToRetract, keep: Bools) -> RowsToRetract:
     return part._replace(numbers=part.numbers[keep], of=part.of[keep])

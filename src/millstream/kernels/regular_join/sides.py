@@ -1,9 +1,9 @@
 """What a regular join tells of each side's rows, and how it holds them.
 
-A side is `tracked` if what is told of a row depends on whether it has a partner: rows of an outer
-side come out alone without one, those of SEMI and ANTI come out because of it. How that is held:
+A side is `tracked` if what is insert of a row depends on whether it has a partner: rows of an outer
+side come out alone without one, those of SEMI and ANTI come out because of it. How that is stored:
 
-    the other side never takes rows back      a mark a row, or the row is done with (SEMI, ANTI)
+    the other side never takes rows retracted      a mark a row, or the row is done with (SEMI, ANTI)
     it does, or rows of this side themselves  the row's number of partners, in a column
 
 A row of a side that must be able to lose it, or to hold another number, can be removed.
@@ -21,32 +21,34 @@ from millstream.kernels.state.segment_log import Layout
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 from millstream.values import JoinType
 
-PARTNERS = "_partners"  # of a held row: with how many it was told, those that expired among them
+MATCH_COUNT = (
+    "_partners"  # of a stored row: with how many it was insert, those that expired among them
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    plain: join_spec.Side
+    base: join_spec.Side
     tracked: bool
-    counted: bool  # is PARTNERS held?
+    counted: bool  # is MATCH_COUNT stored?
     exact: bool  # may the number fall? Else it is only asked whether there is any
-    told_if_met: bool  # a tracked row is told when it has a partner (SEMI), or when it has none
+    emits_matched: bool  # a tracked row is insert when it has a partner (SEMI), or when it has none
 
     @property
     def number(self) -> int:
-        return self.plain.number
+        return self.base.number
 
     @property
     def name(self) -> str:
-        return self.plain.name
+        return self.base.name
 
     @property
     def layout(self) -> Layout:
-        return self.plain.layout
+        return self.base.layout
 
     def columns(self, given: list[str]) -> list[str]:
         """What to keep of a frame. Two rows are equal if these are, the time apart."""
-        return self.plain.columns(sorted(given))
+        return self.base.columns(sorted(given))
 
     def content(self, given: list[str]) -> list[str]:
         return [name for name in self.columns(given) if name != TIME]
@@ -72,19 +74,21 @@ def regular_sides(spec: RegularJoinSpec) -> tuple[Side, Side]:
     return _side(spec, left), _side(spec, right)
 
 
-def _side(spec: RegularJoinSpec, plain: join_spec.Side) -> Side:
-    own, other = spec.over_changes[plain.number], spec.over_changes[1 - plain.number]
-    semi = spec.how is JoinType.SEMI and plain.number == 0
-    tracked = plain.preserved or semi
+def _side(spec: RegularJoinSpec, base: join_spec.Side) -> Side:
+    own, other = spec.over_changes[base.number], spec.over_changes[1 - base.number]
+    semi = spec.how is JoinType.SEMI and base.number == 0
+    tracked = base.preserved or semi
     removable = own or (tracked and other)
-    done_with = tracked and not removable and spec.how.left_only
+    removes_matched_left = tracked and not removable and spec.how.left_only
     layout = Layout(
-        plain.layout.hash_from, marked=tracked or removable, once=removable or done_with
+        base.layout.hash_column,
+        has_match_flags=tracked or removable,
+        removes_matched=removable or removes_matched_left,
     )
     return Side(
-        replace(plain, layout=layout),
+        replace(base, layout=layout),
         tracked,
         counted=tracked and removable,
         exact=other,
-        told_if_met=semi,
+        emits_matched=semi,
     )

@@ -1,12 +1,12 @@
 """What one step of a regular join does to the rows it holds, and what it gives.
 
-L, R: what is held; L-, R-: what is taken back of it; L+, R+: what is new.
+L, R: what is stored; L-, R-: what is taken retracted of it; L+, R+: what is new.
 
-    pairs taken back   L- with R,  R- with (L less L-)
-    pairs told         L+ with (R less R-) and R+,  R+ with (L less L-)
+    pairs taken retracted   L- with R,  R- with (L less L-)
+    pairs insert         L+ with (R less R-) and R+,  R+ with (L less L-)
 
-No pair is both. A row whose number of partners comes from or falls to nothing is told, or taken
-back, as its side asks.
+No pair is both. A row whose number of candidates comes from or falls to nothing is insert, or taken
+retracted, as its side asks.
 """
 
 from __future__ import annotations
@@ -17,131 +17,184 @@ from itertools import chain
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import stack, take
 from millstream.kernels.core.key_index import Ints
-from millstream.kernels.interval_join.matching import Partner
-from millstream.kernels.regular_join.buffer import Held
-from millstream.kernels.regular_join.classify import Arrived
-from millstream.kernels.regular_join.match_changes import Touched
+from millstream.kernels.interval_join.matching import Candidate
+from millstream.kernels.regular_join.buffer import Buffer
+from millstream.kernels.regular_join.classify import ClassifiedRows
 from millstream.kernels.regular_join.matching import RegularMatcher
-from millstream.kernels.regular_join.output import Out
-from millstream.kernels.regular_join.retractions import Found, partners_of
-from millstream.kernels.regular_join.sides import PARTNERS, Side
+from millstream.kernels.regular_join.output import Output
+from millstream.kernels.regular_join.retractions import RowsToRetract, match_counts
+from millstream.kernels.regular_join.sides import MATCH_COUNT, Side
 from millstream.kernels.state.manifest import Segment
-from millstream.kernels.state.sorted_rows import Rows, stack, take
+from millstream.kernels.state.sorted_rows import Rows
+
+
+class MatchCountChanges:
+    """Of one segment. A hot key has more pairs than rows: they are summed as they come."""
+
+    def __init__(self, segment: Segment, rows: Rows) -> None:
+        self.segment = segment
+        self.rows = rows
+        self._some: list[tuple[Ints, int]] = []
+        self._all: Ints | None = None  # by row
+
+    def add(self, numbers: Ints, by: int) -> None:
+        """Rows by their numbers, which may repeat: each wins or loses so many."""
+        size = len(self.rows)
+        if self._all is None and 16 * numbers.size <= size:
+            self._some.append((numbers, by))
+            return
+        if self._all is None:
+            self._all = np.zeros(size, np.int64)
+        self._all += by * np.bincount(numbers, minlength=size)
+
+    def sums(self) -> tuple[Ints, Ints]:
+        """Each row once, and what it won or lost; of one that did neither, nothing or 0."""
+        if self._all is not None:
+            for numbers, by in self._some:
+                np.add.at(self._all, numbers, by)
+            rows = np.flatnonzero(self._all)
+            return rows, self._all[rows]
+        numbers = np.concatenate([some for some, _ in self._some])
+        by_row = np.repeat([by for _, by in self._some], [some.size for some, _ in self._some])
+        rows, of = np.unique(numbers, return_inverse=True)
+        return rows, np.bincount(of, by_row, minlength=rows.size).astype(np.int64)
 
 
 class Step:
     def __init__(
-        self, matcher: RegularMatcher, sides: tuple[Side, Side], held: Held, out: Out
+        self, matcher: RegularMatcher, sides: tuple[Side, Side], stored: Buffer, out: Output
     ) -> None:
-        self._matcher, self._sides, self._held, self._out = matcher, sides, held, out
-        self._counts = held.manifest.counts
-        self._touched: tuple[dict[int, Touched], dict[int, Touched]] = ({}, {})
-        self._new_partners: list[Ints | None] = [None, None]
+        self._matcher, self._sides, self._buffer, self._out = matcher, sides, stored, out
+        self._counts = stored.manifest.counts
+        self._match_changes: tuple[dict[int, MatchCountChanges], dict[int, MatchCountChanges]] = (
+            {},
+            {},
+        )
+        self._new_match_counts: list[Ints | None] = [None, None]
 
-    def run(self, arrived: tuple[Arrived, Arrived], live_from: int) -> None:
-        going = [self._find(side, each) for side, each in zip(self._sides, arrived, strict=True)]
-        for number, parts in enumerate(going):
+    def run(self, classified: tuple[ClassifiedRows, ClassifiedRows], live_from: int) -> None:
+        to_retract = [
+            self._find(side, each) for side, each in zip(self._sides, classified, strict=True)
+        ]
+        for number, parts in enumerate(to_retract):
             if parts:
                 frame = stack([take(part.rows.frame, part.numbers) for part in parts]).rechunk()
-                self._match(number, Rows.of(frame), self._held.partners(1 - number), told=False)
+                self._match(
+                    number, Rows.of(frame), self._buffer.candidates(1 - number), insert=False
+                )
                 for part in parts:
-                    self._held.remove(number, part.segment, part.numbers)
-        left, right = arrived[0].new, arrived[1].new
+                    self._buffer.remove(number, part.segment, part.numbers)
+        left, right = classified[0].new, classified[1].new
         for side, rows in zip(self._sides, (left, right), strict=True):
             if side.tracked and rows is not None:
-                self._new_partners[side.number] = np.zeros(len(rows), np.int64)
+                self._new_match_counts[side.number] = np.zeros(len(rows), np.int64)
         if left is not None:
-            new: list[Partner] = [] if right is None else [(None, right)]
-            self._match(0, left, chain(new, self._held.partners(1)), told=True)
+            new: list[Candidate] = [] if right is None else [(None, right)]
+            self._match(0, left, chain(new, self._buffer.candidates(1)), insert=True)
         if right is not None:
-            self._match(1, right, self._held.partners(0), told=True)
+            self._match(1, right, self._buffer.candidates(0), insert=True)
         for side in self._sides:
-            self._settle(side, arrived[side.number], going[side.number], live_from)
+            self._emit_and_store(side, classified[side.number], to_retract[side.number], live_from)
 
-    def _find(self, side: Side, arrived: Arrived) -> list[Found]:
-        if arrived.back is None:
+    def _find(self, side: Side, classified: ClassifiedRows) -> list[RowsToRetract]:
+        if classified.retracted is None:
             return []
-        found = self._held.find(side, arrived.back)
-        missed = int(arrived.back.copies.sum()) - sum(part.of.size for part in found)
+        found = self._buffer.find(side, classified.retracted)
+        missed = int(classified.retracted.copies.sum()) - sum(part.of.size for part in found)
         self._counts[f"{side.name}.ignored"] += missed
         return found
 
-    def _match(self, number: int, rows: Rows, partners: Iterable[Partner], *, told: bool) -> None:
+    def _match(
+        self, number: int, rows: Rows, candidates: Iterable[Candidate], *, insert: bool
+    ) -> None:
         self._counts["lookups"] += len(rows)
-        for matches in self._matcher.match(self._sides[number].plain, rows, partners):
+        for matches in self._matcher.match(self._sides[number].base, rows, candidates):
             if matches.rows is not None:
-                self._out.pairs(matches.rows, told=told)
+                self._out.pairs(matches.rows, insert=insert)
             for pair in matches.found:
-                if told:
+                if insert:
                     self._count_new(number, pair.new)
                 if pair.segment is None:
-                    self._count_new(1 - number, pair.theirs)
+                    self._count_new(1 - number, pair.other_rows)
                 else:
-                    self._touch(1 - number, pair.segment, pair.rows, pair.theirs, 1 if told else -1)
+                    self._record_match_changes(
+                        1 - number, pair.segment, pair.rows, pair.other_rows, 1 if insert else -1
+                    )
 
     def _count_new(self, number: int, rows: Ints) -> None:
-        partners = self._new_partners[number]
-        if partners is not None:
-            partners += np.bincount(rows, minlength=partners.size)
+        candidates = self._new_match_counts[number]
+        if candidates is not None:
+            candidates += np.bincount(rows, minlength=candidates.size)
 
-    def _touch(self, number: int, segment: Segment, rows: Rows, numbers: Ints, by: int) -> None:
+    def _record_match_changes(
+        self, number: int, segment: Segment, rows: Rows, numbers: Ints, by: int
+    ) -> None:
         if self._sides[number].tracked and numbers.size:
-            every = self._touched[number]
+            every = self._match_changes[number]
             if segment.uid not in every:
-                every[segment.uid] = Touched(segment, rows)
+                every[segment.uid] = MatchCountChanges(segment, rows)
             every[segment.uid].add(numbers, by)
 
-    def _settle(self, side: Side, arrived: Arrived, going: list[Found], live_from: int) -> None:
+    def _emit_and_store(
+        self,
+        side: Side,
+        classified: ClassifiedRows,
+        to_retract: list[RowsToRetract],
+        live_from: int,
+    ) -> None:
         """Tells what became of the rows of a side, and holds them."""
-        kept: list[Rows] = []
+        retained: list[Rows] = []
         if side.tracked:
-            for part in going:
-                met = partners_of(part.rows, part.numbers) > 0
-                self._out.rows(side, part.rows, part.numbers[met == side.told_if_met], told=False)
-            for touched in self._touched[side.number].values():
+            for part in to_retract:
+                met = match_counts(part.rows, part.numbers) > 0
+                self._out.rows(
+                    side, part.rows, part.numbers[met == side.emits_matched], insert=False
+                )
+            for changes in self._match_changes[side.number].values():
                 if side.counted:
-                    kept += self._recount(side, touched)
+                    retained += self._update_match_counts(side, changes)
                 else:
-                    numbers, _ = touched.sums()
-                    fresh = self._held.mark(side.number, touched.segment, numbers)
-                    self._out.rows(side, touched.rows, fresh, told=side.told_if_met)
-        if arrived.new is not None:
-            kept.append(self._settle_new(side, arrived.new))
-        for frame, told in ((arrived.keyless_back, False), (arrived.keyless, True)):
+                    numbers, _ = changes.sums()
+                    fresh = self._buffer.set_flags(side.number, changes.segment, numbers)
+                    self._out.rows(side, changes.rows, fresh, insert=side.emits_matched)
+        if classified.new is not None:
+            retained.append(self._emit_new(side, classified.new))
+        for frame, insert in ((classified.keyless_retracted, False), (classified.keyless, True)):
             if frame is not None:
-                self._out.frame(side, frame, told=told)
-        self._held.keep(side, kept, live_from)
+                self._out.frame(side, frame, insert=insert)
+        self._buffer.keep(side, retained, live_from)
 
-    def _recount(self, side: Side, touched: Touched) -> list[Rows]:
-        """Rows whose number of partners changed, as they are to be held from now on."""
-        rows = touched.rows
-        numbers, change = touched.sums()
+    def _update_match_counts(self, side: Side, changes: MatchCountChanges) -> list[Rows]:
+        """Rows whose number of candidates changed, as they are to be stored from now on."""
+        rows = changes.rows
+        numbers, change = changes.sums()
         assert rows.matched is not None
-        there = ~rows.matched[numbers]  # some were taken back themselves
+        there = ~rows.matched[numbers]  # some were taken retracted themselves
         numbers, change = numbers[there], change[there]
-        old = partners_of(rows, numbers)
+        old = match_counts(rows, numbers)
         new = old + change if side.exact else np.minimum(old + change, 1)
         changed = np.flatnonzero(new != old)
         if not changed.size:
             return []
         numbers, old, new = numbers[changed], old[changed], new[changed]
-        self._out.rows(side, rows, numbers[(old > 0) & (new == 0)], told=not side.told_if_met)
-        self._out.rows(side, rows, numbers[(old == 0) & (new > 0)], told=side.told_if_met)
-        frame = take(rows.frame, numbers).with_columns(pl.Series(PARTNERS, new))
-        self._held.remove(side.number, touched.segment, numbers)
+        self._out.rows(side, rows, numbers[(old > 0) & (new == 0)], insert=not side.emits_matched)
+        self._out.rows(side, rows, numbers[(old == 0) & (new > 0)], insert=side.emits_matched)
+        frame = take(rows.frame, numbers).with_columns(pl.Series(MATCH_COUNT, new))
+        self._buffer.remove(side.number, changes.segment, numbers)
         return [Rows.of(frame, np.zeros(numbers.size, np.bool_))]
 
-    def _settle_new(self, side: Side, rows: Rows) -> Rows:
-        partners = self._new_partners[side.number]
-        if partners is None:
+    def _emit_new(self, side: Side, rows: Rows) -> Rows:
+        candidates = self._new_match_counts[side.number]
+        if candidates is None:
             return rows
-        met = partners > 0
-        self._out.rows(side, rows, np.flatnonzero(met == side.told_if_met), told=True)
+        met = candidates > 0
+        self._out.rows(side, rows, np.flatnonzero(met == side.emits_matched), insert=True)
         if side.counted:
-            number = partners if side.exact else np.minimum(partners, 1)
-            frame = rows.frame.with_columns(pl.Series(PARTNERS, number))
+            number = candidates if side.exact else np.minimum(candidates, 1)
+            frame = rows.frame.with_columns(pl.Series(MATCH_COUNT, number))
             return Rows(frame, rows.times, rows.matched, rows.index)
-        if side.layout.once:
-            return rows.only(0, met)
+        if side.layout.removes_matched:
+            return rows.select(0, met)
         return Rows(rows.frame, rows.times, met, rows.index)

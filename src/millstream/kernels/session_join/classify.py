@@ -12,20 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import single_chunk, take, with_columns
+from millstream.kernels.core.grouping import index_by_key
 from millstream.kernels.core.kernel import HASH, LATENESS, TIME
 from millstream.kernels.core.key_index import Bools, Ints, time_order
-from millstream.kernels.session_join.frames import whole, with_columns
-from millstream.kernels.session_join.session_rows import New
+from millstream.kernels.session_join.session_rows import NewRows
 from millstream.kernels.session_join.sessions import AT, NEW, Sessions
-from millstream.kernels.session_join.state import HELD, LOW, START
-from millstream.kernels.state.keyed_table import index_by_key
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.session_join.state import LOW, ROW_COUNT, START
 from millstream.temporal import LateAction, LatePolicy
 
 
 @dataclass(slots=True)
-class Arrived:
-    new: New | None = None
+class ClassifiedRows:
+    new: NewRows | None = None
     fragments: pl.DataFrame | None = None  # chains of new rows, as sessions
     keyless: pl.DataFrame | None = None
     late: pl.DataFrame | None = None  # with all they came with, and how late they are
@@ -33,7 +32,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class Classifier:
     """Of rows of one side, in one step."""
 
     gap: int
@@ -43,37 +42,37 @@ class Judge:
     keys: tuple[str, ...]  # to compare
     columns: Sequence[str]  # to keep
 
-    def sort_out(self, frame: pl.DataFrame, sessions: Sessions) -> Arrived:
-        arrived = Arrived()
+    def classify(self, frame: pl.DataFrame, sessions: Sessions) -> ClassifiedRows:
+        classified = ClassifiedRows()
         if int(frame[TIME].to_numpy().min()) + self.gap < self.open_from:
-            frame = self._without_late(frame, sessions, arrived)
-        frame = whole(frame[:, list(self.columns)])
+            frame = self._without_late(frame, sessions, classified)
+        frame = single_chunk(frame[:, list(self.columns)])
         if frame[HASH].null_count():
             keyless = frame[HASH].is_null().to_numpy()
-            arrived.keyless = take(frame, np.flatnonzero(keyless))
+            classified.keyless = take(frame, np.flatnonzero(keyless))
             frame = take(frame, np.flatnonzero(~keyless))
         if frame.height:
-            arrived.fragments, order = self._chained(frame, sessions.keys)
+            classified.fragments, order = self._chained(frame, sessions.keys)
             # A row of the log is of the session that its time falls in. Closed ones end before
             # `oldest`: what is older comes to lie behind them.
             oldest = self.open_from - self.gap
             if int(frame[TIME].to_numpy().min()) < oldest:
                 frame = with_columns(frame, frame[TIME].clip(lower_bound=oldest))
-            arrived.new = New(frame, order)
-        return arrived
+            classified.new = NewRows(frame, order)
+        return classified
 
     def _chained(self, frame: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, Ints]:
         """Chains of rows as sessions, with keys by `names`; the rows in order of key and time."""
         times = frame[TIME].to_numpy()
-        early = time_order(times)
+        choose_sessions = time_order(times)
         slim = pl.DataFrame(
             [
                 *(frame[key].alias(name) for key, name in zip(self.keys, names, strict=True)),
                 frame[HASH],
             ]
         )
-        if early is not None:
-            slim, times = take(slim, early), times[early]
+        if choose_sessions is not None:
+            slim, times = take(slim, choose_sessions), times[choose_sessions]
         index = index_by_key(slim, names, times)
         times = times[index.order]
         breaks = np.ones(times.size, np.bool_)
@@ -87,31 +86,31 @@ class Judge:
                 *head[:, list(names)],
                 pl.Series(START, first),
                 pl.Series(LOW, np.maximum(first, self.open_from - self.gap)),
-                pl.Series(HELD, np.zeros(at.size, np.int64)),
+                pl.Series(ROW_COUNT, np.zeros(at.size, np.int64)),
                 pl.Series(TIME, times[stop - 1] + self.gap),
                 head[HASH],
                 pl.Series(AT, at),
                 pl.Series(NEW, stop - at),
             ]
         )
-        return fragments, index.order if early is None else early[index.order]
+        return fragments, index.order if choose_sessions is None else choose_sessions[index.order]
 
     def _without_late(
-        self, frame: pl.DataFrame, sessions: Sessions, arrived: Arrived
+        self, frame: pl.DataFrame, sessions: Sessions, classified: ClassifiedRows
     ) -> pl.DataFrame:
         late = self._late(frame, sessions)
         if self.policy.action is LateAction.REASSIGN and late.any():
             times = frame[TIME].to_numpy()
             pardoned = late & (self.before - times <= self.policy.budget)
-            arrived.reassigned = int(np.count_nonzero(pardoned))
+            classified.reassigned = int(np.count_nonzero(pardoned))
             times = np.where(pardoned, self.before, times)
             frame = with_columns(frame, pl.Series(TIME, times))
             late &= ~pardoned
         if not late.any():
             return frame
-        gone = take(frame, np.flatnonzero(late))
-        lateness = pl.Series(LATENESS, self.before - gone[TIME].to_numpy())
-        arrived.late = with_columns(gone, lateness)
+        removed = take(frame, np.flatnonzero(late))
+        lateness = pl.Series(LATENESS, self.before - removed[TIME].to_numpy())
+        classified.late = with_columns(removed, lateness)
         return take(frame, np.flatnonzero(~late))
 
     def _late(self, frame: pl.DataFrame, sessions: Sessions) -> Bools:
@@ -119,7 +118,7 @@ class Judge:
         keyed = np.flatnonzero(frame[HASH].is_not_null().to_numpy())
         if keyed.size:
             fragments, order = self._chained(take(frame, keyed), sessions.keys)
-            gone = fragments[TIME].to_numpy() < self.open_from
-            gone[sessions.touching(fragments, self.open_from)[0]] = False
-            late[keyed[order]] = np.repeat(gone, fragments[NEW].to_numpy())
+            removed = fragments[TIME].to_numpy() < self.open_from
+            removed[sessions.touching(fragments, self.open_from)[0]] = False
+            late[keyed[order]] = np.repeat(removed, fragments[NEW].to_numpy())
         return late

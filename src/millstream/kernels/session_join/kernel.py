@@ -3,7 +3,7 @@
     rows ──▶ chains ──▶ merged with the open sessions that they touch
                               │ CHANGES: rows of sessions that meet come out
                               ▼
-             closed, once the watermark has passed their end ──▶ FINAL: pairs; rows alone
+             closed, once the watermark has passed their end ──▶ FINAL: pairs; rows unmatched
 
 A session is [its first row, its last + gap]: one that touches another of its side becomes one with
 it, one that touches one of the other side has met it. Sessions only grow, so two that have met stay
@@ -22,12 +22,12 @@ from millstream.kernels.core.kernel import HASH, TIME, State, StepResult, Waterm
 from millstream.kernels.core.key_index import Ints
 from millstream.kernels.core.specs import SessionJoinSpec
 from millstream.kernels.interval_join.kernel import COUNTS
-from millstream.kernels.session_join.classify import Arrived, Judge
+from millstream.kernels.session_join.classify import ClassifiedRows, Classifier
 from millstream.kernels.session_join.closing import Closing
-from millstream.kernels.session_join.early_output import tell_pairs
-from millstream.kernels.session_join.limits import early, excess
-from millstream.kernels.session_join.output import Out, Windows
-from millstream.kernels.session_join.semi_anti import close_known, spend_left
+from millstream.kernels.session_join.early_output import emit_new_pairs
+from millstream.kernels.session_join.limits import choose_sessions, excess_rows
+from millstream.kernels.session_join.output import Output, Windows
+from millstream.kernels.session_join.semi_anti import close_semi_anti, drop_matched_left
 from millstream.kernels.session_join.session_rows import SideRows
 from millstream.kernels.session_join.sessions import Sessions
 from millstream.kernels.session_join.side import Side
@@ -58,37 +58,37 @@ class SessionJoin:
         keys = (spec.left_keys, spec.right_keys)
         self._keys = ((), ()) if spec.key_is_hash else keys
         self._columns = (
-            _kept(*spec.left_columns, *keys[0]),
-            _kept(*(() if spec.how.left_only else spec.right_columns), *keys[1]),
+            _columns_to_store(*spec.left_columns, *keys[0]),
+            _columns_to_store(*(() if spec.how.left_only else spec.right_columns), *keys[1]),
         )
 
     def step(
-        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+        self, state: State, inputs: dict[int, pl.DataFrame], advance: WatermarkAdvance
     ) -> StepResult:
         buffer = SessionJoinState(self.spec, state, self._settings)
-        after = max(clock.after, clock.before, buffer.watermark)
+        after = max(advance.after, advance.before, buffer.watermark)
         frames = [inputs.get(number) for number in (0, 1)]
         frames = [None if frame is None or not frame.height else frame for frame in frames]
         lateness = self.spec.lateness
         since, until = buffer.watermark - lateness, after - lateness
-        idle = all(frame is None for frame in frames) and not clock.trims
+        idle = all(frame is None for frame in frames) and not advance.enforces_limit
         if idle and not buffer.any_closing(since, until):
             return StepResult(counts=dict(buffer.counts))
 
-        out = Out(self.spec, self._types, buffer.counts)
+        out = Output(self.spec, self._types, buffer.counts)
         sides = self._sides(buffer)
         for side, frame in zip(sides, frames, strict=True):
             if frame is not None:
-                self._arrive(side, frame, clock.before, out)
+                self._process_input(side, frame, advance.before, out)
         if self._once:
-            spend_left(*sides, self.spec.how, out)
+            drop_matched_left(*sides, self.spec.how, out)
         elif self.spec.emit is Emit.CHANGES:
-            tell_pairs(*sides, out)
+            emit_new_pairs(*sides, out)
         ids = sides[0].sessions.closing(since, until), sides[1].sessions.closing(since, until)
         self._close(sides, ids, until, out)
         for side in sides:
             side.keep(until - self.spec.gap)
-        self._evict(buffer, until, clock.limit_or(self.spec.limit), out)
+        self._evict(buffer, until, advance.effective_limit(self.spec.limit), out)
         buffer.close(after)
         out.result.counts = dict(buffer.counts)
         return out.result
@@ -96,16 +96,16 @@ class SessionJoin:
     def _sides(self, buffer: SessionJoinState) -> tuple[Side, Side]:
         how = self.spec.how
 
-        def side(number: int, preserved: bool, holds_rows: bool) -> Side:
+        def side(number: int, preserved: bool, stores_rows: bool) -> Side:
             rows = SideRows(buffer, number, self._keys[number], self.spec.gap)
             sessions = Sessions(buffer, number)
-            return Side(number, _SIDES[number], sessions, rows, preserved, holds_rows)
+            return Side(number, _SIDES[number], sessions, rows, preserved, stores_rows)
 
         return side(0, how.preserves_left, True), side(1, how.preserves_right, not how.left_only)
 
-    def _arrive(self, side: Side, frame: pl.DataFrame, before: int, out: Out) -> None:
+    def _process_input(self, side: Side, frame: pl.DataFrame, before: int, out: Output) -> None:
         spec, counts = self.spec, out.counts
-        judge = Judge(
+        split_late = Classifier(
             spec.gap,
             before,
             before - spec.lateness,
@@ -113,45 +113,49 @@ class SessionJoin:
             self._keys[side.number],
             self._columns[side.number],
         )
-        arrived = judge.sort_out(frame, side.sessions)
-        self._account(side, arrived, out)
-        if arrived.new is not None and arrived.fragments is not None:
-            counts[f"{side.name}.accepted"] += arrived.new.frame.height
-            counts["lookups"] += arrived.new.frame.height
-            side.arrive(arrived.new, arrived.fragments, judge.open_from)
+        classified = split_late.classify(frame, side.sessions)
+        self._account(side, classified, out)
+        if classified.new is not None and classified.fragments is not None:
+            counts[f"{side.name}.accepted"] += classified.new.frame.height
+            counts["lookups"] += classified.new.frame.height
+            side.add_rows(classified.new, classified.fragments, split_late.open_from)
 
-    def _account(self, side: Side, arrived: Arrived, out: Out) -> None:
+    def _account(self, side: Side, classified: ClassifiedRows, out: Output) -> None:
         counts = out.counts
-        counts[f"{side.name}.reassigned"] += arrived.reassigned
-        if arrived.late is not None:
-            counts[f"{side.name}.late"] += arrived.late.height
+        counts[f"{side.name}.reassigned"] += classified.reassigned
+        if classified.late is not None:
+            counts[f"{side.name}.late"] += classified.late.height
             if self.spec.late.action is LateAction.SIDE_OUTPUT:
-                out.result.late[side.number] = arrived.late
-        if arrived.keyless is None:
+                out.result.late[side.number] = classified.late
+        if classified.keyless is None:
             return
         if not side.preserved:
-            counts[f"{side.name}.missing_key"] += arrived.keyless.height
+            counts[f"{side.name}.missing_key"] += classified.keyless.height
             return
         # It can meet none and grow no more: all that is to be known of it is known.
-        counts[f"{side.name}.accepted"] += arrived.keyless.height
-        times = arrived.keyless[TIME].to_numpy()
-        out.rows_alone(side.number, arrived.keyless, Windows(times, times + self.spec.gap))
+        counts[f"{side.name}.accepted"] += classified.keyless.height
+        times = classified.keyless[TIME].to_numpy()
+        out.unmatched_rows(side.number, classified.keyless, Windows(times, times + self.spec.gap))
 
     def _close(
-        self, sides: tuple[Side, Side], ids: tuple[Ints, Ints], until: int, out: Out
+        self, sides: tuple[Side, Side], ids: tuple[Ints, Ints], until: int, out: Output
     ) -> tuple[int, int]:
         if self._once:
-            return close_known(*sides, ids, out)
+            return close_semi_anti(*sides, ids, out)
         return Closing(self.spec, sides, ids, until).run(out)
 
-    def _evict(self, buffer: SessionJoinState, open_from: int, limit: StateLimit, out: Out) -> None:
-        while count := excess(buffer, limit):
+    def _evict(
+        self, buffer: SessionJoinState, open_from: int, limit: StateLimit, out: Output
+    ) -> None:
+        while count := excess_rows(buffer, limit):
             sides = self._sides(buffer)
-            rows = self._close(sides, early(sides, count, open_from), 2 * END_OF_TIME - 1, out)
-            for side, gone in zip(sides, rows, strict=True):
-                buffer.counts[f"{side.name}.evicted"] += gone
+            rows = self._close(
+                sides, choose_sessions(sides, count, open_from), 2 * END_OF_TIME - 1, out
+            )
+            for side, removed in zip(sides, rows, strict=True):
+                buffer.counts[f"{side.name}.evicted"] += removed
             buffer.drop_empty()
 
 
-def _kept(*names: str) -> list[str]:
+def _columns_to_store(*names: str) -> list[str]:
     return [*dict.fromkeys(name for name in names if name not in {TIME, HASH}), TIME, HASH]

@@ -1,4 +1,4 @@
-"""What happens when a session join holds more than it may: it fails, or closes sessions early.
+"""What happens when a session join holds more than it may: it fails, or closes sessions choose_sessions.
 
 Sessions that meet, also by others, close together, those that would do so first before the others.
 So pairs still come out, each once, and no row is lost; but what belongs to such a session and comes
@@ -15,31 +15,31 @@ from millstream.kernels.core.kernel import TIME
 from millstream.kernels.core.key_index import Bools, Ints
 from millstream.kernels.session_chains import chain_intervals
 from millstream.kernels.session_join.side import Side
-from millstream.kernels.session_join.state import HELD, SessionJoinState
+from millstream.kernels.session_join.state import ROW_COUNT, SessionJoinState
 from millstream.temporal import OnLimit, StateLimit
 
 
-def excess(state: SessionJoinState, limit: StateLimit) -> int:
+def excess_rows(state: SessionJoinState, limit: StateLimit) -> int:
     """How many rows of state are too many. Fails if that is not to be borne."""
     rows = state.row_count
     over = 0 if limit.max_rows is None else rows - limit.max_rows
     if limit.max_bytes is not None and state.byte_count > limit.max_bytes:
         over = max(over, -(-(state.byte_count - limit.max_bytes) * rows // state.byte_count))
     if over > 0 and limit.on_limit is OnLimit.FAIL:
-        raise _too_much(state, limit)
+        raise _limit_error(state, limit)
     return max(over, 0)
 
 
-def early(sides: tuple[Side, Side], count: int, open_from: int) -> tuple[Ints, Ints]:
+def choose_sessions(sides: tuple[Side, Side], count: int, open_from: int) -> tuple[Ints, Ints]:
     """Open sessions that are to close, so that `count` rows of state go, or some more."""
-    held = [side.sessions.every() for side in sides]
-    frames = [side.sessions.take(ids) for side, ids in zip(sides, held, strict=True)]
-    both = frames[0].vstack(frames[1]) if held[0].size and held[1].size else _longer(frames)
-    chains = chain_intervals(both, sides[0].sessions.keys)
-    ends = both[TIME].to_numpy()
-    chosen = _first_to_close(chains, ends, 1 + both[HELD].to_numpy(), count)[chains]
+    stored = [side.sessions.every() for side in sides]
+    frames = [side.sessions.take(ids) for side, ids in zip(sides, stored, strict=True)]
+    combined = frames[0].vstack(frames[1]) if stored[0].size and stored[1].size else _longer(frames)
+    chains = chain_intervals(combined, sides[0].sessions.keys)
+    ends = combined[TIME].to_numpy()
+    chosen = _first_to_close(chains, ends, 1 + combined[ROW_COUNT].to_numpy(), count)[chains]
     chosen &= ends >= open_from  # what waits for them goes with them
-    return held[0][chosen[: held[0].size]], held[1][chosen[held[0].size :]]
+    return stored[0][chosen[: stored[0].size]], stored[1][chosen[stored[0].size :]]
 
 
 def _first_to_close(chains: Ints, ends: Ints, weights: Ints, count: int) -> Bools:
@@ -57,7 +57,7 @@ def _longer(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return max(frames, key=lambda frame: frame.height)
 
 
-def _too_much(state: SessionJoinState, limit: StateLimit) -> StateError:
+def _limit_error(state: SessionJoinState, limit: StateLimit) -> StateError:
     if limit.max_rows is not None and state.row_count > limit.max_rows:
         what, name = f"{state.row_count} rows; its limit is {limit.max_rows}", "state.max_rows"
     else:
@@ -66,5 +66,5 @@ def _too_much(state: SessionJoinState, limit: StateLimit) -> StateError:
         "MS-STATE-LIMIT",
         f"one key group of the session join has {what}.",
         fix=f"Raise '{name}', shorten the gap, or set 'state.on_limit' = 'evict' to close the "
-        "oldest sessions early.",
+        "oldest sessions choose_sessions.",
     )

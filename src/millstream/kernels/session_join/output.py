@@ -1,4 +1,4 @@
-"""What a session join gives: rows of sessions that met beside each other, and rows alone."""
+"""What a session join gives: rows of sessions that met beside each other, and rows unmatched."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy.typing as npt
 import polars as pl
 
 from millstream.kernels.core import key_index as index
+from millstream.kernels.core.frames import take
 from millstream.kernels.core.kernel import StepResult
 from millstream.kernels.core.key_index import Ints
 from millstream.kernels.core.specs import WINDOW_END, WINDOW_START, SessionJoinSpec
 from millstream.kernels.session_join.search import expand
-from millstream.kernels.session_join.session_rows import Ranges, Taken
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.session_join.session_rows import Ranges, RowsBySession
 
 Numbers = npt.NDArray[np.uint32]
 
@@ -27,7 +27,7 @@ class Windows(NamedTuple):
     end: Ints
 
 
-class Out:
+class Output:
     """Of one step."""
 
     def __init__(
@@ -39,36 +39,43 @@ class Out:
         right = () if spec.how.left_only else spec.right_columns
         self.columns = (spec.left_columns, right)
 
-    def pairs(self, left: Taken, right: Taken, mine: Ints, theirs: Ints, windows: Windows) -> None:
-        """Every row of a left session with every row of a right one; `mine` and `theirs` are the
+    def pairs(
+        self,
+        left: RowsBySession,
+        right: RowsBySession,
+        own_rows: Ints,
+        other_rows: Ints,
+        windows: Windows,
+    ) -> None:
+        """Every row of a left session with every row of a right one; `own_rows` and `other_rows` are the
         sessions of each pair."""
-        for some in cross(left.ranges, right.ranges, mine, theirs):
+        for some in cross(left.ranges, right.ranges, own_rows, other_rows):
             here = np.repeat(some.row.astype(np.uint32), some.sizes)
-            both = _take(left.frame, here).hstack(_take(right.frame, some.there).get_columns())
-            self.counts["matches"] += both.height
+            combined = _take(left.frame, here).hstack(_take(right.frame, some.there).get_columns())
+            self.counts["matches"] += combined.height
             start, end = windows.start[some.pair], windows.end[some.pair]
-            self._put(both, _repeated(Windows(start, end), some.sizes))
+            self._put(combined, _repeated(Windows(start, end), some.sizes))
 
-    def once(self, left: Taken, windows: Windows) -> None:
+    def left_rows(self, left: RowsBySession, windows: Windows) -> None:
         """Rows of left sessions that met one; `windows` are those of the sessions."""
         self.counts["matches"] += left.frame.height
         if left.frame.height:
             self._put(left.frame, _repeated(windows, left.ranges.sizes))
 
-    def alone(self, side: int, rows: Taken, windows: Windows) -> None:
+    def unmatched(self, side: int, rows: RowsBySession, windows: Windows) -> None:
         """Rows of sessions that met none."""
-        self.rows_alone(side, rows.frame, _repeated(windows, rows.ranges.sizes))
+        self.unmatched_rows(side, rows.frame, _repeated(windows, rows.ranges.sizes))
 
-    def rows_alone(self, side: int, rows: pl.DataFrame, windows: Windows) -> None:
+    def unmatched_rows(self, side: int, rows: pl.DataFrame, windows: Windows) -> None:
         if not rows.height:
             return
         self.counts["unmatched"] += rows.height
-        mine = rows[:, list(self.columns[side])].get_columns()
+        own_rows = rows[:, list(self.columns[side])].get_columns()
         nulls = [
             pl.Series(name, [None], self._types.get(name, pl.Null)).new_from_index(0, rows.height)
             for name in self.columns[1 - side]
         ]
-        self._put(pl.DataFrame([*mine, *nulls] if side == 0 else [*nulls, *mine]), windows)
+        self._put(pl.DataFrame([*own_rows, *nulls] if side == 0 else [*nulls, *own_rows]), windows)
 
     def _put(self, rows: pl.DataFrame, windows: Windows) -> None:
         start, end = pl.Series(WINDOW_START, windows.start), pl.Series(WINDOW_END, windows.end)
@@ -83,7 +90,7 @@ def _repeated(windows: Windows, sizes: Ints) -> Windows:
     return Windows(np.repeat(windows.start, sizes), np.repeat(windows.end, sizes))
 
 
-class Crossed(NamedTuple):
+class CrossProduct(NamedTuple):
     """Rows here, each with `sizes` rows there; and the pair of sessions that they are of."""
 
     pair: Ints
@@ -97,12 +104,12 @@ class Crossed(NamedTuple):
         return one, two, self.there.astype(np.int64)
 
 
-def cross(left: Ranges, right: Ranges, mine: Ints, theirs: Ints) -> Iterator[Crossed]:
+def cross(left: Ranges, right: Ranges, own_rows: Ints, other_rows: Ints) -> Iterator[CrossProduct]:
     """For each pair of sessions every row with every row, not too many at a time."""
-    lefts = left.sizes[mine]
-    pair = np.repeat(np.arange(mine.size), lefts)
-    row = expand(left.starts[mine], lefts)
-    rights, begin = right.sizes[theirs][pair], right.starts[theirs][pair]
+    lefts = left.sizes[own_rows]
+    pair = np.repeat(np.arange(own_rows.size), lefts)
+    row = expand(left.starts[own_rows], lefts)
+    rights, begin = right.sizes[other_rows][pair], right.starts[other_rows][pair]
     ends = np.cumsum(rights)
     start = 0
     while start < ends.size:
@@ -112,7 +119,7 @@ def cross(left: Ranges, right: Ranges, mine: Ints, theirs: Ints) -> Iterator[Cro
         start = some.stop
         if rights[some].any():
             there = _expand_small(begin[some], rights[some])
-            yield Crossed(pair[some], row[some], rights[some], there)
+            yield CrossProduct(pair[some], row[some], rights[some], there)
 
 
 def _expand_small(starts: Ints, sizes: Ints) -> Numbers:

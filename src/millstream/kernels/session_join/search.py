@@ -15,7 +15,7 @@ import polars as pl
 
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Bools, Ints, KeyIndex, Pairs
-from millstream.kernels.state.time_search import Part, same_keys
+from millstream.kernels.state.time_search import RowSet, same_keys
 
 _ROW_BITS = 32
 NO_PAIRS: Pairs = (np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -39,7 +39,7 @@ class Needles:
         self._ends = sessions[TIME].to_numpy()
         self._index = KeyIndex.of(sessions[HASH].to_numpy(), self._ends)
 
-    def rows_within(self, part: Part, names: Sequence[str], low: Ints, high: Ints) -> Pairs:
+    def rows_within(self, part: RowSet, names: Sequence[str], low: Ints, high: Ints) -> Pairs:
         """(session, row) of one key, with the row's time in [low, high] of the session."""
         hay = part.rows.index
         runs, who = self._index.runs_in(hay)
@@ -53,7 +53,9 @@ class Needles:
         found = hay.order[expand(start, sizes)]
         return self._that_count(part, names, np.repeat(who, sizes), found)
 
-    def meeting(self, part: Part, names: Sequence[str], start: str, low: Ints, least: int) -> Pairs:
+    def meeting(
+        self, part: RowSet, names: Sequence[str], start: str, low: Ints, least: int
+    ) -> Pairs:
         """(session, session of `part`) of one key, of which the second ends at `low` or later and
         at `least` or later, and starts, by its column `start`, no later than the first one ends."""
         hay = part.rows.index
@@ -75,7 +77,7 @@ class Needles:
             found, who = found[meets], who[meets]
         return self._that_count(part, names, who, found)
 
-    def _of_many_keys(self, part: Part, names: Sequence[str], runs: Ints) -> Bools:
+    def _of_many_keys(self, part: RowSet, names: Sequence[str], runs: Ints) -> Bools:
         """Which runs are of several keys with one hash? Their sessions are in no order."""
         hay = part.rows.index
         if not names:
@@ -87,10 +89,10 @@ class Needles:
         same = same_keys(keys, hay.order[places - 1], keys, hay.order[places])
         return np.isin(runs, np.repeat(some, sizes)[~same])
 
-    def _that_count(self, part: Part, names: Sequence[str], who: Ints, found: Ints) -> Pairs:
+    def _that_count(self, part: RowSet, names: Sequence[str], who: Ints, found: Ints) -> Pairs:
         """Without what was let go, and what shares but the hash."""
         keep = same_keys(self._keys, who, part.rows.frame[:, list(names)], found)
-        keep &= ~part.gone(found)
+        keep &= ~part.is_removed(found)
         return (who, found) if keep.all() else (who[keep], found[keep])
 
 

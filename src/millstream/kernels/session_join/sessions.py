@@ -1,6 +1,6 @@
-"""The sessions of one side for one step: those held, and those that new rows made or grew.
+"""The sessions of one side for one step: those stored, and those that new rows made or grew.
 
-A session goes by a number: held ones by their place in the log, after them those of this step.
+A session goes by a number: stored ones by their place in the log, after them those of this step.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import stack_rechunked, take, with_columns
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Bools, Ints, Pairs
-from millstream.kernels.session_join.frames import stacked, with_columns
 from millstream.kernels.session_join.search import NO_PAIRS, Needles
-from millstream.kernels.session_join.state import HELD, LOW, START, SessionJoinState
-from millstream.kernels.state.sorted_rows import Rows, take
-from millstream.kernels.state.time_search import Part
+from millstream.kernels.session_join.state import LOW, ROW_COUNT, START, SessionJoinState
+from millstream.kernels.state.sorted_rows import Rows
+from millstream.kernels.state.time_search import RowSet
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 AT = "_at"  # of a session of this step: the place of its first new row
@@ -25,7 +25,7 @@ NEW = "_new"  # and how many there are
 
 
 @dataclass(slots=True)
-class Merged:
+class MergedSessions:
     """Held sessions that grew in this step, and the numbers of what they are part of now."""
 
     sessions: pl.DataFrame
@@ -35,13 +35,13 @@ class Merged:
 class Sessions:
     def __init__(self, state: SessionJoinState, side: int) -> None:
         self.keys = state.keys
-        self.columns = [*state.keys, START, LOW, HELD, TIME, HASH]
+        self.columns = [*state.keys, START, LOW, ROW_COUNT, TIME, HASH]
         self._table = state.sessions[side]
         self._segments = list(self._table.segments)
         self._bases = np.cumsum([0, *(segment.rows for segment in self._segments)])
         self.fresh: Rows | None = None  # of this step, with AT and NEW
-        self.merged: Merged | None = None
-        self.gone = np.zeros(0, np.bool_)  # which of the fresh ones were let go
+        self.merged: MergedSessions | None = None
+        self.removed = np.zeros(0, np.bool_)  # which of the fresh ones were let go
 
     @property
     def base(self) -> int:
@@ -50,11 +50,11 @@ class Sessions:
 
     @property
     def count(self) -> int:
-        return self.base + self.gone.size
+        return self.base + self.removed.size
 
-    def put(self, fresh: Rows, merged: Merged | None) -> None:
+    def put(self, fresh: Rows, merged: MergedSessions | None) -> None:
         self.fresh, self.merged = fresh, merged
-        self.gone = np.zeros(len(fresh), np.bool_)
+        self.removed = np.zeros(len(fresh), np.bool_)
 
     # --- searching
 
@@ -79,13 +79,13 @@ class Sessions:
             found.append((who, numbers + base))
         return np.concatenate([who for who, _ in found]), np.concatenate([ids for _, ids in found])
 
-    def _ending_from(self, least: int, fresh: bool) -> Iterator[tuple[int, Part]]:
+    def _ending_from(self, least: int, fresh: bool) -> Iterator[tuple[int, RowSet]]:
         """Sets with sessions that end at `least` or later, and the number of their first."""
         for base, segment in zip(self._bases, self._segments, strict=False):
             if segment.last >= least:
-                yield int(base), Part(segment, self._table.rows(segment))
+                yield int(base), RowSet(segment, self._table.rows(segment))
         if fresh and self.fresh is not None and self.fresh.times[-1] >= least:
-            yield self.base, Part(None, self.fresh)
+            yield self.base, RowSet(None, self.fresh)
 
     def closing(self, since: int, until: int) -> Ints:
         """Held sessions that end in [since, until), and fresh ones that end before it."""
@@ -94,7 +94,7 @@ class Sessions:
             if segment.first < until and segment.last >= since:
                 rows = self._table.rows(segment)
                 numbers = np.arange(rows.rows_before(since), rows.rows_before(until))
-                found.append(base + numbers[~Part(segment, rows).gone(numbers)])
+                found.append(base + numbers[~RowSet(segment, rows).is_removed(numbers)])
         if self.fresh is not None:
             found.append(self.base + np.arange(self.fresh.rows_before(until)))
         return np.concatenate(found)
@@ -111,7 +111,7 @@ class Sessions:
             flags[some] = True
         return flags
 
-    def once(self, *ids: Ints) -> Ints:
+    def unique_ids(self, *ids: Ints) -> Ints:
         """Each of these numbers once; they rise."""
         return np.flatnonzero(self.flags(*ids))
 
@@ -125,17 +125,17 @@ class Sessions:
             return pl.DataFrame(schema=dict.fromkeys(self.columns, pl.Int64))
         if len(frames) == 1:
             return frames[0]
-        return take(stacked(frames), np.argsort(np.concatenate(order)))
+        return take(stack_rechunked(frames), np.argsort(np.concatenate(order)))
 
     def _by_set(self, ids: Ints) -> Iterator[tuple[int, Rows, Ints]]:
-        """Sets, the number of their first session, and the places in `ids` of theirs."""
+        """Sets, the number of their first session, and the places in `ids` of other_rows."""
         if self.fresh is not None and ids.size and int(ids.min()) >= self.base:
             yield self.base, self.fresh, np.arange(ids.size)
             return
         sets = np.searchsorted(self._bases, ids, side="right") - 1
         for number in np.flatnonzero(np.bincount(sets)).tolist():
-            held = number < len(self._segments)
-            rows = self._table.rows(self._segments[number]) if held else self.fresh
+            stored = number < len(self._segments)
+            rows = self._table.rows(self._segments[number]) if stored else self.fresh
             assert rows is not None
             yield int(self._bases[number]), rows, np.flatnonzero(sets == number)
 
@@ -162,28 +162,28 @@ class Sessions:
 
     def remove(self, ids: Ints) -> None:
         fresh = ids >= self.base
-        self.gone[ids[fresh] - self.base] = True
-        held = ids[~fresh]
-        sets = np.searchsorted(self._bases, held, side="right") - 1
+        self.removed[ids[fresh] - self.base] = True
+        stored = ids[~fresh]
+        sets = np.searchsorted(self._bases, stored, side="right") - 1
         for number in np.flatnonzero(np.bincount(sets)).tolist():
-            numbers = held[sets == number] - int(self._bases[number])
-            self._table.mark(self._segments[number], numbers)
+            numbers = stored[sets == number] - int(self._bases[number])
+            self._table.remove_rows(self._segments[number], numbers)
 
-    def keep(self, with_rows: Bools, spent: Ints, live_from: int) -> None:
-        """Holds the fresh sessions that are not gone, and those held that are `spent` without their
-        rows. `with_rows`: are those of the fresh ones held?"""
+    def keep(self, with_rows: Bools, is_matched: Ints, live_from: int) -> None:
+        """Holds the fresh sessions that are not removed, and those stored that are `is_matched` without their
+        rows. `with_rows`: are those of the fresh ones stored?"""
         frames = []
-        if spent.size:
-            frames.append(without_rows(self.take(spent)))
-            self.remove(spent)
-        if self.fresh is not None and not self.gone.all():
+        if is_matched.size:
+            frames.append(without_rows(self.take(is_matched)))
+            self.remove(is_matched)
+        if self.fresh is not None and not self.removed.all():
             frame = self.fresh.frame
-            held = np.where(with_rows, frame[HELD].to_numpy() + frame[NEW].to_numpy(), 0)
-            kept = with_columns(frame, pl.Series(HELD, held))[:, self.columns]
-            frames.append(take(kept, np.flatnonzero(~self.gone)))
+            stored = np.where(with_rows, frame[ROW_COUNT].to_numpy() + frame[NEW].to_numpy(), 0)
+            retained = with_columns(frame, pl.Series(ROW_COUNT, stored))[:, self.columns]
+            frames.append(take(retained, np.flatnonzero(~self.removed)))
         if frames:
-            self._table.append(stacked(frames), min(live_from, self._table.earliest))
+            self._table.append(stack_rechunked(frames), min(live_from, self._table.earliest))
 
 
 def without_rows(sessions: pl.DataFrame) -> pl.DataFrame:
-    return with_columns(sessions, pl.Series(HELD, np.zeros(sessions.height, np.int64)))
+    return with_columns(sessions, pl.Series(ROW_COUNT, np.zeros(sessions.height, np.int64)))

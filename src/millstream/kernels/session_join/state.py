@@ -10,13 +10,13 @@ from millstream.kernels.core.kernel import State, count_processed
 from millstream.kernels.core.specs import INHERITED_START, SessionJoinSpec
 from millstream.kernels.interval_join.kernel import COUNTS
 from millstream.kernels.state.compaction import LogSettings
-from millstream.kernels.state.keyed_table import Keyed, Tables
+from millstream.kernels.state.keyed_table import Tables, TableSpec
 
 START = INHERITED_START  # a session's first row: its window's start
 LOW = (
     "_lo"  # the same, but no older than what was open when it came: no closed session is met by it
 )
-HELD = "_n"  # how many of a session's rows are in state, at most
+ROW_COUNT = "_n"  # how many of a session's rows are in state, at most
 
 
 class SessionJoinState:
@@ -27,7 +27,7 @@ class SessionJoinState:
     ) -> None:
         # Of sessions; none where equal hashes are equal keys.
         self.keys = () if spec.key_is_hash else tuple(f"_k{i}" for i in range(len(spec.left_keys)))
-        sessions = Keyed(self.keys)
+        sessions = TableSpec(self.keys)
         left = _rows_by_key(spec, spec.left_keys, spec.left_columns)
         right = _rows_by_key(spec, spec.right_keys, spec.right_columns)
         tables = Tables(state, (sessions, sessions, left, right), COUNTS, settings)
@@ -43,11 +43,11 @@ class SessionJoinState:
     @property
     def row_count(self) -> int:
         """Rows in state, sessions included."""
-        return self._tables.log.held_rows
+        return self._tables.log.row_count
 
     @property
     def byte_count(self) -> int:
-        return self._tables.log.held_bytes
+        return self._tables.log.byte_count
 
     def any_closing(self, since: int, until: int) -> bool:
         """Whether a session may end in [since, until)."""
@@ -63,12 +63,14 @@ class SessionJoinState:
     def close(self, watermark: int) -> None:
         """Writes what this step changed."""
         for side, rows in zip(("left", "right"), self.rows, strict=True):
-            self.counts[f"{side}.in_state"] = rows.held
+            self.counts[f"{side}.in_state"] = rows.row_count
             count_processed(self.counts, side)
         self._tables.close(watermark)
 
 
-def _rows_by_key(spec: SessionJoinSpec, keys: tuple[str, ...], columns: tuple[str, ...]) -> Keyed:
+def _rows_by_key(
+    spec: SessionJoinSpec, keys: tuple[str, ...], columns: tuple[str, ...]
+) -> TableSpec:
     if not spec.key_is_hash:
-        return Keyed(keys)
-    return Keyed(keys, hash_is_key=True) if keys[0] in columns else Keyed(())
+        return TableSpec(keys)
+    return TableSpec(keys, hash_is_key=True) if keys[0] in columns else TableSpec(())

@@ -70,7 +70,7 @@ class CacheSizes:
         return self._row
 
     def _claim(self) -> int | None:
-        """Claims a free row; None if all are taken: then this process is not counted."""
+        """Claims a free row. Returns None if all are in use; this process is then not counted."""
         import fcntl
 
         fcntl.lockf(self._file, fcntl.LOCK_EX)

@@ -1,46 +1,47 @@
-"""Which segments become one: sizes grow in tiers, so few live; spans stay short, so they can go."""
+"""Compaction of segments. Sizes grow in tiers, so there are few segments; time spans stay short, so
+that whole segments expire."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from millstream.kernels.state.codec import size_of
 from millstream.kernels.state.manifest import Segment, tier
+from millstream.kernels.state.pages import size_of
 from millstream.kernels.state.sorted_rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    max_blob: int = 32 << 20  # bytes of one value in the store, were it not compressed
-    small_rows: int = 2048  # a segment below it is rewritten with every addition
-    fan_in: int = 4  # segments of a tier that become one
-    recent_bytes: int = 16 << 10  # of marks kept as row numbers; beyond it they become bitmaps
+    max_blob: int = 32 << 20  # bytes of one value in the store, uncompressed
+    small_rows: int = 2048  # a segment with fewer rows is rewritten with every addition
+    fan_in: int = 4  # segments of one tier that are merged
+    recent_bytes: int = 16 << 10  # of marks retained as row numbers; beyond it they become bitmaps
 
 
-def to_merge(
+def segments_to_merge(
     segments: Sequence[Segment], rows: Rows, live_from: int, settings: LogSettings
 ) -> list[Segment]:
-    """The last segments that new rows should be merged with.
+    """Returns the last segments of the log that new rows should be merged with.
 
-    A segment is dropped when its last row is of no more use, so a merged one may span at most half
-    of the time that is held: from `live_from` to the newest row.
+    A segment is dropped when its last row expires, so a merged segment may span at most half of the
+    retained time, which is from `live_from` to the newest row.
     """
     count, first, last = len(rows), int(rows.times[0]), int(rows.times[-1])
     row_bytes = size_of(rows.frame) / count
-    held_span = max([last, *(segment.last for segment in segments)]) - live_from
+    retained_span = max([last, *(segment.last for segment in segments)]) - live_from
     chosen: list[Segment] = []
     waiting: list[Segment] = []
     total = count
     for segment in reversed(segments):
-        total += segment.held
+        total += segment.live_rows
         first, last = min(first, segment.first), max(last, segment.last)
         if total * row_bytes > settings.max_blob:
             break
         small = total <= settings.small_rows
-        long = 2 * (last - max(first, live_from)) > held_span
+        long = 2 * (last - max(first, live_from)) > retained_span
         if not small and (long or segment.tier > tier(count)):
-            if long and len(waiting) > 1:  # they won't be joined by more: merge what there is
+            if long and len(waiting) > 1:  # no more segments can be added: merge these
                 chosen += waiting
             break
         waiting.append(segment)
@@ -50,13 +51,14 @@ def to_merge(
     return chosen[::-1]
 
 
-def wasteful(segment: Segment) -> bool:
-    """Are more of its rows used up than held? To write the others anew is then paid for by them."""
-    return segment.gone > segment.held
+def is_mostly_removed(segment: Segment) -> bool:
+    """Returns whether more rows of a segment are removed than live, so that rewriting it pays off.
+    """
+    return segment.removed > segment.live_rows
 
 
 def split(rows: Rows, max_blob: int) -> Iterator[Rows]:
-    """The same rows as sets that fit a blob, cut by time."""
+    """Splits rows by time into parts that fit into one value of the store."""
     parts = -(-size_of(rows.frame) // max_blob)
     if parts <= 1:
         yield rows

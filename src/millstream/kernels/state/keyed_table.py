@@ -1,32 +1,28 @@
-"""Keyed tables: rows of state that a kernel finds by key, takes out, puts in and lets go by time.
+"""Keyed tables: rows in state that kernels find by key, remove, append and expire by time.
 
-    tables = Tables(state, (Keyed(("k0", "k1")),), COUNTS, settings)   # reads "meta" alone
-    groups = tables[0]                        # tables by number, in the order given
+    tables = Tables(state, (TableSpec(("k0", "k1")),), COUNTS, settings)   # reads only "meta"
+    groups = tables[0]                        # tables by number, in the given order
     if nothing_new and groups.earliest >= time:
         return StepResult(counts=dict(tables.counts))
-    found = groups.probe(frame)               # pairs (new row, held row) of one key, at any time
-    found = groups.probe(frame, -gap, gap)    # … held time - new time in [lower, upper]
-    found.new, found.rows(["sum"])            # numbers of rows in `frame`; their held rows
-    groups.remove(found)                      # or of some pairs: found.only(flags)
-    groups.append(frame)                      # the new rows, or the new values of found ones
-    frame = groups.due(time)                  # takes out the rows with _t < time
+    found = groups.probe(frame)               # pairs (new row, stored row) of one key, at any time
+    found = groups.probe(frame, -gap, gap)    # … stored time - new time in [lower, upper]
+    found.new, found.rows(["sum"])            # row numbers in `frame`; their stored rows
+    groups.remove(found)                      # or some pairs: found.filter(flags)
+    groups.append(frame)                      # new rows, or new values of found ones
+    frame = groups.take_before(time)          # removes and returns rows with _t < time
     frame = groups.scan(start, stop)          # rows with start <= _t < stop, which stay
-    count = groups.expire(time)               # the same, unread
-    evicted = tables.evict(limit, "aggregate")  # by table: rows that had to go; or an error
+    count = groups.expire(time)               # removes rows with _t < time, unread
+    evicted = tables.evict(limit, "aggregate")  # evicted rows by table; or an error
     tables.close(after)                       # writes; counts state_rows, state_bytes, …
 
-And of rows that come in:
+Frames have `_h` (see `fill_null_hashes`) and `_t`, whose meaning for stored rows is up to the
+kernel: the end of a window, the time of the last row, END_OF_TIME. All frames of one table have the
+same columns and types. Keys are equal if their hashes and all key columns are equal; NULL equals
+NULL.
 
-    rows, late, reassigned = judge(frame, clock.before, policy)
-    codes, first = group(frame, keys)         # a number for each row's key; a row of each key
-
-Frames have `_h` (see `hashed`) and `_t`, which of a held row is what the kernel wants it to be: the
-end of a window, the time of the last row, END_OF_TIME. All frames given to one table have the same
-columns and types. Keys are equal if their hashes and all key columns are; NULL equals NULL.
-
-Rows are never changed: a new value is a row removed and one put in. Segments of which removed rows
-are the greater part are written anew, so at most half of what a scan meets is waste, and a removed
-row costs no more than a second writing of one that is held.
+Rows are immutable: to change a value, a kernel removes the row and appends another one. Segments
+with mostly removed rows are rewritten, so at most half of the rows of a scan are wasted, and a
+removed row costs no more than writing a live row a second time.
 """
 
 from __future__ import annotations
@@ -40,18 +36,18 @@ import numpy as np
 import polars as pl
 
 from millstream.errors import StateError
-from millstream.kernels.core.kernel import HASH, LATENESS, TIME, State
+from millstream.kernels.core.frames import FEW_ROWS, stack, take
+from millstream.kernels.core.hashing import NULL_HASH
+from millstream.kernels.core.kernel import HASH, TIME, State
 from millstream.kernels.core.key_index import Bools, Ints, KeyIndex, time_order
 from millstream.kernels.state import limits
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.manifest import Manifest, Segment
-from millstream.kernels.state.segment_log import NULL_HASH, Layout, SegmentLog
-from millstream.kernels.state.sorted_rows import FEW_ROWS, Rows, stack, take
+from millstream.kernels.state.segment_log import Layout, SegmentLog
+from millstream.kernels.state.sorted_rows import Rows
 from millstream.temporal import (
     BEGIN_OF_TIME,
     END_OF_TIME,
-    LateAction,
-    LatePolicy,
     StateLimit,
 )
 
@@ -59,95 +55,29 @@ STATE_COUNTS = ("state_rows", "state_bytes", "peak_rows", "segments")
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
-    """A table's key columns."""
+class TableSpec:
+    """The key columns of a table."""
 
     keys: tuple[str, ...]
-    hash_is_key: bool = False  # `_h` is the one integer key itself
-    removable: bool = True  # if rows go by time alone, no marks are kept
+    hash_is_key: bool = False  # `_h` is the only key, an integer
+    removable: bool = True  # False if rows only expire by time: no flags are stored
 
     @property
     def layout(self) -> Layout:
-        held = self.hash_is_key and self.keys[0] != HASH  # else it is a column of its own
-        hash_from = self.keys[0] if held else None
-        return Layout(hash_from, marked=self.removable, once=self.removable)
-
-
-def hashed(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with a number for a hash that is NULL; without keys, all rows have the same."""
-    if HASH not in frame.columns:
-        return frame.with_columns(pl.lit(NULL_HASH, pl.Int64).alias(HASH))
-    if not frame[HASH].null_count():
-        return frame
-    return frame.with_columns(pl.col(HASH).fill_null(NULL_HASH))
-
-
-class Judged(NamedTuple):
-    rows: pl.DataFrame
-    late: pl.DataFrame | None  # with all they came with, and how late they are
-    reassigned: int = 0
-
-
-def judge(frame: pl.DataFrame, before: int, policy: LatePolicy) -> Judged:
-    """Rows older than the watermark apart from the others, or given its time, as `policy` says."""
-    times = frame[TIME].to_numpy()
-    if not frame.height or int(times.min()) >= before:
-        return Judged(frame, None)
-    reassigned = 0
-    if policy.action is LateAction.REASSIGN:
-        pardoned = (times < before) & (before - times <= policy.budget)
-        reassigned = int(np.count_nonzero(pardoned))
-        times = np.where(pardoned, before, times)
-        frame = frame.with_columns(pl.Series(TIME, times))
-    behind = times < before
-    if not behind.any():
-        return Judged(frame, None, reassigned)
-    late = frame.filter(behind).with_columns((before - pl.col(TIME)).alias(LATENESS))
-    return Judged(frame.filter(~behind), late, reassigned)
-
-
-def index_by_key(frame: pl.DataFrame, keys: Sequence[str], times: Ints) -> KeyIndex:
-    """The frame's rows by key, not by hash alone. Rows of one key are in the frame's order."""
-    names = list(keys)
-    index = KeyIndex.of(frame[HASH].to_numpy(), times)
-    if index.unique or not names:
-        return index
-    again = np.ones(len(index), np.bool_)
-    again[index.run_starts] = False
-    places = np.flatnonzero(again)
-    content = frame[:, names]
-    one, two = take(content, index.order[places - 1]), take(content, index.order[places])
-    if all(one[name].eq_missing(two[name]).all() for name in names):
-        return index
-    numbered = content.with_row_index("_n")
-    numbers = numbered.select(pl.col("_n").first().over(names).cast(pl.Int64))["_n"]
-    return KeyIndex.of(numbers.to_numpy(), times)
-
-
-class Groups(NamedTuple):
-    codes: Ints
-    first: Ints
-
-
-def group(frame: pl.DataFrame, keys: Sequence[str]) -> Groups:
-    """Of each row the number of its key, from 0; of each key its first row."""
-    index = index_by_key(frame, keys, np.zeros(frame.height, np.int64))
-    starts = np.zeros(len(index), np.int64)
-    starts[index.run_starts[1:]] = 1
-    codes = np.empty(len(index), np.int64)
-    codes[index.order] = np.cumsum(starts)
-    return Groups(codes, index.order[index.run_starts])
+        stored = self.hash_is_key and self.keys[0] != HASH  # otherwise the hash is a column of its own
+        hash_column = self.keys[0] if stored else None
+        return Layout(hash_column, has_match_flags=self.removable, removes_matched=self.removable)
 
 
 class _Pairs(NamedTuple):
     segment: Segment
     rows: Rows
     new: Ints
-    held: Ints
+    stored: Ints
 
 
-class Found:
-    """Pairs of a row looked up and a held row."""
+class RowMatches:
+    """Pairs of a row that was looked up and a stored row."""
 
     def __init__(self, parts: list[_Pairs]) -> None:
         self.parts = parts
@@ -157,36 +87,40 @@ class Found:
 
     @cached_property
     def new(self) -> Ints:
-        """The number of each pair's new row in the frame that was looked up."""
+        """The row number of each pair's new row in the frame that was looked up."""
         parts = [part.new for part in self.parts]
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     def rows(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Each pair's held row. Ask only if there are pairs: a table without rows has no types."""
+        """Returns the stored row of each pair. There must be pairs: an empty table has no types."""
         names = list(columns) if columns is not None else self.parts[0].rows.frame.columns
         frames = [part.rows.frame[:, names] for part in self.parts]
         if len(self) > FEW_ROWS or len(frames) == 1:
-            taken = [take(frame, part.held) for frame, part in zip(frames, self.parts, strict=True)]
+            taken = [
+                take(frame, part.stored) for frame, part in zip(frames, self.parts, strict=True)
+            ]
             return stack(taken)
         starts = np.cumsum([0, *(frame.height for frame in frames[:-1])])
-        numbers = [part.held + start for part, start in zip(self.parts, starts, strict=True)]
+        numbers = [part.stored + start for part, start in zip(self.parts, starts, strict=True)]
         return take(stack(frames), np.concatenate(numbers))
 
-    def only(self, keep: Bools) -> Found:
-        """The pairs that `keep` marks."""
-        kept, start = [], 0
+    def filter(self, keep: Bools) -> RowMatches:
+        """Returns the pairs for which `keep` is true."""
+        retained, start = [], 0
         for part in self.parts:
             flags = keep[start : start + part.new.size]
             start += part.new.size
-            kept.append(part._replace(new=part.new[flags], held=part.held[flags]))
-        return Found([part for part in kept if part.new.size])
+            retained.append(part._replace(new=part.new[flags], stored=part.stored[flags]))
+        return RowMatches([part for part in retained if part.new.size])
 
 
 class Table:
-    def __init__(self, tables: Tables, number: int, keyed: Keyed) -> None:
+    """One table of a key group."""
+
+    def __init__(self, tables: Tables, number: int, table_spec: TableSpec) -> None:
         self._tables = tables
         self._number = number
-        self._keyed = keyed
+        self._spec = table_spec
 
     @property
     def _log(self) -> SegmentLog:
@@ -197,25 +131,28 @@ class Table:
         return self._tables.manifest.tables[self._number]
 
     @property
-    def held(self) -> int:
-        return sum(segment.held for segment in self.segments)
+    def row_count(self) -> int:
+        return sum(segment.live_rows for segment in self.segments)
 
     @property
     def earliest(self) -> int:
-        """No held row is older; END_OF_TIME if there is none."""
+        """The time of the earliest live row, or a lower bound of it; END_OF_TIME if the table is
+        empty."""
         return min((segment.first for segment in self.segments), default=END_OF_TIME)
 
     def probe(
         self, frame: pl.DataFrame, lower: int | None = None, upper: int | None = None
-    ) -> Found:
-        """Held rows with the key of a row of `frame`, and whose time less its time lies in
-        [lower, upper]; of all times if neither is given.
+    ) -> RowMatches:
+        """Finds stored rows with the key of a row of `frame`, and time difference in [lower,
+        upper].
 
-        Where many rows of a key meet many, give one row a key: all pairs are made at once.
+        The difference is the stored row's time minus the new row's; without bounds, rows of all
+        times are found. If a key has many rows on both sides, look up one row per key: all pairs
+        are created at once.
         """
         parts: list[_Pairs] = []
         if not frame.height or not self.segments:
-            return Found(parts)
+            return RowMatches(parts)
         hashes, order = frame[HASH].to_numpy(), None
         timed = lower is not None or upper is not None
         times = frame[TIME].to_numpy() if timed else np.zeros(frame.height, np.int64)
@@ -225,21 +162,21 @@ class Table:
         if not index.unique and (order := time_order(times)) is not None:
             index = KeyIndex.of(hashes[order], times[order])
         first, last = int(times.min()), int(times.max())
-        for segment, rows in self.reaching(first + low, last + high):
-            for new, held in index.pairs(rows.index, low, high, skip=segment.skip):
+        for segment, rows in self.overlapping(first + low, last + high):
+            for new, stored in index.pairs(rows.index, low, high, skip=segment.skip):
                 numbers = new if order is None else order[new]
-                part = self._of_one_key(frame, _Pairs(segment, rows, numbers, held))
+                part = self._of_one_key(frame, _Pairs(segment, rows, numbers, stored))
                 if part.new.size:
                     parts.append(part)
-        return Found(parts)
+        return RowMatches(parts)
 
     def _of_one_key(self, frame: pl.DataFrame, part: _Pairs) -> _Pairs:
-        """Without rows removed earlier, and without those that share but the hash."""
-        if part.segment.gone and part.rows.matched is not None:
-            part = _filtered(part, ~part.rows.matched[part.held])
-        if not part.new.size or not self._keyed.keys:
+        """Drops pairs with removed rows, and pairs that have equal hashes but different keys."""
+        if part.segment.removed and part.rows.matched is not None:
+            part = _filtered(part, ~part.rows.matched[part.stored])
+        if not part.new.size or not self._spec.keys:
             return part
-        if not self._keyed.hash_is_key:
+        if not self._spec.hash_is_key:
             return _filtered(part, self._same_keys(frame, part))
         doubtful = frame[HASH].to_numpy()[part.new] == NULL_HASH
         if not doubtful.any():
@@ -249,48 +186,52 @@ class Table:
         return _filtered(part, keep)
 
     def _same_keys(self, frame: pl.DataFrame, part: _Pairs) -> Bools:
-        names = list(self._keyed.keys)
-        mine, theirs = take(frame[:, names], part.new), take(part.rows.frame[:, names], part.held)
+        names = list(self._spec.keys)
+        own_rows, other_rows = (
+            take(frame[:, names], part.new),
+            take(part.rows.frame[:, names], part.stored),
+        )
         same = np.ones(part.new.size, np.bool_)
         for name in names:
-            same &= mine[name].eq_missing(theirs[name]).to_numpy()
+            same &= own_rows[name].eq_missing(other_rows[name]).to_numpy()
         return same
 
-    def remove(self, found: Found) -> int:
-        """Takes out the held rows of these pairs, each once; gives how many."""
-        return sum(self.mark(part.segment, part.held).size for part in found.parts)
+    def remove(self, found: RowMatches) -> int:
+        """Removes the stored rows of these pairs; returns how many."""
+        return sum(self.remove_rows(part.segment, part.stored).size for part in found.parts)
 
     def rows(self, segment: Segment) -> Rows:
-        """The rows of one of the table's segments."""
+        """Returns the rows of one of the table's segments."""
         return self._log.rows(self._number, segment)
 
-    def reaching(self, start: int, stop: int) -> Iterator[tuple[Segment, Rows]]:
-        """Segments with rows whose time may lie in [start, stop]."""
-        return self._log.reaching(self._number, start, stop)
+    def overlapping(self, start: int, stop: int) -> Iterator[tuple[Segment, Rows]]:
+        """Yields segments with rows whose time may be in [start, stop]."""
+        return self._log.overlapping(self._number, start, stop)
 
-    def mark(self, segment: Segment, numbers: Ints) -> Ints:
-        """Removes rows of a segment by number; returns those that were in it."""
-        return self._log.mark(self._number, segment, numbers)
+    def remove_rows(self, segment: Segment, numbers: Ints) -> Ints:
+        """Removes rows of a segment by number; returns those that were not removed before."""
+        return self._log.set_flags(self._number, segment, numbers)
 
     def append(self, frame: pl.DataFrame, live_from: int = BEGIN_OF_TIME) -> None:
-        """Puts rows in. `live_from`: rows before it will soon be let go, if any go by time."""
+        """Appends rows. `live_from`: rows before it will expire soon, if rows expire by time."""
         if not frame.height:
             return
         names = [name for name in frame.columns if name not in {TIME, HASH}]
         frame = frame[:, [*names, TIME, HASH]].rechunk()
-        marks = np.zeros(frame.height, np.bool_) if self._keyed.removable else None
-        rows = Rows.of(frame, marks)
+        flags = np.zeros(frame.height, np.bool_) if self._spec.removable else None
+        rows = Rows.of(frame, flags)
         self._log.append(self._number, rows, live_from, tidy=True)
 
-    def due(self, time: int) -> pl.DataFrame | None:
-        """Takes out the rows older than `time`, oldest first within a segment; None if none is."""
+    def take_before(self, time: int) -> pl.DataFrame | None:
+        """Removes rows older than `time` and returns them, oldest first within a segment; None if
+        there are none."""
         frames = []
         for segment in self.segments:
             if segment.first >= time:
                 continue
             rows = self.rows(segment)
             stop = rows.rows_before(time)
-            numbers = self._log.held_numbers(self._number, segment)
+            numbers = self._log.live_numbers(self._number, segment)
             numbers = numbers[: np.searchsorted(numbers, stop)]
             if numbers.size:
                 frames.append(take(rows.frame, numbers))
@@ -298,10 +239,11 @@ class Table:
         return stack(frames) if frames else None
 
     def scan(self, start: int, stop: int) -> pl.DataFrame | None:
-        """The rows with `start` <= _t < `stop`, which stay; None if there are none."""
+        """Returns rows with `start` <= _t < `stop` without removing them; None if there are none.
+        """
         frames = []
-        for segment, rows in self.reaching(start, stop - 1):
-            numbers = self._log.held_numbers(self._number, segment)
+        for segment, rows in self.overlapping(start, stop - 1):
+            numbers = self._log.live_numbers(self._number, segment)
             first, last = rows.rows_before(start), rows.rows_before(stop)
             numbers = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, last)]
             if numbers.size:
@@ -309,7 +251,7 @@ class Table:
         return stack(frames) if frames else None
 
     def expire(self, time: int) -> int:
-        """Lets go of the rows older than `time`; gives how many."""
+        """Removes rows older than `time`; returns how many."""
         return self._log.expire(self._number, time)
 
     def tidy(self) -> None:
@@ -322,13 +264,13 @@ class Tables:
     def __init__(
         self,
         state: State,
-        tables: Sequence[Keyed],
+        tables: Sequence[TableSpec],
         counts: Sequence[str] = (),
         settings: LogSettings | None = None,
     ) -> None:
         self._state = state
         self._settings = settings or LogSettings()
-        self._keyed = tables
+        self._table_specs = tables
         self._meta = state.value("meta")
         self.manifest = Manifest.load(self._meta.get(), len(tables))
         self.counts = dict.fromkeys((*counts, *STATE_COUNTS), 0) | self.manifest.counts
@@ -340,38 +282,38 @@ class Tables:
 
     @property
     def watermark(self) -> int:
-        """That of the last step which changed state."""
+        """The watermark after the last step that changed state."""
         return self.manifest.watermark
 
     @cached_property
     def log(self) -> SegmentLog:
-        layouts = [keyed.layout for keyed in self._keyed]
+        layouts = [keyed.layout for keyed in self._table_specs]
         return SegmentLog(self._state.map("segments"), self.manifest, layouts, self._settings)
 
     def evict(self, limit: StateLimit, operator: str) -> dict[int, pl.DataFrame]:
-        """Rows, by table, that a limit lets go, the oldest first; or fails, as the limit says."""
+        """Applies a limit: returns evicted rows by table, the oldest first, or raises an error."""
         evicted: dict[int, pl.DataFrame] = {}
         try:
-            going = limits.enforce(self.log, limit)
+            evicting = limits.enforce(self.log, limit)
         except StateError as error:
             raise StateError(
                 error.code,
                 error.cause.replace("the join", f"the {operator}"),
-                fix=error.fix.replace("narrow the join's time bound", "hold rows for less time"),
+                fix=error.fix.replace("narrow the join's time bound", "shorten the retention of rows"),
             ) from None
-        for table, rows, numbers in going:
+        for table, rows, numbers in evicting:
             frame = take(rows.frame, numbers)
             evicted[table] = evicted[table].vstack(frame) if table in evicted else frame
         return evicted
 
     def close(self, watermark: int) -> None:
-        """Writes what this step changed."""
+        """Writes the changes of this step."""
         self.log.drop_empty()
         for table in self._tables:
             table.tidy()
-        rows, counts = self.log.held_rows, self.counts
+        rows, counts = self.log.row_count, self.counts
         counts["state_rows"] = rows
-        counts["state_bytes"] = self.log.held_bytes
+        counts["state_bytes"] = self.log.byte_count
         counts["segments"] = sum(1 for _ in self.manifest.segments())
         counts["peak_rows"] = max(counts["peak_rows"], rows)
         self.manifest.watermark = watermark
@@ -382,4 +324,4 @@ class Tables:
 def _filtered(part: _Pairs, keep: Bools) -> _Pairs:
     if keep.all():
         return part
-    return part._replace(new=part.new[keep], held=part.held[keep])
+    return part._replace(new=part.new[keep], stored=part.stored[keep])

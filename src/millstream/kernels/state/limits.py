@@ -1,4 +1,4 @@
-"""Limits of an operator's state: current usage, and which rows are evicted first.
+"""Limits of an operator's state: current usage, and eviction of the oldest rows.
 
 A key group does not see the others. It applies the operator's limit to its own rows: if one group
 exceeds it, so does the operator. The driver compares the sum of all groups with the limit.
@@ -28,7 +28,7 @@ class Pressure(StrEnum):
 
 
 def pressure(counts: Mapping[str, int], limit: StateLimit) -> Pressure:
-    """How near state is to its limit, by rows or bytes, whichever is nearer."""
+    """Returns how near state is to its limit, by rows or bytes, whichever is nearer."""
     used = 0.0
     if limit.max_rows is not None:
         used = counts.get("state_rows", 0) / max(limit.max_rows, 1)
@@ -39,22 +39,25 @@ def pressure(counts: Mapping[str, int], limit: StateLimit) -> Pressure:
     return Pressure.WARNING if used >= WARNING else Pressure.NORMAL
 
 
-Evicted = tuple[int, Rows, Ints]  # table, a segment's rows and the numbers of those that were held
+Evicted = tuple[
+    int, Rows, Ints
+]  # table, rows of a segment, row numbers
 
 
 def enforce(log: SegmentLog, limit: StateLimit) -> list[Evicted]:
-    """Fails if state is over its limit, or lets go of the oldest rows and says which."""
+    """Evicts the oldest rows if state exceeds its limit, or raises an error; returns the evicted
+    rows."""
     evicted: list[Evicted] = []
     while excess := _excess_rows(log, limit):
         if limit.on_limit is OnLimit.FAIL:
-            raise _too_much(log, limit)
+            raise _limit_error(log, limit)
         evicted += _evict(log, excess)
         log.drop_empty()
     return evicted
 
 
 def _excess_rows(log: SegmentLog, limit: StateLimit) -> int:
-    rows, size = log.held_rows, log.held_bytes
+    rows, size = log.row_count, log.byte_count
     excess = 0 if limit.max_rows is None else rows - limit.max_rows
     if limit.max_bytes is not None and size > limit.max_bytes:
         excess = max(excess, -(-(size - limit.max_bytes) * rows // size))
@@ -62,35 +65,35 @@ def _excess_rows(log: SegmentLog, limit: StateLimit) -> int:
 
 
 def _evict(log: SegmentLog, count: int) -> list[Evicted]:
-    """Lets go of the `count` oldest rows; of equal age, those that lie first in the log."""
-    held: list[tuple[int, Segment, Ints]] = []
+    """Evicts the `count` oldest rows; rows of equal age in the order of the log."""
+    stored: list[tuple[int, Segment, Ints]] = []
     for table, segments in enumerate(log.manifest.tables):
         for segment in segments:
-            held.append((table, segment, log.held_numbers(table, segment)[:count]))
-    times = [log.rows(table, segment).times[numbers] for table, segment, numbers in held]
+            stored.append((table, segment, log.live_numbers(table, segment)[:count]))
+    times = [log.rows(table, segment).times[numbers] for table, segment, numbers in stored]
     every = np.concatenate(times)
     last = int(np.partition(every, count - 1)[count - 1])
     ties = count - int(np.count_nonzero(every < last))
     evicted: list[Evicted] = []
-    for (table, segment, numbers), ages in zip(held, times, strict=True):
+    for (table, segment, numbers), ages in zip(stored, times, strict=True):
         older = int(np.searchsorted(ages, last))
         tied = min(ties, int(np.searchsorted(ages, last, side="right")) - older)
         ties -= tied
-        going = numbers[: older + tied]
-        if going.size:
-            log.skip_to(table, segment, int(going[-1]) + 1)
-            evicted.append((table, log.rows(table, segment), going))
+        evicting = numbers[: older + tied]
+        if evicting.size:
+            log.skip_to(table, segment, int(evicting[-1]) + 1)
+            evicted.append((table, log.rows(table, segment), evicting))
     return evicted
 
 
-def _too_much(log: SegmentLog, limit: StateLimit) -> StateError:
-    if limit.max_rows is not None and log.held_rows > limit.max_rows:
-        what, name = f"{log.held_rows} rows; its limit is {limit.max_rows}", "state.max_rows"
+def _limit_error(log: SegmentLog, limit: StateLimit) -> StateError:
+    if limit.max_rows is not None and log.row_count > limit.max_rows:
+        what, name = f"{log.row_count} rows; its limit is {limit.max_rows}", "state.max_rows"
     else:
-        what, name = f"{log.held_bytes} bytes; its limit is {limit.max_bytes}", "state.max_bytes"
+        what, name = f"{log.byte_count} bytes; its limit is {limit.max_bytes}", "state.max_bytes"
     return StateError(
         "MS-STATE-LIMIT",
         f"one key group of the join has {what}.",
         fix=f"Raise '{name}', narrow the join's time bound, or set 'state.on_limit' = 'evict' to "
-        "let the oldest rows go.",
+        "evict the oldest rows.",
     )

@@ -1,4 +1,4 @@
-"""What a key group's state holds, small enough to be read and written whole at every step."""
+"""The manifest of a key group's state: small, and read and written as a whole in every step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.temporal import BEGIN_OF_TIME
 
 
 class Ref(NamedTuple):
-    """Where bytes lie: a page of the store and the place in it."""
+    """The location of bytes: a page of the store, and offset and size in it."""
 
     page: int
     offset: int
@@ -22,10 +22,10 @@ class Ref(NamedTuple):
 
 @dataclass(slots=True)
 class Segment:
-    """An immutable set of rows in time order. Of its rows only those from `skip` on still count.
+    """An immutable set of rows in time order. Rows before `skip` are no longer in state.
 
-    `uid` is drawn at random when the segment is written: a batch that is tried again writes other
-    segments under other names, so nothing kept in a process can be taken for them.
+    `uid` is random: a retried batch writes other segments under other names, so nothing that a
+    process has cached can be mistaken for them.
     """
 
     uid: int
@@ -35,21 +35,23 @@ class Segment:
     last: int
     size: int
     skip: int = 0
-    gone: int = 0  # rows from `skip` on that a match has used up
-    marks: int = 0  # which state of its marks is current; 0: as they are in the segment
+    removed: int = 0  # removed rows from `skip` on
+    flags_version: int = 0  # which state of its marks is current; 0: as they are in the segment
     bitmap: Ref | None = None  # marks written since, up to those in the manifest's recent marks
 
     @property
-    def held(self) -> int:
-        return self.rows - self.skip - self.gone
+    def live_rows(self) -> int:
+        return self.rows - self.skip - self.removed
 
     @property
-    def held_bytes(self) -> int:
-        return self.size * self.held // self.rows
+    def live_bytes(self) -> int:
+        return self.size * self.live_rows // self.rows
 
     @property
     def tier(self) -> int:
-        return tier(self.held)
+        """Returns the tier of a size. Segments of one tier differ in size by less than four times.
+        """
+        return tier(self.live_rows)
 
 
 def tier(rows: int) -> int:
@@ -58,34 +60,39 @@ def tier(rows: int) -> int:
 
 
 def new_uid() -> int:
-    """Never 0. From the system: forked workers would all draw the same from a seeded generator."""
+    """Returns a random id, never 0. Uses the system's generator, because forked workers share a
+    seed."""
     return secrets.randbits(62) + 1
 
 
 @dataclass(slots=True)
 class Manifest:
-    """The segments of every table of a key group. `watermark` is that after the last step which
-    changed state; `owner` identifies the key group's state in the cache of a process."""
+    """The segments of all tables of a key group.
+
+    `watermark` is the one after the last step that changed state; `owner` identifies the key
+    group's state in the cache of a process.
+    """
 
     tables: list[list[Segment]]
     watermark: int = BEGIN_OF_TIME
     counts: dict[str, int] = field(default_factory=dict)
-    recent: tuple[int, Ref] | None = None  # name and place of marks not yet in a bitmap
+    recent: tuple[int, Ref] | None = None  # id and location of match flags that are not in a bitmap yet
     owner: int = field(default_factory=new_uid)
 
     @classmethod
     def load(cls, text: bytes | None, tables: int) -> Manifest:
-        """Reads the manifest of an operator with so many tables; without a text, makes a new one.
+        """Reads the manifest of an operator with this number of tables, or creates one if `text` is
+        None.
 
-        How many there are follows from what the operator's identity covers, so state with another
-        number of them was rejected before.
+        The number of tables follows from the operator's identity, so state with another number was
+        rejected before.
         """
         if text is None:
             return cls([[] for _ in range(tables)])
         data = json.loads(text)
         reject_format(data.get("format"), "the state")
         recent = data["recent"]
-        found = [[_segment(item) for item in table] for table in data["tables"]]
+        found = [[_from_list(item) for item in table] for table in data["tables"]]
         assert len(found) == tables, f"{len(found)} tables in state, {tables} expected"
         return cls(
             found,
@@ -100,7 +107,7 @@ class Manifest:
             "format": STATE_FORMAT,
             "watermark": self.watermark,
             "counts": self.counts,
-            "tables": [[_fields(segment) for segment in table] for table in self.tables],
+            "tables": [[_to_list(segment) for segment in table] for table in self.tables],
             "recent": self.recent,
             "owner": self.owner,
         }
@@ -111,7 +118,7 @@ class Manifest:
             yield from table
 
     def uids(self) -> set[int]:
-        """The names under which a process may have cached parts of this state."""
+        """Returns the ids under which a process may have cached parts of this state."""
         uids = {segment.uid for segment in self.segments()}
         uids |= {index_uid(uid) for uid in uids}
         return uids | {self.recent[0]} if self.recent else uids
@@ -124,17 +131,37 @@ class Manifest:
 
 
 def index_uid(uid: int) -> int:
-    """The name of an index over a segment's content; a segment's own name is never negative."""
+    """Returns the id of an index over a segment's content; ids of segments are never negative."""
     return -uid
 
 
-def _fields(segment: Segment) -> list[Any]:
+def _to_list(segment: Segment) -> list[Any]:
     s = segment
-    return [s.uid, s.ref, s.rows, s.first, s.last, s.size, s.skip, s.gone, s.marks, s.bitmap]
+    return [
+        s.uid,
+        s.ref,
+        s.rows,
+        s.first,
+        s.last,
+        s.size,
+        s.skip,
+        s.removed,
+        s.flags_version,
+        s.bitmap,
+    ]
 
 
-def _segment(item: list[Any]) -> Segment:
-    uid, ref, rows, first, last, size, skip, gone, marks, bitmap = item
+def _from_list(item: list[Any]) -> Segment:
+    uid, ref, rows, first, last, size, skip, removed, flags_version, bitmap = item
     return Segment(
-        uid, Ref(*ref), rows, first, last, size, skip, gone, marks, Ref(*bitmap) if bitmap else None
+        uid,
+        Ref(*ref),
+        rows,
+        first,
+        last,
+        size,
+        skip,
+        removed,
+        flags_version,
+        Ref(*bitmap) if bitmap else None,
     )

@@ -1,9 +1,9 @@
-"""Which rows of a segment have met a partner: a bit a row, kept apart from the immutable rows.
+"""Match flags: one bit per row of a segment, stored apart from the immutable rows.
 
-    marks of a segment = its own column `_m`, or its last bitmap, + its share of the recent marks
+    flags of a segment = its column `_m`, or its last bitmap, + its share of the recent flags
 
-Recent marks are one small record of row numbers for all segments, written anew when it changes.
-When it grows, the segments with most of it get a new bitmap instead.
+Recent flags are one small record of row numbers for all segments, rewritten when it changes. When
+it grows, the segments with most recent flags get a new bitmap instead.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ def from_bitmap(blob: bytes | memoryview, rows: int) -> Bools:
     return np.unpackbits(np.frombuffer(blob, np.uint8), count=rows).view(np.bool_)
 
 
-def set_marks(matched: Bools, rows: Ints, once_each: bool) -> Ints:
-    """Marks rows, which may repeat, and gives those that were not marked before."""
+def set_flags(matched: Bools, rows: Ints, once_each: bool) -> Ints:
+    """Sets the flags of rows, which may repeat; returns the rows whose flags were not set before.
+
+    With `once_each`, each of these rows is returned once.
+    """
     if not once_each:
         fresh = rows[~matched[rows]]
         matched[fresh] = True
@@ -63,17 +66,18 @@ def set_marks(matched: Bools, rows: Ints, once_each: bool) -> Ints:
 
 
 def worth_a_bitmap(sizes: Iterable[tuple[int, int, int]], recent_bytes: int) -> list[int]:
-    """Of (uid, recent marks, rows), the segments whose recent marks should become a bitmap."""
+    """Returns the segments whose recent flags should become a bitmap, given (uid, recent flags,
+    rows)."""
     chosen, left = [], []
-    for uid, marks, rows in sizes:
-        if 4 * marks > rows // 8 + 64:
+    for uid, flags, rows in sizes:
+        if 4 * flags > rows // 8 + 64:
             chosen.append(uid)
         else:
-            left.append((marks, uid))
-    total = sum(4 * marks for marks, _ in left)
-    for marks, uid in sorted(left, reverse=True):
+            left.append((flags, uid))
+    total = sum(4 * flags for flags, _ in left)
+    for flags, uid in sorted(left, reverse=True):
         if total <= recent_bytes:
             break
         chosen.append(uid)
-        total -= 4 * marks
+        total -= 4 * flags
     return chosen

@@ -1,4 +1,4 @@
-"""This process's cache of decoded state, which shares a size limit with other workers' caches.
+"""The cache of decoded state in this process, which shares a size limit with other workers' caches.
 
 A cache miss reads the state store again, so the cache never affects results.
 """
@@ -24,12 +24,12 @@ UNUSED_SECONDS = 600.0  # until a key group that another worker processes is evi
 class _Entry(NamedTuple):
     nbytes: int
     owner: int
-    thing: Any
+    value: Any
 
 
 @dataclass(slots=True)
 class _Owner:
-    """One key group's state. `used` is when this process last read its manifest."""
+    """The state of one key group. `used` is when this process last read its manifest."""
 
     used: float
     uids: set[int] = field(default_factory=set)
@@ -42,11 +42,11 @@ class SegmentCache:
         self,
         budget: int,
         sizes: CacheSizes | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        advance: Callable[[], float] = time.monotonic,
     ) -> None:
         self.budget = budget
         self._sizes = sizes
-        self._clock = clock
+        self._clock = advance
         # Evicted at random. Steps read segments in turn, so the least recently used segment is
         # the next one needed: with LRU, slightly too much state would make every read a miss.
         self._entries: RRCache[int, _Entry] = RRCache(inf, getsizeof=lambda entry: entry.nbytes)
@@ -78,16 +78,16 @@ class SegmentCache:
             del self._owners[other]
         self._shrink()
 
-    def put(self, owner: int, uid: int, thing: Any, nbytes: int) -> None:
+    def put(self, owner: int, uid: int, value: Any, nbytes: int) -> None:
         self.drop(uid)
         if nbytes <= self.budget:
             self._owners.setdefault(owner, _Owner(self._clock())).uids.add(uid)
-            self._entries[uid] = _Entry(nbytes, owner, thing)
+            self._entries[uid] = _Entry(nbytes, owner, value)
             self._shrink()
 
     def get(self, uid: int) -> Any | None:
         found = self._entries.get(uid)
-        return None if found is None else found.thing
+        return None if found is None else found.value
 
     def drop(self, uid: int) -> None:
         found = self._entries.pop(uid, None)
@@ -112,8 +112,8 @@ class SegmentCache:
 _cache = SegmentCache(int(os.environ.get(CACHE_SETTING, str(DEFAULT_BYTES))))
 
 
-def share(sizes: CacheSizes) -> None:
-    """Sets the limit that this process's cache shares with those of forked processes."""
+def share_budget(sizes: CacheSizes) -> None:
+    """Makes this process's cache share its budget with those of forked processes."""
     global _cache  # noqa: PLW0603 -- one cache a process
     _cache = SegmentCache(_cache.budget, sizes)
 
@@ -122,17 +122,17 @@ def retain(owner: int, live: Collection[int]) -> None:
     _cache.retain(owner, live)
 
 
-def remember(owner: int, uid: int, thing: Any, nbytes: int) -> None:
-    _cache.put(owner, uid, thing, nbytes)
+def put_cached(owner: int, uid: int, value: Any, nbytes: int) -> None:
+    _cache.put(owner, uid, value, nbytes)
 
 
-def recall(uid: int) -> Any | None:
+def get_cached(uid: int) -> Any | None:
     return _cache.get(uid)
 
 
-def forget(uid: int) -> None:
+def drop_cached(uid: int) -> None:
     _cache.drop(uid)
 
 
-def forget_all() -> None:
+def clear_cache() -> None:
     _cache.clear()

@@ -1,8 +1,9 @@
-"""The version a row meets: the last of its key at or before a time, the first at or after it.
+"""Search for the version of a key at a time: the last one at or before it, or the first at or after
+it.
 
-A set of versions is in time order, so the versions of one hash are a run of row numbers in its
-index, and a time is a place in that run. One search a row finds it, however many versions its key
-has. The index goes by hash: if the version found is of another key, one looks at its neighbour.
+A set of versions is in time order, so versions with the same hash are a run of row numbers in its
+index, and a time is a place in that run. One binary search per row finds it, however many versions
+the key has. If the version found has another key with the same hash, its neighbour is tried.
 """
 
 from __future__ import annotations
@@ -14,41 +15,42 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import FEW_ROWS, stack, take
 from millstream.kernels.core.key_index import Bools, Ints, KeyIndex
 from millstream.kernels.state.manifest import Segment
-from millstream.kernels.state.sorted_rows import FEW_ROWS, Rows, stack, take
+from millstream.kernels.state.sorted_rows import Rows
 from millstream.temporal import BEGIN_OF_TIME
 
 NONE = -1
 _ROW_BITS = 32
 
 
-class Part(NamedTuple):
-    """A set of versions; the segment if they are held."""
+class RowSet(NamedTuple):
+    """A set of versions; `segment` is None for new ones."""
 
     segment: Segment | None
     rows: Rows
 
-    def gone(self, numbers: Ints) -> Bools:
-        """Which of these versions were let go."""
+    def is_removed(self, numbers: Ints) -> Bools:
+        """Returns which of these versions are no longer in state."""
         if self.segment is None:
             return np.zeros(numbers.size, np.bool_)
-        gone: Bools = numbers < self.segment.skip
-        if self.segment.gone and self.rows.matched is not None:
-            gone |= self.rows.matched[numbers]
-        return gone
+        removed: Bools = numbers < self.segment.skip
+        if self.segment.removed and self.rows.matched is not None:
+            removed |= self.rows.matched[numbers]
+        return removed
 
 
 @dataclass(slots=True)
-class Met:
-    """Of each row the version it meets: its set, its number in the set and its time."""
+class VersionMatches:
+    """The version found for each row: its set, its number in the set, and its time."""
 
-    part: Ints  # NONE: it meets no version
+    part: Ints  # NONE: no version
     number: Ints
     time: Ints
 
     @classmethod
-    def nothing(cls, count: int) -> Met:
+    def nothing(cls, count: int) -> VersionMatches:
         return cls(np.full(count, NONE), np.zeros(count, np.int64), np.full(count, BEGIN_OF_TIME))
 
     @property
@@ -59,23 +61,23 @@ class Met:
     def put(self, who: Ints, part: int, numbers: Ints, times: Ints) -> None:
         self.part[who], self.number[who], self.time[who] = part, numbers, times
 
-    def forget(self, which: Bools) -> None:
+    def drop_cached(self, which: Bools) -> None:
         self.part[which] = NONE
 
-    def otherwise(self, other: Met, which: Bools) -> Met:
-        """This, but of rows that `which` marks the other's."""
-        return Met(
+    def replace_where(self, other: VersionMatches, which: Bools) -> VersionMatches:
+        """Returns these matches, with those of `other` where `which` is true."""
+        return VersionMatches(
             np.where(which, other.part, self.part),
             np.where(which, other.number, self.number),
             np.where(which, other.time, self.time),
         )
 
 
-class Seekers:
-    """Rows in search of a version, each at a time of its own."""
+class VersionSearch:
+    """Searches for versions, each row at its own time."""
 
     def __init__(self, hashes: Ints, times: Ints, keys: pl.DataFrame) -> None:
-        """`keys` are compared in the order of their columns; none if equal hashes say enough."""
+        """`keys` are the columns to compare, in order; none if equal hashes are equal keys."""
         self.times = times
         self._keys = keys
         self._index = KeyIndex.of(hashes, times)
@@ -83,34 +85,35 @@ class Seekers:
     def __len__(self) -> int:
         return len(self._index)
 
-    def last_before(self, parts: Sequence[Part], names: Sequence[str]) -> Met:
-        """The last version at or before each row's time. No two that count are of one time.
+    def last_before(self, parts: Sequence[RowSet], names: Sequence[str]) -> VersionMatches:
+        """Finds the last version at or before each row's time. Live versions of a key have
+        different times.
 
-        A version that was let go had a later one that stands for it, or has ended: so if the last
-        of a set was let go, nothing before it in this set counts. A hot key's version is found in
-        the newest set, so that older ones are not asked.
+        A removed version was replaced by a later one, or has ended. So if the last version of a set
+        is removed, no earlier one of this set is valid. Sets are searched from the newest, so a hot
+        key is usually not looked up in older ones.
         """
-        met = Met.nothing(len(self))
+        matches = VersionMatches.nothing(len(self))
         newest_first = sorted(enumerate(parts), key=lambda one: -int(one[1].rows.times[-1]))
         for number, part in newest_first:
             hay = part.rows.index
             runs, who = self._index.runs_in(hay)
-            asked = met.time[who] < hay.times[-1]
-            runs, who = runs[asked], who[asked]
+            newer = matches.time[who] < hay.times[-1]
+            runs, who = runs[newer], who[newer]
             stop = self._place_in_time(hay, who, "right")
             places = np.searchsorted(hay.run_and_row, (runs << _ROW_BITS) | stop) - 1
             same = self._same(part, names)
             for of, found in _walk(who, places, runs, -1, hay.order, same):
                 times = hay.times[found]
-                better = ~part.gone(found) & (times > met.time[of])
-                met.put(of[better], number, found[better], times[better])
-        return met
+                better = ~part.is_removed(found) & (times > matches.time[of])
+                matches.put(of[better], number, found[better], times[better])
+        return matches
 
     def first_after(
-        self, parts: Sequence[Part], names: Sequence[str], passes: Callable[[Part, Ints], Bools]
-    ) -> Met:
-        """The first version at or after each row's time that was not let go and `passes`."""
-        met = Met.nothing(len(self))
+        self, parts: Sequence[RowSet], names: Sequence[str], passes: Callable[[RowSet, Ints], Bools]
+    ) -> VersionMatches:
+        """Finds the first live version at or after each row's time for which `passes` is true."""
+        matches = VersionMatches.nothing(len(self))
         for number, part in enumerate(parts):
             hay = part.rows.index
             runs, who = self._index.runs_in(hay)
@@ -118,53 +121,51 @@ class Seekers:
             places = np.searchsorted(hay.run_and_row, (runs << _ROW_BITS) | first)
             same = self._same(part, names)
 
-            def fits(of: Ints, found: Ints, part: Part = part, same: _Fits = same) -> Bools:
-                return same(of, found) & ~part.gone(found) & passes(part, found)
+            def fits(of: Ints, found: Ints, part: RowSet = part, same: _Fits = same) -> Bools:
+                return same(of, found) & ~part.is_removed(found) & passes(part, found)
 
             for of, found in _walk(who, places, hay.run_stops[runs] - 1, 1, hay.order, fits):
                 times = hay.times[found]
-                better = ~met.found[of] | (times < met.time[of])
-                met.put(of[better], number, found[better], times[better])
-        return met
+                better = ~matches.found[of] | (times < matches.time[of])
+                matches.put(of[better], number, found[better], times[better])
+        return matches
 
     def _place_in_time(self, hay: KeyIndex, who: Ints, side: Literal["left", "right"]) -> Ints:
-        """How many versions are older than each of these rows, or as old if `side` is right."""
+        """Returns how many versions are older than each row; with `side` right, also those of the
+        same time."""
         if 8 * who.size < len(self):
             return np.searchsorted(hay.times, self.times[who], side=side)
-        # All rows are in the order they came, which is nearly that of time: quicker.
+        # Rows are in order of arrival, which is nearly time order: searching for all is faster.
         return np.searchsorted(hay.times, self.times, side=side)[who]
 
-    def _same(self, part: Part, names: Sequence[str]) -> _Fits:
-        """Tells whether rows and versions are of one key."""
-        theirs = part.rows.frame[:, list(names)]
-        return lambda of, found: same_keys(self._keys, of, theirs, found)
+    def _same(self, part: RowSet, names: Sequence[str]) -> _Fits:
+        """Returns a function that compares the keys of rows and versions."""
+        other_rows = part.rows.frame[:, list(names)]
+        return lambda of, found: same_keys(self._keys, of, other_rows, found)
 
 
 _Fits = Callable[[Ints, Ints], Bools]
 
 
-def same_keys(here: pl.DataFrame, mine: Ints, there: pl.DataFrame, theirs: Ints) -> Bools:
-    """Are the keys of pairs of rows equal? They are not NULL. Frames without columns: equal hashes
-    are equal keys."""
-    same = np.ones(mine.size, np.bool_)
-    if here.width and mine.size:
-        for one, two in zip(take(here, mine), take(there, theirs), strict=True):
+def same_keys(here: pl.DataFrame, own_rows: Ints, there: pl.DataFrame, other_rows: Ints) -> Bools:
+    """Returns which pairs of rows have equal keys, which are not NULL.
+
+    Frames without columns mean that equal hashes are equal keys.
+    """
+    same = np.ones(own_rows.size, np.bool_)
+    if here.width and own_rows.size:
+        for one, two in zip(take(here, own_rows), take(there, other_rows), strict=True):
             same &= (one == two).to_numpy()
     return same
-
-
-def split(rows: pl.DataFrame, flags: Bools) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows that `flags` marks, and the others."""
-    if flags.all():
-        return rows, rows.clear()
-    return take(rows, np.flatnonzero(flags)), take(rows, np.flatnonzero(~flags))
 
 
 def _walk(
     who: Ints, places: Ints, ends: Ints, step: int, order: Ints, fits: _Fits
 ) -> list[tuple[Ints, Ints]]:
-    """From its place each row goes on by `step`, no further than its end, until a version fits.
-    Gives the rows that got there and their versions. Most need no second look."""
+    """Moves each row from its place by `step`, at most to its end, until a version fits.
+
+    Returns the rows that found a version, and the versions. Most rows need one look.
+    """
     got: list[tuple[Ints, Ints]] = []
     while True:
         inside = places * step <= ends * step
@@ -180,16 +181,20 @@ def _walk(
         who, places, ends = who[~done], places[~done] + step, ends[~done]
 
 
-def gather(parts: Sequence[Part], met: Met, names: Sequence[str]) -> tuple[Ints, pl.DataFrame]:
-    """The rows that met a version, and columns of these versions in the same order. Ask only if
-    there are any: without versions there are no types."""
+def gather(
+    parts: Sequence[RowSet], matches: VersionMatches, names: Sequence[str]
+) -> tuple[Ints, pl.DataFrame]:
+    """Returns the rows with a version, and columns of these versions in the same order.
+
+    There must be matches: without versions there are no types.
+    """
     frames = [part.rows.frame[:, list(names)] for part in parts]
-    who = np.flatnonzero(met.found)
+    who = np.flatnonzero(matches.found)
     if not names:
         return who, pl.DataFrame()
     if who.size <= FEW_ROWS or len(frames) == 1:
         starts = np.cumsum([0, *(frame.height for frame in frames[:-1])])
-        return who, take(stack(frames), starts[met.part[who]] + met.number[who])
-    of = [np.flatnonzero(met.part == number) for number in range(len(frames))]
-    taken = [take(frame, met.number[one]) for frame, one in zip(frames, of, strict=True)]
+        return who, take(stack(frames), starts[matches.part[who]] + matches.number[who])
+    of = [np.flatnonzero(matches.part == number) for number in range(len(frames))]
+    taken = [take(frame, matches.number[one]) for frame, one in zip(frames, of, strict=True)]
     return np.concatenate(of), stack(taken)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from millstream.kernels.core.frames import split, stack
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.specs import TemporalJoinSpec
-from millstream.kernels.state.keyed_table import Keyed, Table
-from millstream.kernels.state.sorted_rows import stack
-from millstream.kernels.state.time_search import Seekers, split
-from millstream.kernels.temporal_join.output import Out
+from millstream.kernels.state.keyed_table import Table, TableSpec
+from millstream.kernels.state.time_search import VersionSearch
+from millstream.kernels.temporal_join.output import Output
 from millstream.kernels.temporal_join.versions import Versions
 from millstream.temporal import BEGIN_OF_TIME
 
@@ -21,37 +21,37 @@ class Backward:
     def __init__(self, spec: TemporalJoinSpec) -> None:
         self._tolerance = spec.tolerance
         self._keys = () if spec.key_is_hash else spec.left_keys
-        self.keyed = Keyed(spec.left_keys, spec.key_is_hash, removable=False)
+        self.table_spec = TableSpec(spec.left_keys, spec.key_is_hash, removable=False)
 
     def live_from(self, after: int) -> int:
         """No row that may yet come out needs a version older than this."""
         return BEGIN_OF_TIME if self._tolerance is None else after - self._tolerance
 
-    def release(
-        self, waiting: Table, versions: Versions, new: pl.DataFrame | None, after: int, out: Out
+    def emit_due(
+        self, waiting: Table, versions: Versions, new: pl.DataFrame | None, after: int, out: Output
     ) -> None:
-        """Lets out the rows that are due, held and new; keeps the others."""
-        ready = [] if (due := waiting.due(after)) is None else [due]
+        """Lets out the rows that are due, stored and new; keeps the others."""
+        ready = [] if (due := waiting.take_before(after)) is None else [due]
         if new is not None:
             passed, early = split(new, new[TIME].to_numpy() < after)
             ready.append(passed)
             waiting.append(early, after)
         rows = stack(ready).rechunk() if ready else None
         if rows is not None and rows.height:
-            self._meet(rows, versions, out)
+            self._join(rows, versions, out)
 
-    def _meet(self, rows: pl.DataFrame, versions: Versions, out: Out) -> None:
+    def _join(self, rows: pl.DataFrame, versions: Versions, out: Output) -> None:
         times = rows[TIME].to_numpy()
         out.counts["lookups"] += rows.height
         oldest = self.live_from(int(times.min()))
         parts = versions.parts(oldest, int(times.max()))
-        seekers = Seekers(rows[HASH].to_numpy(), times, rows[:, list(self._keys)])
-        met = seekers.last_before(parts, versions.keys)
-        versions.forget_ended(parts, met)
+        seekers = VersionSearch(rows[HASH].to_numpy(), times, rows[:, list(self._keys)])
+        matched = seekers.last_before(parts, versions.keys)
+        versions.clear_ended(parts, matched)
         if self._tolerance is not None:
-            met.forget(met.time < times - self._tolerance)
-        out.met(rows, parts, met)
-        out.alone(rows, ~met.found)
+            matched.drop_cached(matched.time < times - self._tolerance)
+        out.matched(rows, parts, matched)
+        out.unmatched(rows, ~matched.found)
 
-    def let_go(self, versions: Versions, after: int) -> None:
-        versions.keep_in_force(after, self.live_from(after))
+    def expire_versions(self, versions: Versions, after: int) -> None:
+        versions.retain_valid(after, self.live_from(after))

@@ -5,7 +5,7 @@
                  known: wait for a version ahead, or the time     ▼  │ a version of the key passes,
                         from which on none could be nearer  ──────┴──┘ or that time does
 
-A known row carries the version before it, so that this one need not be held for its sake. In state
+A known row carries the version before it, so that this one need not be stored for its sake. In state
 `_t` is the last time that a version ahead could still carry, `_at` the row's own. Only known rows
 are looked for by key: the hash of fresh ones is veiled, lest a hot key's be found in every step.
 """
@@ -18,14 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import split, stack, take
+from millstream.kernels.core.grouping import group
+from millstream.kernels.core.hashing import NULL_HASH
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Bools, Ints
 from millstream.kernels.core.specs import TemporalJoinSpec
-from millstream.kernels.state.keyed_table import Keyed, Table, group
-from millstream.kernels.state.segment_log import NULL_HASH
-from millstream.kernels.state.sorted_rows import stack, take
-from millstream.kernels.state.time_search import Met, Part, Seekers, gather, split
-from millstream.kernels.temporal_join.output import Out
+from millstream.kernels.state.keyed_table import Table, TableSpec
+from millstream.kernels.state.time_search import RowSet, VersionMatches, VersionSearch, gather
+from millstream.kernels.temporal_join.output import Output
 from millstream.kernels.temporal_join.versions import Versions
 from millstream.temporal import END_OF_TIME
 from millstream.values import Direction
@@ -34,7 +35,7 @@ AT = "_at"  # a known row's own time; NULL: the row is fresh
 NEAR = "_near"  # the time of the version before a known row, if there is one near enough
 
 
-class _Ready(NamedTuple):
+class _DueRows(NamedTuple):
     """Rows to be decided on."""
 
     rows: pl.DataFrame
@@ -43,14 +44,14 @@ class _Ready(NamedTuple):
     hashes: Ints
 
 
-class Ahead:
+class Forward:
     def __init__(self, spec: TemporalJoinSpec, types: Mapping[str, Any]) -> None:
         assert spec.tolerance is not None  # a plan without it is refused
         self._tolerance = spec.tolerance
         self._nearest = spec.direction is Direction.NEAREST
         self._right = spec.right_columns
         self._keys = () if spec.key_is_hash else spec.left_keys
-        self.keyed = Keyed(self._keys)
+        self.table_spec = TableSpec(self._keys)
         self._nulls = [pl.Series(AT, [None], pl.Int64)]
         self._carried: list[str] = []
         if self._nearest:
@@ -63,24 +64,24 @@ class Ahead:
         """No row that may yet come out needs a version older than this."""
         return after - self._tolerance if self._nearest else after
 
-    def let_go(self, versions: Versions, after: int) -> None:
+    def expire_versions(self, versions: Versions, after: int) -> None:
         if self._nearest:
-            versions.keep_in_force(after, self.live_from(after))
+            versions.retain_valid(after, self.live_from(after))
         else:
-            versions.keep_from(after)
+            versions.retain_from(after)
 
-    def release(
-        self, waiting: Table, versions: Versions, new: pl.DataFrame | None, after: int, out: Out
+    def emit_due(
+        self, waiting: Table, versions: Versions, new: pl.DataFrame | None, after: int, out: Output
     ) -> None:
-        """Lets out the rows that are decided, held and new; keeps the others."""
+        """Lets out the rows that are decided, stored and new; keeps the others."""
         if not self._nearest:
-            versions.without_deletes()
-        ready = [] if (due := waiting.due(after)) is None else [due]
-        woken = self._woken(waiting, versions, after)
-        if woken is not None:
-            ready.append(woken)
+            versions.drop_deletes()
+        ready = [] if (due := waiting.take_before(after)) is None else [due]
+        reached = self._take_reached(waiting, versions, after)
+        if reached is not None:
+            ready.append(reached)
         if new is not None:
-            passed, early = split(self._as_fresh(new), new[TIME].to_numpy() < after)
+            passed, early = split(self._to_fresh(new), new[TIME].to_numpy() < after)
             ready.append(passed)
             waiting.append(early, after)
         rows = stack(ready).rechunk() if ready else None
@@ -89,22 +90,22 @@ class Ahead:
             if known is not None:
                 waiting.append(known, after)
 
-    def _as_fresh(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _to_fresh(self, rows: pl.DataFrame) -> pl.DataFrame:
         nulls = [one.new_from_index(0, rows.height) for one in self._nulls]
         names = [name for name in rows.columns if name not in {TIME, HASH}]
         veiled = pl.Series(HASH, rows[HASH].to_numpy() ^ NULL_HASH)
         return pl.DataFrame([*rows[:, names].get_columns(), *nulls, rows[TIME], veiled])
 
-    def _ready(self, rows: pl.DataFrame) -> _Ready:
+    def _ready(self, rows: pl.DataFrame) -> _DueRows:
         fresh = rows[AT].is_null().to_numpy()
         hashes = rows[HASH].to_numpy()
         at = np.where(fresh, rows[TIME].to_numpy(), rows[AT].fill_null(0).to_numpy())
-        return _Ready(rows, fresh, at, np.where(fresh, hashes ^ NULL_HASH, hashes))
+        return _DueRows(rows, fresh, at, np.where(fresh, hashes ^ NULL_HASH, hashes))
 
-    def _woken(self, waiting: Table, versions: Versions, after: int) -> pl.DataFrame | None:
+    def _take_reached(self, waiting: Table, versions: Versions, after: int) -> pl.DataFrame | None:
         """Takes out known rows for which a version has passed. All meet it: it is nearer than the
         one before, or they would have been due."""
-        if not waiting.held:
+        if not waiting.row_count:
             return None
         passed = versions.passed(versions.since, after)
         if passed is None:
@@ -113,60 +114,66 @@ class Ahead:
         names = dict(zip(versions.keys, self._keys, strict=True))
         found = waiting.probe(take(passed, first).rename(names))
         if len(found):
-            found = found.only(found.rows([AT])[AT].is_not_null().to_numpy())
+            found = found.filter(found.rows([AT])[AT].is_not_null().to_numpy())
         if not len(found):
             return None
         waiting.remove(found)
         return found.rows()
 
     def _decide(
-        self, ready: _Ready, versions: Versions, after: int, out: Out
+        self, ready: _DueRows, versions: Versions, after: int, out: Output
     ) -> pl.DataFrame | None:
         """Lets out rows of which it is known what they meet; gives the others."""
         rows, at = ready.rows, ready.at
         out.counts["lookups"] += rows.height
         parts = versions.parts(self.live_from(int(at.min())), after - 1)
-        ahead = Seekers(ready.hashes, at, rows[:, list(self._keys)]).first_after(
+        ahead = VersionSearch(ready.hashes, at, rows[:, list(self._keys)]).first_after(
             parts, versions.keys, lambda part, numbers: ~versions.ends(part.rows, numbers)
         )
-        ahead.forget((ahead.time >= after) | (ahead.time > at + self._tolerance))
-        before, near = self._before(ready, parts, versions)
+        ahead.drop_cached((ahead.time >= after) | (ahead.time > at + self._tolerance))
+        before, near = self._version_before(ready, parts, versions)
         gap = np.where(near == _NEVER, END_OF_TIME, at - near)
         last = at + np.minimum(gap - 1, self._tolerance)
         decided = ahead.found | (last < after)
         nearer = ahead.found & (ahead.time - at < gap)
-        met = before.otherwise(ahead, nearer)
-        met.forget(~decided)
-        out.met(rows, parts, met)
-        carried = decided & ~met.found & (near != _NEVER)
+        matched = before.replace_where(ahead, nearer)
+        matched.drop_cached(~decided)
+        out.matched(rows, parts, matched)
+        carried = decided & ~matched.found & (near != _NEVER)
         if carried.any():
             some = take(rows, np.flatnonzero(carried))
             pairs = zip(self._carried, self._right, strict=True)
-            out.beside(some, [some[old].alias(new) for old, new in pairs])
-        out.alone(rows, decided & ~met.found & ~carried)
+            out.with_versions(some, [some[old].alias(new) for old, new in pairs])
+        out.unmatched(rows, decided & ~matched.found & ~carried)
         if decided.all():
             return None
-        return self._as_known(ready, ~decided, parts, before, last)
+        return self._to_known(ready, ~decided, parts, before, last)
 
-    def _before(self, ready: _Ready, parts: list[Part], versions: Versions) -> tuple[Met, Ints]:
-        """The version before each fresh row, and its time; of a known row the time alone."""
-        met = Met.nothing(ready.rows.height)
+    def _version_before(
+        self, ready: _DueRows, parts: list[RowSet], versions: Versions
+    ) -> tuple[VersionMatches, Ints]:
+        """The version before each fresh row, and its time; of a known row the time unmatched."""
+        matched = VersionMatches.nothing(ready.rows.height)
         if not self._nearest:
-            return met, np.full(ready.rows.height, _NEVER)
+            return matched, np.full(ready.rows.height, _NEVER)
         who = np.flatnonzero(ready.fresh)
         if who.size:
             keys = take(ready.rows[:, list(self._keys)], who) if self._keys else pl.DataFrame()
-            found = Seekers(ready.hashes[who], ready.at[who], keys).last_before(
+            found = VersionSearch(ready.hashes[who], ready.at[who], keys).last_before(
                 parts, versions.keys
             )
-            versions.forget_ended(parts, found)
-            found.forget(found.time < ready.at[who] - self._tolerance)
-            met.part[who], met.number[who], met.time[who] = found.part, found.number, found.time
+            versions.clear_ended(parts, found)
+            found.drop_cached(found.time < ready.at[who] - self._tolerance)
+            matched.part[who], matched.number[who], matched.time[who] = (
+                found.part,
+                found.number,
+                found.time,
+            )
         near = ready.rows[NEAR].fill_null(_NEVER).to_numpy()
-        return met, np.where(met.found, met.time, near)
+        return matched, np.where(matched.found, matched.time, near)
 
-    def _as_known(
-        self, ready: _Ready, which: Bools, parts: list[Part], before: Met, last: Ints
+    def _to_known(
+        self, ready: _DueRows, which: Bools, parts: list[RowSet], before: VersionMatches, last: Ints
     ) -> pl.DataFrame:
         rows = ready.rows.with_columns(
             pl.Series(AT, ready.at), pl.Series(TIME, last), pl.Series(HASH, ready.hashes)
@@ -174,9 +181,9 @@ class Ahead:
         carrying = which & before.found
         frames = [rows.filter(which & ~before.found)]
         if carrying.any():
-            met = Met(before.part.copy(), before.number, before.time)
-            met.forget(~carrying)
-            who, columns = gather(parts, met, self._right)
+            matched = VersionMatches(before.part.copy(), before.number, before.time)
+            matched.drop_cached(~carrying)
+            who, columns = gather(parts, matched, self._right)
             some = take(rows, who).with_columns(pl.Series(NEAR, before.time[who]))
             for name, column in zip(self._carried, columns, strict=True):
                 some = some.with_columns(column.cast(rows.schema[name]).alias(name))

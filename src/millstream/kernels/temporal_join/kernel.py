@@ -2,10 +2,10 @@
 
     rows ──────▶ wait until no version can come that they should meet ──▶ search ──▶ rows out
                                                                             ▲
-    versions ──▶ held while they are, or may come to be, in force ──────────┘
+    versions ──▶ stored while they are, or may come to be, in force ──────────┘
 
 Input 0 are rows, input 1 versions. A row that is in time and already due comes out in the step that
-it came in. What waits, and until when, is told by direction: see `temporal_join_backward` and
+it new_versions in. What waits, and until when, is told by direction: see `temporal_join_backward` and
 `temporal_join_ahead`.
 """
 
@@ -24,13 +24,14 @@ from millstream.kernels.core.kernel import (
     WatermarkAdvance,
     count_processed,
 )
+from millstream.kernels.core.late_rows import split_late
 from millstream.kernels.core.specs import TemporalJoinSpec
 from millstream.kernels.interval_join.kernel import COUNTS
 from millstream.kernels.state.compaction import LogSettings
-from millstream.kernels.state.keyed_table import Keyed, Tables, judge
+from millstream.kernels.state.keyed_table import Tables, TableSpec
 from millstream.kernels.temporal_join.backward import Backward
-from millstream.kernels.temporal_join.forward import Ahead
-from millstream.kernels.temporal_join.output import Out
+from millstream.kernels.temporal_join.forward import Forward
+from millstream.kernels.temporal_join.output import Output
 from millstream.kernels.temporal_join.versions import Versions
 from millstream.temporal import LateAction, StateLimit
 from millstream.values import Direction, JoinType
@@ -53,35 +54,40 @@ class TemporalJoin:
         self._types = dict(types)
         self._settings = settings
         backward = spec.direction is Direction.BACKWARD
-        self._way = Backward(spec) if backward else Ahead(spec, self._types)
-        self._keyed = (self._way.keyed, Keyed(spec.right_keys, spec.key_is_hash))
+        self._strategy = Backward(spec) if backward else Forward(spec, self._types)
+        self._table_specs = (
+            self._strategy.table_spec,
+            TableSpec(spec.right_keys, spec.key_is_hash),
+        )
         ends = () if spec.deletes is None else (spec.deletes,)
         self._keys = (spec.left_keys, spec.right_keys)
         self._columns = (
-            _kept(*spec.left_columns, *spec.left_keys),
-            _kept(*spec.right_columns, *spec.right_keys, *ends),
+            _columns_to_store(*spec.left_columns, *spec.left_keys),
+            _columns_to_store(*spec.right_columns, *spec.right_keys, *ends),
         )
 
     def step(
-        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+        self, state: State, inputs: dict[int, pl.DataFrame], advance: WatermarkAdvance
     ) -> StepResult:
-        tables = Tables(state, self._keyed, COUNTS, self._settings)
-        after = max(clock.after, clock.before, tables.watermark)
+        tables = Tables(state, self._table_specs, COUNTS, self._settings)
+        after = max(advance.after, advance.before, tables.watermark)
         frames = [inputs.get(number) for number in (0, 1)]
         frames = [None if frame is None or not frame.height else frame for frame in frames]
-        idle = all(frame is None for frame in frames) and not clock.trims
+        idle = all(frame is None for frame in frames) and not advance.enforces_limit
         if idle and not self._time_matters(tables, after):
             return StepResult(counts=dict(tables.counts))
 
-        out = Out(self.spec, self._types, tables.counts)
+        out = Output(self.spec, self._types, tables.counts)
         keys = () if self.spec.key_is_hash else self.spec.right_keys
         versions = Versions(tables, keys, self.spec.deletes)
-        new, came = (self._in_time(number, frames[number], clock.before, out) for number in (0, 1))
-        if came is not None:
-            versions.arrive(came)
-        self._way.release(tables[0], versions, new, after, out)
-        self._way.let_go(versions, after)
-        self._evict(tables, clock.limit_or(self.spec.limit), out)
+        new, new_versions = (
+            self._accept(number, frames[number], advance.before, out) for number in (0, 1)
+        )
+        if new_versions is not None:
+            versions.add(new_versions)
+        self._strategy.emit_due(tables[0], versions, new, after, out)
+        self._strategy.expire_versions(versions, after)
+        self._evict(tables, advance.effective_limit(self.spec.limit), out)
         self._count(tables)
         tables.close(after)
         out.result.counts = dict(tables.counts)
@@ -89,21 +95,21 @@ class TemporalJoin:
 
     def _time_matters(self, tables: Tables, after: int) -> bool:
         """Is a row due, does a version come into force, or is one of no more use?"""
-        if tables[0].earliest < after or tables[1].earliest < self._way.live_from(after):
+        if tables[0].earliest < after or tables[1].earliest < self._strategy.live_from(after):
             return True
         since = tables.watermark
         return since < after and any(
             segment.first <= after and segment.last >= since for segment in tables[1].segments
         )
 
-    def _in_time(
-        self, number: int, frame: pl.DataFrame | None, before: int, out: Out
+    def _accept(
+        self, number: int, frame: pl.DataFrame | None, before: int, out: Output
     ) -> pl.DataFrame | None:
         """The rows that may meet a partner; None if there are none."""
         if frame is None:
             return None
         side, counts = _SIDES[number], out.counts
-        rows, late, reassigned = judge(frame, before, self.spec.late)
+        rows, late, reassigned = split_late(frame, before, self.spec.late)
         counts[f"{side}.reassigned"] += reassigned
         if late is not None:
             counts[f"{side}.late"] += late.height
@@ -113,33 +119,33 @@ class TemporalJoin:
         names = [name for name in (*self._keys[number], HASH) if rows[name].null_count()]
         if names:
             keyless = pl.any_horizontal(pl.col(names).is_null())
-            self._without_key(number, rows.filter(keyless), out)
+            self._handle_missing_keys(number, rows.filter(keyless), out)
             rows = rows.filter(~keyless)
         counts[f"{side}.accepted"] += rows.height
         return rows if rows.height else None
 
-    def _without_key(self, number: int, rows: pl.DataFrame, out: Out) -> None:
+    def _handle_missing_keys(self, number: int, rows: pl.DataFrame, out: Output) -> None:
         if number == 0 and self.spec.how is JoinType.LEFT:
             out.counts["left.accepted"] += rows.height
-            out.alone(rows)
+            out.unmatched(rows)
         else:
             out.counts[f"{_SIDES[number]}.missing_key"] += rows.height
 
-    def _evict(self, tables: Tables, limit: StateLimit, out: Out) -> None:
-        """A row that a limit does not let wait is one that met nothing."""
+    def _evict(self, tables: Tables, limit: StateLimit, out: Output) -> None:
+        """A row that a limit does not let wait is one that matched nothing."""
         for number, rows in tables.evict(limit, "temporal join").items():
             out.counts[f"{_SIDES[number]}.evicted"] += rows.height
             if number == 0:
-                out.alone(rows)
+                out.unmatched(rows)
 
     def _count(self, tables: Tables) -> None:
         counts = tables.counts
         for number, side in enumerate(_SIDES):
-            counts[f"{side}.in_state"] = tables[number].held
+            counts[f"{side}.in_state"] = tables[number].row_count
         count_processed(counts, "left")
         counts["right.expired"] += count_processed(counts, "right")
         counts["right.processed"] = 0  # a version stays until the watermark rules it out
 
 
-def _kept(*names: str) -> list[str]:
+def _columns_to_store(*names: str) -> list[str]:
     return [*dict.fromkeys(name for name in names if name not in {TIME, HASH}), TIME, HASH]

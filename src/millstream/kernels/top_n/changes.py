@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from millstream.kernels.core.frames import take
 from millstream.kernels.core.kernel import (
     DELETE,
     HASH,
@@ -18,7 +19,6 @@ from millstream.kernels.core.kernel import (
     UPDATE_BEFORE,
 )
 from millstream.kernels.core.key_index import Bools, Ints
-from millstream.kernels.state.sorted_rows import take
 
 _WEIGHT, _CODE, _COPIES = "_w", "_c", "_n"
 
@@ -29,11 +29,11 @@ class Changes(NamedTuple):
     ops: npt.NDArray[np.int8]
 
 
-def retractions(out: pl.DataFrame) -> int:
+def count_retractions(out: pl.DataFrame) -> int:
     return int(out[OP].is_in([UPDATE_BEFORE, DELETE]).sum())
 
 
-def members(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
+def membership_changes(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
     """Rows that left, then rows that came in. `old` and `new` are ranks; 0: not among the first."""
     left, came = np.flatnonzero((old > 0) & (new == 0)), np.flatnonzero((old == 0) & (new > 0))
     places = np.concatenate((left, came))
@@ -43,7 +43,7 @@ def members(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
     return Changes(rows[places], np.where(ops == DELETE, old[places], new[places]), ops)
 
 
-def ranked(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
+def rank_changes(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
     """For each rank that another row has now, the old row and the new one."""
     moved = old != new
     gone, come = np.flatnonzero(moved & (old > 0)), np.flatnonzero(moved & (new > 0))
@@ -76,15 +76,15 @@ def without_equal_pairs(changes: Changes, content: pl.DataFrame) -> Changes:
 
 
 def net(
-    rows: pl.DataFrame, codes: Ints, held: pl.DataFrame | None, content: list[str]
+    rows: pl.DataFrame, codes: Ints, stored: pl.DataFrame | None, content: list[str]
 ) -> tuple[pl.DataFrame, Ints, Bools]:
     """New rows and those taken back, set off against each other: rows to add with their partitions,
-    and which held rows go. One taken back that was never held is passed over."""
-    gone = np.zeros(0 if held is None else held.height, np.bool_)
-    taken_back = rows[OP].is_in([UPDATE_BEFORE, DELETE])
-    if not taken_back.any():
+    and which stored rows go. One taken back that was never stored is passed over."""
+    gone = np.zeros(0 if stored is None else stored.height, np.bool_)
+    is_retraction = rows[OP].is_in([UPDATE_BEFORE, DELETE])
+    if not is_retraction.any():
         return rows, codes, gone
-    weight = pl.Series(_WEIGHT, np.where(taken_back.to_numpy(), -1, 1))
+    weight = pl.Series(_WEIGHT, np.where(is_retraction.to_numpy(), -1, 1))
     sums = (
         rows.with_columns(pl.Series(_CODE, codes), weight)
         .group_by(content, maintain_order=True)
@@ -92,28 +92,28 @@ def net(
     )
     weights = sums[_WEIGHT].to_numpy()
     fresh = np.repeat(np.flatnonzero(weights > 0), weights[weights > 0])
-    if held is not None:
-        gone = _taken_back(held, sums.filter(pl.col(_WEIGHT) < 0), content)
+    if stored is not None:
+        gone = _rows_to_retract(stored, sums.filter(pl.col(_WEIGHT) < 0), content)
     added = take(sums, fresh)
     return added, added[_CODE].to_numpy(), gone
 
 
-def _taken_back(held: pl.DataFrame, less: pl.DataFrame, content: list[str]) -> Bools:
-    """Which held rows go: of rows that look alike, the last that came."""
-    gone = np.zeros(held.height, np.bool_)
-    alike = held[:, content].hash_rows().is_in(less[:, content].hash_rows().implode())
+def _rows_to_retract(stored: pl.DataFrame, less: pl.DataFrame, content: list[str]) -> Bools:
+    """Which stored rows go: of rows that look alike, the last that came."""
+    gone = np.zeros(stored.height, np.bool_)
+    alike = stored[:, content].hash_rows().is_in(less[:, content].hash_rows().implode())
     likely = np.flatnonzero(alike.to_numpy())
     if not likely.size:
         return gone
-    mine = take(held[:, content], likely).with_columns(
+    own_rows = take(stored[:, content], likely).with_columns(
         pl.lit(0, pl.Int64).alias(_WEIGHT),
         pl.Series("_row", likely),
-        pl.Series("_late", held["_a"].to_numpy()[likely]),
+        pl.Series("_late", stored["_a"].to_numpy()[likely]),
     )
-    theirs = less.select(
+    other_rows = less.select(
         *content, _WEIGHT, pl.lit(-1, pl.Int64).alias("_row"), pl.lit(-1, pl.Int64).alias("_late")
     )
-    both = mine.vstack(theirs.select(mine.columns)).sort("_late", descending=True)
+    both = own_rows.vstack(other_rows.select(own_rows.columns)).sort("_late", descending=True)
     both = both.with_columns(
         pl.col(_WEIGHT).sum().over(content),
         pl.int_range(1, pl.len() + 1).over(content).alias(_COPIES),

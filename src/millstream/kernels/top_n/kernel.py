@@ -1,10 +1,10 @@
 """The first n rows of each partition.
 
-    arrivals ──▶ with the held rows of their partitions, in order ──▶ CHANGES: what differs
+    arrivals ──▶ with the stored rows of their partitions, in order ──▶ CHANGES: what differs
                         ▲                    │                        FINAL: the first n, once due
                         └── the first n ◀────┘
 
-Over rows that are never taken back, only the first n of a partition are held. If rows may be taken
+Over rows that are never taken back, only the first n of a partition are stored. If rows may be taken
 back, all of them are: the place of one that goes is taken by one that waited behind.
 """
 
@@ -17,6 +17,9 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.accumulator import ROWS
+from millstream.kernels.core.frames import take
+from millstream.kernels.core.grouping import group
+from millstream.kernels.core.hashing import fill_null_hashes
 from millstream.kernels.core.kernel import (
     HASH,
     LATENESS,
@@ -28,11 +31,10 @@ from millstream.kernels.core.kernel import (
     count_processed,
 )
 from millstream.kernels.core.key_index import Bools, Ints
+from millstream.kernels.core.ranking import in_order, places
 from millstream.kernels.core.specs import TopNSpec
 from millstream.kernels.state.compaction import LogSettings
-from millstream.kernels.state.keyed_table import Found, Keyed, Table, Tables, group, hashed
-from millstream.kernels.state.ranking import in_order, places
-from millstream.kernels.state.sorted_rows import take
+from millstream.kernels.state.keyed_table import RowMatches, Table, Tables, TableSpec
 from millstream.kernels.top_n import changes
 from millstream.row_outcomes import ACCEPTED_OUTCOMES, RowOutcome
 from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction, StateLimit
@@ -40,8 +42,8 @@ from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction, StateLimit
 __all__ = ["COUNTS", "TopN", "TopNSpec"]
 
 _OUTCOMES = (RowOutcome.ACCEPTED, RowOutcome.LATE, *ACCEPTED_OUTCOMES)
-COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractions")
-ARRIVED = "_a"  # rows of a partition in the order they came, batch by batch
+COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "count_retractions")
+ARRIVAL = "_a"  # rows of a partition in the order they came, batch by batch
 
 
 class TopN:
@@ -58,33 +60,33 @@ class TopN:
         due = () if spec.due is None else (spec.due,)
         ordered = (term.column for term in spec.order)
         self._content = list(dict.fromkeys((*spec.partition, *spec.columns, *ordered, *due)))
-        self._ties = [ARRIVED, *spec.columns]
+        self._ties = [ARRIVAL, *spec.columns]
 
     def step(
-        self, state: State, inputs: dict[int, pl.DataFrame], clock: WatermarkAdvance
+        self, state: State, inputs: dict[int, pl.DataFrame], advance: WatermarkAdvance
     ) -> StepResult:
-        keyed = Keyed(self.spec.partition)
-        tables = Tables(state, (keyed, keyed), COUNTS, self._settings)
+        table_spec = TableSpec(self.spec.partition)
+        tables = Tables(state, (table_spec, table_spec), COUNTS, self._settings)
         counts = tables.counts
-        after = max(clock.after, clock.before, tables.watermark)
+        after = max(advance.after, advance.before, tables.watermark)
         frame = inputs.get(0)
-        idle = (frame is None or not frame.height) and not clock.trims
+        idle = (frame is None or not frame.height) and not advance.enforces_limit
         if idle and not self._time_matters(tables, after):
             return StepResult(counts=dict(counts))
         result = StepResult()
         if frame is not None and frame.height:
-            rows = self._in_time(frame, clock.before, counts, result)
+            rows = self._remove_late(frame, advance.before, counts, result)
             if rows.height:
                 counts["input.accepted"] += _count(rows)
-                self._change(tables, hashed(rows), after, result)
-        self._let_go(tables, after, result)
-        self._evict(tables, clock.limit_or(self.spec.limit))
-        counts["input.in_state"] = tables[0].held
+                self._change(tables, fill_null_hashes(rows), after, result)
+        self._expire(tables, after, result)
+        self._evict(tables, advance.effective_limit(self.spec.limit))
+        counts["input.in_state"] = tables[0].row_count
         count_processed(counts, "input")
         for out in result.main:
             counts["rows_out"] += out.height
             if OP in out.columns:
-                counts["retractions"] += changes.retractions(out)
+                counts["count_retractions"] += changes.count_retractions(out)
         tables.close(after)
         result.counts = dict(counts)
         return result
@@ -94,7 +96,7 @@ class TopN:
             return tables[0].earliest <= after
         return self.spec.ttl is not None and tables[1].earliest < after - self.spec.ttl
 
-    def _in_time(
+    def _remove_late(
         self, frame: pl.DataFrame, before: int, counts: dict[str, int], result: StepResult
     ) -> pl.DataFrame:
         """Rows whose partition is still open. A row cannot be moved to another partition, so
@@ -113,17 +115,17 @@ class TopN:
     def _change(self, tables: Tables, rows: pl.DataFrame, after: int, result: StepResult) -> None:
         spec, table = self.spec, tables[0]
         codes, first = group(rows, spec.partition)
-        self._remember_times(tables[1], rows, codes, first)
+        self._update_last_times(tables[1], rows, codes, first)
         if spec.due is not None:
             rows = rows.with_columns(pl.col(spec.due).alias(TIME))
         touched = take(rows[:, list(dict.fromkeys((*spec.partition, TIME, HASH)))], first)
         found = table.probe(touched) if spec.due is None else table.probe(touched, 0, 0)
-        held = found.rows() if len(found) else None
+        stored = found.rows() if len(found) else None
         if spec.over_changes:
-            rows, codes, gone = changes.net(rows, codes, held, self._content)
+            rows, codes, gone = changes.net(rows, codes, stored, self._content)
         else:
             gone = np.zeros(len(found), np.bool_)
-        every = self._together(held, found.new, rows, codes, first.size)
+        every = self._combine(stored, found.new, rows, codes, first.size)
         codes = np.concatenate((found.new, codes))
         was = np.arange(codes.size) < len(found)
         stays = ~np.append(gone, np.zeros(codes.size - gone.size, np.bool_))
@@ -144,33 +146,33 @@ class TopN:
         else:
             old = places(codes[order], was[order])
             old[old > spec.n] = 0
-            ops = changes.ranked if spec.rank else changes.members
+            ops = changes.rank_changes if spec.rank else changes.membership_changes
             self._emit_changes(every, ops(codes[order], order, old, ranks), result)
 
-        kept = stays
+        retained = stays
         if not spec.over_changes:
-            kept = np.zeros(codes.size, np.bool_)
-            kept[order] = ranks > 0
-        kept &= ~closed
-        self._update(table, found, every, kept, after)
+            retained = np.zeros(codes.size, np.bool_)
+            retained[order] = ranks > 0
+        retained &= ~closed
+        self._update(table, found, every, retained, after)
 
-    def _together(
-        self, held: pl.DataFrame | None, of: Ints, rows: pl.DataFrame, codes: Ints, groups: int
+    def _combine(
+        self, stored: pl.DataFrame | None, of: Ints, rows: pl.DataFrame, codes: Ints, groups: int
     ) -> pl.DataFrame:
-        """Held and new rows; the new ones of each partition arrived after its held ones."""
+        """Held and new rows; the new ones of each partition arrived after its stored ones."""
         arrived = np.zeros(groups, np.int64)
-        if held is not None:
-            np.maximum.at(arrived, of, held[ARRIVED].to_numpy() + 1)
+        if stored is not None:
+            np.maximum.at(arrived, of, stored[ARRIVAL].to_numpy() + 1)
         new = rows[:, self._content].with_columns(
-            pl.Series(ARRIVED, arrived[codes]), rows[TIME], rows[HASH]
+            pl.Series(ARRIVAL, arrived[codes]), rows[TIME], rows[HASH]
         )
-        return new if held is None else held.vstack(new)
+        return new if stored is None else stored.vstack(new)
 
     def _update(
-        self, table: Table, found: Found, every: pl.DataFrame, kept: Bools, after: int
+        self, table: Table, found: RowMatches, every: pl.DataFrame, retained: Bools, after: int
     ) -> None:
-        table.remove(found.only(~kept[: len(found)]))
-        fresh = np.flatnonzero(kept[len(found) :]) + len(found)
+        table.remove(found.filter(~retained[: len(found)]))
+        fresh = np.flatnonzero(retained[len(found) :]) + len(found)
         live_from = BEGIN_OF_TIME if self.spec.due is None else after
         if fresh.size:
             table.append(take(every, fresh), live_from)
@@ -198,7 +200,7 @@ class TopN:
 
     # --- letting go
 
-    def _remember_times(self, last: Table, rows: pl.DataFrame, codes: Ints, first: Ints) -> None:
+    def _update_last_times(self, last: Table, rows: pl.DataFrame, codes: Ints, first: Ints) -> None:
         """The time of each partition's last row, if partitions are let go by it."""
         if self.spec.ttl is None:
             return
@@ -211,13 +213,13 @@ class TopN:
         if len(found):
             known[found.new] = found.rows([TIME])[TIME].to_numpy()
         later = latest > known
-        last.remove(found.only(later[found.new]))
+        last.remove(found.filter(later[found.new]))
         last.append(touched.filter(later))
 
-    def _let_go(self, tables: Tables, after: int, result: StepResult) -> None:
+    def _expire(self, tables: Tables, after: int, result: StepResult) -> None:
         table = tables[0]
         if self.spec.due is not None and self.spec.emit is Emit.FINAL:
-            due = table.due(after + 1)
+            due = table.take_before(after + 1)
             if due is not None:
                 codes, _ = group(due, self.spec.partition)
                 order = in_order(due, codes, self.spec.order, self._ties, self.spec.n)
@@ -227,9 +229,9 @@ class TopN:
         elif self.spec.due is not None:
             table.expire(after + 1)
         elif self.spec.ttl is not None:
-            silent = tables[1].due(after - self.spec.ttl)
-            if silent is not None:
-                tables.counts["input.expired"] += table.remove(table.probe(silent))
+            idle = tables[1].take_before(after - self.spec.ttl)
+            if idle is not None:
+                tables.counts["input.expired"] += table.remove(table.probe(idle))
 
     def _evict(self, tables: Tables, limit: StateLimit) -> None:
         """A partition whose time had to go goes with it: nothing else would ever end it."""

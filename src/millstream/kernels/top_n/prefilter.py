@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.accumulators.accumulator import ROWS
+from millstream.kernels.core.frames import take
+from millstream.kernels.core.grouping import group
+from millstream.kernels.core.hashing import fill_null_hashes
 from millstream.kernels.core.kernel import TIME
 from millstream.kernels.core.key_index import Ints
+from millstream.kernels.core.ranking import in_order, places
 from millstream.kernels.core.specs import TopNSpec
-from millstream.kernels.state.keyed_table import group, hashed
-from millstream.kernels.state.ranking import in_order, places
-from millstream.kernels.state.sorted_rows import take
 
 
 def can_prefilter(spec: TopNSpec) -> bool:
@@ -24,19 +25,19 @@ def can_prefilter(spec: TopNSpec) -> bool:
 
 def prefilter(spec: TopNSpec, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows that count, with `_n`: how many rows one of them stands for."""
-    codes, first = group(hashed(frame), spec.partition)
+    codes, first = group(fill_null_hashes(frame), spec.partition)
     order = in_order(frame, codes, spec.order, spec.columns, spec.n)
     ranks = places(codes[order], np.ones(order.size, np.bool_))
     keep = np.zeros(frame.height, np.bool_)
     keep[order[ranks <= spec.n]] = True
     if spec.ttl is not None:
         keep[_last(codes, frame[TIME].to_numpy(), first.size)] = True
-    kept = np.flatnonzero(keep)
-    stands_for = np.ones(kept.size, np.int64)
+    retained = np.flatnonzero(keep)
+    stands_for = np.ones(retained.size, np.int64)
     left_out = np.bincount(codes[~keep], minlength=first.size)
-    partitions, bearers = np.unique(codes[kept], return_index=True)
+    partitions, bearers = np.unique(codes[retained], return_index=True)
     stands_for[bearers] += left_out[partitions]
-    return take(frame, kept).with_columns(pl.Series(ROWS, stands_for))
+    return take(frame, retained).with_columns(pl.Series(ROWS, stands_for))
 
 
 def _last(codes: Ints, times: Ints, count: int) -> Ints:

@@ -1,8 +1,7 @@
-"""Rows by partition and order, and their places in it.
+"""Sorting of rows by partition and order, and their ranks.
 
-The order's columns are sorted once for all partitions, which gives each row a number; partition and
-number make one integer to sort by. The tie of rows that are equal by the order is broken only where
-they matter.
+The order columns are sorted once for all partitions, which assigns a number to each row; partition
+and number are packed into one integer to sort by. Ties are broken only where they matter.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from millstream.kernels.core.frames import take
 from millstream.kernels.core.key_index import Bools, Ints, time_order
 from millstream.kernels.core.specs import OrderSpec
-from millstream.kernels.state.sorted_rows import take
 
 
 def in_order(
@@ -25,9 +24,12 @@ def in_order(
     most: int,
     always: Bools | None = None,
 ) -> Ints:
-    """Row numbers by partition (`codes`), `order`, and then the columns `ties`, which decide in
-    their natural order. Rows that cannot be among the first `most` may be left out but for those
-    that `always` marks."""
+    """Returns row numbers sorted by partition (`codes`), by `order`, then by the columns `ties`,
+    ascending.
+
+    Rows that cannot be among the first `most` may be omitted, except those for which `always` is
+    true.
+    """
     numbers = _numbers(frame, order)
     packed = codes * (int(numbers.max(initial=0)) + 1) + numbers
     rows = time_order(packed)
@@ -49,8 +51,10 @@ def in_order(
 
 
 def places(codes: Ints, counted: Bools) -> Ints:
-    """Of rows in the order of their partitions, the place of each `counted` one in its partition,
-    from 1; 0 for the others."""
+    """Returns the place of each `counted` row in its partition, from 1, and 0 for the other rows.
+
+    Rows must be sorted by partition.
+    """
     upto = np.cumsum(counted)
     starts = partition_starts(codes)
     before: Ints = upto[starts] - counted[starts]
@@ -59,11 +63,12 @@ def places(codes: Ints, counted: Bools) -> Ints:
 
 
 def partition_starts(codes: Ints) -> Ints:
+    """Returns the first row of each partition."""
     return np.flatnonzero(np.append(True, codes[1:] != codes[:-1])[: codes.size])
 
 
 def _numbers(frame: pl.DataFrame, order: Sequence[OrderSpec]) -> Ints:
-    """A number a row that is equal for equal rows and rises with the order."""
+    """Returns a number for each row that is equal for equal rows and increases with the order."""
     numbers = np.zeros(frame.height, np.int64)
     if not order or not frame.height:
         return numbers
@@ -83,7 +88,8 @@ def _numbers(frame: pl.DataFrame, order: Sequence[OrderSpec]) -> Ints:
 
 
 def _eligible(packed: Ints, codes: Ints, most: int) -> Bools:
-    """Which rows are among the first `most` of their partition, or equal to the last of those."""
+    """Returns which rows are among the first `most` of their partition, or tied with the last of
+    them."""
     starts = partition_starts(codes)
     sizes = np.diff(np.append(starts, codes.size))
     last = packed[starts + np.minimum(sizes, most) - 1]
