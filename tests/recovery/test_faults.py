@@ -80,7 +80,7 @@ def test_a_signal_to_all_processes_of_a_job_stops_it_cleanly(tmp_path, number, c
     os.killpg(process.pid, number)
     out, told = process.communicate(timeout=120)
     assert process.returncode == code, told
-    assert "Stopped. To go on, run it again with checkpoint." in told
+    assert "Stopped. The next run resumes from checkpoint." in told
     assert "\nbalanced\n" in out
     assert "WARN" not in told
     assert_clean(told)

@@ -251,7 +251,7 @@ class Job:
         goal = self.checkpoint.next_batch + self.rng.randint(0, 1)
         deadline = time.monotonic() + PATIENCE
         while process.poll() is None and time.monotonic() < deadline:
-            if self.checkpoint.begun and self.checkpoint.next_batch >= goal:
+            if self.checkpoint.has_started and self.checkpoint.next_batch >= goal:
                 break
             time.sleep(0.02)
         time.sleep(self.rng.random())

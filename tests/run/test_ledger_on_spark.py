@@ -116,9 +116,9 @@ def test_batches_that_spark_reports_only_after_the_commit_are_counted_once(spark
     run = trial.start()
     try:
         [running] = run.running
-        assert running.writer.direct
+        assert running.writer.is_direct
         running.query.processAllAvailable()  # several batches before anyone asks
-        running.hear()
+        running.update_ledger()
         trial.add("orders", "5.csv", ["id,amount,at", f"A,1,{at(5)}", f"B,1,{at(5)}"])
         trial.add("orders", "6.csv", ["id,amount,at", f"A,1,{at(6)}"])
         running.query.processAllAvailable()

@@ -40,7 +40,7 @@ def test_rows_that_go_nowhere_are_counted_over_restarts(spark, tmp_path):
     add(trial, "orders", "1.parquet", range(10))
     run = trial.start()
     try:
-        assert run.running[0].writer.direct
+        assert run.running[0].writer.is_direct
         run.process_available()
         add(trial, "orders", "2.parquet", range(10, 15))
         run.process_available()
@@ -98,7 +98,7 @@ def test_records_that_may_not_be_malformed_leave_nothing_to_set_aside(spark, tmp
     trial.add("orders", "1.csv", ["id,at", "1,2026-01-15T10:00:00Z", "2,2026-01-15T10:00:00Z"])
     run = trial.start()
     try:
-        assert run.running[0].writer.direct
+        assert run.running[0].writer.is_direct
         run.process_available()
         trial.add("orders", "2.csv", ["id,at", "x,2026-01-15T10:00:00Z"])
         with pytest.raises(RunError) as refused:

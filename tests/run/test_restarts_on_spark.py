@@ -89,7 +89,7 @@ SELECT id, sum(x) AS total FROM orders WINDOW TUMBLING(INTERVAL 1 DAY) GROUP BY 
 
 
 @pytest.fixture(scope="module")
-def begun(spark, tmp_path_factory):
+def has_started(spark, tmp_path_factory):
     """A job with queries of several kinds that has run once."""
     made = Trial(spark, tmp_path_factory.mktemp("begun"), MANY)
     made.add("orders", "1.csv", ["id,id2,x,at,at2", f"A,A,1,{at(0)},{at(0)}"])
@@ -107,7 +107,7 @@ def check(trial: Trial, sql: str) -> None:
     """Checks a job against the checkpoints of another, as `run` does before Spark is started."""
     for query in group_into_queries(build_job(sql)):
         checkpoint = Checkpoint(trial.folder / "checkpoint" / query.name)
-        assert checkpoint.begun
+        assert checkpoint.has_started
         checkpoint.check(query)
 
 
@@ -126,16 +126,16 @@ def check(trial: Trial, sql: str) -> None:
         ("sum(x)", "max(x)", "aggregate calls a0 function: sum -> max"),
     ],
 )
-def test_a_changed_job_does_not_resume(begun, old, new, change):
+def test_a_changed_job_does_not_resume(has_started, old, new, change):
     assert old in MANY
     with pytest.raises(StateError) as caught:
-        check(begun, MANY.replace(old, new, 1))
+        check(has_started, MANY.replace(old, new, 1))
     assert caught.value.code == "MS-STATE-CHANGED"
     assert change in caught.value.cause
 
 
-def test_a_job_in_other_spacing_and_case_resumes(begun):
-    changed = Trial(begun.spark, begun.folder, MANY.replace("sum(x)", "SUM( x )"))
+def test_a_job_in_other_spacing_and_case_resumes(has_started):
+    changed = Trial(has_started.spark, has_started.folder, MANY.replace("sum(x)", "SUM( x )"))
     run = changed.start(once=True)
     try:
         while not run.wait(30):

@@ -9,7 +9,7 @@ import pytest
 from millstream.connectors.file.output import batch_files
 from millstream.errors import PlanError
 from millstream.plan.build.job import build_job
-from millstream.run.outputs import forget
+from millstream.run.outputs import remove_outputs
 from millstream.run.settings import settings_of
 
 _JOB = """
@@ -49,7 +49,7 @@ def test_a_fresh_start_removes_what_the_sink_wrote_and_nothing_else(tmp_path):
     CREATE SINK a WITH ('connector' = 'file', 'path' = 'data') AS SELECT id FROM s;
     """)
     _wrote(tmp_path / "data", "in/20260115-1.csv", "other/000000-0.json", "000000-0.json", "note")
-    forget(job, settings_of(job, tmp_path / "job.sql"))
+    remove_outputs(job, settings_of(job, tmp_path / "job.sql"))
     left = sorted(str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file())
     assert left == ["data/in/20260115-1.csv", "data/note", "data/other/000000-0.json"]
 

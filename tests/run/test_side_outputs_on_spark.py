@@ -166,8 +166,8 @@ def test_a_sink_that_needs_stable_tasks_gets_the_recorded_number_of_them(spark, 
     checkpoint = run.running[0].checkpoint
     assert checkpoint.tasks(0, 99) == int(spark.conf.get("spark.sql.shuffle.partitions"))
     assert checkpoint.tasks(1, 99) == 99
-    begun = [batch for sink in sinks.values() for batch in sink.batches]
-    assert begun == [
+    has_started = [batch for sink in sinks.values() for batch in sink.batches]
+    assert has_started == [
         BatchId(checkpoint.uuid, "out", "main", 0),
         BatchId(checkpoint.uuid, "out", "rejected rejected", 0),
     ]

@@ -44,7 +44,9 @@ def stopped_run(tmp_path: Path, failed: str | None, *queries: Query) -> tuple[Jo
     run = JobRun(None, build_job(SQL), tmp_path, tmp_path)  # type: ignore[arg-type]
     for plan, query in zip(run.queries, queries, strict=True):
         writer = SimpleNamespace(error=None)
-        running: Any = SimpleNamespace(plan=plan, query=query, writer=writer, hear=lambda: None)
+        running: Any = SimpleNamespace(
+            plan=plan, query=query, writer=writer, update_ledger=lambda: None
+        )
         run.running.append(running)
     if failed:
         run.failures[failed] = RunError("MS-RUN-DISK", "no space.")

@@ -11,7 +11,7 @@ import pytest
 from tests.run.trial import Trial
 
 from millstream.errors import PlanError, RunError, StateError
-from millstream.run.tables import ask_for
+from millstream.run.tables import request_refresh
 
 SQL = """
 CREATE SOURCE orders (id STRING, currency STRING)
@@ -78,12 +78,12 @@ def test_a_running_job_takes_up_a_new_version(trial, more, ask):
         run.process_available()
         rates(trial, "EUR,2", "USD,3", later=5)
         if ask:
-            ask_for(trial.folder / "checkpoint", "rates")
+            request_refresh(trial.folder / "checkpoint", "rates")
         now = run.tables.pace()
         run.tables.pace = lambda: now + 2_000_000  # when files are looked at again
         run.tables.beat()
         assert versions(trial) == [1, 2]
-        last = run.tables.versions(next(iter(run.tables._held.values()))).last
+        last = run.tables.versions(next(iter(run.tables._tables.values()))).last
         while time.time_ns() // 1000 < last.since:  # the version waits until all can see it
             time.sleep(0.05)
         trial.add("orders", "2.csv", ["id,currency", "C,EUR", "D,USD"])

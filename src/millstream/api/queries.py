@@ -24,16 +24,16 @@ from millstream.api.tables import DATAFRAME, properties_text, read_rows
 from millstream.api.values import Duration, span_text
 from millstream.engine.shuffle.control_stream import has_ended
 from millstream.errors import PlanError, StateError
-from millstream.observe.ledger import Account, SparkAccount
-from millstream.observe.ledger_text import account_text
+from millstream.observe.ledger import Ledger, SparkLedger
+from millstream.observe.ledger_text import format_ledger
 from millstream.plan.build.job import build_sink
-from millstream.plan.nodes import Job, Pipeline, Query, Reference, SinkDef, Source
+from millstream.plan.nodes import Job, Pipeline, Query, ReferenceTable, SinkDef, Source
 from millstream.plan.nodes.traversal import operators_of, with_sources
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.dataset_versions import record_versions, recorded_versions
-from millstream.run.outputs import refuse_foreign_files
+from millstream.run.outputs import reject_foreign_files
 from millstream.run.progress import Progress, progress_of
-from millstream.run.runner import Drive
+from millstream.run.runner import Runner
 from millstream.run.settings import RunSettings, settings_of
 from millstream.suggestions import nearest
 from millstream.temporal import LateAction
@@ -89,7 +89,7 @@ class StreamRun:
 
     __slots__ = ("_at_start", "_drive", "_pipeline")
 
-    def __init__(self, drive: Drive, pipeline: Pipeline, warnings: Sequence[str] = ()) -> None:
+    def __init__(self, drive: Runner, pipeline: Pipeline, warnings: Sequence[str] = ()) -> None:
         self._drive = drive
         self._pipeline = pipeline
         self._at_start = warnings
@@ -179,7 +179,7 @@ class StreamRun:
         return running[0].query if running else None
 
     @property
-    def ledger(self) -> Account | SparkAccount | None:
+    def ledger(self) -> Ledger | SparkLedger | None:
         """How many rows each operator read, and what happened to them; None before the start.
 
         Example:
@@ -191,8 +191,8 @@ class StreamRun:
         if not running:
             return None
         with suppress(Py4JError, PySparkException, OSError):
-            running[0].hear()
-        return running[0].tally.account
+            running[0].update_ledger()
+        return running[0].ledger_store.ledger
 
     @property
     def progress(self) -> Progress | None:
@@ -222,7 +222,7 @@ class StreamRun:
     def __repr__(self) -> str:
         head = f"StreamRun {self._pipeline.name}: {self.phase if self.active else 'ended'}"
         ledger = self.ledger
-        return head if ledger is None else f"{head}\n{account_text(self._pipeline.name, ledger)}"
+        return head if ledger is None else f"{head}\n{format_ledger(self._pipeline.name, ledger)}"
 
     def _repr_html_(self) -> str:
         return Text(repr(self))._repr_html_()
@@ -271,7 +271,7 @@ def start_run(
         _check(job, settings)
         changed = record_versions(settings.checkpoint, versions)
         spark = session_of(names)
-        drive = Drive(
+        drive = Runner(
             job,
             settings,
             lambda: spark,
@@ -339,7 +339,7 @@ def _check(job: Job, settings: RunSettings) -> None:
             "arrives now would be late.",
             fix="Use another checkpoint. Leave flush out of runs that are to be resumed.",
         )
-    refuse_foreign_files(job, settings)
+    reject_foreign_files(job, settings)
 
 
 def _frame_of(source: Source, names: Names) -> DataFrame | None:
@@ -347,7 +347,7 @@ def _frame_of(source: Source, names: Names) -> DataFrame | None:
     return names.sources[source.name].frame if source.connector == DATAFRAME else None
 
 
-def _rows_of(spark: SparkSession, table: Reference, names: Names) -> pa.Table:
+def _rows_of(spark: SparkSession, table: ReferenceTable, names: Names) -> pa.Table:
     """Returns the rows of a table that workers have whole."""
     if table.connector != DATAFRAME:
         return read_rows(spark, table)

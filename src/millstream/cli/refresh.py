@@ -1,4 +1,4 @@
-"""`millstream refresh`: asks a running job to read a reference table anew."""
+"""`millstream refresh`: makes a running job read a reference table again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.cli.errors import CommandError, print_json, reported
 from millstream.cli.load_job import load_job
 from millstream.cli.options import AsJson, JobFile, Variables
 from millstream.plan.nodes import Job
-from millstream.plan.nodes.traversal import references_of
+from millstream.plan.nodes.traversal import reference_tables_of
 from millstream.values import Lookup
 
 EPILOG = """
@@ -21,57 +21,57 @@ Examples:
 
   millstream refresh job.sql rates --checkpoint /data/checkpoints/job
 
-The table must say 'refresh.on' = 'command', 'refresh.on' = 'change' or a 'refresh.interval'.
-The new version is in force from the micro-batch on that starts after it was read.
+The table must have 'refresh.on' = 'command', 'refresh.on' = 'change' or a 'refresh.interval'. The
+new version applies to micro-batches that start after the table was read.
 """
 
 
 def refresh(
     job: JobFile,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table to read anew.")],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table to read again.")],
     variables: Variables = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The checkpoint of the running job, as `run` has it."),
+        typer.Option(metavar="DIR", help="The checkpoint of the running job, as in `run`."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have a running job read a reference table anew."""
+    """Make a running job read a reference table again."""
     with reported(as_json):
         loaded = load_job(job, variables, None)
         from millstream.run.settings import settings_of
-        from millstream.run.tables import ask_for
+        from millstream.run.tables import request_refresh
 
         name = _known(loaded, table)
         folder = settings_of(loaded, job, checkpoint=checkpoint).checkpoint
-        ask_for(folder, name)
+        request_refresh(folder, name)
         if as_json:
-            print_json({"table": name, "asked": True})
+            print_json({"table": name, "requested": True})
         else:
-            print(f"{name} will be read anew by the job that runs from {folder}.")
+            print(f"The job with the checkpoint {folder} will read {name} again.")
 
 
 def _known(job: Job, table: str) -> str:
-    held = {each.name.lower(): each for each in references_of(job)}
-    found = held.get(table.lower())
+    tables = {each.name.lower(): each for each in reference_tables_of(job)}
+    found = tables.get(table.lower())
     if found is None:
         raise CommandError(
             "MS-CLI-TABLE",
-            f"the job joins no table {table}.",
-            fix=f"It joins {', '.join(each.name for each in held.values())}."
-            if held
+            f"the job does not join a table {table}.",
+            fix=f"It joins {', '.join(each.name for each in tables.values())}."
+            if tables
             else "It has no reference tables.",
         )
     if isinstance(found.access, Lookup):
         raise CommandError(
             "MS-CLI-TABLE",
-            f"{found.name} is asked in its database, row by row, and has nothing to refresh.",
-            fix="'lookup.cache.ttl' says how old an answer may be.",
+            f"{found.name} is looked up in its database row by row, so it cannot be refreshed.",
+            fix="Set 'lookup.cache.ttl' to limit the age of cached rows.",
         )
     if not found.access.refreshed:
         raise CommandError(
             "MS-CLI-TABLE",
-            f"{found.name} is read once, when the job starts.",
-            fix="Add 'refresh.on' = 'command' to the table and start the job again.",
+            f"{found.name} is read only once, when the job starts.",
+            fix="Add 'refresh.on' = 'command' to the table and restart the job.",
         )
     return found.name

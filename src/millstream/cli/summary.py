@@ -1,4 +1,4 @@
-"""What a run is going to do, in a few lines: the short form of `explain`."""
+"""Summarizes a run in a few lines before it starts, like a short `explain`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from millstream.cli.formats import shown
 from millstream.connectors.paths import resolve
-from millstream.plan.build.query_groups import queries_of
-from millstream.plan.facts.pipeline import PipelineFacts, check_job
+from millstream.plan.build.query_groups import group_into_queries
+from millstream.plan.facts.pipeline import PipelineFacts, derive_job_facts
 from millstream.plan.kinds import join_kind_of, kind_of
 from millstream.plan.nodes import Job, Join, Operator
 from millstream.plan.nodes.traversal import sources_of
@@ -16,8 +16,8 @@ from millstream.run.settings import RunSettings
 from millstream.temporal import format_span
 
 
-def brief(job: Job, settings: RunSettings) -> Iterator[str]:
-    for facts in check_job(job):
+def summarize_run(job: Job, settings: RunSettings) -> Iterator[str]:
+    for facts in derive_job_facts(job):
         yield from _pipeline(facts, settings)
     yield f"trigger     {_trigger(settings)}"
     yield f"checkpoint  {shown(settings.checkpoint)}: {_resumed(job, settings)}"
@@ -38,7 +38,7 @@ def _pipeline(facts: PipelineFacts, settings: RunSettings) -> Iterator[str]:
     for each in facts.operators:
         if bound := _bound(each.operator):
             yield f"  bound     {bound}"
-        yield f"  state     {each.state}"
+        yield f"  state     {each.state_size}"
 
 
 def _bound(operator: Operator) -> str | None:
@@ -47,21 +47,21 @@ def _bound(operator: Operator) -> str | None:
 
 def _trigger(settings: RunSettings) -> str:
     if settings.flush:
-        return "once, then the end of input: all that is held comes out"
+        return "once, then end of input: emits all rows in state"
     if settings.once:
-        return "once: what is there now; state is kept for the next run"
+        return "once: processes available input; the next run resumes from the checkpoint"
     if settings.every:
         return f"every {format_span(settings.every)}, until stopped (Ctrl-C)"
-    return "as rows come, until stopped (Ctrl-C)"
+    return "continuous, until stopped (Ctrl-C)"
 
 
 def _resumed(job: Job, settings: RunSettings) -> str:
-    told = []
-    queries = queries_of(job)
+    parts = []
+    queries = group_into_queries(job)
     for query in queries:
         folder = Checkpoint(settings.checkpoint / query.name)
         name = f"{query.title} " if len(queries) > 1 else ""
-        told.append(
-            f"{name}resuming from batch {folder.next_batch}" if folder.begun else f"{name}new"
+        parts.append(
+            f"{name}resuming from batch {folder.next_batch}" if folder.has_started else f"{name}new"
         )
-    return ", ".join(told)
+    return ", ".join(parts)

@@ -90,7 +90,7 @@ class Checkpoint:
         return current
 
     @property
-    def begun(self) -> bool:
+    def has_started(self) -> bool:
         """Has a run from here ever taken in a batch, done or not?"""
         return any((self.spark / "offsets").glob("[0-9]*"))
 
@@ -98,7 +98,7 @@ class Checkpoint:
         """Make the folder, or check that the job fits it; the number of key groups that holds."""
         self.control.mkdir(parents=True, exist_ok=True)
         described = self.folder / "millstream.json"
-        if not described.exists() or not self.begun:
+        if not described.exists() or not self.has_started:
             self.check(query)
             identity = query_identity(query)
             made = {"key_groups": groups, "identity": identity, "uuid": uuid4().hex}
@@ -110,7 +110,7 @@ class Checkpoint:
     def check(self, query: Query) -> None:
         """Rejects a checkpoint of another format, and a plan that its state does not fit."""
         described = self.folder / "millstream.json"
-        if not described.exists() or not self.begun:
+        if not described.exists() or not self.has_started:
             self._reject_sinks_of_others(query)
             return
         written = json.loads(described.read_text(encoding="utf-8"))
@@ -132,7 +132,7 @@ class Checkpoint:
             written = json.loads(file.read_text(encoding="utf-8")).get("identity", {})
             outputs = written.get("state", {}).get("outputs", {})
             is_query = other.folder.name == next(iter(outputs), None)
-            if other.folder == self.folder or not is_query or not other.begun:
+            if other.folder == self.folder or not is_query or not other.has_started:
                 continue
             shared = [sink.name for sink in query.sinks if sink.name in outputs]
             if shared:

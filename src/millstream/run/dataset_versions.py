@@ -64,7 +64,7 @@ def record_versions(checkpoint: Path, versions: DatasetVersions) -> list[str]:
     return list(_changes(recorded, versions))
 
 
-def forget_versions(checkpoint: Path) -> None:
+def remove_versions(checkpoint: Path) -> None:
     """Lets the next run choose versions anew."""
     (checkpoint / _FILE).unlink(missing_ok=True)
 

@@ -49,7 +49,7 @@ from millstream.run.file_log import FileLog
 from millstream.run.ledger_store import LedgerStore
 from millstream.run.processing_time import processing_time_spans
 from millstream.run.query import RunningQuery
-from millstream.run.query_writer import Writer, sink_columns
+from millstream.run.query_writer import QueryWriter, sink_columns
 from millstream.run.state_limits import StateLimits
 from millstream.run.tables import FOLDER as TABLES
 from millstream.run.tables import JobTables
@@ -59,7 +59,7 @@ GROUPS_PER_PARTITION = 1
 
 
 _POLL = 0.05
-_LISTEN = 1.0  # seconds between two looks at what Spark reports
+_UPDATE_SECONDS = 1.0  # seconds between two looks at what Spark reports
 
 
 class Status(StrEnum):
@@ -92,7 +92,7 @@ class JobRun:
     failures: dict[str, MillstreamError] = field(default_factory=dict)  # by query, first first
     _stopped: set[str] = field(default_factory=set)
     _flushed: bool = False
-    _listened: float = 0.0
+    _last_update: float = 0.0
 
     def __post_init__(self) -> None:
         self.queries = group_into_queries(self.job)
@@ -103,7 +103,7 @@ class JobRun:
         """Start every query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
         for table in reference_tables_of(self.job):
             with user_error(self.log):
-                self.tables.open(table, steady=self._over_changes(table))
+                self.tables.open(table, is_fixed=self._over_changes(table))
         for query in self.queries:
             with self._failing(query):
                 self.running.append(self._start(query, trigger))
@@ -177,7 +177,9 @@ class JobRun:
         )
         ledger_store = LedgerStore.open(query, folder.ledger, first)
         limits = StateLimits.of(query, folder.control)
-        writer = Writer(self, spark, query, compiled, sinks, ledger_store, limits, folder, self.log)
+        writer = QueryWriter(
+            self, spark, query, compiled, sinks, ledger_store, limits, folder, self.log
+        )
         writer.open(sources)
         started = writer.start(trigger)
         return RunningQuery(query, engine, started, ledger_store, folder, writer, first)
@@ -224,11 +226,11 @@ class JobRun:
     def process_available(self) -> None:
         """Wait until every query has taken in all that its sources hold now."""
         for each in self.healthy():
-            with self._failing(each.plan), each.writer.own_error(), user_error(self.log):
+            with self._failing(each.plan), each.writer.report_own_error(), user_error(self.log):
                 # A trigger that looked at its sources just before the call may end the first wait.
                 each.query.processAllAvailable()
                 each.query.processAllAvailable()
-            each.hear()
+            each.update_ledger()
 
     def warn(self, text: str) -> None:
         """Adds a warning, which is shown once."""
@@ -274,14 +276,14 @@ class JobRun:
         while True:
             active = [each for each in self.running if each.query.isActive]
             now = time.monotonic()
-            listens = now - self._listened >= _LISTEN
+            listens = now - self._last_update >= _UPDATE_SECONDS
             for each in self.running:
                 if listens or each not in active:
-                    each.hear()
+                    each.update_ledger()
                 if each not in active and (error := each.query.exception()):
                     with self._failing(each.plan):
                         raise each.writer.error or failure(error, self.log)
-            self._listened = now if listens else self._listened
+            self._last_update = now if listens else self._last_update
             left = until - now
             if not active:
                 self.raise_failure()
@@ -295,7 +297,7 @@ class JobRun:
             with suppress(Py4JError, OSError):
                 self._note_end(each)
                 each.query.stop()
-                each.hear()
+                each.update_ledger()
 
     def _note_end(self, each: RunningQuery) -> None:
         """Records that a query is stopped before its end, or failed beside another one."""

@@ -42,7 +42,7 @@ from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 _REMEMBERED = 8
 _VERSION = 4  # of the file
 _WRITTEN, _READ, _OUTPUT = "written: ", "read: ", "output: "  # begin keys of sums
-_SAVED = ("batch", "stats", "before", "sums", "told", "lost")
+_SAVED = ("batch", "stats", "before", "sums", "spark_counts", "lost")
 
 
 @dataclass(slots=True)
@@ -53,9 +53,11 @@ class LedgerStore:
     stats: dict[str, dict[str, Any]] = field(default_factory=dict)  # last, by operator and group
     before: dict[str, int] = field(default_factory=dict)  # sums up to the batch before the last
     sums: dict[str, int] = field(default_factory=dict)
-    told: dict[str, Any] = field(default_factory=dict)  # by Spark, of the native engine
+    spark_counts: dict[str, Any] = field(default_factory=dict)  # by Spark, of the native engine
     lost: list[list[int]] = field(default_factory=list)  # first and last of batches without counts
-    _arrived: dict[int, int] = field(default_factory=dict)  # rows in, of the last batches of a run
+    _rows_by_batch: dict[int, int] = field(
+        default_factory=dict
+    )  # rows in, of the last batches of a run
     _saving: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @classmethod
@@ -67,7 +69,7 @@ class LedgerStore:
         # One that is ahead by more than the batch to be retried is not of this checkpoint.
         if saved.get("version") == _VERSION and saved["batch"] <= first_batch:
             made = cls(query, file, **{name: saved[name] for name in _SAVED})
-        made._miss(first_batch - 1)
+        made._record_lost(first_batch - 1)
         return made
 
     def add(
@@ -82,7 +84,7 @@ class LedgerStore:
         went to sinks of late rows and dead letters, under the keys of `Ledger.written`."""
         known, again = self.ledger.total_in, batch <= self.batch
         if not again:
-            self._miss(batch - 1)
+            self._record_lost(batch - 1)
             self.before, self.batch = self.sums, batch
         names = self.query.output_names
         added = {f"{_OUTPUT}{names[number]}": rows for number, rows in rows_out.items()}
@@ -101,12 +103,12 @@ class LedgerStore:
         self.sums = {
             what: self.before.get(what, 0) + added.get(what, 0) for what in {*self.before, *added}
         }
-        if not again and not self.by_spark:
-            self._arrived[batch] = self.ledger.total_in - known
-            self._arrived.pop(batch - _REMEMBERED, None)
+        if not again and not self.is_native:
+            self._rows_by_batch[batch] = self.ledger.total_in - known
+            self._rows_by_batch.pop(batch - _REMEMBERED, None)
         self._save()
 
-    def _miss(self, last: int) -> None:
+    def _record_lost(self, last: int) -> None:
         """Note that batches up to `last` are committed: those not yet counted never will be."""
         if last > self.batch:
             self.lost = [*self.lost, [self.batch + 1, last]]
@@ -115,32 +117,33 @@ class LedgerStore:
     def rows_in(self, batch: int) -> int | None:
         """Rows that came in with a batch, as far as that is remembered. Spark's own count is one of
         files where workers read them."""
-        return self._arrived.get(batch)
+        return self._rows_by_batch.get(batch)
 
-    def hear(self, reports: Iterable[Mapping[str, Any]]) -> None:
+    def add_spark_reports(self, reports: Iterable[Mapping[str, Any]]) -> None:
         """Take in what Spark reports of micro-batches, oldest first; each counts once."""
         names = [source.name for source in query_sources(self.query)]
-        told = {"batch": -1, "in": {}, "late": 0, **self.told}
+        spark_counts = {"batch": -1, "in": {}, "late": 0, **self.spark_counts}
         for report in reports:
             read = [each for each in report["sources"] if "/control]" not in each["description"]]
             rows = [each["numInputRows"] for each in read]
             operators = report["stateOperators"]
             # A trigger that finds no new rows reports under the number of the batch to come.
-            if report["batchId"] > told["batch"] and sum(rows):
+            if report["batchId"] > spark_counts["batch"] and sum(rows):
                 seen = report.get("observedMetrics", {})
                 counted = zip(names, rows, strict=False)
-                told["batch"] = report["batchId"]
+                spark_counts["batch"] = report["batchId"]
                 # Of files that executors read, Spark's own count is one of files.
-                told["in"] = {
-                    name: told["in"].get(name, 0) + seen.get(f"{READ} {name}", {READ: count})[READ]
+                spark_counts["in"] = {
+                    name: spark_counts["in"].get(name, 0)
+                    + seen.get(f"{READ} {name}", {READ: count})[READ]
                     for name, count in counted
                 }
-                told["late"] += sum(each["numRowsDroppedByWatermark"] for each in operators)
+                spark_counts["late"] += sum(each["numRowsDroppedByWatermark"] for each in operators)
             if operators:
-                told["state_rows"] = sum(each["numRowsTotal"] for each in operators)
-                told["state_bytes"] = sum(each["memoryUsedBytes"] for each in operators)
-        if told != self.told:
-            self.told = told
+                spark_counts["state_rows"] = sum(each["numRowsTotal"] for each in operators)
+                spark_counts["state_bytes"] = sum(each["memoryUsedBytes"] for each in operators)
+        if spark_counts != self.spark_counts:
+            self.spark_counts = spark_counts
             self._save()
 
     def _save(self) -> None:
@@ -152,9 +155,9 @@ class LedgerStore:
     def ledger(self) -> Ledger | SparkLedger:
         rows_out = self.rows_out
         total = sum(rows_out.values())
-        if self.by_spark:
-            state = {what: self.told.get(what, 0) for what in ("state_rows", "state_bytes")}
-            rows_in, late = self.told.get("in", {}), self.told.get("late", 0)
+        if self.is_native:
+            state = {what: self.spark_counts.get(what, 0) for what in ("state_rows", "state_bytes")}
+            rows_in, late = self.spark_counts.get("in", {}), self.spark_counts.get("late", 0)
             return SparkLedger(rows_in, late, total, state, self._sinks(rows_out))
         ledger = Ledger([], total)
         if self._operators:
@@ -226,7 +229,7 @@ class LedgerStore:
         }
 
     @property
-    def by_spark(self) -> bool:
+    def is_native(self) -> bool:
         """Is state kept by an operator of Spark's own, of which only Spark can tell?"""
         return bool(self._operators) and choose_query_engine(self.query)[0] is Engine.NATIVE
 

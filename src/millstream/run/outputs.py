@@ -26,7 +26,7 @@ from millstream.plan.nodes import Job, Query, ReferenceTable, SinkDef
 from millstream.plan.secrets import mask_secret
 from millstream.row_outcomes import RowOutcome
 from millstream.run.checkpoint import Checkpoint
-from millstream.run.dataset_versions import forget_versions
+from millstream.run.dataset_versions import remove_versions
 from millstream.run.settings import RunSettings
 from millstream.run.tables import FOLDER as TABLES
 from millstream.temporal import LateAction
@@ -48,7 +48,9 @@ def output_locations(
     query: Query, settings: RunSettings, ledger: Ledger | SparkLedger
 ) -> list[OutputLocation]:
     """The sinks of a query's outputs."""
-    return [_to(sink, "rows", ledger.outputs.get(sink.name, 0), settings) for sink in query.sinks]
+    return [
+        _location(sink, "rows", ledger.outputs.get(sink.name, 0), settings) for sink in query.sinks
+    ]
 
 
 def side_output_locations(
@@ -67,23 +69,25 @@ def side_output_locations(
     for sink in dict.fromkeys(sinks):
         if named := job.sink(sink):
             count = ledger.written.get(late_rows_in(named.name), 0)
-            found.append(_to(named, "late rows", count, settings))
+            found.append(_location(named, "late rows", count, settings))
         else:
             count = ledger.written.get(late_rows_in(OWN_LATE_SINK), 0)
-            found.append(_inside("late rows", count, folder.late))
+            found.append(_checkpoint_location("late rows", count, folder.late))
     for source in query_sources(query):
         named = job.sink(source.dead_letter or "")
         own = folder.dead_letters(source.name)
         found += [
-            _to(named, what, count, settings) if named else _inside(what, count, own)
+            _location(named, what, count, settings)
+            if named
+            else _checkpoint_location(what, count, own)
             for what, count in _rejected(source.name, ledger)
         ]
     for table in query_references(query):
         what, count = _not_asked(table), ledger.written.get(dead_letters_of(table.name), 0)
         if count and (named := job.sink(table.dead_letter or "")):
-            found.append(_to(named, what, count, settings))
+            found.append(_location(named, what, count, settings))
         elif count:
-            found.append(_inside(what, count, folder.dead_letters(table.name)))
+            found.append(_checkpoint_location(what, count, folder.dead_letters(table.name)))
     return found
 
 
@@ -104,7 +108,7 @@ def _not_asked(table: ReferenceTable) -> str:
     return f"rows that {table.name} could not be asked for"
 
 
-def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> OutputLocation:
+def _location(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> OutputLocation:
     named = settings.connectors[sink.connector].path_property(Role.SINK)
     path = sink.option(named) if named else ""
     where = resolve(path, settings.base) if path else None
@@ -112,20 +116,20 @@ def _to(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> OutputLoc
     return OutputLocation(what, rows, sink.connector, where, form, partitions)
 
 
-def _inside(what: str, rows: int, folder: Path) -> OutputLocation:
+def _checkpoint_location(what: str, rows: int, folder: Path) -> OutputLocation:
     """Rows that stay in the checkpoint."""
     sink = checkpoint_sink(what, folder)
     return OutputLocation(what, rows, sink.connector, str(folder), sink.option("format"))
 
 
-def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
+def reject_foreign_files(job: Job, settings: RunSettings) -> None:
     """A new checkpoint counts batches from 0: it must not write over files of an earlier run."""
     for query in group_into_queries(job):
-        if Checkpoint(settings.checkpoint / query.name).begun:
+        if Checkpoint(settings.checkpoint / query.name).has_started:
             continue
         for sink, output in _outputs(job, query, settings):
             if output.files():
-                shown = mask_secret("path", _to(sink, "rows", 0, settings).path or sink.name)
+                shown = mask_secret("path", _location(sink, "rows", 0, settings).path or sink.name)
                 raise StateError(
                     "MS-STATE-SINK",
                     f"{shown} holds files of another run, and a new checkpoint would write its "
@@ -136,9 +140,9 @@ def refuse_foreign_files(job: Job, settings: RunSettings) -> None:
                 )
 
 
-def forget(job: Job, settings: RunSettings) -> None:
+def remove_outputs(job: Job, settings: RunSettings) -> None:
     """Remove the checkpoint of each query and what its sinks wrote."""
-    forget_versions(settings.checkpoint)
+    remove_versions(settings.checkpoint)
     for query in group_into_queries(job):
         folder = settings.checkpoint / query.name
         if (folder / "millstream.json").exists():

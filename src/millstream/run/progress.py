@@ -43,7 +43,7 @@ class Progress:
 
 
 def progress_of(running: RunningQuery) -> Progress:
-    running.hear()
+    running.update_ledger()
     ledger, report = running.ledger_store.ledger, running.report
     operators = query_operators(running.plan)
     watermarks = running.ledger_store.watermarks

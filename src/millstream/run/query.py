@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.plan.nodes import Engine, Query
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.ledger_store import LedgerStore
-from millstream.run.query_writer import Writer
+from millstream.run.query_writer import QueryWriter
 
 
 @dataclass(slots=True)
@@ -22,14 +22,14 @@ class RunningQuery:
     query: StreamingQuery
     ledger_store: LedgerStore
     checkpoint: Checkpoint
-    writer: Writer
+    writer: QueryWriter
     first_batch: int
     _report: StreamingQueryProgress | None = None
-    _heard: int = field(init=False)  # the last batch that has been heard of
-    _hearing: Lock = field(default_factory=Lock)  # those who run it and those who show it ask
+    _last_counted: int = field(init=False)  # the last batch that has been heard of
+    _lock: Lock = field(default_factory=Lock)  # those who run it and those who show it ask
 
     def __post_init__(self) -> None:
-        self._heard = self.first_batch - 1
+        self._last_counted = self.first_batch - 1
 
     @property
     def report(self) -> StreamingQueryProgress | None:
@@ -51,29 +51,29 @@ class RunningQuery:
         status = self.query.status
         return bool(status["isTriggerActive"] and status["isDataAvailable"])
 
-    def hear(self) -> None:
+    def update_ledger(self) -> None:
         """Add to the ledger what only Spark can tell."""
-        if self.writer.direct or self.ledger_store.by_spark:
-            with self._hearing:
-                self._hear()
+        if self.writer.is_direct or self.ledger_store.is_native:
+            with self._lock:
+                self._update_ledger()
 
-    def _hear(self) -> None:
+    def _update_ledger(self) -> None:
         last = self.query.lastProgress
-        if last is None or _done(last) == self._heard:
+        if last is None or _done(last) == self._last_counted:
             return
         # Asking for all of them takes Spark a while.
-        follows = _is_batch(last) and last.batchId == self._heard + 1
+        follows = _is_batch(last) and last.batchId == self._last_counted + 1
         reports = [last] if follows else self.query.recentProgress
-        if self.writer.direct:
+        if self.writer.is_direct:
             for report in filter(self._is_new, reports):
-                self.writer.hear(report.batchId, report.observedMetrics)
-                self._heard = report.batchId
-        if self.ledger_store.by_spark:
-            self.ledger_store.hear(json.loads(report.json) for report in reports)
-        self._heard = max(self._heard, _done(last))
+                self.writer.record_report(report.batchId, report.observedMetrics)
+                self._last_counted = report.batchId
+        if self.ledger_store.is_native:
+            self.ledger_store.add_spark_reports(json.loads(report.json) for report in reports)
+        self._last_counted = max(self._last_counted, _done(last))
 
     def _is_new(self, report: StreamingQueryProgress) -> bool:
-        return _is_batch(report) and report.batchId > self._heard
+        return _is_batch(report) and report.batchId > self._last_counted
 
 
 def _done(report: StreamingQueryProgress) -> int:

@@ -89,12 +89,12 @@ class Opener(Protocol):
 
 
 @dataclass(slots=True)
-class Writer:
+class QueryWriter:
     run: Opener
     spark: SparkSession
     plan: Query
     query: CompiledQuery
-    mains: Mapping[str, Sink]  # of the outputs, by the name of the sink
+    main_sinks: Mapping[str, Sink]  # of the outputs, by the name of the sink
     ledger_store: LedgerStore
     limits: StateLimits
     checkpoint: Checkpoint
@@ -105,16 +105,16 @@ class Writer:
     _routing: Routing = field(default_factory=Routing)
     _checks: dict[str, ItemCheck] = field(default_factory=dict)  # by source
     _missing: MissingFiles | None = None
-    _rejecting: bool = False  # may rows come that go to dead letters?
+    _may_reject: bool = False  # may rows come that go to dead letters?
     _warned: set[str] = field(default_factory=set)  # sources with a row ahead of time
 
     def open(self, sources: Mapping[str, DataFrame | DeferredFrame]) -> None:
         """Open all sinks, so that one which cannot be is told of before anything runs."""
-        self._rejecting = any(
+        self._may_reject = any(
             BAD in sources[source.name].schema.names and source.malformed is Malformed.DEAD_LETTER
             for source in query_sources(self.plan)
         )
-        self._rejecting = self._rejecting or bool(self.query.limits)
+        self._may_reject = self._may_reject or bool(self.query.limits)
         self._checks = {
             name: rows.origin.check
             for name, rows in sources.items()
@@ -124,7 +124,7 @@ class Writer:
         }
         several = len(self.plan.outputs) > 1
         for number, output in enumerate(self.plan.outputs):
-            sink = self.mains[output.sink.name]
+            sink = self.main_sinks[output.sink.name]
             self._add(main_output(output.sink.name, several=several), output.sink.name, sink)
             if isinstance(sink, SupportsColumnCheck):
                 sink.check(partial(self._rows, number))
@@ -181,7 +181,7 @@ class Writer:
         for table in query_references(self.plan):
             if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
                 given.append(table)
-                self._rejecting = True
+                self._may_reject = True
         outputs: dict[str, tuple[str, tuple[int, int] | None]] = {}
         for each in given:
             name, sink = self.run.dead_letter_sink(each, self.plan)
@@ -191,16 +191,16 @@ class Writer:
         return outputs
 
     @property
-    def direct(self) -> bool:
+    def is_direct(self) -> bool:
         """Does Spark itself write the rows? Only if no others ride with them, and to a sink that
         keeps none: rows that it wrote could not be told from those of a batch's first try."""
-        only_rows = not self._routing.late and not self._rejecting and not self.limits.limited
+        only_rows = not self._routing.late and not self._may_reject and not self.limits.limited
         return self._by_spark is not None and only_rows
 
     @property
     def _by_spark(self) -> SparkSink | None:
         """The sink of the only output, if Spark can write to it."""
-        (sink, *_) = self.mains.values()
+        (sink, *_) = self.main_sinks.values()
         one = len(self.plan.outputs) == 1
         return sink if one and isinstance(sink, SparkSink) else None
 
@@ -211,8 +211,8 @@ class Writer:
         read = [ReadSource(each, check) for each, check in checks if check]
         self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
         reading, sink = self.query.reading, self._by_spark
-        if self.direct and sink is not None and isinstance(reading, OutputReader):
-            rows = reading.streamed(self.query.stream)
+        if self.is_direct and sink is not None and isinstance(reading, OutputReader):
+            rows = reading.rows_for_spark(self.query.stream)
             stream = rows.writeStream.format(sink.spark_format)
         else:
             stream = self.query.stream.writeStream.foreachBatch(self.write)
@@ -220,14 +220,14 @@ class Writer:
         placed = named.option("checkpointLocation", str(checkpoint))
         return placed.trigger(**trigger).start()  # type: ignore[call-overload,no-any-return]
 
-    def hear(self, batch: int, caught: Mapping[str, Any]) -> None:
+    def record_report(self, batch: int, metrics: Mapping[str, Any]) -> None:
         """Add Spark's report of a batch that it has written to the ledger."""
-        if METRICS_NAME not in caught:  # Spark reports nothing of a batch that it finds empty
+        if METRICS_NAME not in metrics:  # Spark reports nothing of a batch that it finds empty
             self.ledger_store.add(batch, [], {})
             return
         reading = self.query.reading
         assert isinstance(reading, OutputReader)
-        side, rows = reading.heard(caught[METRICS_NAME].asDict())
+        side, rows = reading.read_progress(metrics[METRICS_NAME].asDict())
         self.ledger_store.add(batch, side.stats, {0: rows}, side.tables)
 
     def write(self, frame: DataFrame, batch: int) -> None:
@@ -248,7 +248,7 @@ class Writer:
             raise
 
     @contextmanager
-    def own_error(self) -> Iterator[None]:
+    def report_own_error(self) -> Iterator[None]:
         """What this writer itself found wrong is said in its own words."""
         try:
             yield
@@ -294,7 +294,7 @@ class Writer:
         return rows
 
     def _columns(self, schema: StructType) -> dict[str, Column]:
-        (sink,) = self.mains.values()
+        (sink,) = self.main_sinks.values()
         return sink_columns(self.spark, sink, schema)
 
     def _add_missing_files(

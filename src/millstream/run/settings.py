@@ -59,7 +59,7 @@ def settings_of(
     if not once and every is None and said:
         once, every = said == "once", None if said == "once" else said
     groups = job.setting("key_groups")
-    _refuse_what_cannot_be_used(job, base, known)
+    _reject_unusable(job, base, known)
     return RunSettings(
         base=base,
         checkpoint=checkpoint or checkpoint_of(file, job.setting("checkpoint")),
@@ -92,14 +92,14 @@ def _span(every: str) -> int:
 _TRIGGER = "A trigger is a duration such as 500ms, 10s or 5m, or 'once' in SET 'trigger'."
 
 
-def _refuse_what_cannot_be_used(job: Job, base: Path, connectors: ConnectorRegistry) -> None:
+def _reject_unusable(job: Job, base: Path, connectors: ConnectorRegistry) -> None:
     if job.setting("batch.target"):
         raise PlanError(
             "MS-PLAN-NOT-YET",
             "'batch.target' cannot be used yet.",
             fix="Take it out; 'max.files.per.batch' of a source limits a batch.",
         )
-    _refuse_shared_folders(job, base, connectors)
+    _reject_shared_folders(job, base, connectors)
     users: dict[str, tuple[str, str]] = {}
     for query in group_into_queries(job):
         for sink, user in _side_sinks(query):
@@ -112,7 +112,7 @@ def _refuse_what_cannot_be_used(job: Job, base: Path, connectors: ConnectorRegis
                 )
 
 
-def _refuse_shared_folders(job: Job, base: Path, connectors: ConnectorRegistry) -> None:
+def _reject_shared_folders(job: Job, base: Path, connectors: ConnectorRegistry) -> None:
     """Sinks name their files by batch: two in one folder would replace each other's. And a source
     that reads what the job writes would never come to an end."""
     used = {pipeline.sink.name: pipeline.sink for pipeline in job.pipelines}

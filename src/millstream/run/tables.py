@@ -28,11 +28,11 @@ from millstream.run.processing_time import monotonic_clock, wall_clock
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 FOLDER = "reference-tables"  # no query is called so
-_ASKED = "refresh"
-_WATCH = 1_000_000  # a look at the files a second is enough
+_REQUEST = "refresh"
+_CHECK_INTERVAL = 1_000_000  # a look at the files a second is enough
 
 
-def ask_for(checkpoint: Path, table: str) -> None:
+def request_refresh(checkpoint: Path, table: str) -> None:
     """Ask the job that runs from a checkpoint to read a table anew."""
     folder = checkpoint / FOLDER / table
     if not folder.is_dir():
@@ -41,7 +41,7 @@ def ask_for(checkpoint: Path, table: str) -> None:
             f"no job with the table {table} has run from {checkpoint}.",
             fix="Start the job first, or name its --checkpoint.",
         )
-    (folder / _ASKED).touch()
+    (folder / _REQUEST).touch()
 
 
 @dataclass(slots=True)
@@ -57,21 +57,21 @@ class JobTables:
     pace: Callable[[], int] = monotonic_clock
     problems: dict[str, MillstreamError] = field(default_factory=dict)  # with tables, for now
     news: dict[str, str] = field(default_factory=dict)  # what was last read of each, if it is new
-    _held: dict[str, ReferenceTable] = field(default_factory=dict)
-    _looked: dict[str, int] = field(default_factory=dict)  # when a table was last looked at
+    _tables: dict[str, ReferenceTable] = field(default_factory=dict)
+    _last_checked: dict[str, int] = field(default_factory=dict)  # when a table was last looked at
     _latest: int = 0  # the latest reading of the system clock
 
-    def open(self, table: ReferenceTable, *, steady: bool = False) -> None:
+    def open(self, table: ReferenceTable, *, is_fixed: bool = False) -> None:
         """Have a version of a table that workers hold: the last one, if nothing has changed. One
         that results which change were joined with must be `steady`: they are taken back by it."""
-        if not isinstance(table.access, Broadcast) or table.name in self._held:
+        if not isinstance(table.access, Broadcast) or table.name in self._tables:
             return
-        self._held[table.name] = table
-        self._looked[table.name] = self.pace()
+        self._tables[table.name] = table
+        self._last_checked[table.name] = self.pace()
         last = self.versions(table).last
         if last is not None and self.clock() < last.since:
             self.versions(table).record_clock_step_back()
-        if not steady or last is None:
+        if not is_fixed or last is None:
             self.refresh(table, activation_delay=0)
         elif self._digest(table) != last.digest:
             raise StateError(
@@ -107,8 +107,8 @@ class JobTables:
     def beat(self) -> None:
         """Look whether a table is to be read anew. One that cannot be read stays as it is."""
         self._watch_clock()
-        for table in self._held.values():
-            asked = Path(self.folder(table)) / _ASKED
+        for table in self._tables.values():
+            asked = Path(self.folder(table)) / _REQUEST
             again = asked.exists()
             asked.unlink(missing_ok=True)
             if not again and not self._due(table):
@@ -127,7 +127,7 @@ class JobTables:
     def _watch_clock(self) -> None:
         now = self.clock()
         if now < self._latest - ACTIVATION_DELAY:
-            for table in self._held.values():
+            for table in self._tables.values():
                 self.versions(table).record_clock_step_back()
             self._latest = now
         self._latest = max(self._latest, now)
@@ -135,10 +135,10 @@ class JobTables:
     def _due(self, table: ReferenceTable) -> bool:
         access, now = table.access, self.pace()
         assert isinstance(access, Broadcast)
-        every = _WATCH if access.watch else access.interval
-        if every is None or now - self._looked[table.name] < every:
+        every = _CHECK_INTERVAL if access.watch else access.interval
+        if every is None or now - self._last_checked[table.name] < every:
             return False
-        self._looked[table.name] = now
+        self._last_checked[table.name] = now
         return True
 
     def _read(self, table: ReferenceTable) -> pa.Table:

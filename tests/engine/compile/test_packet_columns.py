@@ -81,7 +81,7 @@ def no_operator(node: object) -> StreamFrame:
 @pytest.mark.parametrize(("slide", "offset", "after"), [(10, 0, 0), (7, 3, 7), (4, -1, 3)])
 def test_moments_are_those_of_spark(spark, slide, offset, after) -> None:
     times = pa.array([None, 0, -1, -7, 1, 13, 10**15], pa.timestamp("us", "UTC"))
-    compiled = WindowBound("t", Pane("t", slide, offset, after)).made(times)
+    compiled = WindowBound("t", Pane("t", slide, offset, after)).evaluate(times)
     text = (
         f"timestamp_micros(unix_micros(t) - pmod(unix_micros(t) - {offset}, {slide}) + {after}) m"
     )

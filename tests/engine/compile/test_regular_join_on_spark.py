@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from tests.engine.joins import JoinOnSpark
 from tests.engine.compile.test_window_and_temporal_joins_on_spark import check
+from tests.engine.joins import JoinOnSpark
 from tests.kernels.oracle import Row
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.processor.fake_processor import Processor
-from tests.engine.processor.fake_processor.watermark_oracle import Chunk, MicroBatch, Oracle
+from tests.engine.processor.watermark_oracle import Chunk, MicroBatch, Oracle
 
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker

@@ -16,7 +16,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from millstream.engine.shuffle.types import held
+from millstream.engine.shuffle.types import require_supported
 from millstream.errors import PlanError
 
 
@@ -32,7 +32,7 @@ from millstream.errors import PlanError
 )
 def test_a_column_of_another_type_is_rejected(kind: DataType, column: str):
     with pytest.raises(PlanError) as caught:
-        held("x", kind)
+        require_supported("x", kind)
     assert caught.value.code == "MS-PLAN-COLUMN-TYPE"
     assert caught.value.cause.startswith(f"column {column}, which the columnar engine")
 
@@ -41,4 +41,4 @@ def test_a_column_of_another_type_is_rejected(kind: DataType, column: str):
     "kind", [LongType(), BinaryType(), MapType(StringType(), ArrayType(LongType()))], ids=str
 )
 def test_columns_of_supported_types_are_accepted(kind: DataType):
-    held("x", kind)
+    require_supported("x", kind)

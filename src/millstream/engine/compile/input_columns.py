@@ -18,7 +18,7 @@ from millstream.engine.shuffle.column_names import CHANGE, NOW, ORIGIN, PAYLOAD,
 from millstream.engine.shuffle.format import PROGRESS
 from millstream.engine.shuffle.key_groups import labels
 from millstream.engine.shuffle.packer import PackerSpec
-from millstream.engine.shuffle.types import from_packet, held, to_packet
+from millstream.engine.shuffle.types import from_packet, require_supported, to_packet
 from millstream.kernels.core.kernel import OP, TIME
 from millstream.plan.expressions import Expression, column
 from millstream.plan.nodes import Input
@@ -65,7 +65,7 @@ def buffered_fields(side: Input, rows: StreamFrame, kind: Kind) -> tuple[Field, 
     types = rows.rows.types
     fields = tuple(Field(kind.name_of(i), name, types[name]) for i, name in enumerate(side.used))
     for field in fields:
-        held(field.name, field.type)
+        require_supported(field.name, field.type)
     # A frame without columns has no rows; one that nobody reads counts them.
     return fields or (Field(kind.name_of(0), NOTHING, BooleanType()),)
 

@@ -56,7 +56,7 @@ class LabelledOutputReader:
         """Statistics of operators and table joins, and counts of rows that no operator reads."""
         side = SideOutputs()
         for text in report.stats:
-            side.hear(text)
+            side.add_statistics(text)
         for each in self.counted_sources:
             malformed = sum(
                 found.sources.get(each.name, 0)

@@ -47,7 +47,7 @@ class SideOutputs:
     stats: list[dict[str, Any]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
 
-    def hear(self, text: str | bytes) -> None:
+    def add_statistics(self, text: str | bytes) -> None:
         stats = json.loads(text)
         (self.stats if "operator" in stats else self.tables).append(stats)
 
@@ -100,7 +100,7 @@ class OutputReader:
     source: str | None = None
     _counts: list[Column] = field(init=False)
     _side_metrics: list[Column] = field(init=False)
-    _taken: dict[str, Column] | None = None  # by the sink
+    _sink_columns: dict[str, Column] | None = None  # by the sink
 
     def __post_init__(self) -> None:
         self._counts = [F.count(F.lit(1)).alias("rows")]
@@ -149,11 +149,11 @@ class OutputReader:
                 self.is_data_row if is_main is None else self.is_data_row | ~is_main
             )
         rows = frame.select(*self.visible_columns, *side)
-        if self._taken is None:
+        if self._sink_columns is None:
             names = {ROW_KIND, ORIGIN, PAYLOAD} if side else set()
             visible_columns = StructType([each for each in rows.schema if each.name not in names])
-            self._taken = columns(visible_columns)
-        taken = self._taken
+            self._sink_columns = columns(visible_columns)
+        taken = self._sink_columns
         if side:
             # What a sink computes of a row is not computed of anything else: it may fail.
             known, main = set(rows.columns), F.col(ROW_KIND) == MAIN
@@ -184,7 +184,7 @@ class OutputReader:
         """What operators and tables said in a batch. `observed` are the values of `metrics`."""
         side = SideOutputs()
         for text in report.stats:
-            side.hear(text)
+            side.add_statistics(text)
         if self.source is not None:
             malformed = sum(
                 each.sources.get(self.source, 0)
@@ -192,37 +192,39 @@ class OutputReader:
                 for each in reports
                 if each.task != DRIVER
             )
-            side.stats.append(self._counted(side, observe_statistics.get("rows", 0), malformed))
+            side.stats.append(
+                self._source_counts(side, observe_statistics.get("rows", 0), malformed)
+            )
         return side
 
-    def streamed(self, stream: DataFrame) -> DataFrame:
+    def rows_for_spark(self, stream: DataFrame) -> DataFrame:
         """The rows of a stream that Spark writes itself. Its progress says what was counted, and
         what operators say of themselves; nothing else may ride with the rows."""
         stats = [_statistics().alias("stats")] if self.has_side_rows else []
         return self.rows(stream.observe(METRICS_NAME, *self._counts, *stats))
 
-    def heard(self, caught: Mapping[str, Any]) -> tuple[SideOutputs, int]:
+    def read_progress(self, metrics: Mapping[str, Any]) -> tuple[SideOutputs, int]:
         """What Spark's progress says of a batch of `streamed`: what rode with rows, and how many
         there were."""
-        return self._side(caught), self._count(caught)
+        return self._side(metrics), self._count(metrics)
 
-    def _count(self, caught: Mapping[str, Any]) -> int:
-        return int(caught["rows" if self.is_data_row is None else "sound"])
+    def _count(self, metrics: Mapping[str, Any]) -> int:
+        return int(metrics["rows" if self.is_data_row is None else "sound"])
 
-    def _side(self, caught: Mapping[str, Any]) -> SideOutputs:
-        side = _sort(caught.get("packets") or [])
-        for text in caught.get("stats") or []:
-            side.hear(text)
+    def _side(self, metrics: Mapping[str, Any]) -> SideOutputs:
+        side = _decode_side_rows(metrics.get("packets") or [])
+        for text in metrics.get("stats") or []:
+            side.add_statistics(text)
         if self.source is None:
             return side
-        bad = caught.get("bad") or []
-        side.stats.append(self._counted(side, caught["rows"], len(bad)))
+        bad = metrics.get("bad") or []
+        side.stats.append(self._source_counts(side, metrics["rows"], len(bad)))
         if bad:
             letters = dead_letters(self.source, map(Rejection.decode, bad))
             side.rejected.append(((0, 0), letters))
         return side
 
-    def _counted(self, side: SideOutputs, rows: int, malformed: int) -> dict[str, Any]:
+    def _source_counts(self, side: SideOutputs, rows: int, malformed: int) -> dict[str, Any]:
         """The counts of a query without operators. A row may have found several rows of a table;
         how many there were, the first table knows."""
         first = min((said["number"] for said in side.tables), default=0)
@@ -231,11 +233,11 @@ class OutputReader:
         return {"input_counts": {self.source: read}, "counts": {}}
 
 
-def _sort(rows: list[Any]) -> SideOutputs:
+def _decode_side_rows(rows: list[Any]) -> SideOutputs:
     side = SideOutputs()
     for port, origin, payload in rows:
         if port == STATS:
-            side.hear(bytes(payload))
+            side.add_statistics(bytes(payload))
         elif port == LATE:
             side.late.append((divmod(origin, INPUTS), decode(bytes(payload))))
         else:

@@ -228,14 +228,14 @@ class PacketColumnBuilder:
 
 
 def _packet_schema(types: Mapping[str, DataType], layout: PacketLayout) -> StructType:
-    made = [
+    evaluate = [
         StructField(mapping.name, LongType() if mapping.as_int64 else types[mapping.input_name])
         for mapping in layout.mappings
     ]
-    kinds = {each.name: each.dataType for each in made}
-    made += [StructField(name, kinds[same]) for name, same in layout.copies]
+    kinds = {each.name: each.dataType for each in evaluate}
+    evaluate += [StructField(name, kinds[same]) for name, same in layout.copies]
     if layout.hash_columns is not None:
-        made.insert(0, StructField(HASH, LongType()))
+        evaluate.insert(0, StructField(HASH, LongType()))
     if layout.group_columns is not None:
-        made.append(StructField(GROUP, IntegerType()))
-    return StructType(made)
+        evaluate.append(StructField(GROUP, IntegerType()))
+    return StructType(evaluate)

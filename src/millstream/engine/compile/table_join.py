@@ -31,7 +31,14 @@ from millstream.engine.compile.stateless import (
     guarded,
     spark_errors,
 )
-from millstream.engine.processor.table_rows import FAILED, FOUND, Asking, asked, held, stage
+from millstream.engine.processor.table_rows import (
+    FAILED,
+    FOUND,
+    TableLookup,
+    database_table,
+    local_table,
+    lookup_function,
+)
 from millstream.engine.scan.loop import KEEP
 from millstream.engine.shuffle.column_names import NOW, SIDE_COLUMNS
 from millstream.engine.shuffle.types import common_type, comparable
@@ -48,7 +55,7 @@ from millstream.temporal import Malformed
 from millstream.values import Condition, JoinType, Lookup, OnError
 
 SINCE, UNTIL = "_ms_since", "_ms_until"
-_SHOWN = "_ms_shown"
+_RAW = "_ms_shown"
 
 
 class Tables(Protocol):
@@ -126,11 +133,11 @@ def _keys(
 ) -> list[Column]:
     """The key of each row in the types of the table's columns; NULL if no value of that type is
     equal to it, or the row is not to be looked up."""
-    asking = rows.is_data_row
+    is_looked_up = rows.is_data_row
     if node.left_where is not None:
         where = F.coalesce(guarded(rows.is_data_row, node.left_where), F.lit(False))
-        asking = where if asking is None else asking & where
-    found_keys = []
+        is_looked_up = where if is_looked_up is None else is_looked_up & where
+    keys: list[Column] = []
     for key in node.keys:
         kind: DataType = types[key.right].dataType
         given = frame.select(spark_column(key.left).alias("it")).schema["it"].dataType
@@ -140,8 +147,8 @@ def _keys(
             exact = value.try_cast(kind)
             same = comparable(exact, kind, common) == comparable(value, given, common)
             value = F.when(same, exact)
-        found_keys.append(value if asking is None else F.when(asking, value))
-    return found_keys
+        keys.append(value if is_looked_up is None else F.when(is_looked_up, value))
+    return keys
 
 
 def _left_columns(node: TableJoin, rows: StreamFrame) -> list[str]:
@@ -166,10 +173,10 @@ def _by_workers(
     )
     if has_failed_column:
         shown = [F.col(f"`{name}`") for name in node.left.used] or [F.lit(None).alias(NOTHING)]
-        columns.append(F.to_json(F.struct(*shown), {"ignoreNullFields": "false"}).alias(_SHOWN))
-    asking_rows = frame.select(*columns)
+        columns.append(F.to_json(F.struct(*shown), {"ignoreNullFields": "false"}).alias(_RAW))
+    lookup_rows = frame.select(*columns)
     schema = StructType(
-        [StructField(name, asking_rows.schema[name].dataType) for name in left_columns]
+        [StructField(name, lookup_rows.schema[name].dataType) for name in left_columns]
     )
     types = _column_types(table)
     for place, name in enumerate(node.used):
@@ -181,7 +188,7 @@ def _by_workers(
         for field in SIDE_COLUMNS:
             schema.add(field)
     key_columns = tuple(key.right for key in node.keys)
-    asking = Asking(
+    lookup = TableLookup(
         number,
         table.name,
         tuple(names),
@@ -190,7 +197,7 @@ def _by_workers(
         to_arrow_schema(schema, timezone="UTC"),
         node.how.left_only and node.across_sql is None,
         node.across_sql is not None and node.how is not JoinType.INNER,
-        _SHOWN if has_failed_column else None,
+        _RAW if has_failed_column else None,
     )
     if isinstance(table.access, Lookup):
         from millstream.connectors.lookup.store import check
@@ -208,10 +215,10 @@ def _by_workers(
             tables.lookup(table),
         )
         check(spec)
-        opened = asked(spec)
+        open_table = database_table(spec)
     else:
-        opened = held(table.name, tables.folder(table), key_columns, node.conditions)
-    return asking_rows.mapInArrow(stage(asking, opened), schema)
+        open_table = local_table(table.name, tables.folder(table), key_columns, node.conditions)
+    return lookup_rows.mapInArrow(lookup_function(lookup, open_table), schema)
 
 
 def _by_spark(

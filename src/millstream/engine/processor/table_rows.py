@@ -46,19 +46,19 @@ _ROW, _PLACE = "_ms_row", "_ms_place"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class TableLookup:
     """How the rows of a chunk ask the table. `keys` are columns of the chunk, in the types of the
     table's `columns`; they do not come out."""
 
     number: int
     name: str
     keys: tuple[str, ...]
-    out: tuple[str, ...]  # columns of the chunk that come out
+    left_columns: tuple[str, ...]  # columns of the chunk that come out
     columns: tuple[str, ...]  # of the table
     schema: pa.Schema  # of what comes out
     first: bool  # one partner is enough
-    unique: bool  # the join relies on one row a key
-    shown: str | None = None  # the column that shows a row that could not be looked up
+    requires_unique_key: bool  # the join relies on one row a key
+    raw_column: str | None = None  # the column that shows a row that could not be looked up
 
 
 class Table(Protocol):
@@ -72,13 +72,13 @@ class Table(Protocol):
 
 
 @dataclass(slots=True)
-class _Held:
+class _LocalTable:
     versions: Versions
     keys: tuple[str, ...]
     conditions: tuple[Condition, ...]
     version: Version | None = None
     table: IndexedTable | None = None
-    asked: int = 0
+    requests: int = 0
     hits: int = 0
 
     def find(
@@ -89,7 +89,7 @@ class _Held:
             self.version = version
             self.table = IndexedTable(self._rows(version), self.keys)
         found = self.table.find(keys, first=first)
-        self.asked += pl.DataFrame(keys).drop_nulls().height
+        self.requests += pl.DataFrame(keys).drop_nulls().height
         self.hits += len(np.unique(found.left[found.right >= 0]))
         return found, {}
 
@@ -100,27 +100,33 @@ class _Held:
         return rows
 
     def counts(self) -> dict[str, int]:
-        return {"requested": self.asked, "found": self.hits}
+        return {"requested": self.requests, "found": self.hits}
 
 
 @dataclass(slots=True)
-class _Asked:
+class _DatabaseTable:
     lookups: Lookups
 
     def find(
         self, keys: list[pl.Series], now: int, *, first: bool
     ) -> tuple[TableMatches, dict[int, str]]:
         spec = self.lookups.spec
-        asked = pl.DataFrame([key.alias(name) for key, name in zip(keys, spec.keys, strict=True)])
-        asked = asked.with_row_index(_ROW).drop_nulls()
-        distinct = asked.select(spec.keys).unique(maintain_order=True).with_row_index(NUMBER)
+        requests = pl.DataFrame(
+            [key.alias(name) for key, name in zip(keys, spec.keys, strict=True)]
+        )
+        requests = requests.with_row_index(_ROW).drop_nulls()
+        distinct = (
+            database_table.select(spec.keys).unique(maintain_order=True).with_row_index(NUMBER)
+        )
         found = self.lookups.find(distinct.select(spec.keys))
-        numbered = asked.join(distinct, on=list(spec.keys), how="left", maintain_order="left")
+        numbered = requests.join(
+            distinct, on=list(spec.keys), how="left", maintain_order="left"
+        )
         rows = found.rows.with_row_index(_PLACE)
         pairs = numbered.select(_ROW, NUMBER).join(
             rows.select(NUMBER, _PLACE), on=NUMBER, how="inner", maintain_order="left_right"
         )
-        made = matches_from_pairs(
+        matches = matches_from_pairs(
             len(keys[0]),
             pairs[_ROW].to_numpy().astype(np.int64),
             pairs[_PLACE].to_numpy().astype(np.int64),
@@ -128,123 +134,127 @@ class _Asked:
             first=first,
         )
         failed = numbered.join(found.failed, on=NUMBER, how="inner")
-        return made, dict(zip(failed[_ROW], failed[REASON], strict=True))
+        return matches, dict(zip(failed[_ROW], failed[REASON], strict=True))
 
     def counts(self) -> dict[str, int]:
         return dict(self.lookups.counts)
 
 
-_HELD: dict[tuple[object, ...], _Held] = {}  # a worker keeps a table from batch to batch
+_LOCAL_TABLES: dict[
+    tuple[object, ...], _LocalTable
+] = {}  # a worker keeps a table from batch to batch
 
 
-def held(
+def local_table(
     name: str, folder: str, keys: tuple[str, ...], conditions: tuple[Condition, ...]
 ) -> Callable[[], Table]:
-    def opened() -> Table:
-        made = _Held(Versions(name, Path(folder)), keys, conditions)
-        return _HELD.setdefault((folder, keys, conditions), made)
+    def open_table() -> Table:
+        matches = _LocalTable(Versions(name, Path(folder)), keys, conditions)
+        return _LOCAL_TABLES.setdefault((folder, keys, conditions), matches)
 
-    return opened
+    return open_table
 
 
-def asked(spec: LookupSpec) -> Callable[[], Table]:
-    def opened() -> Table:
+def database_table(spec: LookupSpec) -> Callable[[], Table]:
+    def open_table() -> Table:
         from millstream.connectors.lookup.lookups import get_lookups  # most jobs ask no database
 
-        return _Asked(get_lookups(spec))
+        return _DatabaseTable(get_lookups(spec))
 
-    return opened
+    return open_table
 
 
-def stage(
-    asking: Asking, opened: Callable[[], Table]
+def lookup_function(
+    lookup: TableLookup, open_table: Callable[[], Table]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that `mapInArrow` runs."""
 
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        table = opened()
+    def look_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        table = open_table()
         before = table.counts()
         rows = copies = failed_rows = 0
         for chunk in chunks(batches):
-            found, failed = _find(asking, table, chunk)
-            rows += _rows_among(chunk)
+            found, failed = _find(lookup, table, chunk)
+            rows += _count_data_rows(chunk)
             copies += found.left.size - len(chunk)
-            if asking.unique and found.left.size > len(chunk):
-                raise _not_unique(asking)
-            yield from _shown(asking, chunk, found, failed).to_batches()
-            if failed and asking.shown is not None:
+            if lookup.requires_unique_key and found.left.size > len(chunk):
+                raise _not_unique(lookup)
+            yield from _joined_rows(lookup, chunk, found, failed).to_batches()
+            if failed and lookup.raw_column is not None:
                 failed_rows += len(failed)
-                yield _said(asking, REJECTED, encode(_set_aside(asking, chunk, failed)))
+                yield _side_row(lookup, REJECTED, encode(_dead_letters(lookup, chunk, failed)))
         if rows:
             after = table.counts()
-            said = {what: after[what] - before.get(what, 0) for what in after}
-            said["copies"] = copies
-            said["failed_rows"] = failed_rows
-            stats = {"table": asking.name, "number": asking.number, "rows": rows, "counts": said}
-            yield _said(asking, STATS, json.dumps(stats).encode())
+            counts = {what: after[what] - before.get(what, 0) for what in after}
+            counts["copies"] = copies
+            counts["failed_rows"] = failed_rows
+            stats = {"table": lookup.name, "number": lookup.number, "rows": rows, "counts": counts}
+            yield _side_row(lookup, STATS, json.dumps(stats).encode())
 
-    return work
+    return look_up
 
 
-def _rows_among(chunk: pa.Table) -> int:
+def _count_data_rows(chunk: pa.Table) -> int:
     """How many are rows, not what is said beside them."""
     if ROW_KIND not in chunk.column_names:
         return len(chunk)
     return int(pc.sum(pc.equal(chunk[ROW_KIND], MAIN)).as_py() or 0)
 
 
-def _not_unique(asking: Asking) -> RunError:
+def _not_unique(lookup: TableLookup) -> RunError:
     return RunError(
         "MS-RUN-TABLE-KEY",
-        f"table {asking.name} has several rows of one primary key, which ON relies on.",
+        f"table {lookup.name} has several rows of one primary key, which ON relies on.",
         fix="Mend the table, or its PRIMARY KEY.",
     )
 
 
-def _find(asking: Asking, table: Table, chunk: pa.Table) -> tuple[TableMatches, dict[int, str]]:
-    keys = [pl.Series(name, chunk[name]) for name in asking.keys]
-    return table.find(keys, chunk[NOW][0].as_py(), first=asking.first)
+def _find(
+    lookup: TableLookup, table: Table, chunk: pa.Table
+) -> tuple[TableMatches, dict[int, str]]:
+    keys = [pl.Series(name, chunk[name]) for name in lookup.keys]
+    return table.find(keys, chunk[NOW][0].as_py(), first=lookup.first)
 
 
-def _shown(
-    asking: Asking, chunk: pa.Table, found: TableMatches, failed: dict[int, str]
+def _joined_rows(
+    lookup: TableLookup, chunk: pa.Table, found: TableMatches, failed: dict[int, str]
 ) -> pa.Table:
     left = pa.array(found.left)
-    out = {name: chunk[name].take(left) for name in asking.out}
-    out |= dict(
+    left_columns = {name: chunk[name].take(left) for name in lookup.left_columns}
+    left_columns |= dict(
         zip(
-            (f"_ms_r{i}" for i in range(len(asking.columns))),
-            found.columns(asking.columns),
+            (f"_ms_r{i}" for i in range(len(lookup.columns))),
+            found.columns(lookup.columns),
             strict=True,
         )
     )
-    out[FOUND] = found.found
+    left_columns[FOUND] = found.found
     count = found.left.size
-    if asking.shown is not None:
+    if lookup.raw_column is not None:
         bad = np.isin(found.left, np.fromiter(failed, np.int64, len(failed)))
-        out[FAILED] = pa.array(bad)
-    if ROW_KIND not in out:
-        out[ROW_KIND] = pa.repeat(pa.scalar(MAIN, pa.int8()), count)
-        out[ORIGIN] = pa.nulls(count, pa.int32())
-        out[PAYLOAD] = pa.nulls(count, pa.binary())
-    return pa.table(out).select(asking.schema.names).cast(asking.schema)
+        left_columns[FAILED] = pa.array(bad)
+    if ROW_KIND not in left_columns:
+        left_columns[ROW_KIND] = pa.repeat(pa.scalar(MAIN, pa.int8()), count)
+        left_columns[ORIGIN] = pa.nulls(count, pa.int32())
+        left_columns[PAYLOAD] = pa.nulls(count, pa.binary())
+    return pa.table(left_columns).select(lookup.schema.names).cast(lookup.schema)
 
 
-def _set_aside(asking: Asking, chunk: pa.Table, failed: dict[int, str]) -> pa.Table:
+def _dead_letters(lookup: TableLookup, chunk: pa.Table, failed: dict[int, str]) -> pa.Table:
     rows = sorted(failed)
-    raw = chunk[cast("str", asking.shown)].take(pa.array(rows)).cast(pa.string()).to_pylist()
+    raw = chunk[cast("str", lookup.raw_column)].take(pa.array(rows)).cast(pa.string()).to_pylist()
     rejections = (
         Rejection(LOOKUP_FAILED, failed[row], text) for row, text in zip(rows, raw, strict=True)
     )
-    return dead_letters(asking.name, rejections, chunk[NOW][0].as_py())
+    return dead_letters(lookup.name, rejections, chunk[NOW][0].as_py())
 
 
-def _said(asking: Asking, port: int, payload: bytes) -> pa.RecordBatch:
+def _side_row(lookup: TableLookup, port: int, payload: bytes) -> pa.RecordBatch:
     """What is said beside the rows, as a row of its own."""
     values = {
         ROW_KIND: pa.array([port], pa.int8()),
-        ORIGIN: pa.array([TABLES + asking.number], pa.int32()),
+        ORIGIN: pa.array([TABLES + lookup.number], pa.int32()),
         PAYLOAD: pa.array([payload], pa.binary()),
     }
-    arrays = [values.get(field.name, pa.nulls(1, field.type)) for field in asking.schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=asking.schema)
+    arrays = [values.get(field.name, pa.nulls(1, field.type)) for field in lookup.schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=lookup.schema)

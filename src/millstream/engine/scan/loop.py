@@ -66,27 +66,27 @@ class Scan:
     reported: ReportedItems | None = None
 
     @property
-    def asked(self) -> dict[str, pa.DataType]:
+    def wanted(self) -> dict[str, pa.DataType]:
         return {each.name: each.type for each in self.columns}
 
     def size_of(self, path: str | None) -> int:
-        return 0 if path is None else self.reader.size_of(path, self.asked)
+        return 0 if path is None else self.reader.size_of(path, self.wanted)
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for read, sent, schema in read_items(
-            batches, self.reader, self.asked, self.parts, self.reported
+            batches, self.reader, self.wanted, self.parts, self.reported
         ):
             yield _with(self._sent(read), sent, schema)
 
     def _sent(self, read: pa.RecordBatch) -> pa.RecordBatch:
         columns = {each.sent: read.column(each.name) for each in self.columns}
-        own = read.schema.names[len(self.asked) :]
+        own = read.schema.names[len(self.wanted) :]
         columns |= {name: read.column(name) for name in own}
         found = dict(zip(read.schema.names, read.columns, strict=True))
         for name, condition in self.flags:
             columns[name] = pc.fill_null(condition.evaluate(found), False)
         for name, window_bound in self.window_bounds:
-            columns[name] = window_bound.made(found[window_bound.column])
+            columns[name] = window_bound.evaluate(found[window_bound.column])
         return pa.RecordBatch.from_pydict(columns)
 
 

@@ -70,11 +70,11 @@ class AndOr:
 ScanPredicate = LiteralComparison | NullCheck | BooleanColumn | Not | AndOr
 
 
-def columns_in(asked: ScanPredicate) -> set[str]:
-    match asked:
+def columns_in(wanted: ScanPredicate) -> set[str]:
+    match wanted:
         case Not(term):
             return columns_in(term)
         case AndOr(_, terms):
             return set().union(*map(columns_in, terms))
         case _:
-            return {asked.column}
+            return {wanted.column}

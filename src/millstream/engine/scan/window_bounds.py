@@ -18,7 +18,7 @@ class WindowBound:
     column: str
     pane: Pane
 
-    def made(self, times: pa.Array) -> pa.Array:
+    def evaluate(self, times: pa.Array) -> pa.Array:
         micros = times.cast(pa.int64())
         known = pc.fill_null(micros, 0).to_numpy(zero_copy_only=False)
         begins = known - np.mod(known - self.pane.offset, self.pane.slide)

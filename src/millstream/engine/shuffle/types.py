@@ -34,17 +34,17 @@ _TEMPORAL = (DateType, TimestampType, TimestampNTZType)
 _COMPARABLE = (NumericType, StringType, BooleanType, BinaryType, *_TEMPORAL)
 
 
-def held(name: str, kind: DataType) -> None:
+def require_supported(name: str, kind: DataType) -> None:
     """Refuses a column of a type that has no exact twin in Arrow and Polars."""
     inner = kind
     if isinstance(kind, MapType):
-        held(name, kind.keyType)
+        require_supported(name, kind.keyType)
         inner = kind.valueType
     while isinstance(inner, ArrayType):
         inner = inner.elementType
     if isinstance(inner, StructType):
         for field in inner:
-            held(f"{name}.{field.name}", field.dataType)
+            require_supported(f"{name}.{field.name}", field.dataType)
     elif not isinstance(inner, _COMPARABLE):
         raise PlanError(
             "MS-PLAN-COLUMN-TYPE",
