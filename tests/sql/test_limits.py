@@ -163,7 +163,7 @@ def test_numbers_of_properties_have_64_bits(value):
 
 def test_there_are_not_more_key_groups_than_the_limit():
     assert error("SELECT k FROM a", before="SET 'key_groups' = '32769';").fix == (
-        "It takes a whole number from 1 to 32768."
+        "Use a whole number from 1 to 32768."
     )
 
 
@@ -224,7 +224,7 @@ def test_streams_read_streams_as_deep_as_the_limit_and_no_deeper():
     explain(build_job(job(limits.MAX_NESTING)))
     with pytest.raises(PlanError) as caught:
         build_job(job(limits.MAX_NESTING + 1))
-    assert caught.value.cause == "the stream s100 reads s0 through more than 100 others."
+    assert caught.value.cause == "the stream s100 reads s0 through more than 100 streams."
 
 
 def test_a_query_has_a_limited_number_of_joins_and_columns():

@@ -38,8 +38,8 @@ def test_a_value_that_could_change_the_statement_is_refused_outside_of_strings(v
     with pytest.raises(SqlError) as caught:
         substitute_variables("SELECT a FROM\n ${t}", {"t": value})
     assert str(caught.value) == (
-        "MS-SQL-VARIABLE at line 2, column 2: the value of ${t} has characters that may only "
-        "stand in a string literal. Write '${t}' if it is a string; elsewhere a value may hold "
+        "MS-SQL-VARIABLE at line 2, column 2: the value of ${t} has characters that are allowed "
+        "only in a string literal. Write '${t}' if it is a string; elsewhere a value may contain "
         "letters, digits, spaces and _ . : / -"
     )
 
@@ -60,8 +60,8 @@ def test_a_variable_without_a_value_is_an_error_with_its_place() -> None:
     with pytest.raises(SqlError) as caught:
         parse("SET 'engine' = 'native';\nSET 'checkpoint' = '${root}/x'", {"home": "h"})
     assert str(caught.value) == (
-        "MS-SQL-VARIABLE at line 2, column 21: the variable ${root} has no value. "
-        "Give it one; variables with a value: home."
+        "MS-SQL-VARIABLE at line 2, column 21: the variable ${root} has no value. Pass a value "
+        "for it. Variables with a value: home."
     )
     assert caught.value.place
     assert caught.value.place.text == "SET 'checkpoint' = '${root}/x'"
@@ -76,7 +76,7 @@ def test_places_after_a_filling_speak_of_what_was_written() -> None:
     with pytest.raises(SqlError) as caught:
         parse("SELECT '${secret}' AS a b c FROM t", {"secret": "a very long value"})
     error = caught.value
-    assert str(error) == 'MS-SQL-PARSE at line 1, column 25: "b" stands here and does not fit.'
+    assert str(error) == 'MS-SQL-PARSE at line 1, column 25: unexpected "b".'
     assert error.place
     assert error.place.text == "SELECT '${secret}' AS a b c FROM t"
 

@@ -45,30 +45,31 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             f"CREATE SINK a WITH ('connector' = 'console', 'path' = 'out') {SELECT}",
             "MS-PROP-UNUSED at line 1, column 46: 'path' belongs to the connectors file and "
-            "sqlite, and the sink a uses 'console'. Leave it out, or set 'connector' = 'file'.",
+            "sqlite, and the sink a uses 'console'. Remove it, or set 'connector' = 'file'.",
         ),
         (
             f"CREATE SINK a WITH ('path' = 'out') {SELECT}",
             "MS-PROP-UNUSED at line 1, column 21: 'path' belongs to the connectors file and "
-            "sqlite, and the sink a has no 'connector'. Add 'connector' = 'file', or leave it out.",
+            "sqlite, and the sink a has no 'connector'. Add 'connector' = 'file', or remove it.",
         ),
         (
             f"CREATE SINK a WITH ('connector' = 'noop', 'password' = 'x') {SELECT}",
-            "MS-PROP-UNUSED at line 1, column 43: 'password' belongs to the connector postgresql, "
-            "and the sink a uses 'noop'. Leave it out.",
+            "MS-PROP-UNUSED at line 1, column 43: 'password' belongs to the connector "
+            "postgresql, and the sink a uses 'noop'. Remove it.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', "
             "'partition.by' = 'k')",
-            "MS-PROP-UNUSED at line 1, column 70: 'partition.by' of 'file' is for a sink, not for "
-            "the source a. Leave it out.",
+            "MS-PROP-UNUSED at line 1, column 70: 'partition.by' of 'file' is for a sink, not "
+            "for the source a. Remove it.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'topic' = 't')",
-            "MS-PROP-UNKNOWN at line 1, column 70: a source has no property 'topic'. A source "
-            "knows connector, dead_letter.sink, delimiter, encoding, escape, event.missing, "
-            "format, header, idle.timeout, malformed, max.files.per.batch, multiline, null.value, "
-            "path, quote, timestamp.format, trim, watermark.every, watermark.max_ahead.",
+            "MS-PROP-UNKNOWN at line 1, column 70: a source has no property 'topic'. The "
+            "properties of a source are connector, dead_letter.sink, delimiter, encoding, "
+            "escape, event.missing, format, header, idle.timeout, malformed, "
+            "max.files.per.batch, multiline, null.value, path, quote, timestamp.format, trim, "
+            "watermark.every, watermark.max_ahead.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'fromat' = 'x')",
@@ -77,39 +78,38 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'header' = 'no')",
-            "MS-PROP-VALUE at line 1, column 81: 'header' cannot be 'no'. "
-            "It takes one of true, false.",
+            "MS-PROP-VALUE at line 1, column 81: 'header' cannot be 'no'. Use one of true, false.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', "
             "'format' = 'parquet', 'quote' = '|')",
             "MS-PROP-UNUSED at line 1, column 92: 'quote' applies to the format csv, and the "
-            "format of the source a is parquet. Leave it out, or set 'format' = 'csv'.",
+            "format of the source a is parquet. Remove it, or set 'format' = 'csv'.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'pulsar')",
-            "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'pulsar'. "
-            "It takes one of file, memory, rate.",
+            "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'pulsar'. Use one of "
+            "file, memory, rate.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'console')",
-            "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'console'. "
-            "It takes one of file, memory, rate.",
+            "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'console'. Use one of "
+            "file, memory, rate.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'dataframe')",
-            "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'dataframe'. "
-            "It takes one of file, memory, rate.",
+            "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'dataframe'. Use one of "
+            "file, memory, rate.",
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'console')",
-            "MS-PROP-VALUE at line 1, column 47: 'connector' cannot be 'console'. "
-            "It takes one of file, memory, postgresql, sqlite, jdbc.",
+            "MS-PROP-VALUE at line 1, column 47: 'connector' cannot be 'console'. Use one of "
+            "file, memory, postgresql, sqlite, jdbc.",
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'kafka')",
             "MS-PLAN-NOT-YET at line 1, column 47: the connector kafka is not available for a "
-            "table. A table takes one of file, memory, postgresql, sqlite, jdbc.",
+            "table. A table supports file, memory, postgresql, sqlite, jdbc.",
         ),
     ],
 )
@@ -147,7 +147,7 @@ def test_properties_of_an_added_connector_are_validated_without_its_code() -> No
     other = "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'litres' = '3')"
     assert rejected(other, TAP) == (
         "MS-PROP-UNUSED at line 1, column 70: 'litres' belongs to the connector tap, and the "
-        "source a uses 'file'. Leave it out, or set 'connector' = 'tap'."
+        "source a uses 'file'. Remove it, or set 'connector' = 'tap'."
     )
 
 

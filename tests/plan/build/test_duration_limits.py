@@ -145,7 +145,9 @@ EMIT CHANGES WITH ('window.lateness' = '36500d');
         if kind.accepts("5s") and not kind.accepts("any text")
     ],
 )
-def test_every_property_that_takes_a_duration_has_the_range(where: PropertyOwner, name: str) -> None:
+def test_every_property_that_takes_a_duration_has_the_range(
+    where: PropertyOwner, name: str
+) -> None:
     with pytest.raises(DurationRangeError) as caught:
         check_properties(where, [Property(name, "999999999999d", Place(1, 1), Place(1, 9))])
     assert str(caught.value) == (

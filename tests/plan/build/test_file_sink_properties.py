@@ -24,59 +24,58 @@ def sink(properties: str) -> str:
     [
         (
             "'format' = 'avro'",
-            "MS-PROP-VALUE at line 3, column 12: 'format' cannot be 'avro'. "
-            "It takes one of csv, json, parquet, orc.",
+            "MS-PROP-VALUE at line 3, column 12: 'format' cannot be 'avro'. Use one of csv, "
+            "json, parquet, orc.",
         ),
         (
             "'format' = 'text'",
-            "MS-PROP-VALUE at line 3, column 12: 'format' cannot be 'text'. "
-            "It takes one of csv, json, parquet, orc.",
+            "MS-PROP-VALUE at line 3, column 12: 'format' cannot be 'text'. Use one of csv, "
+            "json, parquet, orc.",
         ),
         (
             "'format' = 'csv', 'quote' = '||'",
-            "MS-PROP-VALUE at line 3, column 29: 'quote' cannot be '||'. "
-            "It takes one ASCII character that is not a line break; \\t is a tab.",
+            "MS-PROP-VALUE at line 3, column 29: 'quote' cannot be '||'. Use one ASCII character "
+            "that is not a line break; \\t is a tab.",
         ),
         (
             "'format' = 'csv', 'delimiter' = 'é'",
-            "MS-PROP-VALUE at line 3, column 33: 'delimiter' cannot be 'é'. "
-            "It takes one ASCII character that is not a line break; \\t is a tab.",
+            "MS-PROP-VALUE at line 3, column 33: 'delimiter' cannot be 'é'. Use one ASCII "
+            "character that is not a line break; \\t is a tab.",
         ),
         (
             "'format' = 'csv', 'delimiter' = ';', 'quote' = ';'",
-            "MS-PROP-VALUE at line 3, column 48: 'quote' and 'delimiter' cannot be the same "
-            "character. Choose another character for one of them.",
+            "MS-PROP-VALUE at line 3, column 48: 'quote' and 'delimiter' are the same character, "
+            "so values cannot be read back. Choose another character for one of them.",
         ),
         (
             "'format' = 'csv', 'delimiter' = '\\\"'",
-            "MS-PROP-VALUE at line 3, column 33: 'quote' and 'delimiter' cannot be the same "
-            "character. Choose another character for one of them.",
+            "MS-PROP-VALUE at line 3, column 33: 'quote' and 'delimiter' are the same character, "
+            "so values cannot be read back. Choose another character for one of them.",
         ),
         (
             "'format' = 'csv', 'null.value' = 'a,b'",
-            "MS-PROP-VALUE at line 3, column 34: 'null.value' cannot be 'a,b': it is written "
-            "without quotes. Use a text without delimiters, quotes, line breaks and blanks at its "
-            "ends, such as NULL; empty is the default.",
+            "MS-PROP-VALUE at line 3, column 34: 'null.value' = 'a,b' cannot be read back, "
+            "because it is written without quotes. Use a value without delimiters, quotes, line "
+            "breaks and surrounding blanks, such as NULL. The default is empty.",
         ),
         (
             "'format' = 'csv', 'encoding' = 'latin1'",
-            "MS-PROP-VALUE at line 3, column 32: 'encoding' cannot be 'latin1'. "
-            "It takes one of utf-8.",
+            "MS-PROP-VALUE at line 3, column 32: 'encoding' cannot be 'latin1'. Use one of utf-8.",
         ),
         (
             "'format' = 'csv', 'compression' = 'snappy'",
-            "MS-PROP-VALUE at line 3, column 35: 'compression' of csv cannot be 'snappy'. "
-            "It takes one of none, gzip, bzip2.",
+            "MS-PROP-VALUE at line 3, column 35: 'compression' = 'snappy' is not supported for "
+            "csv files. Use one of none, gzip, bzip2.",
         ),
         (
             "'format' = 'parquet', 'compression' = 'bzip2'",
-            "MS-PROP-VALUE at line 3, column 39: 'compression' of parquet cannot be 'bzip2'. "
-            "It takes one of none, snappy, gzip, zstd, lz4.",
+            "MS-PROP-VALUE at line 3, column 39: 'compression' = 'bzip2' is not supported for "
+            "parquet files. Use one of none, snappy, gzip, zstd, lz4.",
         ),
         (
             "'quote' = '|'",
-            "MS-PROP-UNUSED at line 3, column 1: 'quote' applies to the format csv, and the format "
-            "of the sink out is json. Leave it out, or set 'format' = 'csv'.",
+            "MS-PROP-UNUSED at line 3, column 1: 'quote' applies to the format csv, and the "
+            "format of the sink out is json. Remove it, or set 'format' = 'csv'.",
         ),
     ],
 )

@@ -153,9 +153,9 @@ def test_a_sink_that_keeps_rows_refuses_those_that_change() -> None:
     with pytest.raises(MillstreamError) as caught:
         build_job(sql, sources=SOURCES, connectors=installed_connectors().with_spec(log))
     assert str(caught.value) == (
-        "MS-PLAN-RETRACT at line 1, column 45: the query takes rows back, and the sink a (log) "
-        "takes rows that stay, not 'retract'. Write EMIT FINAL with a WINDOW and no "
-        "'window.lateness', or use another sink."
+        "MS-PLAN-RETRACT at line 1, column 45: the query retracts rows, and the sink a (log) "
+        "accepts only appended rows, not 'retract'. Use EMIT FINAL with a WINDOW and no "
+        "'window.lateness', or another sink."
     )
 
 
@@ -204,12 +204,12 @@ def test_a_query_alone_goes_back_to_python() -> None:
     [
         (
             "SET 'engine' = 'native'",
-            "MS-PLAN-NO-QUERY: no query of the text writes to a sink. Add CREATE SINK name "
+            "MS-PLAN-NO-QUERY: the job has no query that writes to a sink. Add CREATE SINK name "
             "WITH (…) AS SELECT …, or INSERT INTO name SELECT …",
         ),
         (
             "SELECT order_id FROM orders",
-            "MS-PLAN-NO-SINK at line 1, column 1: the rows of this SELECT go nowhere. Write "
+            "MS-PLAN-NO-SINK at line 1, column 1: this SELECT does not write to a sink. Write "
             "CREATE SINK name WITH (…) AS before it, or INSERT INTO name.",
         ),
         (
@@ -234,72 +234,71 @@ def test_a_query_alone_goes_back_to_python() -> None:
         ),
         (
             "CREATE SOURCE x (k STRING, K INT); CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-DUPLICATE-COLUMN at line 1, column 28: x has more than one column called K.",
+            "MS-PLAN-DUPLICATE-COLUMN at line 1, column 28: x has more than one column named K.",
         ),
         (
             "CREATE STREAM a AS SELECT * FROM b; CREATE STREAM b AS SELECT * FROM a; "
             "CREATE SINK c AS SELECT * FROM a",
-            "MS-PLAN-CYCLE at line 1, column 70: the stream a is made of itself: "
-            "a reads b reads a.",
+            "MS-PLAN-CYCLE at line 1, column 70: the stream a reads itself: a reads b reads a.",
         ),
         (
             "CREATE SOURCE x (k STRING, WATERMARK FOR t AS t); CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-UNKNOWN-COLUMN at line 1, column 28: x has no column t, which the watermark "
-            "names. Known: k.",
+            "MS-PLAN-UNKNOWN-COLUMN at line 1, column 28: the watermark uses t, which is not a "
+            "column of x. Known: k.",
         ),
         (
             "CREATE SOURCE x (t STRING, WATERMARK FOR t AS t); CREATE SINK a AS SELECT t FROM x",
-            "MS-PLAN-TIME-TYPE at line 1, column 28: the watermark's column t is STRING, not "
-            "TIMESTAMP. Declare t TIMESTAMP.",
+            "MS-PLAN-TIME-TYPE at line 1, column 28: the watermark column t has the type STRING, "
+            "not TIMESTAMP. Declare t TIMESTAMP.",
         ),
         (
             "CREATE SOURCE x (k STRING) WITH ('connector' = 'kafka', 'topic' = 't'); "
             "CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NOT-YET at line 1, column 48: the connector kafka is not available for "
-            "a source. A source takes one of file, memory, rate.",
+            "MS-PLAN-NOT-YET at line 1, column 48: the connector kafka is not available for a "
+            "source. A source supports file, memory, rate.",
         ),
         (
             "CREATE SINK a WITH ('connector' = 'jdbc') AS SELECT order_id FROM orders",
-            "MS-PLAN-NOT-YET at line 1, column 35: the connector jdbc is not available for "
-            "a sink. A sink takes one of file, memory, console, noop.",
+            "MS-PLAN-NOT-YET at line 1, column 35: the connector jdbc is not available for a "
+            "sink. A sink supports file, memory, console, noop.",
         ),
         (
             "CREATE SINK a WITH ('connector' = 'file', 'path' = 'a', 'partition.by' = 'ORDER_ID') "
             "AS SELECT order_id FROM orders",
-            "MS-PLAN-PARTITION at line 1, column 1: the sink a is partitioned by all its columns, "
-            "so its files have none. Leave a column out of 'partition.by', or select another one.",
+            "MS-PLAN-PARTITION at line 1, column 1: the sink a is partitioned by all its "
+            "columns, so its files have none. Remove a column from 'partition.by', or select "
+            "another column.",
         ),
         (
             "CREATE SOURCE x (k STRING) WITH ('idle.timeout' = '5s'); "
             "CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'idle.timeout' is about the watermark of "
-            "x, which has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or "
-            "leave it out.",
+            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'idle.timeout' needs a watermark, and x "
+            "has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or remove it.",
         ),
         (
             "CREATE SOURCE x (k STRING) WITH ('watermark.every' = '5'); "
             "CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'watermark.every' is about the watermark "
-            "of x, which has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, "
-            "or leave it out.",
+            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'watermark.every' needs a watermark, and "
+            "x has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or remove "
+            "it.",
         ),
         (
             "CREATE SOURCE x (t TIMESTAMP, WATERMARK FOR t AS t) WITH ('idle.timeout' = '0s'); "
             "CREATE SINK a AS SELECT t FROM x",
             "MS-PLAN-IDLE at line 1, column 76: with 'idle.timeout' = '0s', x would always be "
-            "idle. Give the time after which a silent source may be passed over, such as 1m.",
+            "idle. Set the time without rows after which the source is idle, such as 1m.",
         ),
         (
             "CREATE SOURCE x (k STRING) WITH ('watermark.max_ahead' = '1d'); "
             "CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'watermark.max_ahead' is about the "
-            "watermark of x, which has none. Declare WATERMARK FOR column AS column - INTERVAL 5 "
-            "SECONDS, or leave it out.",
+            "MS-PLAN-NO-WATERMARK at line 1, column 34: 'watermark.max_ahead' needs a watermark, "
+            "and x has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or "
+            "remove it.",
         ),
         (
             "CREATE SOURCE x (t TIMESTAMP, WATERMARK FOR t AS t) WITH "
             "('watermark.max_ahead' = '0s'); CREATE SINK a AS SELECT t FROM x",
-            "MS-PROP-VALUE at line 1, column 83: 'watermark.max_ahead' cannot be '0s'. It takes a "
+            "MS-PROP-VALUE at line 1, column 83: 'watermark.max_ahead' cannot be '0s'. Use a "
             "duration above 0, such as 5m, 24h or 7d, or off.",
         ),
         (
@@ -311,38 +310,39 @@ def test_a_query_alone_goes_back_to_python() -> None:
         ),
         (
             "CREATE TABLE x (k STRING); CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-TABLE at line 1, column 59: x is a table, and a query goes by the rows of a "
-            "stream as they come. Let a stream stand first: FROM orders o JOIN x ON …; or declare "
-            "x as a SOURCE, to read its rows as they come.",
+            "MS-PLAN-TABLE at line 1, column 59: x is a table, and a query needs a stream first "
+            "in FROM. Join it to a stream: FROM orders o JOIN x ON …, or declare x as a SOURCE "
+            "to read it as a stream.",
         ),
         (
             "CREATE TABLE x (k STRING, t TIMESTAMP, WATERMARK FOR t AS t); "
             "CREATE SINK a AS SELECT k FROM x",
-            "MS-PLAN-NOT-YET at line 1, column 94: reading the table x cannot be run yet. For "
-            "its versions, write JOIN x FOR SYSTEM_TIME AS OF o.event_time ON …",
+            "MS-PLAN-NOT-YET at line 1, column 94: reading the table x cannot be run yet. To "
+            "join its versions, write JOIN x FOR SYSTEM_TIME AS OF o.event_time ON …",
         ),
         (
             "CREATE SINK a AS WITH v AS (SELECT order_id FROM orders), V AS (SELECT carrier FROM "
             "shipments) SELECT * FROM v",
-            "MS-PLAN-DUPLICATE-NAME at line 1, column 59: V stands in WITH twice.",
+            "MS-PLAN-DUPLICATE-NAME at line 1, column 59: WITH defines V twice.",
         ),
         (
             "CREATE SINK a AS (SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) "
             "EMIT FINAL) EMIT CHANGES",
-            "MS-PLAN-EMIT at line 1, column 97: EMIT FINAL and EMIT CHANGES stand on one query. "
-            "Leave one out.",
+            "MS-PLAN-EMIT at line 1, column 97: EMIT FINAL and EMIT CHANGES are both set on one "
+            "query. Remove one of them.",
         ),
         (
             "CREATE SINK a AS SELECT sum(total) AS s FROM orders GROUP BY customer_id "
             "EMIT CHANGES WITH ('output.mode' = 'upsert', 'state.ttl' = '1d')",
-            "MS-PLAN-RETRACT at line 1, column 93: the result does not show orders.customer_id, by "
-            "which a sink would know which row an upsert replaces. Select orders.customer_id too, "
-            "or write 'retract'.",
+            "MS-PLAN-RETRACT at line 1, column 93: the result does not contain "
+            "orders.customer_id, which a sink needs to find the row that an upsert replaces. "
+            "Select orders.customer_id, or set 'retract'.",
         ),
         (
             "CREATE SOURCE x (k STRING) WITH ('path' = 'a', 'PATH' = 'b'); "
             "CREATE SINK a AS SELECT k FROM x",
-            "MS-SQL-PARSE at line 1, column 48: 'path' is given twice, first at line 1, column 34.",
+            "MS-SQL-PARSE at line 1, column 48: 'path' is specified twice, first at line 1, "
+            "column 34.",
         ),
         (
             "CREATE SOURCE x (k STRING) WITH ('Dead_Letter.Sink' = 'nowhere'); "
@@ -357,13 +357,13 @@ def test_a_query_alone_goes_back_to_python() -> None:
         ),
         (
             "CREATE SOURCE x (k DECIMAL(50, 2)); CREATE SINK a AS SELECT k FROM x",
-            "MS-SQL-TYPE at line 1, column 20: the precision of a DECIMAL is 1 to 38, not 50. "
-            "Write DECIMAL(precision, scale), such as DECIMAL(18, 2).",
+            "MS-SQL-TYPE at line 1, column 20: the precision of a DECIMAL must be from 1 to 38, "
+            "not 50. Write DECIMAL(precision, scale), such as DECIMAL(18, 2).",
         ),
         (
             "CREATE SOURCE x (k ARRAY<DECIMAL(2, 5)>); CREATE SINK a AS SELECT k FROM x",
-            "MS-SQL-TYPE at line 1, column 20: the scale of a DECIMAL is at most its precision: 5 "
-            "is above 2. Write DECIMAL(precision, scale), such as DECIMAL(18, 2).",
+            "MS-SQL-TYPE at line 1, column 20: the scale of a DECIMAL must not exceed its "
+            "precision: 5 is above 2. Write DECIMAL(precision, scale), such as DECIMAL(18, 2).",
         ),
         (
             "CREATE SOURCE x (k ARRAY<JSON>); CREATE SINK a AS SELECT k FROM x",
@@ -378,8 +378,8 @@ def test_a_query_alone_goes_back_to_python() -> None:
         (
             "CREATE STREAM v AS SELECT * FROM orders WITH ('engine' = 'native'); "
             "CREATE SINK a AS SELECT * FROM v",
-            "MS-PLAN-ENGINE at line 1, column 1: 'engine' stands on a query inside another. One "
-            "engine runs the whole query: put it on the outermost one, or SET it.",
+            "MS-PLAN-ENGINE at line 1, column 1: 'engine' is set on an inner query. One engine "
+            "runs the whole query: set it on the outermost query or with SET.",
         ),
         (
             "SET 'chekpoint' = 'x'; CREATE SINK a AS SELECT * FROM orders",
@@ -396,6 +396,6 @@ def test_python_takes_exactly_one_select() -> None:
     with pytest.raises(MillstreamError) as caught:
         build_query(f"{JOIN}; SET 'engine' = 'native'", SOURCES)
     assert str(caught.value) == (
-        "MS-SQL-STATEMENT at line 1, column 95: exactly one SELECT is expected here. "
-        "A text with other statements is a job."
+        "MS-SQL-STATEMENT at line 1, column 95: the text must be exactly one SELECT. Run a text "
+        "with other statements as a job."
     )

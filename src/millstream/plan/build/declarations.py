@@ -72,7 +72,8 @@ def _without_watermark(given: Property, statement: CreateSource | CreateTable) -
     return PlanError(
         "MS-PLAN-NO-WATERMARK",
         f"'{given.name}' needs a watermark, and {statement.name} has none.",
-        fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or remove it.",
+        fix="Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or "
+        f"remove '{given.name}'.",
         place=given.place,
     )
 

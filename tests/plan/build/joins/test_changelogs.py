@@ -46,5 +46,5 @@ def test_kinds_of_changes_are_text() -> None:
         join("CREATE TABLE", "_op INT")
     assert str(error.value) == (
         "MS-PLAN-CHANGELOG at line 5, column 13: rates._op is INT, and the kinds of changes (+I, "
-        "-U, +U, -D) are text. Declare _op STRING, or give the column another name."
+        "-U, +U, -D) are strings. Declare _op STRING, or rename the column."
     )

@@ -61,9 +61,7 @@ def test_the_columnar_engine_runs_it_and_rows_are_kept_until_the_window_closes()
     planned = plan(f"{CROSS} {HOURLY}")
     assert choose_engine(planned)[0] == "columnar"
     (facts,) = derive_pipeline_facts(planned).operators
-    assert facts.state_size == (
-        "rows of 1h 5s of orders and rows of 1h 10s of shipments, while both keep pace"
-    )
+    assert facts.state_size == ("the last 1h 5s of orders and the last 1h 10s of shipments")
     assert "has no CROSS JOIN of two streams" in error_of(
         f"{CROSS} {HOURLY} WITH ('engine' = 'native')"
     )
@@ -83,20 +81,20 @@ def test_the_result_has_the_time_of_the_window() -> None:
         (
             CROSS,
             "MS-PLAN-CROSS-JOIN at line 1, column 44: a CROSS JOIN of streams without a WINDOW "
-            "joins every row with every row, so its state would grow for ever. Add WINDOW "
+            "joins every row with every row, so its state would grow forever. Add WINDOW "
             "TUMBLING(…) or SLIDING(…), or write JOIN … ON with an equality of both sides.",
         ),
         (
             f"{CROSS} WINDOW SESSION(GAP INTERVAL '1' HOUR)",
-            "MS-PLAN-CROSS-JOIN at line 1, column 44: sessions are those of a key, and a CROSS "
-            "JOIN has none. Write WINDOW TUMBLING(…) or SLIDING(…), or JOIN … ON with an equality "
-            "of both sides.",
+            "MS-PLAN-CROSS-JOIN at line 1, column 44: session windows need a key, and a CROSS "
+            "JOIN has none. Write WINDOW TUMBLING(…) or SLIDING(…), or JOIN … ON with an "
+            "equality of both sides.",
         ),
         (
             f"{IN_HOURS} WINDOW TUMBLING(INTERVAL '2' HOURS)",
             "MS-PLAN-CROSS-JOIN at line 1, column 79: orders is in tumbling windows of 1h, "
-            "shipments in tumbling windows of 2h, and rows of a CROSS JOIN meet by their window "
-            "alone. Give both the same window.",
+            "shipments in tumbling windows of 2h, and a CROSS JOIN needs the same window on both "
+            "sides. Use the same window for both.",
         ),
     ],
     ids=["no window", "sessions", "two windows"],

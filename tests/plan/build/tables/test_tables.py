@@ -144,9 +144,9 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
         (
             "'connector' = 'rate'",
             "'rate'",
-            "MS-PLAN-TABLE: the table t has no WATERMARK, and 'rate' is a stream: its rows come "
-            "and cannot be looked up. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS: "
-            "its rows are then versions.",
+            "MS-PLAN-TABLE: the table t has no WATERMARK, and the connector 'rate' reads a "
+            "stream, which does not support lookups. Declare WATERMARK FOR column AS column - "
+            "INTERVAL 5 SECONDS: its rows are then versions.",
         ),
         (
             "'connector' = 'postgresql'",
@@ -169,14 +169,14 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
         (
             "'connector' = 'jdbc', 'url' = 'jdbc:mysql://me:hidden@db'",
             "'jdbc:mysql",
-            "MS-PROP-VALUE: the table t has a 'url' of a database that is not supported. It begins "
-            "with jdbc:postgresql:// or jdbc:sqlite:.",
+            "MS-PROP-VALUE: 'url' of the table t is not the URL of a supported database. Use a "
+            "URL that begins with jdbc:postgresql:// or jdbc:sqlite:.",
         ),
         (
             f"{FILE}, 'table.mode' = 'lookup'",
             "'lookup'",
-            "MS-PROP-VALUE: 'table.mode' is 'lookup', and 'file' is no database that could be "
-            "asked. Leave it out: every worker holds the table whole.",
+            "MS-PROP-VALUE: 'table.mode' is 'lookup', and 'file' does not support lookups. "
+            "Remove it: the table is broadcast to every worker.",
         ),
         (
             f"{FILE}, 'lookup.retries' = '3'",
@@ -234,25 +234,25 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
         (
             f"{FILE}, 'max.files.per.batch' = '3'",
             "'max.files.per.batch'",
-            "MS-PROP-UNUSED: 'max.files.per.batch' of 'file' is for a source, not for the table t. "
-            "Leave it out.",
+            "MS-PROP-UNUSED: 'max.files.per.batch' of 'file' is for a source, not for the table "
+            "t. Remove it.",
         ),
         (
             f"{FILE}, 'url' = 'x'",
             "'url'",
-            "MS-PROP-UNUSED: 'url' belongs to the connectors postgresql, sqlite and jdbc, and the "
-            "table t uses 'file'. Leave it out, or set 'connector' = 'postgresql'.",
+            "MS-PROP-UNUSED: 'url' belongs to the connectors postgresql, sqlite and jdbc, and "
+            "the table t uses 'file'. Remove it, or set 'connector' = 'postgresql'.",
         ),
         (
             f"{PG}, 'lookup.timeout' = '0s'",
             "'0s'",
-            "MS-PROP-VALUE: 'lookup.timeout' cannot be '0s'. It takes a duration above 0 and at "
-            "most 24h, such as 500ms or 5s.",
+            "MS-PROP-VALUE: 'lookup.timeout' cannot be '0s'. Use a duration above 0 and at "
+            "maximum 24h, such as 500ms or 5s.",
         ),
         (
             f"{PG}, 'lookup.on_error' = 'skip'",
             "'skip'",
-            "MS-PROP-VALUE: 'lookup.on_error' cannot be 'skip'. It takes one of fail, null, "
+            "MS-PROP-VALUE: 'lookup.on_error' cannot be 'skip'. Use one of fail, null, "
             "side_output.",
         ),
     ],
@@ -271,8 +271,8 @@ def test_columns_are_checked_whether_the_table_is_used_or_not() -> None:
         "MS-PLAN-DUPLICATE-COLUMN at line 1, column 27"
     )
     assert str(refused("", "k STRING, PRIMARY KEY (id)")) == (
-        "MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: t has no column id, which the primary key "
-        "names. Known: k."
+        "MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: the primary key uses id, which is not a "
+        "column of t. Known: k."
     )
     other = "CREATE TABLE u (k STRING) WITH ('lookup.batch' = '3')"
     with pytest.raises(MillstreamError, match="MS-PROP-UNUSED"):
@@ -285,9 +285,9 @@ def test_a_database_tells_no_versions() -> None:
     with pytest.raises(MillstreamError) as caught:
         job(f"CREATE TABLE t ({columns}) WITH ({PG}); {joined}")
     assert str(caught.value) == (
-        "MS-PLAN-TABLE at line 1, column 102: the table t has versions, which come as a stream, "
-        "and 'postgresql' has rows as they are now. Leave WATERMARK and 'changelog.op' out: rows "
-        "are then looked up as they are."
+        "MS-PLAN-TABLE at line 1, column 102: the table t is versioned, and the connector "
+        "'postgresql' does not read a stream of versions. Remove WATERMARK and 'changelog.op' to "
+        "join the current rows."
     )
 
 
