@@ -1,10 +1,11 @@
-"""Catalogs for tests: a SQLite file, and a schema of a real PostgreSQL."""
+"""Catalogs for tests: a SQLite file, a schema of a real PostgreSQL, and the month-end example."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.services.postgres import USER, postgres
@@ -13,6 +14,9 @@ from millstream.catalog.store.catalog_url import parse_catalog_url
 from millstream.catalog.store.database import connect
 from millstream.catalog.store.migrate import migrate
 from millstream.catalog.store.open import OpenCatalog, open_catalog
+
+if TYPE_CHECKING:
+    from tests.catalog.execution.month_end import MonthEnd
 
 __all__ = ["postgres"]
 
@@ -43,3 +47,11 @@ def catalog(catalog_url: str) -> Iterator[OpenCatalog]:
     opened = open_catalog(catalog_url)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def month_end(tmp_path: Path) -> MonthEnd:
+    """The example in a SQLite catalog."""
+    from tests.catalog.execution.month_end import MonthEnd  # needs Spark
+
+    return MonthEnd.create(open_catalog(tmp_path / "catalog.db", create=True), tmp_path)

@@ -27,6 +27,7 @@ from millstream.catalog.model import (
     ProjectOutput,
     ProjectOverride,
     ResolverRef,
+    Run,
     RuntimeJoin,
     Table,
     TemporalMode,
@@ -153,3 +154,21 @@ def write(path: Path, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(fields)
     arrays = [pa.array(values, kind) for values, (_, kind) in zip(columns, fields, strict=True)]
     pq.write_table(pa.table(arrays, names=[each for each, _ in fields]), path)
+
+
+RESULT = [
+    (1, 10, "EUR", 100.0, "2026-01", 150.0, "retail"),
+    (2, 11, "GBP", 50.0, "2026-01", 100.0, "corporate"),
+    (3, 10, "JPY", 10_000.0, "2026-01", 100.0, "retail"),
+]
+DOUBLED_RESULT = [(*row[:5], row[5] * 2, row[6]) for row in RESULT]
+
+
+def run(month_end: MonthEnd, spark: SparkSession, period: str = "2026-01") -> Run:
+    runner = month_end.runner(spark)
+    runner.activate("month-end")
+    return runner.run("month-end", period)
+
+
+def runs(month_end: MonthEnd) -> list[Run]:
+    return month_end.catalog.reader.runs()
