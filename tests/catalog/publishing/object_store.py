@@ -1,4 +1,4 @@
-"""An object store on this computer that speaks enough of S3 for Arrow: list, head and read."""
+"""A local HTTP server with the requests of S3 that Arrow uses: list, head and read objects."""
 
 from __future__ import annotations
 
