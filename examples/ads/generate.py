@@ -22,7 +22,7 @@ from pathlib import Path
 
 START = datetime(2025, 6, 2, tzinfo=UTC)
 PERIOD = 12 * 86_400.0  # seconds
-DELAY = 100.0  # seconds from an event to its arrival, at most
+DELAY = 100.0  # maximum seconds from an event to its arrival
 CAMPAIGNS = ("autumn", "brand", "clearance", "launch", "newsletter")
 SOURCES = ("impressions", "clicks", "conversions")
 
@@ -44,7 +44,7 @@ class Generator:
         self.numbers = dict.fromkeys(SOURCES, 0)
 
     def events(self) -> Iterator[Event]:
-        """All that arrives on time: every impression with its clicks and their conversions."""
+        """Generates the events on time: impressions with their clicks and conversions."""
         for _ in range(self.rows):
             shown = self.random.uniform(0, PERIOD)
             impression = self._number("impressions")
@@ -75,7 +75,7 @@ class Generator:
         )
 
     def malformed(self) -> Iterator[Event]:
-        """Records that do not fit their source: cut off, or with a value of another type."""
+        """Generates malformed records: truncated, or with a value of another type."""
         for source, column in zip(SOURCES, ("cost", "event_time", "revenue"), strict=True):
             for number in range(max(2, self.rows // 40)):
                 time = self.random.uniform(0, PERIOD)
@@ -86,7 +86,7 @@ class Generator:
                 yield Event(source, time, time, whole if number % 2 else whole[:-3])
 
     def ahead(self) -> Iterator[Event]:
-        """Clicks of devices with a wrong clock."""
+        """Generates clicks of devices with a wrong clock."""
         for number in range(max(2, self.rows // 100)):
             time = self.random.uniform(0, PERIOD)
             columns = {"click_id": f"ahead-{number:05d}", "impression_id": "i00001"}
@@ -94,7 +94,7 @@ class Generator:
             yield Event("clicks", time, time, line)
 
     def late(self) -> Iterator[Event]:
-        """Rows of the first six days, for when the other six have been read."""
+        """Generates late rows, of the first six of twelve days."""
         for _ in range(max(2, self.rows // 50)):
             time = self.random.uniform(0, PERIOD / 2)
             campaign = self.random.choice(CAMPAIGNS)
@@ -122,7 +122,7 @@ def _text(time: float) -> str:
 
 
 def generate(rows: int, seed: int, files: int, out: Path) -> dict[str, int]:
-    """Write all files; how many lines each source has, late ones included."""
+    """Writes all files. Returns the number of lines of each source, including late ones."""
     generator = Generator(rows, seed)
     on_time = [*generator.events(), *generator.malformed(), *generator.ahead()]
     counts = dict.fromkeys(SOURCES, 0)

@@ -25,15 +25,15 @@ CREATE SOURCE conversions (
 ) WITH ('connector' = 'file', 'path' = 'data/conversions', 'format' = 'json',
         'dead_letter.sink' = 'bad_conversions');
 
--- Side outputs. Each belongs to one query; what has no sink is kept in the checkpoint.
+-- Side outputs. Each belongs to one query; side outputs without a sink are in the checkpoint.
 CREATE SINK late_for_clicks WITH ('connector' = 'file', 'path' = 'out/late_for_clicks', 'format' = 'json');
 CREATE SINK late_for_conversions
 WITH ('connector' = 'file', 'path' = 'out/late_for_conversions', 'format' = 'json');
 CREATE SINK bad_conversions
 WITH ('connector' = 'file', 'path' = 'out/bad_conversions', 'format' = 'json');
 
--- A click belongs to the impression it names, if that was shown at most 30 minutes earlier.
--- A click without one has no campaign. A click that is reported again counts once.
+-- A click belongs to the impression that it names, if that was shown at most 30 minutes earlier.
+-- A click without one has no campaign. A click that is reported twice counts once.
 CREATE SINK attributed_clicks
 WITH ('connector' = 'file', 'path' = 'out/attributed_clicks', 'format' = 'json') AS
 SELECT c.click_id, c.event_time, c.impression_id, i.campaign
@@ -47,7 +47,7 @@ LEFT JOIN impressions i
  AND i.event_time BETWEEN c.event_time - INTERVAL 30 MINUTES AND c.event_time
 WITH ('late.policy' = 'side_output', 'late.sink' = 'late_for_clicks');
 
--- The same clicks for the queries below, which drop and count late ones: they are in late_for_clicks.
+-- The same clicks for the following queries, which drop and count late ones (see late_for_clicks).
 CREATE STREAM unique_clicks AS
 SELECT DISTINCT ON (click_id) click_id, impression_id, event_time
 FROM clicks

@@ -19,12 +19,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 START = datetime(2025, 6, 2, 13, 30, tzinfo=UTC)
-PERIOD = 30 * 60_000  # milliseconds, as all times here
+PERIOD = 30 * 60_000  # in milliseconds, like all times in this file
 DELAY = 8_000
 SYMBOLS = ("ACME", "BOLT", "CRUX", "DUNE", "ECHO", "FLUX")
-RARE = "FLUX"  # is quoted from the fifth minute to the tenth, and from the twentieth
+RARE = "FLUX"  # has quotes in minutes 5 to 10, and from minute 20
 HEADERS = {
-    "quotes": "symbol,bid,ask,event_time",
+    "quotes": "symbol,bid,ask,event_time",  # words: fine
     "trades": "trade_id,symbol,price,quantity,event_time",
 }
 
@@ -44,7 +44,7 @@ class Generator:
         self.trades = 0
 
     def rows_on_time(self) -> Iterator[Row]:
-        """Quotes and trades around prices that walk at random. In each source no two rows of a
+        """Generates quotes and trades around random walks. In each source no two rows of a
         symbol have the same time, so the last quote and the first trade are unambiguous."""
         for number, symbol in enumerate(SYMBOLS):
             price = 5_000 + 3_000 * number  # cents
@@ -59,7 +59,7 @@ class Generator:
                     yield self._quote(symbol, price, time)
 
     def malformed(self) -> Iterator[Row]:
-        """Records that do not fit their source: a price that is no number, or too few values."""
+        """Generates malformed records: a price that is not a number, or too few values."""
         for number in range(max(2, self.rows // 50)):
             for source, line in (
                 ("quotes", f"bad-{number},n/a,51.00,{_text(number)}"),
@@ -97,7 +97,7 @@ def _text(time: int) -> str:
 
 
 def generate(rows: int, seed: int, files: int, out: Path) -> dict[str, int]:
-    """Write all files; how many records each source has, late ones included."""
+    """Writes all files. Returns the number of records of each source, including late ones."""
     generator = Generator(rows, seed)
     on_time = sorted(
         [*generator.rows_on_time(), *generator.malformed()], key=lambda row: row.arrival

