@@ -1,11 +1,11 @@
-"""What depends on a field of a plan, and what the field holds: declared in its annotation.
+"""Annotations of plan fields: what depends on a field, and what kind of value it has.
 
     lateness: State[Micros] = 0  # state depends on it, and it is a duration
-    late: OutputOnly[LatePolicy]  # it changes results, but nothing that is stored
+    late: OutputOnly[LatePolicy]  # results depend on it, but no stored data
     place: Neither[Place | None]  # nothing depends on it
 
-Every field of every plan node has one of the three. A field of a value that nodes are made of may
-leave it out: it then has the role of the field that holds the value.
+Every field of a plan node has one of the three roles. Fields of values inside nodes may omit it;
+they inherit the role of the field that contains the value.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Annotated, TypeVar
 class Role(StrEnum):
     """What depends on a field."""
 
-    STATE = "state"  # a checkpoint made with another value cannot be resumed
-    OUTPUT = "output"  # only what is emitted from now on
+    STATE = "state"  # a checkpoint written with another value cannot be resumed
+    OUTPUT = "output"  # only future output
     NEITHER = "neither"
 
 
 class ValueForm(StrEnum):
-    """What a number or a text is, where its Python type does not say."""
+    """The meaning of a number or a string, if its Python type does not determine it."""
 
     DURATION = "duration"
     TYPE = "type"
@@ -32,7 +32,7 @@ class ValueForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OptionNames:
-    """Of a field with options: the names of those that the declared role is for."""
+    """For a field with options: the names of the options that have the declared role."""
 
     names: tuple[str, ...]
 

@@ -86,7 +86,7 @@ class RowOutcome(StrEnum):
         return self.value.replace("_", " ")
 
 
-# Each accepted row has one of the first; each row that is not accepted has one of the second.
+# Every accepted row has one of ACCEPTED_OUTCOMES, every other row one of REJECTED_OUTCOMES.
 ACCEPTED_OUTCOMES = (
     RowOutcome.IN_STATE,
     RowOutcome.PROCESSED,

@@ -1,8 +1,8 @@
-"""The format of stored state, and what differs between two identities of a job or an operator.
+"""The format of stored state, and the comparison of identities of jobs and operators.
 
-An identity is a document of what state depends on: plain values that JSON can hold. A key that ends
-in `_us` holds microseconds. `plan.identity` derives it from a plan; this module only compares, so
-workers need no plan.
+An identity is a document with everything that state depends on, as values that JSON supports. Keys
+that end in `_us` have microseconds. `plan.identity` derives it from a plan; this module only
+compares identities, so workers need no plan.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from millstream.errors import StateError
 from millstream.temporal import format_span
 
-# Raised whenever a checkpoint of an older version cannot be resumed. 4: derived identities.
+# Increased whenever a checkpoint of an older version cannot be resumed. 4: derived identities.
 # 5: any number of tables in a manifest, watermark progress per source partition.
 # 6: names in identities, manifests, counts and ledger.
 STATE_FORMAT = 6
@@ -25,12 +25,12 @@ _WORDS = {"how": "type", "used": "columns in state", "physical": ""}
 
 
 def canonical_json(document: Any) -> str:
-    """The one JSON text of a document."""
+    """Returns the unique JSON text of a document."""
     return json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
 def reject_format(found: object, what: str) -> None:
-    """Rejects state in another format than this version reads."""
+    """Raises an error for state in another format than this version reads."""
     if found != STATE_FORMAT:
         written = "an older format" if found is None else f"format {found}"
         raise StateError(
@@ -42,7 +42,7 @@ def reject_format(found: object, what: str) -> None:
 
 
 def reject_changed_identity(old: str | None, new: str) -> None:
-    """Rejects state that an operator with another identity wrote. Both are canonical texts."""
+    """Raises an error for state of an operator with another identity. Both are canonical texts."""
     if old == new:
         return
     stored = {} if old is None else json.loads(old)
@@ -50,13 +50,13 @@ def reject_changed_identity(old: str | None, new: str) -> None:
     if found := describe_changes(stored, json.loads(new)):
         raise StateError(
             "MS-STATE-CHANGED",
-            f"the checkpoint was made by another query: {'; '.join(found)}.",
+            f"the checkpoint was written by another query: {'; '.join(found)}.",
             fix="Undo the change to resume, or start again with another checkpoint.",
         )
 
 
 def describe_changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """What changed, a sentence each: "interval join bounds upper: 1d -> 2d"."""
+    """Returns a sentence for each change, such as "interval join bounds upper: 1d -> 2d"."""
     return _changes("", old, new)
 
 
@@ -98,7 +98,7 @@ def _of_documents(path: str, old: dict[str, Any], new: dict[str, Any]) -> list[s
 
 
 def _by_kind(operators: list[dict[str, Any]]) -> dict[str, Any]:
-    """Operators by their kind, several of one kind numbered."""
+    """Returns operators by kind; several of one kind are numbered."""
     found: dict[str, Any] = {}
     for operator in operators:
         kind = operator["operator"]
@@ -108,7 +108,8 @@ def _by_kind(operators: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _by_name(items: list[Any]) -> dict[str, Any] | None:
-    """Items that have a name, such as columns: by name, so that their order does not matter."""
+    """Returns items that have a name, such as columns, by name, so that their order does not
+    matter."""
     if not all(isinstance(item, dict) and "name" in item for item in items):
         return None
     return {

@@ -1,4 +1,4 @@
-"""Time policies as values. All times and spans are whole microseconds, as in Spark."""
+"""Time policies as values. All times and durations are integers in microseconds, as in Spark."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _SIGNED_PART = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]+)")
 BEGIN_OF_TIME = -(2**62)
 END_OF_TIME = 2**62
 # Sums of a thousand such durations and any event time still fit 64 bits.
-DEFAULT_MAX_AHEAD = MICROS["d"]  # of a row's event time to processing time
+DEFAULT_MAX_AHEAD = MICROS["d"]  # of a row's event time relative to processing time
 MAX_SPAN = 36_500 * MICROS["d"]
 MAX_SPAN_TEXT = "36500d (100 years)"
-_MOST_DIGITS = 24  # of a number within that range, with a fraction
+_MOST_DIGITS = 24  # of a number in that range, including its fraction
 
 
 class DurationRangeError(PropertyError):
-    """A duration is longer than any that is accepted."""
+    """A duration exceeds the supported range."""
 
     @classmethod
     def of(cls, text: str) -> DurationRangeError:
@@ -58,27 +58,30 @@ class DurationRangeError(PropertyError):
 
 
 def check_range(micros: int, text: str) -> int:
-    """Returns a duration that was written as `text`, or rejects one that is too long."""
+    """Returns a duration that was written as `text`, or raises an error if it is out of range."""
     if abs(micros) > MAX_SPAN:
         raise DurationRangeError.of(text)
     return micros
 
 
 def has_too_many_digits(number: str) -> bool:
-    """Is a number out of range by its length? Python converts no text of thousands of digits."""
+    """Returns whether a number is certainly out of range. Python rejects numbers with thousands of
+    digits."""
     return len(number) > _MOST_DIGITS
 
 
 def unit_micros(unit: str) -> int | None:
-    """Microseconds of a unit such as "HOUR" or "ms"; None for one of no fixed length (MONTH)."""
+    """Returns the microseconds of a unit such as "HOUR" or "ms"; None if its length varies
+    (MONTH)."""
     return _MICROS_BY_NAME.get(unit.lower())
 
 
 def parse_span(text: str, *, signed_parts: bool = False) -> int:
-    """Microseconds of a text such as "5s", "24h", "1h 30m" or "-5 minutes".
+    """Returns the microseconds of a text such as "5s", "24h", "1h 30m" or "-5 minutes".
 
-    A sign is that of the whole, as `format_span` writes it: "-1h 30m" is less than "-1h". Where
-    parts have signs of their own, as in SQL's intervals, "-1h 30m" is half an hour less.
+    A sign applies to the whole duration, as `format_span` writes it: "-1h 30m" is less than "-1h".
+    With `signed_parts`, as in SQL intervals, each part has its own sign: "-1h 30m" is half an hour
+    less.
     """
     sign, at, part = 1, 0, _SIGNED_PART
     if not signed_parts and (lead := _SIGN.match(text)):
@@ -103,7 +106,7 @@ def parse_span(text: str, *, signed_parts: bool = False) -> int:
 
 
 def format_span(micros: int) -> str:
-    """The shortest exact text: 90_000_000 is "1m 30s"; zero is "0s"."""
+    """Returns the shortest exact text: 90_000_000 is "1m 30s"; zero is "0s"."""
     if micros == 0:
         return "0s"
     sign, rest, parts = ("-" if micros < 0 else ""), abs(micros), []
@@ -116,7 +119,7 @@ def format_span(micros: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`right.time - left.time` lies in [lower, upper], both ends in."""
+    """Bounds of `right.time - left.time`, both inclusive."""
 
     lower: Micros
     upper: Micros
@@ -131,30 +134,33 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """After a row at time t, no row older than t - delay is expected."""
+    """A watermark: after a row at time t, no row older than t - delay is expected."""
 
     column: str
     delay: Micros = 0
-    every: OutputOnly[int] = 1  # it advances once so many rows have come
+    every: OutputOnly[int] = 1  # it advances after this number of rows
 
 
 class WindowKind(StrEnum):
     TUMBLING = "tumbling"
     SLIDING = "sliding"
     SESSION = "session"
-    INHERITED = "inherited"  # rows come with their window: they are results of a windowed query
+    INHERITED = "inherited"  # rows inherit their window: they are results of a windowed query
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Windows of time. Those of a fixed size begin at `offset` from the epoch and every `slide`
-    after it; a session ends once no row has come for `size` after its last."""
+    """Time windows.
+
+    Windows of fixed size begin at `offset` from the epoch and every `slide` after it. A session
+    ends when no row has arrived for `size` after its last one.
+    """
 
     kind: WindowKind
     size: Micros = 0
-    slide: Micros = 0  # of a tumbling window, its size
+    slide: Micros = 0  # for a tumbling window: its size
     offset: Micros = 0
-    wall_clock: bool = False  # by the time a row was read, not by its event time
+    wall_clock: bool = False  # by processing time, not by event time
 
     def __str__(self) -> str:
         match self.kind:
@@ -170,7 +176,7 @@ class Window:
 
 
 class OutputMode(StrEnum):
-    """How a result that changes is told. `upsert` leaves out the old row of a change."""
+    """How a changing result is written. `upsert` omits the old row of an update."""
 
     APPEND = "append"
     UPSERT = "upsert"
@@ -178,15 +184,15 @@ class OutputMode(StrEnum):
 
 
 class MissingTime(StrEnum):
-    """What becomes of a row without an event time."""
+    """What happens to a row without an event time."""
 
     ERROR = "error"
     SKIP = "skip"
     WALL_CLOCK = "wall_clock"
 
 
-class Malformed(StrEnum):
-    """What becomes of a record that does not fit its source's schema."""
+class MalformedAction(StrEnum):
+    """What happens to a record that does not fit its source's schema."""
 
     DEAD_LETTER = "dead_letter"
     FAIL = "fail"
@@ -200,7 +206,7 @@ class LateAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LatePolicy:
-    """What becomes of a row older than the watermark. `sink` names where a side output goes."""
+    """What happens to a row older than the watermark. `sink` is the name of the side output."""
 
     action: LateAction = LateAction.DROP
     budget: Micros = 0
@@ -213,7 +219,8 @@ class Emit(StrEnum):
 
 
 class OnLimit(StrEnum):
-    """What happens when state reaches its limit: stop, or let the oldest rows go (counted)."""
+    """What happens when state exceeds its limit: an error, or eviction of the oldest rows, which
+    are counted."""
 
     FAIL = "fail"
     EVICT = "evict"
@@ -221,7 +228,7 @@ class OnLimit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StateLimit:
-    """Limits of one operator's state; None is no limit."""
+    """Limits of one operator's state; None means no limit."""
 
     max_rows: int | None = None
     max_bytes: int | None = None

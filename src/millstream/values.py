@@ -1,4 +1,4 @@
-"""Value types that plans, kernels and executors share. They depend on no other part of a plan."""
+"""Value types shared by plans, kernels and executors. They depend on no other part of a plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JoinType(StrEnum):
 
     @property
     def preserves_left(self) -> bool:
-        """Do left rows come out without a partner?"""
+        """Whether unmatched left rows are emitted."""
         return self in (JoinType.LEFT, JoinType.FULL, JoinType.ANTI)
 
     @property
@@ -29,13 +29,16 @@ class JoinType(StrEnum):
 
     @property
     def left_only(self) -> bool:
-        """Are the output's columns those of the left side alone?"""
+        """Whether the output has only the columns of the left side."""
         return self in (JoinType.SEMI, JoinType.ANTI)
 
 
 class Direction(StrEnum):
-    """Which version of a key a row meets: the latest at or before it, the earliest at or after it,
-    or the nearer of both (the one before, if both are as near)."""
+    """Which version of a key matches a row.
+
+    BACKWARD: the latest at or before it. FORWARD: the earliest at or after it. NEAREST: the nearer
+    of both; the one before, if both are equally near.
+    """
 
     BACKWARD = "backward"
     FORWARD = "forward"
@@ -47,8 +50,11 @@ OperandT = TypeVar("OperandT")  # an expression in a plan, the name of a column 
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """A moment of the pane that a time is in, `after` microseconds after the pane's begin. Panes
-    are `slide` microseconds long; one begins at `offset`."""
+    """A time in the pane that contains another time, `after` microseconds after the start of the
+    pane.
+
+    Panes are `slide` microseconds long; one begins at `offset`.
+    """
 
     time: str  # the name of the time's column
     slide: int
@@ -58,7 +64,7 @@ class Pane:
 
 @dataclass(frozen=True, slots=True)
 class Compare(Generic[OperandT]):
-    """A comparison across the sides. NULL as in SQL."""
+    """A comparison of columns of both sides. NULL is treated as in SQL."""
 
     left: OperandT
     op: Literal["=", "<>", "<", "<=", ">", ">="]
@@ -79,9 +85,11 @@ Predicate = PredicateOf[str]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A comparison of a table's column with constants, which a database can decide as Spark does:
-    whole numbers, texts and booleans. `in` has one value or more, the others one; `null` and
-    `not null` none."""
+    """A comparison of a table's column with constants, which a database evaluates as Spark does:
+    integers, strings and booleans.
+
+    `in` has one value or more, `null` and `not null` have none, the others have one.
+    """
 
     column: str
     op: Literal["=", "<>", "<", "<=", ">", ">=", "in", "null", "not null"]
@@ -89,21 +97,21 @@ class Condition:
 
 
 class OnError(StrEnum):
-    """What becomes of a row whose table cannot be asked, all retries made."""
+    """What happens to a row whose lookup failed after all retries."""
 
     FAIL = "fail"
-    NULL = "null"  # it goes on as if it had found nothing
-    SIDE_OUTPUT = "side_output"  # to the dead letters, with the reason
+    NULL = "null"  # treated as a lookup without a match
+    SIDE_OUTPUT = "side_output"  # written to the dead-letter queue, with the reason
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """How a database is asked."""
+    """How a database table is looked up."""
 
-    cache_rows: Neither[int] = 100_000  # keys a worker remembers; 0: none
+    cache_rows: Neither[int] = 100_000  # cached keys per worker; 0: no cache
     cache_ttl: Neither[Micros] = 60 * MICROS["s"]
-    capacity: Neither[int] = 4  # questions in flight, a worker
-    batch: Neither[int] = 1_000  # keys a question
+    capacity: Neither[int] = 4  # concurrent queries per worker
+    batch: Neither[int] = 1_000  # keys per query
     timeout: Neither[Micros] = 10 * MICROS["s"]
     retries: Neither[int] = 10
     on_error: OutputOnly[OnError] = OnError.FAIL

@@ -1,4 +1,5 @@
-"""What the hosts of joins in tests share_budget: the watermark, lost caches, batches tried again."""
+"""What the hosts of joins in tests share_budget: the watermark, lost caches, batches tried
+again."""
 
 from __future__ import annotations
 

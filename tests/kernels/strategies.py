@@ -19,7 +19,7 @@ hows = st.sampled_from(list(JoinType))
 bounds = st.tuples(st.integers(-12, 12), st.integers(0, 15)).map(lambda b: (b[0], b[0] + b[1]))
 keys = st.tuples(st.sampled_from(["a", "b", "é", None]), st.sampled_from([1, 2, None]))
 numbers = st.sampled_from([None, math.nan, -math.inf, -0.0, 0.0, 1.0, 2.5])
-# Tiny settings, so that a handful of rows is merged, split and has_match_flags as millions would be.
+# Tiny settings, so that a few rows are merged, split and flagged as millions would be.
 log_settings = st.builds(
     LogSettings,
     max_blob=st.sampled_from([150, 32 << 20]),

@@ -1,4 +1,5 @@
-"""What comes out does not depend on how keys are spread over key groups: all share_budget one advance."""
+"""What comes out does not depend on how keys are spread over key groups: all share_budget one
+advance."""
 
 from __future__ import annotations
 

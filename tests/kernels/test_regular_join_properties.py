@@ -168,10 +168,10 @@ def check_late_rows(rows: list[Change], side: int, host: Host) -> None:
     assert Counter(found.select("lr"[side] + "_id", "_lateness").rows()) == lateness
 
 
-@pytest.fixture(params=[regular_join_back.FEW, -1000], ids=["by key", "by content"])
+@pytest.fixture(params=[regular_join_back.FEW_ROWS_OF_KEY, -1000], ids=["by key", "by content"])
 def search(request, monkeypatch):
     """How rows that are taken back are looked for: the second is for keys with many rows."""
-    monkeypatch.setattr(regular_join_back, "FEW", request.param)
+    monkeypatch.setattr(regular_join_back, "FEW_ROWS_OF_KEY", request.param)
 
 
 @pytest.mark.usefixtures("search")

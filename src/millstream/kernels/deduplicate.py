@@ -1,11 +1,11 @@
-"""The first row of each key passes; those that come again do not.
+"""Deduplication: emits the first row of each key and drops the others.
 
-    arrivals ──▶ not near a row of its key that passed earlier ──▶ of each key the earliest, and the
-                              ▲                                     next one not near to it, …
+    new rows ──▶ not near an earlier emitted row of the key ──▶ the earliest of each key, and the
+                              ▲                                 next one not near to it, …
                               └──────────── keys and times ◀────────────────────┘
 
-Near is: at most `within` apart, however they arrived, so it does not matter when a key is let go.
-State holds keys and times, no other columns.
+Near means at most `within` apart, in any order of arrival, so results do not depend on when a key
+expires. State has keys and times, no other columns.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractio
 
 
 class Deduplicate:
+    """The kernel of deduplication."""
+
     def __init__(
         self,
         spec: DeduplicateSpec,
@@ -49,8 +51,8 @@ class Deduplicate:
         *,
         hash_is_key: bool = False,
     ) -> None:
-        """`types` are those of columns, which here come out as they came in. `hash_is_key`: there
-        is one key, an integer, and `_h` is that key."""
+        """`types` are accepted for uniformity: columns keep the types of the input. `hash_is_key`:
+        there is one key, an integer, and `_h` is that key."""
         self.spec = spec
         self._types = dict(types or {})
         self._settings = settings
@@ -108,13 +110,13 @@ class Deduplicate:
         if not passed:
             return
         result.main.append(rows[:, list(self.spec.columns)].filter(is_first))
-        retained = is_first & (keys[TIME].to_numpy() >= live_from)
-        count = int(np.count_nonzero(retained))
+        to_store = is_first & (keys[TIME].to_numpy() >= live_from)
+        count = int(np.count_nonzero(to_store))
         counts["input.expired"] += passed - count
-        known.append(take(keys, np.flatnonzero(retained)), live_from)
+        known.append(take(keys, np.flatnonzero(to_store)), live_from)
 
     def _first_rows(self, known: Table, keys: pl.DataFrame) -> Bools:
-        """Which of the rows pass."""
+        """Returns which rows are the first of their key."""
         within = self.spec.within
         is_first = np.zeros(keys.height, np.bool_)
         order = time_order(keys[TIME].to_numpy())
@@ -137,11 +139,11 @@ class Deduplicate:
 
 
 def far_apart(index: KeyIndex, within: int) -> Ints:
-    """Of each key the first row, then the first that is more than `within` after it, and so on.
+    """Returns the first row of each key, then the first one more than `within` after it, and so on.
 
-    Every row points to the row that would be next if it were taken. From the first rows of all keys
-    one follows these pointers at once, and pointers of pointers, so that a key with a chain of n
-    rows costs log n rounds.
+    Every row points to the row that would follow if it were chosen. Starting from the first rows of
+    all keys, it follows these pointers, and pointers of pointers, so a chain of n rows takes log n
+    rounds.
     """
     times, order = index.times, index.order
     last = index.run_stops[index.run_starts] - 1

@@ -1,7 +1,7 @@
-"""Rows of a stream with the rows of a table that have their key.
+"""Joins rows of a stream with the rows of a table that have the same key.
 
-`TableMatches` says, for the rows of a chunk, which rows of the table are other_rows: by number, in the order
-of the chunk. The table may be asked or stored; the join is the same.
+`TableMatches` has the matching table rows for a chunk of stream rows, by number, in the order of
+the chunk. They come from a lookup or from a table in memory; the join is the same.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from millstream.values import Condition
 
 @dataclass(frozen=True, slots=True)
 class TableMatches:
-    """`left` are rows of the chunk, rising, each as often as it comes out; `right` its row of
-    `table`, or -1."""
+    """Matches of a chunk. `left` are row numbers of the chunk, ascending, each repeated per output
+    row; `right` is its row of `table`, or -1."""
 
     left: Ints
     right: Ints
@@ -31,7 +31,7 @@ class TableMatches:
         return pa.array(self.right >= 0)
 
     def columns(self, names: tuple[str, ...]) -> list[pa.ChunkedArray]:
-        """Columns of the table, NULL where nothing was found."""
+        """Returns columns of the table, with NULL where there is no match."""
         taken = pa.array(self.right, mask=self.right < 0)
         return [self.table[name].take(taken) for name in names]
 
@@ -39,8 +39,10 @@ class TableMatches:
 def matches_from_pairs(
     count: int, left: Ints, right: Ints, table: pa.Table, *, first: bool
 ) -> TableMatches:
-    """From pairs of rows, the answer for a chunk of `count` rows. If only the first partner of a
-    row is asked for, it comes out once, whatever it finds."""
+    """Creates the matches of a chunk of `count` rows from pairs of rows.
+
+    Every chunk row occurs at least once. With `first`, only the first match of a row is used.
+    """
     order = np.argsort(left, kind="stable")
     left, right = left[order], right[order]
     if first and left.size:
@@ -58,33 +60,33 @@ def matches_from_pairs(
 
 
 class IndexedTable:
-    """A whole table, with an index by the columns that it is asked by."""
+    """A whole table in memory, with an index by its key columns."""
 
     def __init__(self, rows: pa.Table, keys: tuple[str, ...]) -> None:
-        asked = [pl.Series(name, rows[name]) for name in keys]
-        whole = np.flatnonzero(_present(asked))
+        lookup_keys = [pl.Series(name, rows[name]) for name in keys]
+        whole = np.flatnonzero(_present(lookup_keys))
         self.rows = rows
         self._numbers = whole
-        self._keys = [column.gather(whole) for column in asked]
+        self._keys = [column.gather(whole) for column in lookup_keys]
         self._index = _index(self._keys)
 
     @property
     def unique(self) -> bool:
-        """Is there at most one row of each key?"""
+        """Whether each key has at most one row."""
         if _is_hash(self._keys):
             return self._index.unique
         return bool(pl.DataFrame(self._keys).is_unique().all())
 
     def find(self, keys: list[pl.Series], *, first: bool) -> TableMatches:
-        """The rows of these keys; a key that is NULL finds nothing."""
+        """Finds the rows with these keys; a NULL key matches nothing."""
         whole = np.flatnonzero(_present(keys))
-        asked = [column.gather(whole) for column in keys]
-        pairs = list(_index(asked).pairs(self._index, 0, 0))
+        lookup_keys = [column.gather(whole) for column in keys]
+        pairs = list(_index(lookup_keys).pairs(self._index, 0, 0))
         left = np.concatenate([pair[0] for pair in pairs]) if pairs else np.empty(0, np.int64)
         right = np.concatenate([pair[1] for pair in pairs]) if pairs else np.empty(0, np.int64)
-        if not _is_hash(asked):
+        if not _is_hash(lookup_keys):
             same = np.ones(left.size, np.bool_)
-            for own_rows, other_rows in zip(asked, self._keys, strict=True):
+            for own_rows, other_rows in zip(lookup_keys, self._keys, strict=True):
                 same &= (own_rows.gather(left) == other_rows.gather(right)).to_numpy()
             left, right = left[same], right[same]
         count = len(keys[0])
@@ -92,7 +94,7 @@ class IndexedTable:
 
 
 def evaluate_condition(condition: Condition, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Of which values it is true; NULL where it is unknown, which a filter leaves out."""
+    """Evaluates a condition on values; NULL if it is unknown, which a filter treats as false."""
     match condition.op:
         case "null":
             return pc.is_null(column)

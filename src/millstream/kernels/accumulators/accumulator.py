@@ -1,4 +1,4 @@
-"""What a function's accumulator is."""
+"""The interface of an aggregate function's accumulator."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import polars as pl
 
 from millstream.kernels.core.specs import CallSpec
 
-ROWS = "_n"  # how many rows a partial stands for
-WEIGHT = "_w"  # what they weigh together
+ROWS = "_n"  # how many rows a partial result represents
+WEIGHT = "_w"  # the sum of their weights
 
 
 class Accumulator:
-    """One aggregate function. Columns that it may share are named by what is in them."""
+    """One aggregate function. Columns that it may share with other functions are named by their
+    content."""
 
     def __init__(self, call: CallSpec, weighted: bool, ansi: bool) -> None:
         self.call = call
@@ -23,7 +24,7 @@ class Accumulator:
 
     @property
     def value(self) -> pl.Expr:
-        """The argument, NULL where the filter is not true."""
+        """The argument, or NULL if the filter is not true."""
         assert self.call.argument is not None
         value = pl.col(self.call.argument)
         return value if self.call.filter is None else pl.when(self.call.filter).then(value)
@@ -32,21 +33,22 @@ class Accumulator:
         return f"{what}:{self.stem}"
 
     def prepare(self, _rows: pl.DataFrame) -> list[pl.Expr]:
-        """Columns of rows that `fold` needs."""
+        """Returns columns that `fold` needs."""
         return []
 
     def fold(self, rows: pl.DataFrame) -> list[pl.Expr]:
-        """Rows to partials, in the context of a group."""
+        """Folds the rows of a group into partial results."""
         raise NotImplementedError
 
     def merge(self, partials: pl.DataFrame) -> list[pl.Expr]:
-        """Partials to partials, in the context of a group."""
+        """Merges the partial results of a group."""
         raise NotImplementedError
 
     def settle(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Partials as they are retained, from what `fold` or `merge` made."""
+        """Converts the output of `fold` or `merge` into the stored form of partial results."""
         return partials
 
     def finish(self, partials: pl.DataFrame, kind: Any) -> pl.Expr:
-        """Partials to values, of the type `kind` or one that is cast to it."""
+        """Computes values from partial results, of the type `kind` or one that can be cast to
+        it."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Functions that are made of sums: count, sum, avg, variance; and least and greatest values."""
+"""Functions based on sums (count, sum, avg, variance), and minima and maxima."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from millstream.kernels.accumulators.exact_sums import (
 
 
 class Count(Accumulator):
-    """Of rows, or of those whose argument is not NULL."""
+    """The number of rows, or of rows whose argument is not NULL."""
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ class Count(Accumulator):
 
 
 class _ValueAggregate(Accumulator):
-    """Keeps how many values there were beside what it makes of them."""
+    """Counts the values besides aggregating them."""
 
     @property
     def count(self) -> pl.Expr:
@@ -66,11 +66,12 @@ class _ValueAggregate(Accumulator):
         return self._counted().merge(partials)
 
 
-_ODD = ("nan", "inf", "-inf")  # taken back, they must leave nothing behind: they are counted
+_ODD = ("nan", "inf", "-inf")  # counted, because retracting them from a sum leaves NaN
 
 
 class _FloatSum(_ValueAggregate):
-    """A sum as a double. Where rows may be taken back, what is not finite is counted apart."""
+    """A sum as a double. If the input retracts, values that are not finite are counted
+    separately."""
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         value = self.value.cast(pl.Float64)
@@ -113,7 +114,7 @@ class _FloatSum(_ValueAggregate):
 
 
 class Sum(_ValueAggregate):
-    """Exact for integers and decimals: what does not fit is an error, as in Spark."""
+    """An exact sum for integers and decimals: an overflow is an error, as in Spark."""
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         kind = rows.schema[str(self.call.argument)]
@@ -149,7 +150,7 @@ class Sum(_ValueAggregate):
 
 
 class Average(_ValueAggregate):
-    """Of decimals a decimal, rounded half up; of other count_columns a double."""
+    """The average: a decimal for decimals, rounded half up; a double for other numbers."""
 
     def _of(self, exact: bool) -> _ValueAggregate:
         return (Sum if exact else _FloatSum)(self.call, self.weighted, self.ansi)
@@ -182,7 +183,7 @@ class Average(_ValueAggregate):
 
 
 class Extreme(Accumulator):
-    """min, max; bool_and and bool_or are those of booleans. NaN is greater than all."""
+    """min and max; bool_and and bool_or are those of booleans. NaN is greater than all numbers."""
 
     def __init__(self, call: Any, weighted: bool, ansi: bool) -> None:
         super().__init__(call, weighted, ansi)
@@ -217,7 +218,7 @@ class Extreme(Accumulator):
 
 
 class BooleanCounts(_ValueAggregate):
-    """bool_and and bool_or of rows that may be taken back: how many are true?"""
+    """bool_and and bool_or over inputs that retract: counts the true values."""
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         true = pl.when(self.value).then(WEIGHT).otherwise(0)
@@ -236,8 +237,12 @@ class BooleanCounts(_ValueAggregate):
 
 
 class Variance(_ValueAggregate):
-    """Sums of (x - c) and of its square, by a centre c near the values, so that little is lost to
-    rounding. Partials with other centres are moved to one; with rows left, it is their mean."""
+    """Sums of (x - c) and its square, with a centre c near the values, which limits rounding
+    errors.
+
+    When partial results with different centres are merged, they move to one centre; after that, the
+    centre is the mean.
+    """
 
     def prepare(self, rows: pl.DataFrame) -> list[pl.Expr]:
         value = self.value.cast(pl.Float64)
@@ -264,7 +269,7 @@ class Variance(_ValueAggregate):
             *super().fold(rows),
             value.mean().alias(self.column("centre")),
             pl.lit(0.0).alias(self.column("off")),
-            # Of one value Polars says 0; of NaN and infinity it is NaN, and so is x - x then.
+            # Polars returns 0 for one value. For NaN and infinity it must be NaN, which x - x is.
             (value.var(ddof=0) * value.count() + (value.mean() - value.mean()))
             .fill_null(0.0)
             .alias(self.column("square")),
@@ -285,7 +290,7 @@ class Variance(_ValueAggregate):
 
     @property
     def _rows(self) -> pl.Expr:
-        """Those that the sums are made of."""
+        """The number of finite values."""
         return self.count - pl.col(self.column("odd")) if self.weighted else self.count
 
     def settle(self, partials: pl.DataFrame) -> pl.DataFrame:
@@ -303,7 +308,7 @@ class Variance(_ValueAggregate):
     def finish(self, _partials: pl.DataFrame, _kind: Any) -> pl.Expr:
         least, less = (2, 1) if self.call.function.endswith("samp") else (1, 0)
         square = pl.col(self.column("square"))
-        # What rounding left behind, of rows that are gone again, is no spread.
+        # A rounding error that remains after retractions counts as 0.
         none = (square < 0) | (self._rows == 1) & square.is_finite()
         spread = pl.when(none).then(0.0).otherwise(square) / (self.count - less)
         if self.weighted:

@@ -1,6 +1,6 @@
-"""Functions that keep values: COUNT(DISTINCT), collect_set, collect_list.
+"""Functions that collect values: COUNT(DISTINCT), collect_set, collect_list.
 
-A group's values are a list. Where rows may be taken back it is a bag: each value with its weight.
+The values of a group are a list. If the input retracts, each value has a weight.
 """
 
 from __future__ import annotations
@@ -41,10 +41,12 @@ class _CollectedValues(Accumulator):
 
 
 class ValueList(_CollectedValues):
-    """In the order of arrival."""
+    """Values in order of arrival."""
 
 
 class ValueSet(_CollectedValues):
+    """Distinct values."""
+
     what = "set"
 
     def fold(self, _rows: pl.DataFrame) -> list[pl.Expr]:
@@ -55,7 +57,7 @@ class ValueSet(_CollectedValues):
 
 
 class ValueCounts(Accumulator):
-    """Values and their weights, as two lists of one length."""
+    """Values and their weights, as two lists of equal length."""
 
     @property
     def _names(self) -> tuple[str, str]:
@@ -75,7 +77,7 @@ class ValueCounts(Accumulator):
         return [pl.col(name).explode().drop_nulls() for name in self._names]
 
     def settle(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Each value once, and none that weighs nothing."""
+        """Merges equal values and drops those with weight 0."""
         value, weight = self._names
         rows = partials.select(value, weight).with_row_index(_ROW)
         bags = (
@@ -103,7 +105,7 @@ class ValueCounts(Accumulator):
 
 
 def _repeat_values(values: pl.Series, copies: pl.Series) -> pl.Series:
-    """Lists with each value as often as is said."""
+    """Returns lists in which each value is repeated the given number of times."""
     frame = pl.DataFrame({"v": values, "c": copies}).with_row_index(_ROW)
     bags = (
         frame.filter(pl.col("c").list.sum() > 0)

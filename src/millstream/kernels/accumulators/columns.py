@@ -1,12 +1,12 @@
 """Aggregate functions as columns of partial results.
 
-    rows ──fold──▶ partials ──merge──▶ partials ──finish──▶ values
-                      ▲                   │
-                      └───────────────────┘
+    rows ──fold──▶ partial results ──merge──▶ partial results ──finish──▶ values
+                          ▲                          │
+                          └──────────────────────────┘
 
-A partial is one row: how many rows it stands for (`_n`), what they weigh (`_w`, only where rows may
-be taken back: such a row weighs -1), and the columns of its functions. Functions that need the same
-column share it: AVG(x), SUM(x) and COUNT(x) keep one count.
+A partial result is one row: the number of rows it represents (`_n`), their total weight (`_w`, only
+if the input retracts: a retraction has weight -1), and the columns of its functions. Functions that
+need the same column share it: AVG(x), SUM(x) and COUNT(x) have one count.
 """
 
 from __future__ import annotations
@@ -66,8 +66,11 @@ _RETRACTABLE: dict[str, type[Accumulator]] = {
 
 
 class Accumulators:
-    """All functions of one operator. `weighted`: its input may take rows back. `distinct_table_arguments`: arguments
-    whose distinct values lie apart."""
+    """All aggregate functions of one operator.
+
+    `weighted`: the input retracts. `distinct_table_arguments`: arguments whose distinct values are
+    stored in a table of their own.
+    """
 
     def __init__(
         self,
@@ -83,13 +86,13 @@ class Accumulators:
 
     @property
     def weight(self) -> str:
-        """The column that says whether a group has rows."""
+        """The column that is 0 if a group has no rows."""
         return WEIGHT if self.weighted else ROWS
 
     def fold(
         self, rows: pl.DataFrame, by: Sequence[str], keep: Sequence[pl.Expr] = ()
     ) -> pl.DataFrame:
-        """Partials of rows, one a group, with other columns to `keep`."""
+        """Folds rows into one partial result per group, with additional columns `keep`."""
         if self.weighted:
             back = pl.col(OP).is_in([UPDATE_BEFORE, DELETE])
             rows = rows.with_columns(pl.when(back).then(-1).otherwise(1).alias(WEIGHT))
@@ -115,7 +118,7 @@ class Accumulators:
         *,
         in_order: bool = False,
     ) -> pl.DataFrame:
-        """Partials of groups of partials. Those that came first must lie first."""
+        """Merges partial results into one per group. Earlier ones must precede later ones."""
         names = [ROWS, WEIGHT] if self.weighted else [ROWS]
         merges = _unique_columns(expr for part in self._parts for expr in part.merge(partials))
         sums = [pl.col(name).sum() for name in names]
@@ -123,7 +126,7 @@ class Accumulators:
         return self._settle(groups.agg(*keep, *sums, *merges))
 
     def finish(self, partials: pl.DataFrame, types: Mapping[str, Any]) -> list[pl.Series]:
-        """A column a call."""
+        """Computes one column per call."""
         columns = []
         for part in self._parts:
             name = part.call.name
@@ -158,12 +161,12 @@ def _create(
     if maker is None:
         raise PlanError(
             "MS-PLAN-RETRACT",
-            f"{call.function} cannot take back a row, and its input retracts.",
+            f"{call.function} does not support retractions, and its input retracts.",
             fix="Aggregate an input that does not change: EMIT FINAL without allowed lateness.",
         )
     return maker(call, weighted, ansi)
 
 
 def _unique_columns(expressions: Iterable[pl.Expr]) -> list[pl.Expr]:
-    """One expression a column: functions that share a column give the same one."""
+    """Returns one expression per column: functions that share a column return equal expressions."""
     return list({expr.meta.output_name(): expr for expr in expressions}.values())

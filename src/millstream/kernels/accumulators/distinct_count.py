@@ -1,10 +1,10 @@
-"""COUNT(DISTINCT) whose values lie apart from their group.
+"""COUNT(DISTINCT) with values in a table of their own.
 
-    rows ──fold──▶ each value once, with the calls that it counts for ──▶ count_columns of new values
+    rows ──fold──▶ each value once, with the calls that count it ──▶ numbers of new values
 
-A group's partial holds count_columns alone. Which values it has had, a table beside that of the groups
-knows (`aggregate.seen`): so the cost of a batch goes by the values that it brings, not by all that
-there were. Calls that differ in their filter share a value's row, with a bit for each.
+The partial result of a group has only numbers. Its values are in a table beside that of the groups
+(`aggregate.distinct_values`), so the cost of a batch depends on its own values and not on all
+earlier ones. Calls with different filters share a value's row, with one bit each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from millstream.kernels.accumulators.collected_values import ValueSet
 from millstream.kernels.core.hashing import is_hashable, normalize_zero
 from millstream.kernels.core.specs import CallSpec
 
-_MAX_FILTERS = 62  # of one argument: a bit each
+_MAX_FILTERS = 62  # of one argument, one bit each
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class Argument:
 
     @property
     def count_columns(self) -> list[str]:
-        """The columns of how many values there are, a filter each."""
+        """The columns with the numbers of values, one per filter."""
         return [f"distinct:{self.name}" + (f"?{each}" if each else "") for each in self.filters]
 
     def folds(self, rows: pl.DataFrame) -> bool:
         return is_hashable(rows.schema[self.name])
 
     def fold(self, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-        """Of each group the lists of its values and of their bits."""
+        """Returns, for each group, the lists of its values and of their bits."""
         value = pl.col(self.name)
         if rows.schema[self.name].is_float():
             value = normalize_zero(value)
@@ -66,7 +66,7 @@ class Argument:
 
 
 def arguments_of(calls: Sequence[CallSpec]) -> tuple[Argument, ...]:
-    """Those whose distinct values are counted."""
+    """Returns the arguments whose distinct values are counted."""
     by_name: dict[str, dict[str | None, None]] = {}
     for call in calls:
         if call.function == "count_distinct":
@@ -77,7 +77,7 @@ def arguments_of(calls: Sequence[CallSpec]) -> tuple[Argument, ...]:
 
 
 class DistinctCount(ValueSet):
-    """One call. Of values that have no hash, its group keeps a list after all."""
+    """One call. Values that cannot be hashed are collected in a list of the group instead."""
 
     def __init__(self, argument: Argument, call: CallSpec, weighted: bool, ansi: bool) -> None:
         super().__init__(call, weighted, ansi)

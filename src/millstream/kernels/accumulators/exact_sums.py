@@ -1,8 +1,11 @@
-"""Exact sums. Sums of integers are retained as bigint; only where they might not fit are they made of
-128 bits, and then looked at: a bound by the greatest value and the number of rows is cheap.
+"""Exact sums.
 
-Decimals are of 128 bits already, and their sums wrap without a word. Where they might, a sum as a
-double goes with them. It is exact enough to tell: a decimal holds up to 1.0e38, 128 bits 1.7e38.
+Sums of integers are stored as bigint. They are computed with 128 bits only if they might overflow:
+a bound by the greatest value and the number of rows is cheap.
+
+Decimals have 128 bits already, and their sums overflow silently. If a sum might overflow, a sum as
+a double is computed as well. It is exact enough to decide: a decimal is at most 1.0e38, 128 bits
+hold 1.7e38.
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ import polars as pl
 from millstream.errors import RunError
 
 _BIGINT = 2**63
-_DIGITS = 38  # that a decimal can have
+_DIGITS = 38  # maximum precision of a decimal
 _ROUGH = " as a double"
 
 
 def to_sum(value: pl.Expr, rows: pl.DataFrame, argument: str, *, wide_if_needed: bool) -> pl.Expr:
-    """A value as it is exact_sum."""
+    """Casts a value to the type in which it is summed."""
     kind = rows.schema[argument]
     if isinstance(kind, pl.Decimal):
         return value.cast(pl.Decimal(_DIGITS, kind.scale))
@@ -29,7 +32,7 @@ def to_sum(value: pl.Expr, rows: pl.DataFrame, argument: str, *, wide_if_needed:
 
 
 def rough_sum(values: pl.Series, name: str) -> list[pl.Expr]:
-    """The sum of decimals as a double, if they might be too many digits."""
+    """Returns the sum of decimals as a double, if the exact sum might overflow."""
     if not values.dtype.is_decimal() or values.null_count() == values.len():
         return []
     digits = values.to_physical()
@@ -40,7 +43,7 @@ def rough_sum(values: pl.Series, name: str) -> list[pl.Expr]:
 
 
 def exact_sum(partials: pl.DataFrame, name: str, ansi: bool) -> pl.Expr:
-    """The sum of sums."""
+    """Returns the sum of sums."""
     total = pl.col(name)
     if ansi and partials.schema[name] == pl.Int64 and _may_overflow(partials[name]):
         total = total.cast(pl.Int128)
@@ -55,7 +58,7 @@ def _may_overflow(values: pl.Series) -> bool:
 
 
 def within_type(partials: pl.DataFrame, name: str, argument: str) -> pl.DataFrame:
-    """Sums as they are retained, if they fit: integers of 128 bits as bigint, decimals as they are."""
+    """Converts sums to their stored type, or raises an error if they do not fit."""
     if name + _ROUGH in partials.columns:
         scale = partials.schema[name].scale  # type: ignore[attr-defined]
         digits, rough = partials[name].to_physical(), partials[name + _ROUGH]
@@ -79,14 +82,14 @@ def within_type(partials: pl.DataFrame, name: str, argument: str) -> pl.DataFram
 def decimal_quotient(
     partials: pl.DataFrame, name: str, count: pl.Expr, kind: Any, *, ansi: bool, argument: str
 ) -> pl.Expr:
-    """Sums by counts, rounded half up to the scale asked for."""
+    """Divides sums by counts, rounded half up to the required scale."""
     scale: int = partials.schema[name].scale  # type: ignore[attr-defined]
     wanted = kind.scale if isinstance(kind, pl.Decimal) else scale + 4
     digits, number = pl.col(name).to_physical(), count.cast(pl.Int128)
     size = digits.abs()
     more = pl.lit(10 ** (wanted - scale), pl.Int128)
     whole, rest = size // number, size % number
-    # What 128 bits wrap to is not looked at.
+    # Values that overflow 128 bits are not used.
     fits = whole < pl.lit(10 ** (_DIGITS - wanted + scale), pl.Int128)
     if ansi and not partials.select(fits.all()).item():
         raise _too_many_digits("average", argument)
@@ -99,5 +102,5 @@ def _too_many_digits(what: str, argument: str) -> RunError:
     return RunError(
         "MS-RUN-OVERFLOW",
         f"the {what} of {argument} has more than {_DIGITS} digits.",
-        fix="Round the argument to fewer digits, or take it as a DOUBLE.",
+        fix="Round the argument to fewer digits, or cast it to DOUBLE.",
     )

@@ -1,8 +1,9 @@
-"""first, last, min_by, max_by: the value of the row that is least or greatest by another column.
+"""first, last, min_by, max_by: the value of the row with the least or greatest value of another
+column.
 
-first and last go by event time. Of rows that are equal, `first` takes the one that came first, the
-others the one that came last, as Spark does. Before that, min_by and max_by take the latest by
-event time: so the cut into batches, panes and fragments does not matter.
+first and last order by event time. Among equal rows, `first` picks the one that arrived first, the
+others the one that arrived last, as in Spark. Before that, min_by and max_by pick the latest event
+time, so the result does not depend on how rows are cut into batches, panes and fragments.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from millstream.kernels.core.kernel import TIME
 
 
 class PickedValue(Accumulator):
+    """The value of one row per group."""
+
     def __init__(self, call: Any, weighted: bool, ansi: bool) -> None:
         super().__init__(call, weighted, ansi)
         self._by = str(call.by) if call.by is not None else TIME
@@ -39,7 +42,7 @@ class PickedValue(Accumulator):
     def fold(self, _rows: pl.DataFrame) -> list[pl.Expr]:
         key, value = pl.col(self.column("key")), pl.col(self.column("value"))
         end = key.max() if self._greatest else key.min()
-        # Not by max_by and reverse: together, Polars 2.1 takes the wrong row of some groups.
+        # Not max_by with reverse: Polars 2.1 returns the wrong row for some groups.
         chosen = key == end
         if self._by == TIME:
             equal = value.filter(chosen)
@@ -56,7 +59,7 @@ class PickedValue(Accumulator):
 
 
 def _sortable(floats: pl.Series) -> pl.Series:
-    """Integers that stand to each other as the floats do in Spark: NaN is greatest, -0.0 is 0.0."""
+    """Maps floats to integers with Spark's order: NaN is greatest, -0.0 equals 0.0."""
     count_columns = floats.cast(pl.Float64).fill_null(0.0).to_numpy() + 0.0
     bits = np.where(np.isnan(count_columns), np.nan, count_columns).view(np.int64)
     ordered = np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)

@@ -1,7 +1,7 @@
-"""approx_count_distinct and approx_percentile, by sketches of Apache DataSketches.
+"""approx_count_distinct and approx_percentile, with sketches of Apache DataSketches.
 
-Most groups are small. Their values are retained as a list, which is exact and needs no call a group;
-a sketch is made only once a list has grown long.
+Most groups are small. Their values are stored as a list, which is exact and needs no call per
+group; a sketch is created only for long lists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NANS = struct.Struct("<q")
 
 
 class _Sketch(Accumulator):
-    longest = 512  # values of a group that are retained as a list
+    longest = 512  # values of a group that are stored as a list
 
     @property
     def _names(self) -> tuple[str, str]:
@@ -40,7 +40,7 @@ class _Sketch(Accumulator):
         return values.drop_nulls()
 
     def settle(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Long lists become sketches, and sketches of one group become one."""
+        """Converts long lists to sketches, and merges the sketches of each group."""
         values, sketch = self._names
         if partials.schema[sketch] == pl.Binary:
             return partials
@@ -68,7 +68,7 @@ class _Sketch(Accumulator):
     def _with_sketches(
         self, partials: pl.DataFrame, exact: pl.Expr, of: Callable[[bytes], Any]
     ) -> pl.Expr:
-        """Values from lists, and for groups that have one, from the sketch."""
+        """Computes values from lists, and from the sketch for groups that have one."""
         sketch = partials[self._names[1]]
         found = partials.select(exact.alias("v")).to_series()
         rows = sketch.is_not_null().arg_true()
@@ -81,8 +81,8 @@ class _Sketch(Accumulator):
 
 
 class DistinctSketch(_Sketch):
-    """A HyperLogLog sketch. It hashes count_columns and texts by itself, always in the same way; values
-    of other types are made texts."""
+    """A HyperLogLog sketch. It hashes numbers and strings itself, always in the same way; values of
+    other types are converted to strings."""
 
     @property
     def _size(self) -> int:
@@ -132,10 +132,10 @@ def _distinct(blob: bytes) -> int:
 
 
 class QuantileSketch(_Sketch):
-    """A KLL sketch of doubles: its quantiles are values that were seen.
+    """A KLL sketch of doubles: its quantiles are values from the input.
 
-    The parameters are one or more fractions, then perhaps the accuracy: a rank is wrong by no more
-    than about 1 / accuracy of the number of rows.
+    The parameters are one or more fractions, then optionally the accuracy: the error of a rank is
+    at most about 1 / accuracy of the number of rows.
     """
 
     def __init__(self, call: Any, weighted: bool, ansi: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the kernels of aggregates share: a step's way from rows to results."""
+"""The steps common to all aggregate kernels, from input rows to results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from millstream.temporal import BEGIN_OF_TIME, Emit
 
 
 class AggregateKernel:
-    """`types` are the Polars types of the columns that calls give."""
+    """The base of aggregate kernels. `types` are the Polars types of the calls' columns."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class AggregateKernel:
         classified = None
         if frame is not None and frame.height:
             classified = self._classify(frame, advance.before, tables)
-        elif not advance.enforces_limit and not self._time_matters(tables, after):
+        elif not advance.enforces_limit and not self._has_time_work(tables, after):
             return StepResult(counts=dict(tables.counts))
         times = Times(advance.before, after, tables.watermark, self.live_from(after))
         run = self._steps(self.spec, self.folding, self.types, tables, times)
         if self._tallied:
             run.distinct_values = DistinctValues(tables, self._tallied, windowed=self.spec.windowed)
         if classified is not None:
-            run.account(classified)
+            run.count_input(classified)
         run.update(classified.partials if classified is not None else None)
         return run.close(advance.effective_limit(self.spec.limit))
 
@@ -68,13 +68,13 @@ class AggregateKernel:
         raise NotImplementedError
 
     def live_from(self, after: int) -> int:
-        """Groups older than it are let go."""
+        """Returns the time before which groups leave state."""
         if self.spec.window is None:
             return BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
         return after - self.spec.lateness - self.reach
 
-    def _time_matters(self, tables: Tables, after: int) -> bool:
-        """Is anything due, or of no more use?"""
+    def _has_time_work(self, tables: Tables, after: int) -> bool:
+        """Returns whether the watermark alone causes output or expiry."""
         groups, window = tables[0], self.spec.window
         if groups.earliest < self.live_from(after):
             return True

@@ -1,4 +1,5 @@
-"""What a batch brings to an aggregate with windows: late rows, and partials of the others."""
+"""Classification of the rows of an aggregate with windows: late rows, and partial results of the
+others."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ _LATE = "_late"
 
 @dataclass(slots=True)
 class ClassifiedRows:
-    partials: pl.DataFrame | None = None  # one a group; None if there are none
-    late_rows: pl.DataFrame | None = None  # as they came, where they are asked for
+    partials: pl.DataFrame | None = None  # one per group
+    late_rows: pl.DataFrame | None = None  # with all columns, for a side output
     late: int = 0
     reassigned: int = 0
 
 
 def classify(spec: AggregateSpec, frame: pl.DataFrame, before: int) -> ClassifiedRows:
-    """Late is what belongs filter_rows to windows that have closed."""
+    """Classifies rows. A row is late if all of its windows have closed."""
     if spec.early:
         if not is_folded(frame):
             frame = fold(spec, frame)
@@ -60,16 +61,18 @@ def split_late_rows(
     before: int,
     classified: ClassifiedRows,
 ) -> pl.DataFrame:
-    """The rows in time, and late ones that are given a new time. A row that comes with its window
-    cannot be put into another."""
+    """Returns the rows in time, including late rows that are reassigned to the current watermark.
+
+    A row that inherits its window cannot be reassigned to another one.
+    """
     if spec.late.action is LateAction.REASSIGN and not spec.given:
-        pardoned = late & (before - frame[TIME] <= spec.late.budget)
-        classified.reassigned = int(pardoned.sum())
-        time = pl.when(pardoned).then(before).otherwise(pl.col(TIME))
+        reassigned = late & (before - frame[TIME] <= spec.late.budget)
+        classified.reassigned = int(reassigned.sum())
+        time = pl.when(reassigned).then(before).otherwise(pl.col(TIME))
         frame = frame.with_columns(time.cast(pl.Int64).alias(TIME))
-        late &= ~pardoned
-    gone = frame.filter(late)
-    classified.late = gone.height
-    if gone.height and spec.late.action is LateAction.SIDE_OUTPUT:
-        classified.late_rows = gone.with_columns((before - pl.col(TIME)).alias(LATENESS))
+        late &= ~reassigned
+    removed = frame.filter(late)
+    classified.late = removed.height
+    if removed.height and spec.late.action is LateAction.SIDE_OUTPUT:
+        classified.late_rows = removed.with_columns((before - pl.col(TIME)).alias(LATENESS))
     return frame.filter(~late)

@@ -1,7 +1,7 @@
-"""The distinct values that groups have had: a table beside that of the groups.
+"""The distinct values of groups, stored in a table of their own.
 
-A row is a group's number, a value (in the column of its argument) and bits: the calls that have
-counted it. It goes by time when its group does.
+A row has the number of a group, a value (in the column of its argument) and bits: the calls that
+have counted it. It expires when its group does.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from millstream.kernels.core.key_index import Ints
 from millstream.kernels.state.keyed_table import RowMatches, Tables, TableSpec
 from millstream.temporal import BEGIN_OF_TIME
 
-GROUP = "_id"  # the number of a group, its own as long as it is stored
+GROUP = "_id"  # the number of a group, unique while it is in state
 VALUES = TableSpec((GROUP,))
-_NUMBERED = "groups"  # counts how many groups have been given a number
+_NUMBERED = "groups"  # the count of group numbers that were assigned
 _BITS = "_bits"
-_AT = "_at"  # the row of the partials
+_AT = "_at"  # the row of the partial results
 
 
 class DistinctValues:
+    """The distinct values of one key group's groups, for one step."""
+
     def __init__(self, tables: Tables, arguments: tuple[Argument, ...], *, windowed: bool) -> None:
         self._table = tables[1]
         self._counts = tables.counts
@@ -32,14 +34,17 @@ class DistinctValues:
         self._windowed = windowed
 
     def count(self, new: pl.DataFrame, found: RowMatches, live_from: int) -> pl.DataFrame:
-        """Partials with lists of values, as partials with numbers of values that are new to their
-        group; `found` are the groups that are stored. Values of groups that live on are retained."""
+        """Replaces lists of values in partial results with the numbers of values that are new to
+        their group.
+
+        `found` are the groups in state. Stores the new values of groups that stay in state.
+        """
         arguments = [each for each in self._arguments if each.values in new.columns]
         new = new.with_columns(pl.Series(GROUP, self._groups(new.height, found)))
         if not arguments:
             return new
         values = self._values(new, arguments)
-        counted = self._remember(values, live_from)
+        counted = self._store_new(values, live_from)
         at = values[_AT].to_numpy()
         columns = []
         for each in arguments:
@@ -66,7 +71,7 @@ class DistinctValues:
         return groups
 
     def _values(self, new: pl.DataFrame, arguments: list[Argument]) -> pl.DataFrame:
-        """A row for each value of each group, as the table has them."""
+        """Returns one row per value of each group, with the columns of the table."""
         time = pl.col(TIME) if self._windowed else pl.lit(BEGIN_OF_TIME).alias(TIME)
         groups = new.with_row_index(_AT)
         frames = []
@@ -78,7 +83,7 @@ class DistinctValues:
                 .rename({each.values: each.name, each.bits: _BITS})
             )
             if not rows.height:
-                # No row, but the column's type.
+                # No rows; keeps the column's type.
                 frames.append(rows.with_columns(pl.lit(0, pl.Int64).alias(HASH)))
                 continue
             distinct = rows.group_by(_AT, each.name).agg(
@@ -90,10 +95,10 @@ class DistinctValues:
             frames.append(distinct.with_columns(pl.Series(HASH, mix_bits(own).view(np.int64))))
         return pl.concat(frames, how="diagonal")
 
-    def _remember(self, values: pl.DataFrame, live_from: int) -> Ints:
-        """Keeps the values; gives of each the bits that are new."""
+    def _store_new(self, values: pl.DataFrame, live_from: int) -> Ints:
+        """Stores the values; returns the bits of each value that are new."""
         bits = values[_BITS].to_numpy()
-        found = self._found(values)
+        found = self._find(values)
         had = np.zeros(values.height, np.int64)
         if len(found):
             had[found.new] = found.rows([_BITS])[_BITS].to_numpy()
@@ -107,8 +112,8 @@ class DistinctValues:
         self._table.append(stored[:, columns].filter(changed), live_from)
         return counted
 
-    def _found(self, values: pl.DataFrame) -> RowMatches:
-        """The rows of these values that are stored."""
+    def _find(self, values: pl.DataFrame) -> RowMatches:
+        """Finds the stored rows of these values."""
         found = self._table.probe(values, *((0, 0) if self._windowed else ()))
         if not len(found):
             return found
@@ -120,5 +125,5 @@ class DistinctValues:
         return found.filter(same)
 
     def _names(self, values: pl.DataFrame) -> list[str]:
-        """The columns of values, the same in all batches."""
+        """Returns the value columns, which are the same in all batches."""
         return [each.name for each in self._arguments if each.name in values.columns]

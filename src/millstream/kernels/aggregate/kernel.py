@@ -1,12 +1,13 @@
-"""GROUP BY keys and window, for windows of fixed size, given windows and none.
+"""GROUP BY keys and window, for windows of fixed size, inherited windows and no windows.
 
-    rows ──fold──▶ partials ──▶ merge_partials with what is stored of their groups ──▶ results that changed
+    rows ──fold──▶ partial results ──▶ merged with stored ones of their groups ──▶ changed results
                                              │
                                              ▼
     stored groups, once the watermark has passed the end of their window ──▶ final results
 
-A group is one row of state: its keys, its window's last microsecond as its time, and its partials.
-What a group's result was is not retained: it is made anew from the partials as they were.
+A group is one row in state: its keys, its window's last microsecond as its time, and its partial
+results. The previous result of a group is not stored: it is computed from the partial results
+before the change. Sessions are in `session`, sliding windows in `sliding`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ __all__ = ["COUNTS", "Aggregate", "SessionAggregate", "create_kernel", "fold", "
 
 
 class Aggregate(AggregateKernel):
+    """The kernel of all windows except sessions."""
+
     @property
     def _steps(self) -> type[Step]:
         window = self.spec.window
@@ -45,12 +48,12 @@ class Aggregate(AggregateKernel):
 def create_kernel(
     spec: AggregateSpec, types: Mapping[str, Any], settings: LogSettings | None = None
 ) -> AggregateKernel:
-    """The kernel for the windows of an aggregate."""
+    """Returns the kernel for the windows of an aggregate."""
     return (SessionAggregate if _by_session(spec) else Aggregate)(spec, types, settings)
 
 
 def pre_aggregate(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows as partials, for kernels whose spec is `early`: to be run before the exchange."""
+    """Folds rows into partial results before the shuffle, for kernels whose spec is `early`."""
     return (session.fold if _by_session(spec) else fold)(spec, frame)
 
 

@@ -1,7 +1,8 @@
-"""Rows of a batch to partials, one for each key and pane, before or after the exchange.
+"""Folding of rows into partial results, one per key and pane, before or after the shuffle.
 
 A folded frame has `_h`, the keys, `_t` (the last microsecond of the pane; without windows the time
-of the last row), `_ws` where windows are given, `_n`, `_w` if rows may be taken back, and partials.
+of the last row), `_ws` for inherited windows, `_n`, `_w` if the input retracts, and partial
+results.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ PANE = "_pane"
 
 
 def distinct_table_arguments(spec: AggregateSpec) -> tuple[Argument, ...]:
-    """Arguments whose distinct values lie apart from the groups: where a group stays as it is until
-    its time has come, or for ever."""
+    """Returns the arguments whose distinct values are stored in a table of their own.
+
+    That pays off if a group stays unchanged until its window ends, or forever.
+    """
     window = spec.window
     lasting = spec.ttl is None if window is None else window.kind in _FIXED
     if not lasting or spec.over_changes or spec.limit != StateLimit():
@@ -42,18 +45,19 @@ def accumulators(spec: AggregateSpec) -> Accumulators:
 
 
 def group_columns(spec: AggregateSpec) -> tuple[str, ...]:
-    """What is equal in all rows of a group, beside the hash and the time."""
+    """Returns the columns that are equal in all rows of a group, besides hash and time."""
     return (*spec.keys, INHERITED_START) if spec.given else spec.keys
 
 
 def normalize_keys(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
-    """-0.0 as a key is 0.0."""
+    """Replaces -0.0 with 0.0 in key columns."""
     floats = [name for name in keys if frame.schema[name].is_float()]
     return frame.with_columns(normalize_zero(pl.col(name)) for name in floats) if floats else frame
 
 
 def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
-    """For windows of fixed size, given windows and none. Sessions: see `session.fold`."""
+    """Folds rows for windows of fixed size, inherited windows and no windows. For sessions see
+    `session.fold`."""
     frame = normalize_keys(fill_null_hashes(frame), spec.keys)
     folding = accumulators(spec)
     groups = [HASH, *group_columns(spec)]
@@ -64,7 +68,7 @@ def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def merge_partials(spec: AggregateSpec, folded: pl.DataFrame) -> pl.DataFrame:
-    """Folded frames put one below the other, as one."""
+    """Merges concatenated folded frames into one row per group."""
     groups = [HASH, *group_columns(spec)]
     if spec.window is None:
         return accumulators(spec).merge(folded, groups, [pl.col(TIME).max()])

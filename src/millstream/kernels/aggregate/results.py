@@ -1,4 +1,4 @@
-"""Results of aggregates: partials as the rows that come out, with what became of earlier ones."""
+"""Results of aggregates: converts partial results into output rows, and emits what changed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from millstream.temporal import WindowKind
 
 
 class Results:
-    """Gathers what one step gives. A group whose rows weigh nothing has no result."""
+    """Collects the output of one step. A group whose rows have been retracted has no result."""
 
     def __init__(
         self, spec: AggregateSpec, folding: Accumulators, types: Mapping[str, Any]
@@ -45,8 +45,8 @@ class Results:
         self._put(self._values(filter_rows(partials, self.has_rows(partials))), DELETE)
 
     def change(self, old: pl.DataFrame, new: pl.DataFrame, *, if_equal: bool) -> None:
-        """Results that were `old` and are `new`, row by row; `if_equal`: also those that are as
-        they were."""
+        """Emits changes from `old` to `new` results, row by row; `if_equal`: also of equal
+        results."""
         was, is_now = self.has_rows(old), self.has_rows(new)
         both = was & is_now
         self.delete(filter_rows(old, was & ~is_now))

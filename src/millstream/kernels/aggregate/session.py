@@ -1,13 +1,13 @@
-"""GROUP BY keys and session: rows no more than a gap apart are of one session, in any order.
+"""GROUP BY keys and session: rows with the same key that are at most a gap apart share a session.
 
-    stored      ├────────┤           ├─────┤
-    new            ├──────────────────┤            a row that bridges two sessions makes them one
-    merge_partials    ├──────────────────────────┤
+    stored    ├────────┤           ├─────┤
+    new            ├──────────────────┤            a row between two sessions merges them
+    merged    ├──────────────────────────┤
 
-A session is one row of state: its start, its end (its last row's time plus the gap) as its time,
-and its partials. Rows of a chunk that chain are folded into a fragment, which is merge_partials as a row
-would be. Two of them are one if they overlap or touch, as in Spark and Flink. So a session closes
-once the watermark has passed its end: a row just at it could still come.
+A session is one row in state: its start, its end (the time of its last row plus the gap) as its
+time, and its partial results. Rows of a chunk that form a chain are folded into a fragment, which
+is merged like a row. Sessions that overlap or touch are merged, as in Spark and Flink. So a session
+closes once the watermark has passed its end: a row at exactly that time would still extend it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from millstream.temporal import Emit
 
 
 def fold(spec: AggregateSpec, frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows to fragments: `_h`, keys, `_ws` (start), `_t` (end), `_n`, partials."""
+    """Folds rows into fragments: `_h`, keys, `_ws` (start), `_t` (end), `_n`, partial results."""
     frame = normalize_keys(fill_null_hashes(frame), spec.keys)
     return _fold_chained(spec, chain_rows(frame, spec.keys, _gap(spec)))
 
@@ -58,12 +58,15 @@ def _gap(spec: AggregateSpec) -> int:
 
 
 class SessionAggregate(AggregateKernel):
+    """The kernel of aggregates over sessions."""
+
     @property
     def _steps(self) -> type[Step]:
         return SessionStep
 
     def _classify(self, frame: pl.DataFrame, before: int, tables: Tables) -> ClassifiedRows:
-        """A row is late if the session that it makes, or is merge_partials into, has closed."""
+        """Classifies rows. A row is late if its session, including sessions it would merge with,
+        has closed."""
         classified = ClassifiedRows()
         if self.spec.early:
             if not is_folded(frame):
@@ -96,7 +99,8 @@ class SessionAggregate(AggregateKernel):
         return classified
 
     def _late(self, fragments: pl.DataFrame, before: int, tables: Tables) -> pl.Series:
-        """Which fragments are late, also with all that they are merge_partials with."""
+        """Returns which fragments are late, also together with all sessions they would merge
+        with."""
         closed = fragments[TIME] + self.spec.lateness < before
         if not closed.any():
             return closed
@@ -105,6 +109,8 @@ class SessionAggregate(AggregateKernel):
 
 
 class SessionStep(Step):
+    """One step of a session aggregate: merges new fragments with the sessions they overlap."""
+
     def update(self, new: pl.DataFrame | None) -> None:
         if new is None:
             self.emit_and_expire()
@@ -113,13 +119,14 @@ class SessionStep(Step):
         stored = made.found.rows(new.columns) if len(made.found) else new.clear()
         self.groups.remove(made.found)
         now = self._merged(stored.vstack(new), made.chains)
-        # Chains are numbered from 0 without holes, and `now` lies in their order.
+        # Chains are numbered from 0 without gaps, and `now` is in their order.
         self._emit_session_changes(stored, made.chains[: stored.height], now)
         self.emit_and_expire()
         self.store(now)
 
     def _merged(self, parts: pl.DataFrame, chains: Ints) -> pl.DataFrame:
-        """One session a chain, in their order; stored ones lie before new ones, as they came."""
+        """Returns one session per chain, ordered by chain. Stored sessions precede new ones, as
+        they arrived."""
         names = parts.columns
         sizes = np.bincount(chains)
         if (sizes == 1).all():

@@ -1,4 +1,5 @@
-"""Sliding windows: state holds panes, and windows are put together from them when they come out."""
+"""Sliding windows: state stores panes, and windows are assembled from them when they are
+emitted."""
 
 from __future__ import annotations
 
@@ -12,15 +13,17 @@ from millstream.kernels.aggregate.step import Step
 from millstream.kernels.core.frames import filter_rows, stack
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.windows import assign_windows, window_reach
-from millstream.kernels.session_chains import by_key
+from millstream.kernels.session_chains import sort_by_key
 from millstream.kernels.state.keyed_table import RowMatches
 from millstream.temporal import END_OF_TIME, Emit, Window
 
 _KEY, _END, _NEW, _PANE, _PLACE = "_key", "_end", "_new", "_pane", "_place"
-MAX_PARTS = 8_000_000  # panes times windows that are put together at a time
+MAX_PARTS = 8_000_000  # panes times windows that are assembled at a time
 
 
 class SlidingStep(Step):
+    """One step of an aggregate over sliding windows."""
+
     @property
     def window(self) -> Window:
         assert self.spec.window is not None
@@ -43,11 +46,11 @@ class SlidingStep(Step):
 
     @property
     def _changes_results(self) -> bool:
-        """May a row change the result of a window that has come out?"""
+        """Whether a row may change the result of a window that was already emitted."""
         return self.spec.emit is Emit.CHANGES or self.spec.lateness > 0
 
     def _update_windows(self, new: pl.DataFrame) -> pl.DataFrame:
-        """Lets out the change of every window that has come out; gives the new panes, merge_partials."""
+        """Emits the changes of windows that were already emitted; returns the merged new panes."""
         names = [HASH, *group_columns(self.spec)]
         keys = new.select(names).unique(maintain_order=True).with_row_index(_KEY)
         new = new.join(keys, on=names, nulls_equal=True, maintain_order="left")
@@ -99,7 +102,8 @@ class SlidingStep(Step):
     def _windows(
         self, panes: pl.DataFrame, start: int, stop: int, touched: pl.DataFrame | None = None
     ) -> pl.DataFrame:
-        """Windows whose last microsecond is in [start, stop), of panes by key and time."""
+        """Assembles windows whose last microsecond is in [start, stop), from panes sorted by key
+        and time."""
         names = [_KEY, HASH, *group_columns(self.spec)]
         partials = panes.drop(names).with_row_index(_PANE)
         parts, ends = assign_windows(partials, self.window, start, stop)
@@ -107,7 +111,7 @@ class SlidingStep(Step):
         parts = parts.drop(TIME).with_columns(keys.alias(_KEY), ends.alias(_END))
         if touched is not None:
             parts = parts.join(touched, on=[_KEY, _END], how="semi", maintain_order="left")
-        # One number for key and window: a group by one integer is much quicker than by two.
+        # One number for key and window: grouping by one integer is much faster than by two.
         times, slide = panes[TIME].to_numpy(), self.window.slide
         first = int(times.min()) if times.size else 0
         far = (int(times.max()) - first + self.window.size) // slide + 1 if times.size else 1
@@ -119,9 +123,9 @@ class SlidingStep(Step):
         return made.drop(_PLACE, _PANE).rename({_END: TIME}).hstack(of_pane)
 
     def _emit_ended(self, stay: pl.DataFrame | None) -> None:
-        """Windows that end in (since, after], of panes stored and of new ones."""
+        """Emits windows that end in (since, after], from stored and new panes."""
         reach = window_reach(self.spec)
-        # A group that nothing has changed for a while has not been told which windows have closed.
+        # State that has not changed for a while does not record which windows have closed.
         since = max(self.times.since, self.times.before - self.spec.lateness)
         after = self.times.after
         stored = self.groups.scan(since - reach, after)
@@ -132,12 +136,12 @@ class SlidingStep(Step):
             frames.append(due if stored is None else due[:, stored.columns])
         if not frames or not (panes := stack(frames)).height:
             return
-        panes = by_key(panes, group_columns(self.spec), _KEY)
+        panes = sort_by_key(panes, group_columns(self.spec), _KEY)
         for start, stop in self._portions(panes, since, after):
             self.results.insert(self._windows(panes, start, stop))
 
     def _portions(self, panes: pl.DataFrame, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Cuts a span of time so that each holds no more than MAX_PARTS of panes in windows."""
+        """Splits a time span so that each part has at most MAX_PARTS panes in windows."""
         times = panes[TIME].to_numpy()
         slide, count = self.window.slide, self.window.size // self.window.slide
         start = max(start, int(times.min()))
@@ -152,6 +156,6 @@ class SlidingStep(Step):
         yield from self._portions(panes, middle, stop)
 
     def _expire(self) -> None:
-        gone = self.groups.take_before(self.times.live_from)
-        if gone is not None:
-            self.count_removed(gone)
+        removed = self.groups.take_before(self.times.live_from)
+        if removed is not None:
+            self.count_removed(removed)

@@ -1,4 +1,4 @@
-"""What one step does to the groups of an aggregate, and what it gives."""
+"""One step of an aggregate: merges new partial results into stored groups and emits results."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _PAIR = "_pair"
 class Times:
     before: int
     after: int
-    since: int  # windows that ended by then have come out
-    live_from: int  # groups older than it are let go
+    since: int  # windows that ended by then were emitted
+    live_from: int  # older groups leave state
 
 
 class Step:
-    """A group's window is one pane. For others see SlidingStep and SessionStep."""
+    """A step with one pane per window. See SlidingStep and SessionStep for others."""
 
     def __init__(
         self,
@@ -52,10 +52,10 @@ class Step:
         self.results = Results(spec, folding, types)
         self.result = StepResult()
         self.distinct_values: DistinctValues | None = (
-            None  # where distinct values lie apart from the groups
+            None  # if distinct values have a table of their own
         )
 
-    def account(self, classified: ClassifiedRows) -> None:
+    def count_input(self, classified: ClassifiedRows) -> None:
         self.counts["input.late"] += classified.late
         self.counts["input.reassigned"] += classified.reassigned
         if classified.late_rows is not None:
@@ -64,7 +64,7 @@ class Step:
             self.counts["input.accepted"] += rows_in(classified.partials)
 
     def update(self, new: pl.DataFrame | None) -> None:
-        """Merges new partials with stored ones, lets results out, and lets old groups go."""
+        """Merges new partial results with stored ones, emits results, and expires old groups."""
         if new is None:
             self.emit_and_expire()
             return
@@ -79,13 +79,17 @@ class Step:
         self.store(now)
 
     def find(self, new: pl.DataFrame) -> RowMatches:
-        """Held groups of the new partials."""
+        """Finds the stored groups of new partial results."""
         return self.groups.probe(new, *(() if self.spec.window is None else (0, 0)))
 
     def merge(
         self, new: pl.DataFrame, found: RowMatches
     ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        """Partials of new groups; of known groups as they were and, row by row, as they are."""
+        """Merges new partial results with stored ones.
+
+        Returns the partial results of new groups, and those of known groups before and after, row
+        by row.
+        """
         if not len(found):
             return new, new.clear(), new.clear()
         stored = found.rows(new.columns)
@@ -111,22 +115,23 @@ class Step:
         self.results.insert(filter_rows(fresh, ended(fresh, self.times.after)))
 
     def emit_and_expire(self) -> None:
-        """Groups that no row came for: those whose window has ended, those of no more use."""
+        """Emits and expires groups without new rows: those whose window has ended or whose
+        retention has passed."""
         final = self.spec.emit is Emit.FINAL
         if final and self.spec.lateness:
             ended = self.groups.scan(self.times.since, self.times.after)
             if ended is not None:
                 self.results.insert(ended)
-        gone = self.groups.take_before(self.times.live_from)
+        removed = self.groups.take_before(self.times.live_from)
         if self.distinct_values is not None:
             self.distinct_values.expire(self.times.live_from)
-        if gone is not None:
-            self.count_removed(gone)
+        if removed is not None:
+            self.count_removed(removed)
             if final and not self.spec.lateness:
-                self.results.insert(gone)
+                self.results.insert(removed)
 
     def store(self, groups: pl.DataFrame) -> None:
-        """Holds groups that rows may still come for."""
+        """Stores groups that may still receive rows."""
         stored = groups[TIME].to_numpy() >= self.times.live_from
         if self.folding.weighted:
             stored &= groups[self.folding.weight].to_numpy() != 0
@@ -134,7 +139,7 @@ class Step:
         self.groups.append(filter_rows(groups, stored), self.times.live_from)
 
     def count_removed(self, groups: pl.DataFrame) -> None:
-        """Count the rows of groups that left state, by `state.ttl` or as complete."""
+        """Counts the rows of groups that left state, by `state.ttl` or as complete."""
         by_ttl = 0
         if self.spec.window is None:
             by_ttl = rows_in(filter_rows(groups, groups[TIME].to_numpy() < self.times.live_from))
@@ -145,12 +150,12 @@ class Step:
         for evicted in self.tables.evict(limit, "aggregate").values():
             self.counts["input.evicted"] += rows_in(evicted)
         counts = self.counts
-        gone = sum(
+        removed = sum(
             counts[f"input.{outcome}"]
             for outcome in ACCEPTED_OUTCOMES
             if outcome is not RowOutcome.IN_STATE
         )
-        counts["input.in_state"] = counts["input.accepted"] - gone
+        counts["input.in_state"] = counts["input.accepted"] - removed
         counts["rows_out"] += self.results.rows
         counts["retractions"] += self.results.retractions
         self.tables.close(self.times.after)
@@ -160,10 +165,11 @@ class Step:
 
 
 def rows_in(partials: pl.DataFrame) -> int:
+    """Returns how many rows partial results represent."""
     return int(partials[ROWS].sum())
 
 
 def ended(groups: pl.DataFrame, time: int) -> Bools:
-    """Had the groups' windows ended then?"""
+    """Returns which groups' windows had ended at `time`."""
     flags: Bools = groups[TIME].to_numpy() < time
     return flags

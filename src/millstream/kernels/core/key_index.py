@@ -74,7 +74,7 @@ class KeyIndex:
 
     @cached_property
     def sieve(self) -> tuple[Bools, np.uint64]:
-        """A bitmap over the top bits of the keys, which tells whether a key may be in the index.
+        """A bitmap over the top bits of the keys, which indicates whether a key may be in the index.
 
         It rejects seven of eight missing keys, at about an eighth of the cost of a search. If nine
         keys in ten are present it does not pay off, but costs little.
@@ -138,7 +138,8 @@ class KeyIndex:
 
 
 def time_order(times: Ints) -> Ints | None:
-    """Returns row numbers in time order, or None if rows are already ordered. The sort is stable."""
+    """Returns row numbers in time order, or None if rows are already ordered. The sort is
+    stable."""
     if len(times) < 2 or bool((times[1:] >= times[:-1]).all()):
         return None
     bits = (len(times) - 1).bit_length()

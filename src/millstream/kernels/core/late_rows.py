@@ -28,9 +28,9 @@ def split_late(frame: pl.DataFrame, before: int, policy: LatePolicy) -> LateSpli
         return LateSplit(frame, None)
     reassigned = 0
     if policy.action is LateAction.REASSIGN:
-        pardoned = (times < before) & (before - times <= policy.budget)
-        reassigned = int(np.count_nonzero(pardoned))
-        times = np.where(pardoned, before, times)
+        reassigned_rows = (times < before) & (before - times <= policy.budget)
+        reassigned = int(np.count_nonzero(reassigned_rows))
+        times = np.where(reassigned_rows, before, times)
         frame = frame.with_columns(pl.Series(TIME, times))
     behind = times < before
     if not behind.any():

@@ -49,7 +49,8 @@ class AggregateSpec:
 
     @property
     def early(self) -> bool:
-        """Whether rows are folded before the shuffle. Not if late rows must be emitted unchanged."""
+        """Whether rows are folded before the shuffle. Not if late rows must be emitted
+        unchanged."""
         return self.window is None or self.late.action is LateAction.DROP
 
     @property

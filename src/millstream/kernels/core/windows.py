@@ -68,9 +68,8 @@ def assign_windows(
     """
     slide, count = window.slide, window.size // window.slide
     times = panes[TIME].to_numpy()
-    low = np.maximum(
-        0, -((times - start) // slide)
-    )  # the first window that ends at `start` or later
+    # the first window that ends at `start` or later
+    low = np.maximum(0, -((times - start) // slide))
     high = np.minimum(count, -((times - stop) // slide))
     sizes = np.maximum(high - low, 0)
     rows = np.repeat(np.arange(len(times)), sizes)

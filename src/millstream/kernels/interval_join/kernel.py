@@ -132,7 +132,7 @@ class IntervalJoin:
         return False
 
     def pad_unmatched(self, side: Side, frame: pl.DataFrame) -> pl.DataFrame:
-        """Returns unmatched rows of one side in the output's columns, with NULLs for the other
+        """Returns unmatched rows of one side with the output's columns, and NULLs for the other
         side."""
         own_rows = frame if frame.columns == list(side.output) else frame[:, list(side.output)]
         if self.spec.how.left_only:
@@ -190,7 +190,8 @@ class _Step:
             self._match_side(1, right, self._candidates(self.join.sides[1], right))
 
     def _candidates(self, side: Side, new: Rows) -> Iterable[Candidate]:
-        """Returns stored rows of the other side whose times may be within bounds of the new rows."""
+        """Returns stored rows of the other side whose times may be within bounds of the new
+        rows."""
         first, last = int(new.times[0]), int(new.times[-1])
         return self.log.overlapping(1 - side.number, first + side.lower, last + side.upper)
 

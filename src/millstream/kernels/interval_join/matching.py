@@ -34,9 +34,7 @@ class Matches:
     """Matching pairs, and their output rows."""
 
     found: list[CandidatePairs]
-    rows: (
-        pl.DataFrame | None
-    )  # the pairs as they come out; None if the left side pad_unmatched does
+    rows: pl.DataFrame | None  # None if only left rows are emitted
 
 
 class Matcher:

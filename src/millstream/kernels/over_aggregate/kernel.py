@@ -1,13 +1,14 @@
-"""Every row with aggregates over it and the rows before it in its partition.
+"""Aggregates over each row and the rows before it in its partition (OVER).
 
-    arrivals ──▶ wait until the watermark has passed them ──▶ in the order of time, each partition
-                                                              after what is partitions of it ──▶ rows out
+    new rows ──▶ wait until the watermark has passed them ──▶ in time order, per partition, with
+                                                              the partition's state ──▶ output rows
                                                                     ▲           │
                                                                     └───────────┘
-                                        its last rows, or one partial result if frames have no end
+                                      its last rows, or one partial result for unbounded frames
 
-Rows of one time stand as they arrived. With a `ttl`, a partition that is silent for longer begins
-anew, whether or not it was let go by then: the cut into batches does not matter.
+Rows with the same time are in order of arrival. With a `ttl`, a partition that is idle for longer
+starts anew, whether or not its state has expired by then: results do not depend on how rows are cut
+into batches.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractio
 
 
 class OverAggregate:
+    """The kernel of OVER aggregates."""
+
     def __init__(
         self,
         spec: OverAggregateSpec,
@@ -64,12 +67,12 @@ class OverAggregate:
         tables = Tables(state, self._table_specs, COUNTS, self._settings)
         waiting, partitions, counts = tables[0], tables[1], tables.counts
         after = max(advance.after, advance.before, tables.watermark)
-        silent = BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
+        idle_since = BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
         frame = inputs.get(0)
         if frame is None or not frame.height:
             if (
                 waiting.earliest >= after
-                and partitions.earliest >= silent
+                and partitions.earliest >= idle_since
                 and not advance.enforces_limit
             ):
                 return StepResult(counts=dict(counts))
@@ -86,7 +89,7 @@ class OverAggregate:
             ready = new if ready is None else ready.vstack(new)
         if ready is not None and ready.height:
             represented += self._emit(partitions, ready, counts, result)
-        represented -= self._expire(tables, silent, advance.effective_limit(self.spec.limit))
+        represented -= self._expire(tables, idle_since, advance.effective_limit(self.spec.limit))
         counts["input.in_state"] = waiting.row_count + represented
         count_processed(counts, "input")
         tables.close(after)
@@ -108,7 +111,8 @@ class OverAggregate:
     def _emit(
         self, partitions: Table, ready: pl.DataFrame, counts: dict[str, int], result: StepResult
     ) -> int:
-        """Gives how many more rows what is partitions stands for."""
+        """Emits rows that are due; returns by how many the number of rows that partition state
+        represents grows."""
         order = time_order(ready[TIME].to_numpy())
         ready = ready.rechunk() if order is None else take(ready, order)
         values, more = self._partition_state.extend(partitions, ready)
@@ -116,14 +120,14 @@ class OverAggregate:
         result.main.append(pl.DataFrame([*(ready[name] for name in self.spec.columns), *values]))
         return more
 
-    def _expire(self, tables: Tables, silent: int, limit: StateLimit) -> int:
-        """Partitions that have been silent for too long, and what a limit does not allow. Gives how
-        many rows these partitions stood for."""
-        gone = tables[1].take_before(silent) if self.spec.ttl is not None else None
-        count = 0 if gone is None else self._partition_state.rows_in(gone)
+    def _expire(self, tables: Tables, idle_since: int, limit: StateLimit) -> int:
+        """Expires idle partitions and applies the limit; returns how many rows the removed state
+        represented."""
+        expired = tables[1].take_before(idle_since) if self.spec.ttl is not None else None
+        count = 0 if expired is None else self._partition_state.rows_in(expired)
         evicted = tables.evict(limit, "window over rows")
-        waited = evicted[0].height if 0 in evicted else 0
+        evicted_rows = evicted[0].height if 0 in evicted else 0
         represented = self._partition_state.rows_in(evicted[1]) if 1 in evicted else 0
         tables.counts["input.expired"] += count
-        tables.counts["input.evicted"] += waited + represented
+        tables.counts["input.evicted"] += evicted_rows + represented
         return count + represented

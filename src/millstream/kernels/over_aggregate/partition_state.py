@@ -1,4 +1,4 @@
-"""What is partitions of a partition between batches, and the aggregates of rows that come after it."""
+"""The state of a partition between batches, and the aggregates of its new rows."""
 
 from __future__ import annotations
 
@@ -22,13 +22,18 @@ SEQUENCE = "_s"  # the number of a row in its partition
 
 
 class Extension(NamedTuple):
-    values: list[pl.Series]  # a column a call, a value a row
-    more: int  # rows that what is partitions stands for
+    """The results of new rows, and the change of the partition state."""
+
+    values: list[pl.Series]  # one column per call, one value per row
+    more: int  # growth of the number of rows that the state represents
 
 
 class _Arrangement(NamedTuple):
-    """Rows partition by partition in their order. A partition silent for longer than its time to
-    live is in parts, of which the last goes on."""
+    """Rows sorted by partition and order.
+
+    A partition that was idle for longer than its time to live has several parts; only the last
+    continues.
+    """
 
     order: Ints
     places: Ints  # in its part, from 0
@@ -37,7 +42,7 @@ class _Arrangement(NamedTuple):
 
 
 class PartitionState:
-    """Made once; what is partitions of each partition lies in a table."""
+    """The interface of partition states. The state of each partition is in a table."""
 
     def __init__(self, spec: OverAggregateSpec, types: Mapping[str, Any]) -> None:
         self.spec = spec
@@ -46,11 +51,12 @@ class PartitionState:
         self.read = [name for name in dict.fromkeys(read) if name is not None]
 
     def extend(self, partitions: Table, rows: pl.DataFrame) -> Extension:
-        """`rows` are in the order of time; from now on they are part of what is partitions."""
+        """Returns the aggregates of `rows`, which are in time order, and adds them to the partition
+        state."""
         raise NotImplementedError
 
     def rows_in(self, partitions: pl.DataFrame) -> int:
-        """How many rows what is partitions stands for."""
+        """Returns how many rows partition state represents."""
         raise NotImplementedError
 
     def _find(self, partitions: Table, rows: pl.DataFrame, first: Ints) -> RowMatches:
@@ -75,13 +81,13 @@ class PartitionState:
         return _Arrangement(order, places, np.repeat(starts + sizes, sizes), stop)
 
     def _fold(self, functions: Accumulators, rows: pl.DataFrame, sequence: Ints) -> pl.DataFrame:
-        """A partial a row. First and last go by the row's number: it tells equal times apart."""
+        """Folds each row. first and last use the row's number, which distinguishes equal times."""
         read = [rows[name] for name in self.read]
         return frames.fold_each(functions, pl.DataFrame([*read, pl.Series(TIME, sequence)]))
 
 
 class LastRowsState(PartitionState):
-    """Keeps the last rows of a partition, as many as a frame reaches back."""
+    """Stores the last rows of a partition, as many as a frame needs."""
 
     def extend(self, partitions: Table, rows: pl.DataFrame) -> Extension:
         assert self.spec.preceding is not None
@@ -107,23 +113,25 @@ class LastRowsState(PartitionState):
         return Extension(values, partitions.row_count - before)
 
     def _values(self, every: pl.DataFrame, arranged: _Arrangement, wanted: Ints) -> list[pl.Series]:
-        """Of the rows `wanted`; `every` is arranged."""
+        """Computes the aggregates of the rows `wanted`; `every` is arranged."""
         assert self.spec.preceding is not None
-        places = np.sort(wanted)  # frames side by side: what lies between two is looked at, too
+        places = np.sort(
+            wanted
+        )  # frames must be contiguous: `reduceat` also reads rows between two frames
         starts = places - np.minimum(arranged.places[places], self.spec.preceding)
         ranges = Ranges(every, starts, places + 1)
         values = {call.name: ranges.value(call, self.spec.ansi) for call in self.spec.calls}
         rest = tuple(call for call in self.spec.calls if values[call.name] is None)
-        made = {}
+        result = {}
         if rest:
             functions = Accumulators(rest, weighted=False, ansi=self.spec.ansi)
             partials = self._fold(functions, every, every[SEQUENCE].to_numpy())
             width = self.spec.preceding + 1
             framed = take(frames.sliding(functions, partials, arranged.places, width), places)
-            made = {one.name: one for one in functions.finish(framed, self.types)}
+            result = {one.name: one for one in functions.finish(framed, self.types)}
         back = pl.Series(np.searchsorted(places, wanted))
         return [
-            _typed(made.get(name, value), self.types.get(name)).gather(back)
+            _typed(result.get(name, value), self.types.get(name)).gather(back)
             for name, value in values.items()
         ]
 
@@ -140,7 +148,7 @@ class LastRowsState(PartitionState):
         left = arranged.stop - np.arange(order.size)
         stays = np.zeros(order.size, np.bool_)
         stays[order] = (left <= self.spec.preceding) & (arranged.part_stop == arranged.stop)
-        if self.spec.ttl is not None:  # all rows of a partition go when its last one does
+        if self.spec.ttl is not None:  # all rows of a partition expire with its last one
             last = np.zeros(int(codes.max()) + 1, np.int64)
             last[codes[order]] = every[TIME].to_numpy()[order]
             every = every.with_columns(pl.Series(TIME, last[codes]))
@@ -157,7 +165,7 @@ class LastRowsState(PartitionState):
 
 
 class RunningState(PartitionState):
-    """Keeps one partial result of all rows of a partition."""
+    """Stores one partial result over all rows of a partition."""
 
     def __init__(self, spec: OverAggregateSpec, types: Mapping[str, Any]) -> None:
         super().__init__(spec, types)
@@ -181,7 +189,7 @@ class RunningState(PartitionState):
         sequence = np.concatenate((np.zeros(len(found), np.int64), places + 1))
         arranged = self._arrange(codes, sequence, times)
         order, place = arranged.order, _inverse(arranged.order)
-        made = frames.running(self.functions, take(partials, order), arranged.places)
+        result = frames.running(self.functions, take(partials, order), arranged.places)
         parts = np.cumsum(arranged.places == 0) - 1
         new, old = place[len(found) :], place[: len(found)]
         counted = [
@@ -195,15 +203,15 @@ class RunningState(PartitionState):
         partitions.remove(found)
         state = take(rows[:, [*self.spec.partition, HASH]], first[codes[order[last]]])
         sets = [one.sets.gather(pl.Series(parts[last])) for one in counted]
-        state = state.hstack([*take(made, last).get_columns(), *sets])
+        state = state.hstack([*take(result, last).get_columns(), *sets])
         partitions.append(state.with_columns(pl.Series(TIME, times[order[last]])))
         more = self.rows_in(state) - int(number.sum())
-        return Extension(self._values(take(made, new), counted, new), more)
+        return Extension(self._values(take(result, new), counted, new), more)
 
     def _values(
-        self, made: pl.DataFrame, counted: list[_DistinctCounts], rows: Ints
+        self, result: pl.DataFrame, counted: list[_DistinctCounts], rows: Ints
     ) -> list[pl.Series]:
-        columns = {one.name: one for one in self.functions.finish(made, self.types)}
+        columns = {one.name: one for one in self.functions.finish(result, self.types)}
         for one in counted:
             counts = one.counts.gather(pl.Series(rows))
             columns[counts.name] = _typed(counts, self.types.get(counts.name))
@@ -219,7 +227,7 @@ def _typed(values: pl.Series | None, kind: Any) -> pl.Series:
 
 
 def _places(codes: Ints) -> Ints:
-    """The number of each row among those of its code, from 0."""
+    """Returns the number of each row among those with its code, from 0."""
     order = time_order(codes)
     if order is None:
         order = np.arange(codes.size)
@@ -241,12 +249,15 @@ _PART, _VALUE, _PLACE = "_part", "_value", "_place"
 
 
 class _DistinctCounts(NamedTuple):
+    """The running counts of COUNT(DISTINCT), and the distinct values of each part of a
+    partition."""
+
     counts: pl.Series  # of each arranged row
-    sets: pl.Series  # what each part of a partition has seen
+    sets: pl.Series  # the values of each part of a partition
 
 
 def _set_column(call: CallSpec) -> str:
-    """Where a partition's set is partitions."""
+    """Returns the state column with a partition's distinct values."""
     return f"set {call.name}"
 
 
@@ -258,8 +269,13 @@ def _count_distinct(
     stored_at: Ints,
     parts: Ints,
 ) -> _DistinctCounts:
-    """`parts` numbers the part of each place; rows and stored sets lie at the places `at` and
-    `stored_at`, and the set of a part lies at its first place."""
+    """Counts distinct values over unbounded frames.
+
+    A partition's state has the set of its values. The count of a row increases by one where its
+    value occurs for the first time, so no row needs a set of its own. `parts` numbers the part of
+    each place; rows and stored sets are at the places `at` and `stored_at`, and the set of a part
+    is at its first place.
+    """
     values = rows[str(call.argument)]
     seen = pl.DataFrame([values.alias(_VALUE), pl.Series(_PLACE, at)])
     if call.filter is not None:

@@ -1,8 +1,8 @@
-"""Aggregates over ranges of rows, as numpy knows them: each row looks at its own frame alone.
+"""Aggregates over ranges of rows with numpy: each frame is computed from its own rows.
 
-Rows lie partition by partition; the frame of row i is [start[i], stop[i]). Sums are made in the
-order of rows, as Spark makes them, and nothing of a NaN or an infinity stays behind once it has
-left the frame. What is not here (decimals, texts, sketches, …) goes the way of partial results.
+Rows are sorted by partition; the frame of row i is [start[i], stop[i]). Sums are in row order, as
+in Spark, and a NaN or an infinity has no effect after it has left the frame. Other types and
+functions (decimals, strings, sketches, …) use partial results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from millstream.kernels.core.specs import CallSpec
 
 Array = npt.NDArray[Any]
 _SPREAD = ("stddev_samp", "stddev_pop", "var_samp", "var_pop")
-_EXPANDED = 4_000_000  # pairs of a row and one in its frame, made at a time
+_EXPANDED = 4_000_000  # pairs of a frame and a row in it, created at a time
 _BIGINT = 2**63
 
 
@@ -30,7 +30,7 @@ class Ranges:
         self.rows, self.starts, self.stops = rows, starts, stops
 
     def value(self, call: CallSpec, ansi: bool) -> pl.Series | None:
-        """A value a frame; None if this function of this type is not for here."""
+        """Computes one value per frame; returns None if the function or type is not supported."""
         counted = self._counted(call)
         if call.function == "count":
             return pl.Series(call.name, self._count(counted))
@@ -42,11 +42,11 @@ class Ranges:
         if call.function == "count_distinct" and not column.dtype.is_nested():
             return pl.Series(call.name, self._distinct(column, counted))
         if call.function in {"min", "max"} and (column.dtype.is_temporal()):
-            made = self._number(call, column.to_physical(), counted, ansi)
-            return None if made is None else made.cast(column.dtype)
+            result = self._number(call, column.to_physical(), counted, ansi)
+            return None if result is None else result.cast(column.dtype)
         if not (column.dtype.is_integer() or column.dtype.is_float()) or _too_wide(column.dtype):
             return None
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are values like others
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are ordinary values
             return self._number(call, column, counted, ansi)
 
     def _number(
@@ -58,23 +58,24 @@ class Ranges:
         if call.function == "sum":
             if whole and ansi and self._may_overflow(values, counts):
                 return None
-            made = self._reduced(np.add, np.where(counted, values, 0))
+            result = self._reduced(np.add, np.where(counted, values, 0))
         elif call.function == "avg":
-            made = self._mean(values, counted, counts)
+            result = self._mean(values, counted, counts)
         elif call.function in {"min", "max"}:
-            made = self._extreme(call.function, values, counted)
+            result = self._extreme(call.function, values, counted)
         elif call.function in _SPREAD:
-            made = self._spread(call.function, values, counted, counts)
+            result = self._spread(call.function, values, counted, counts)
             counts = counts - (1 if call.function.endswith("samp") else 0)
         else:
             return None
-        series = pl.Series(call.name, made)
+        series = pl.Series(call.name, result)
         if call.function in {"min", "max"}:
             series = series.cast(column.dtype)
         return series if (counts > 0).all() else series.set(pl.Series(counts <= 0), None)
 
     def _counted(self, call: CallSpec) -> Bools:
-        """Rows that a function looks at: their argument is not NULL, and the filter is true."""
+        """Returns the rows that a function aggregates: the argument is not NULL, and the filter is
+        true."""
         counted = np.ones(self.rows.height, np.bool_)
         if call.argument is not None:
             counted &= self.rows[call.argument].is_not_null().to_numpy()
@@ -88,11 +89,11 @@ class Ranges:
         return upto[self.stops] - upto[self.starts]
 
     def _reduced(self, function: Any, values: Array) -> Array:
-        padded = np.append(values, values[:1])  # a range may end where the rows do
+        padded = np.append(values, values[:1])  # a range may end at the end of the rows
         ends = np.empty(2 * self.starts.size, np.int64)
         ends[::2], ends[1::2] = self.starts, self.stops
-        made: Array = function.reduceat(padded, ends)[::2]
-        return made
+        result: Array = function.reduceat(padded, ends)[::2]
+        return result
 
     def _mean(self, values: Array, counted: Bools, counts: Ints) -> Array:
         total = self._reduced(np.add, np.where(counted, values, 0).astype(np.float64))
@@ -100,8 +101,8 @@ class Ranges:
         return mean
 
     def _extreme(self, name: str, values: Array, counted: Bools) -> Array:
-        """NaN is greater than all: the greatest if there is one, the least if there is nothing
-        else."""
+        """Computes min or max. NaN is greater than all numbers, so it is the minimum only if there
+        are no others."""
         if values.dtype.kind == "f":
             least, most = np.nan, -np.inf
         else:
@@ -116,11 +117,11 @@ class Ranges:
         for frames, rows, sizes in self._expanded():
             off = np.where(counted[rows], values[rows] - np.repeat(mean[frames], sizes), 0.0)
             squares[frames] = np.add.reduceat(off * off, np.cumsum(sizes) - sizes)
-        made: Array = squares / np.maximum(counts - (1 if name.endswith("samp") else 0), 1)
-        return np.sqrt(made) if name.startswith("stddev") else made
+        result: Array = squares / np.maximum(counts - (1 if name.endswith("samp") else 0), 1)
+        return np.sqrt(result) if name.startswith("stddev") else result
 
     def _distinct(self, column: pl.Series, counted: Bools) -> Ints:
-        """Values whose row before with the same value lies outside the frame."""
+        """Counts the values whose previous occurrence is outside the frame."""
         codes = _codes(column)
         rows = np.flatnonzero(counted)
         order = rows[np.argsort(codes[rows], kind="stable")]
@@ -134,7 +135,7 @@ class Ranges:
         return counts
 
     def _expanded(self) -> Iterator[tuple[slice, Ints, Ints]]:
-        """Frames, the rows in them one after the other, and how many each has."""
+        """Yields frames, the rows in them one after another, and the number of rows of each."""
         sizes = self.stops - self.starts
         step = max(_EXPANDED // max(int(sizes.max(initial=1)), 1), 1)
         for first in range(0, sizes.size, step):
@@ -166,7 +167,7 @@ class Ranges:
 
 
 def _codes(column: pl.Series) -> Ints:
-    """A number for each value, the same for equal ones."""
+    """Returns a number for each value, equal for equal values."""
     if column.dtype.is_integer() and not _too_wide(column.dtype):
         return column.fill_null(0).cast(pl.Int64).to_numpy()
     numbered = pl.DataFrame([column.alias("v")]).with_row_index("i")

@@ -1,4 +1,4 @@
-"""The rows that a regular join holds."""
+"""The rows of a regular join in state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, StateLimit
 
 
 class Buffer:
-    """Lives for one step."""
+    """The buffered rows of both sides of a key group, for one step."""
 
     def __init__(
         self,
@@ -39,22 +39,22 @@ class Buffer:
         self._sides = sides
 
     def candidates(self, side: int) -> Iterator[Candidate]:
-        """All that a side holds."""
+        """Yields all buffered rows of a side."""
         return self._log.overlapping(side, BEGIN_OF_TIME, END_OF_TIME)
 
     def find(self, side: Side, retracted: RetractedRows) -> list[RowsToRetract]:
-        """The stored rows that are to be taken retracted."""
+        """Finds the buffered rows to retract."""
         return find(self._log, side, retracted)
 
     def remove(self, side: int, segment: Segment, numbers: Ints) -> None:
         self._log.set_flags(side, segment, numbers)
 
     def set_flags(self, side: int, segment: Segment, numbers: Ints) -> Ints:
-        """Marks rows as such that have a partner and gives those that had none."""
+        """Flags rows as matched; returns those that were not flagged before."""
         return self._log.set_flags(side, segment, numbers)
 
     def keep(self, side: Side, parts: list[Rows], live_from: int) -> None:
-        """Lets go of rows older than `live_from`; adds those of `parts` that are not."""
+        """Expires rows older than `live_from`, and appends the rows of `parts` that are not."""
         expired = f"{side.name}.expired"
         self.manifest.counts[expired] += self._log.expire(side.number, live_from)
         if not parts:
@@ -64,9 +64,9 @@ class Buffer:
             flags = [part.matched for part in parts if part.matched is not None]
             frame = stack([part.frame for part in parts]).rechunk()
             rows = Rows.of(frame, np.concatenate(flags) if flags else None)
-        old = rows.rows_before(live_from)
-        self.manifest.counts[expired] += old
-        rows = rows.select(old)
+        expired_rows = rows.rows_before(live_from)
+        self.manifest.counts[expired] += expired_rows
+        rows = rows.select(expired_rows)
         self._log.append(side.number, rows, live_from, tidy=side.layout.removes_matched)
 
     def evict(self, limit: StateLimit) -> None:
@@ -78,7 +78,7 @@ class Buffer:
             raise StateError(error.code, error.cause, fix=fix) from None
 
     def close(self, watermark: int) -> None:
-        """Writes what this step changed."""
+        """Writes the changes of this step."""
         log, counts = self._log, self.manifest.counts
         log.drop_empty()
         for side in self._sides:

@@ -1,4 +1,4 @@
-"""What a batch brings to a side of a regular join: rows to add, rows to take retracted, late rows."""
+"""Classification of the rows of a regular join's input: insertions, retractions and late rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEY = "_key"
 
 @dataclass(frozen=True, slots=True)
 class RetractedRows:
-    """Rows to take retracted, each once, and how many of its kind."""
+    """Distinct rows to retract, and the number of copies of each."""
 
     frame: pl.DataFrame
     copies: Ints
@@ -31,9 +31,11 @@ class RetractedRows:
 
 @dataclass(slots=True)
 class ClassifiedRows:
-    new: Rows | None = None  # may match; None if there are none, as below
+    """The rows of one input in one step."""
+
+    new: Rows | None = None  # rows with a key
     retracted: RetractedRows | None = None
-    keyless: pl.DataFrame | None = None  # can match nothing
+    keyless: pl.DataFrame | None = None  # rows without a key, which can match nothing
     keyless_retracted: pl.DataFrame | None = None
     late: pl.DataFrame | None = None
     accepted: int = 0
@@ -43,6 +45,7 @@ class ClassifiedRows:
 
 
 def classify(side: Side, spec: RegularJoinSpec, frame: pl.DataFrame, before: int) -> ClassifiedRows:
+    """Classifies rows, and cancels out insertions and retractions of equal rows."""
     classified = ClassifiedRows()
     if spec.ttl is not None:
         frame = _remove_late(frame, before, before - spec.ttl, spec, classified)
@@ -53,7 +56,7 @@ def classify(side: Side, spec: RegularJoinSpec, frame: pl.DataFrame, before: int
         frame = frame.filter(pl.col(HASH).is_not_null())
         keyless = 0
     classified.accepted = frame.height
-    frame, retracted = _netted(frame, side.columns(frame.columns))
+    frame, retracted = _net_rows(frame, side.columns(frame.columns))
     if keyless:
         none = frame[HASH].is_null()
         classified.keyless, frame = frame.filter(none), frame.filter(~none)
@@ -82,14 +85,14 @@ def _new_rows(side: Side, frame: pl.DataFrame) -> Rows:
 def _remove_late(
     frame: pl.DataFrame, before: int, oldest: int, spec: RegularJoinSpec, classified: ClassifiedRows
 ) -> pl.DataFrame:
-    """Late is what would no longer be stored."""
+    """Removes late rows: those that would not be retained any more."""
     times = frame[TIME].to_numpy()
     if int(times.min()) >= oldest:
         return frame
     if spec.late.action is LateAction.REASSIGN:
-        pardoned = (times < oldest) & (before - times <= spec.late.budget)
-        classified.reassigned = int(np.count_nonzero(pardoned))
-        times = np.where(pardoned, before, times)
+        reassigned = (times < oldest) & (before - times <= spec.late.budget)
+        classified.reassigned = int(np.count_nonzero(reassigned))
+        times = np.where(reassigned, before, times)
         frame = frame.with_columns(pl.Series(TIME, times))
     late = times < oldest
     if not late.any():
@@ -98,9 +101,12 @@ def _remove_late(
     return frame.filter(~late)
 
 
-def _netted(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, RetractedRows | None]:
-    """Rows to add and rows to take retracted: of equal ones only what is left over. If rows to add are
-    left over, they are the newest."""
+def _net_rows(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, RetractedRows | None]:
+    """Cancels out insertions and retractions of equal rows; returns the remaining rows of each
+    kind.
+
+    Of several insertions, the newest remain.
+    """
     if OP not in frame.columns:
         return frame[:, names], None
     ops = frame[OP].to_numpy()
@@ -110,12 +116,16 @@ def _netted(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, Retrac
         return frame, None
     codes, first = _equal(frame)
     count = np.bincount(codes[~is_retraction], minlength=first.size)
-    less = np.bincount(codes[is_retraction], minlength=first.size)
-    keep = ~is_retraction & (less == 0)[codes]
-    keep[_newest(frame, codes, count - less, ~is_retraction & (less > 0)[codes])] = True
-    to_retract = np.flatnonzero(less > count)
+    retracted_count = np.bincount(codes[is_retraction], minlength=first.size)
+    keep = ~is_retraction & (retracted_count == 0)[codes]
+    keep[
+        _newest(
+            frame, codes, count - retracted_count, ~is_retraction & (retracted_count > 0)[codes]
+        )
+    ] = True
+    to_retract = np.flatnonzero(retracted_count > count)
     retracted = (
-        RetractedRows(take(frame, first[to_retract]), (less - count)[to_retract])
+        RetractedRows(take(frame, first[to_retract]), (retracted_count - count)[to_retract])
         if to_retract.size
         else None
     )
@@ -123,7 +133,7 @@ def _netted(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, Retrac
 
 
 def _equal(frame: pl.DataFrame) -> tuple[Ints, Ints]:
-    """Of each row the number of its kind, whatever its time; of each kind a row."""
+    """Groups rows that are equal except for their time."""
     content = frame.drop(TIME)
     hashes = content_hash(content)
     named = content.rename({HASH: _KEY})
@@ -142,5 +152,5 @@ def _newest(frame: pl.DataFrame, codes: Ints, left_over: Ints, among: Bools) -> 
 
 
 def content_hash(content: pl.DataFrame) -> Ints:
-    """Equal for equal rows."""
+    """Returns hashes that are equal for equal rows."""
     return content.hash_rows().to_numpy().view(np.int64)

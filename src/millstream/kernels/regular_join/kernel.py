@@ -1,13 +1,14 @@
-"""The regular join: keys equal, predicates true, whenever two rows came. A pair comes out at once.
+"""The regular join: equal keys and a true predicate, at any time. A pair is emitted as soon as it
+matches.
 
-    rows, +1 or -1 ──▶ set off against each other ──▶ match with what is stored ──▶ what changes
-                                                         │      ▲
-                                                         ▼      │
-                                                stored until the watermark is `ttl` past their time
+    insertions, retractions ──▶ cancel out ──▶ match with buffered rows ──▶ changes of the result
+                                                    │      ▲
+                                                    ▼      │
+                                     buffered until the watermark is `ttl` past their time
 
-What a step gives is the difference between the join before it and after it: rows taken retracted (-D),
-then rows insert (+I). What expires stays insert: a row that was insert with a partner that is gone by
-time does not come retracted alone, and who takes retracted a row that is not stored any more is not heard.
+The output of a step is the difference between the join before and after it: retractions (-D), then
+insertions (+I). Expiry retracts nothing: a row that was emitted with a match which has expired is
+not emitted again as unmatched, and retractions of expired rows are ignored.
 """
 
 from __future__ import annotations
@@ -32,19 +33,21 @@ from millstream.temporal import BEGIN_OF_TIME, LateAction
 
 __all__ = ["COUNTS", "RegularJoin", "RegularJoinSpec"]
 
-# A side's `ignored` are rows that took retracted what is not stored any more.
+# A side's `ignored` are retractions of rows that are not in state any more.
 COUNTS = (*interval_join.COUNTS, "left.ignored", "right.ignored", "retractions")
 
 
 class RegularJoin:
+    """The kernel of regular joins."""
+
     def __init__(
         self,
         spec: RegularJoinSpec,
         types: Mapping[str, Any],
         settings: LogSettings | None = None,
     ) -> None:
-        """`types` are the Polars types of output columns: a row may come out before one of the
-        other side was seen."""
+        """`types` are the Polars types of output columns: a row may be emitted before the other
+        side has rows."""
         self.spec = spec
         self._types = dict(types)
         self._settings = settings or LogSettings()
@@ -58,14 +61,14 @@ class RegularJoin:
         counts = manifest.counts = dict.fromkeys(COUNTS, 0) | manifest.counts
         after = max(advance.after, advance.before, manifest.watermark)
         live_from = BEGIN_OF_TIME if self.spec.ttl is None else after - self.spec.ttl
-        came = any(frame.height for frame in inputs.values()) or advance.enforces_limit
-        if not came and all(segment.first >= live_from for segment in manifest.segments()):
+        has_input = any(frame.height for frame in inputs.values()) or advance.enforces_limit
+        if not has_input and all(segment.first >= live_from for segment in manifest.segments()):
             return StepResult(counts=dict(counts))
 
         result = StepResult()
-        left, right = (self._arrivals(side, inputs, advance.before) for side in self._sides)
+        left, right = (self._classify(side, inputs, advance.before) for side in self._sides)
         for side, classified in zip(self._sides, (left, right), strict=True):
-            self._account(side, classified, counts, result)
+            self._count_input(side, classified, counts, result)
         stored = Buffer(state, manifest, self._sides, self._settings)
         out = Output(self.spec, self._sides, self._types, counts)
         Step(self._matcher, self._sides, stored, out).run((left, right), live_from)
@@ -75,13 +78,13 @@ class RegularJoin:
         result.counts = dict(counts)
         return result
 
-    def _arrivals(self, side: Side, inputs: dict[int, pl.DataFrame], before: int) -> ClassifiedRows:
+    def _classify(self, side: Side, inputs: dict[int, pl.DataFrame], before: int) -> ClassifiedRows:
         frame = inputs.get(side.number)
         if frame is None or not frame.height:
             return ClassifiedRows()
         return classify(side, self.spec, frame, before)
 
-    def _account(
+    def _count_input(
         self, side: Side, classified: ClassifiedRows, counts: dict[str, int], result: StepResult
     ) -> None:
         counts[f"{side.name}.accepted"] += classified.accepted

@@ -1,4 +1,4 @@
-"""Pairs of a regular join: as an interval join's, but rows that were taken retracted do not count."""
+"""Matching for regular joins: as for interval joins, except that removed rows are skipped."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from millstream.kernels.state.sorted_rows import Rows
 
 
 class RegularMatcher(Matcher):
+    """Finds matching pairs at any time distance."""
+
     def __init__(self, spec: RegularJoinSpec) -> None:
         base = unbounded(spec)
         left, right = regular_sides(spec)
         super().__init__(base, (left.base, right.base))
         self._names = (list(left.base.output), list(right.base.output))
-        # Where it is only asked whether there is a partner, one is as good as many.
+        # If only the existence of a match matters, one match per row is enough.
         self._one_is_enough = spec.how.left_only and not self._checks and not any(spec.over_changes)
 
     def match(

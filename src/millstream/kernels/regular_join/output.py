@@ -1,4 +1,4 @@
-"""What a regular join gives: pairs, and rows of one side; what is taken retracted comes first."""
+"""The output of a regular join: pairs, and rows of one side; retractions come first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millstream.kernels.state.sorted_rows import Rows
 
 
 class Output:
-    """Of one step."""
+    """Collects the output of one step."""
 
     def __init__(
         self,
@@ -31,12 +31,12 @@ class Output:
         self._inserts: list[pl.DataFrame] = []
 
     def pairs(self, frame: pl.DataFrame, *, insert: bool) -> None:
-        """Pairs that are insert, or taken retracted."""
+        """Emits or retracts pairs."""
         self._put(frame, "matches", insert)
 
     def rows(self, side: Side, rows: Rows, numbers: Ints, *, insert: bool) -> None:
-        """Rows of a side: insert as they are without a partner, or of a join that gives the left side
-        alone."""
+        """Emits or retracts rows of a side: unmatched rows, or the rows of a join that returns only
+        left rows."""
         if numbers.size:
             self.frame(side, take(rows.frame[:, list(side.base.output)], numbers), insert=insert)
 

@@ -1,12 +1,12 @@
-"""What a regular join tells of each side's rows, and how it holds them.
+"""How a regular join emits and stores the rows of each side.
 
-A side is `tracked` if what is insert of a row depends on whether it has a partner: rows of an outer
-side come out alone without one, those of SEMI and ANTI come out because of it. How that is stored:
+A side is `tracked` if the output for a row depends on whether it has a match: unmatched rows of a
+preserved side are emitted, and SEMI and ANTI select rows by their matches. The state for this is:
 
-    the other side never takes rows retracted      a mark a row, or the row is done with (SEMI, ANTI)
-    it does, or rows of this side themselves  the row's number of partners, in a column
+    the other side never retracts          a match flag per row, or no row once matched (SEMI, ANTI)
+    the other side or this side retracts   the row's number of matches, in a column
 
-A row of a side that must be able to lose it, or to hold another number, can be removed.
+Rows of a side are removable if they can be retracted, or if their number of matches can change.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from millstream.kernels.state.segment_log import Layout
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 from millstream.values import JoinType
 
-MATCH_COUNT = (
-    "_partners"  # of a stored row: with how many it was insert, those that expired among them
-)
+MATCH_COUNT = "_match_count"  # in stored rows: the number of matches, including expired ones
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
+    """One side of a regular join."""
+
     base: join_spec.Side
     tracked: bool
-    counted: bool  # is MATCH_COUNT stored?
-    exact: bool  # may the number fall? Else it is only asked whether there is any
-    emits_matched: bool  # a tracked row is insert when it has a partner (SEMI), or when it has none
+    counted: bool  # MATCH_COUNT is stored
+    exact: bool  # the count can decrease; otherwise only 0 or 1 is stored
+    emits_matched: (
+        bool  # tracked rows are emitted if they have a match (SEMI), or if they have none
+    )
 
     @property
     def number(self) -> int:
@@ -47,7 +49,8 @@ class Side:
         return self.base.layout
 
     def columns(self, given: list[str]) -> list[str]:
-        """What to keep of a frame. Two rows are equal if these are, the time apart."""
+        """Returns the columns to store. Two rows are equal if these columns are equal, except for
+        the time."""
         return self.base.columns(sorted(given))
 
     def content(self, given: list[str]) -> list[str]:
@@ -55,7 +58,7 @@ class Side:
 
 
 def unbounded(spec: RegularJoinSpec) -> IntervalJoinSpec:
-    """To find pairs, a regular join is an interval join whose bounds hold all of time."""
+    """Returns the equivalent interval join, whose bounds cover all times."""
     return IntervalJoinSpec(
         spec.how,
         BEGIN_OF_TIME,

@@ -1,12 +1,12 @@
-"""What one step of a regular join does to the rows it holds, and what it gives.
+"""One step of a regular join.
 
-L, R: what is stored; L-, R-: what is taken retracted of it; L+, R+: what is new.
+L, R: buffered rows; L-, R-: rows retracted from them; L+, R+: inserted rows.
 
-    pairs taken retracted   L- with R,  R- with (L less L-)
-    pairs insert         L+ with (R less R-) and R+,  R+ with (L less L-)
+    retracted pairs    L- with R,  R- with (L without L-)
+    inserted pairs     L+ with (R without R-) and R+,  R+ with (L without L-)
 
-No pair is both. A row whose number of candidates comes from or falls to nothing is insert, or taken
-retracted, as its side asks.
+No pair is in both. A row whose number of matches rises from 0 or falls to 0 is emitted or
+retracted, depending on its side.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from millstream.kernels.state.sorted_rows import Rows
 
 
 class MatchCountChanges:
-    """Of one segment. A hot key has more pairs than rows: they are summed as they come."""
+    """Changes of the match counts of one segment's rows.
+
+    A hot key has more pairs than rows, so changes are summed as pairs are found.
+    """
 
     def __init__(self, segment: Segment, rows: Rows) -> None:
         self.segment = segment
@@ -40,7 +43,7 @@ class MatchCountChanges:
         self._all: Ints | None = None  # by row
 
     def add(self, numbers: Ints, by: int) -> None:
-        """Rows by their numbers, which may repeat: each wins or loses so many."""
+        """Adds `by` to the match counts of rows, which may repeat."""
         size = len(self.rows)
         if self._all is None and 16 * numbers.size <= size:
             self._some.append((numbers, by))
@@ -50,7 +53,7 @@ class MatchCountChanges:
         self._all += by * np.bincount(numbers, minlength=size)
 
     def sums(self) -> tuple[Ints, Ints]:
-        """Each row once, and what it won or lost; of one that did neither, nothing or 0."""
+        """Returns each changed row once, and the change of its match count, which may be 0."""
         if self._all is not None:
             for numbers, by in self._some:
                 np.add.at(self._all, numbers, by)
@@ -63,6 +66,8 @@ class MatchCountChanges:
 
 
 class Step:
+    """Applies one batch to the buffered rows, and emits the changes of the result."""
+
     def __init__(
         self, matcher: RegularMatcher, sides: tuple[Side, Side], stored: Buffer, out: Output
     ) -> None:
@@ -102,8 +107,8 @@ class Step:
         if classified.retracted is None:
             return []
         found = self._buffer.find(side, classified.retracted)
-        missed = int(classified.retracted.copies.sum()) - sum(part.of.size for part in found)
-        self._counts[f"{side.name}.ignored"] += missed
+        not_found = int(classified.retracted.copies.sum()) - sum(part.of.size for part in found)
+        self._counts[f"{side.name}.ignored"] += not_found
         return found
 
     def _match(
@@ -144,43 +149,47 @@ class Step:
         to_retract: list[RowsToRetract],
         live_from: int,
     ) -> None:
-        """Tells what became of the rows of a side, and holds them."""
-        retained: list[Rows] = []
+        """Emits the changes of a side's rows, and stores the new rows."""
+        to_store: list[Rows] = []
         if side.tracked:
             for part in to_retract:
-                met = match_counts(part.rows, part.numbers) > 0
+                has_match = match_counts(part.rows, part.numbers) > 0
                 self._out.rows(
-                    side, part.rows, part.numbers[met == side.emits_matched], insert=False
+                    side, part.rows, part.numbers[has_match == side.emits_matched], insert=False
                 )
             for changes in self._match_changes[side.number].values():
                 if side.counted:
-                    retained += self._update_match_counts(side, changes)
+                    to_store += self._update_match_counts(side, changes)
                 else:
                     numbers, _ = changes.sums()
                     fresh = self._buffer.set_flags(side.number, changes.segment, numbers)
                     self._out.rows(side, changes.rows, fresh, insert=side.emits_matched)
         if classified.new is not None:
-            retained.append(self._emit_new(side, classified.new))
+            to_store.append(self._emit_new(side, classified.new))
         for frame, insert in ((classified.keyless_retracted, False), (classified.keyless, True)):
             if frame is not None:
                 self._out.frame(side, frame, insert=insert)
-        self._buffer.keep(side, retained, live_from)
+        self._buffer.keep(side, to_store, live_from)
 
     def _update_match_counts(self, side: Side, changes: MatchCountChanges) -> list[Rows]:
-        """Rows whose number of candidates changed, as they are to be stored from now on."""
+        """Emits rows by their changed match counts, and returns them with the new counts."""
         rows = changes.rows
         numbers, change = changes.sums()
         assert rows.matched is not None
-        there = ~rows.matched[numbers]  # some were taken retracted themselves
-        numbers, change = numbers[there], change[there]
-        old = match_counts(rows, numbers)
-        new = old + change if side.exact else np.minimum(old + change, 1)
-        changed = np.flatnonzero(new != old)
+        still_stored = ~rows.matched[numbers]  # some rows were retracted themselves
+        numbers, change = numbers[still_stored], change[still_stored]
+        expired_rows = match_counts(rows, numbers)
+        new = expired_rows + change if side.exact else np.minimum(expired_rows + change, 1)
+        changed = np.flatnonzero(new != expired_rows)
         if not changed.size:
             return []
-        numbers, old, new = numbers[changed], old[changed], new[changed]
-        self._out.rows(side, rows, numbers[(old > 0) & (new == 0)], insert=not side.emits_matched)
-        self._out.rows(side, rows, numbers[(old == 0) & (new > 0)], insert=side.emits_matched)
+        numbers, expired_rows, new = numbers[changed], expired_rows[changed], new[changed]
+        self._out.rows(
+            side, rows, numbers[(expired_rows > 0) & (new == 0)], insert=not side.emits_matched
+        )
+        self._out.rows(
+            side, rows, numbers[(expired_rows == 0) & (new > 0)], insert=side.emits_matched
+        )
         frame = take(rows.frame, numbers).with_columns(pl.Series(MATCH_COUNT, new))
         self._buffer.remove(side.number, changes.segment, numbers)
         return [Rows.of(frame, np.zeros(numbers.size, np.bool_))]
@@ -189,12 +198,12 @@ class Step:
         candidates = self._new_match_counts[side.number]
         if candidates is None:
             return rows
-        met = candidates > 0
-        self._out.rows(side, rows, np.flatnonzero(met == side.emits_matched), insert=True)
+        has_match = candidates > 0
+        self._out.rows(side, rows, np.flatnonzero(has_match == side.emits_matched), insert=True)
         if side.counted:
             number = candidates if side.exact else np.minimum(candidates, 1)
             frame = rows.frame.with_columns(pl.Series(MATCH_COUNT, number))
             return Rows(frame, rows.times, rows.matched, rows.index)
         if side.layout.removes_matched:
-            return rows.select(0, met)
-        return Rows(rows.frame, rows.times, met, rows.index)
+            return rows.select(0, has_match)
+        return Rows(rows.frame, rows.times, has_match, rows.index)

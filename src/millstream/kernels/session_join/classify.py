@@ -1,7 +1,7 @@
-"""What a batch brings to a side: late rows, rows without a key, and chains of the others.
+"""Classification of the rows of one side: late rows, rows without a key, and chains of the others.
 
-A row is late if it would make, or be part of, only what is closed: if the chain of new rows that
-it is in ended too long ago, and touches no session that is open.
+A row is late if it could only be part of closed sessions: the chain of new rows that it belongs to
+ended too long ago and adjoins no open session.
 """
 
 from __future__ import annotations
@@ -17,30 +17,32 @@ from millstream.kernels.core.grouping import index_by_key
 from millstream.kernels.core.kernel import HASH, LATENESS, TIME
 from millstream.kernels.core.key_index import Bools, Ints, time_order
 from millstream.kernels.session_join.session_rows import NewRows
-from millstream.kernels.session_join.sessions import AT, NEW, Sessions
-from millstream.kernels.session_join.state import LOW, ROW_COUNT, START
+from millstream.kernels.session_join.sessions import FIRST_NEW_ROW, NEW_ROW_COUNT, Sessions
+from millstream.kernels.session_join.state import MATCH_START, ROW_COUNT, START
 from millstream.temporal import LateAction, LatePolicy
 
 
 @dataclass(slots=True)
 class ClassifiedRows:
+    """The rows of one input in one step."""
+
     new: NewRows | None = None
     fragments: pl.DataFrame | None = None  # chains of new rows, as sessions
     keyless: pl.DataFrame | None = None
-    late: pl.DataFrame | None = None  # with all they came with, and how late they are
+    late: pl.DataFrame | None = None  # with all columns and the lateness
     reassigned: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """Of rows of one side, in one step."""
+    """Classifies the rows of one side, in one step."""
 
     gap: int
     before: int  # the watermark
     open_from: int  # sessions that ended before it are closed
     policy: LatePolicy
     keys: tuple[str, ...]  # to compare
-    columns: Sequence[str]  # to keep
+    columns: Sequence[str]  # to store
 
     def classify(self, frame: pl.DataFrame, sessions: Sessions) -> ClassifiedRows:
         classified = ClassifiedRows()
@@ -53,8 +55,8 @@ class Classifier:
             frame = take(frame, np.flatnonzero(~keyless))
         if frame.height:
             classified.fragments, order = self._chained(frame, sessions.keys)
-            # A row of the log is of the session that its time falls in. Closed ones end before
-            # `oldest`: what is older comes to lie behind them.
+            # A stored row belongs to the session that contains its time. Closed sessions end before
+            # `oldest`, so older rows get this time and cannot belong to them.
             oldest = self.open_from - self.gap
             if int(frame[TIME].to_numpy().min()) < oldest:
                 frame = with_columns(frame, frame[TIME].clip(lower_bound=oldest))
@@ -62,7 +64,8 @@ class Classifier:
         return classified
 
     def _chained(self, frame: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, Ints]:
-        """Chains of rows as sessions, with keys by `names`; the rows in order of key and time."""
+        """Returns chains of rows as sessions with keys named `names`, and row numbers by key and
+        time."""
         times = frame[TIME].to_numpy()
         choose_sessions = time_order(times)
         slim = pl.DataFrame(
@@ -85,12 +88,12 @@ class Classifier:
             [
                 *head[:, list(names)],
                 pl.Series(START, first),
-                pl.Series(LOW, np.maximum(first, self.open_from - self.gap)),
+                pl.Series(MATCH_START, np.maximum(first, self.open_from - self.gap)),
                 pl.Series(ROW_COUNT, np.zeros(at.size, np.int64)),
                 pl.Series(TIME, times[stop - 1] + self.gap),
                 head[HASH],
-                pl.Series(AT, at),
-                pl.Series(NEW, stop - at),
+                pl.Series(FIRST_NEW_ROW, at),
+                pl.Series(NEW_ROW_COUNT, stop - at),
             ]
         )
         return fragments, index.order if choose_sessions is None else choose_sessions[index.order]
@@ -101,11 +104,11 @@ class Classifier:
         late = self._late(frame, sessions)
         if self.policy.action is LateAction.REASSIGN and late.any():
             times = frame[TIME].to_numpy()
-            pardoned = late & (self.before - times <= self.policy.budget)
-            classified.reassigned = int(np.count_nonzero(pardoned))
-            times = np.where(pardoned, self.before, times)
+            reassigned = late & (self.before - times <= self.policy.budget)
+            classified.reassigned = int(np.count_nonzero(reassigned))
+            times = np.where(reassigned, self.before, times)
             frame = with_columns(frame, pl.Series(TIME, times))
-            late &= ~pardoned
+            late &= ~reassigned
         if not late.any():
             return frame
         removed = take(frame, np.flatnonzero(late))
@@ -119,6 +122,6 @@ class Classifier:
         if keyed.size:
             fragments, order = self._chained(take(frame, keyed), sessions.keys)
             removed = fragments[TIME].to_numpy() < self.open_from
-            removed[sessions.touching(fragments, self.open_from)[0]] = False
-            late[keyed[order]] = np.repeat(removed, fragments[NEW].to_numpy())
+            removed[sessions.adjoining(fragments, self.open_from)[0]] = False
+            late[keyed[order]] = np.repeat(removed, fragments[NEW_ROW_COUNT].to_numpy())
         return late

@@ -1,11 +1,12 @@
-"""What comes out, and what goes, when sessions close.
+"""Output and expiry when sessions close.
 
-    closing, met none ────────────▶ comes out unmatched
-    closing, met a closed one ────▶ FINAL: the pair comes out
-    closing, met an open one ─────▶ waits: stored with its rows until the other closes, too
+    closing, overlaps none ───────────▶ its rows are emitted as unmatched
+    closing, overlaps a closed one ───▶ FINAL: the pairs are emitted
+    closing, overlaps an open one ────▶ stays in state with its rows until the other closes
 
-All that a session has met is stored as long as it is open, so at its close it is known whether it met
-any. A closed session without an open partner goes. (What `session_join_once` does needs less.)
+All sessions that an open session has overlapped stay in state, so at its close it is known whether
+there were any. A closed session that overlaps no open one is removed. (`semi_anti` needs less
+state.)
 """
 
 from __future__ import annotations
@@ -21,23 +22,25 @@ from millstream.kernels.session_join.side import SelectedRows, Side
 from millstream.temporal import Emit
 
 _NONE = np.zeros(0, np.int64)
-_Two = tuple[Ints, Ints]
+_IdPair = tuple[Ints, Ints]
 
 
 class Closing:
-    """Sessions that were open and close, and all that meet them. What ends before `until` is then
-    closed."""
+    """Sessions that close in this step, and all sessions that overlap them.
+
+    Sessions that end before `until` are closed after this step.
+    """
 
     def __init__(
-        self, spec: SessionJoinSpec, sides: tuple[Side, Side], ids: _Two, until: int
+        self, spec: SessionJoinSpec, sides: tuple[Side, Side], ids: _IdPair, until: int
     ) -> None:
         self._spec, self._sides, self._ids, self._until = spec, sides, ids, until
-        self._pairs = self._meeting()
+        self._pairs = self._find_pairs()
         self._closed = (self._is_closed(0), self._is_closed(1))
 
     def run(self, out: Output) -> tuple[int, int]:
-        """Lets out what is due and lets go what is of no more use; gives how many stored rows went,
-        a side."""
+        """Emits what is due and removes closed sessions; returns how many stored rows were removed,
+        per side."""
         to_emit = self._pairs_to_emit()
         unmatched = (self._unmatched(0), self._unmatched(1))
         to_remove = (self._to_remove(0, to_emit[0]), self._to_remove(1, to_emit[1]))
@@ -54,11 +57,11 @@ class Closing:
             side.sessions.remove(ids)
         return selected[0].remove(to_remove[0]), selected[1].remove(to_remove[1])
 
-    def _meeting(self) -> _Two:
-        """(left, right) of which one at least is closing."""
+    def _find_pairs(self) -> _IdPair:
+        """Returns pairs (left, right) of overlapping sessions, of which at least one is closing."""
         left, right = (side.sessions for side in self._sides)
-        one, other_rows = right.meeting(left.take(self._ids[0]))
-        two, own_rows = left.meeting(right.take(self._ids[1]))
+        one, other_rows = right.overlapping(left.take(self._ids[0]))
+        two, own_rows = left.overlapping(right.take(self._ids[1]))
         others = ~left.flags(self._ids[0])[own_rows]
         return (
             np.concatenate((self._ids[0][one], own_rows[others])),
@@ -66,23 +69,23 @@ class Closing:
         )
 
     def _is_closed(self, number: int) -> Bools:
-        """Of each pair: is its session of this side closed?"""
+        """Returns for each pair whether its session of this side is closed."""
         closed: Bools = self._sides[number].sessions.ends(self._pairs[number]) < self._until
         return closed
 
-    def _pairs_to_emit(self) -> _Two:
-        """Pairs whose rows come out now."""
+    def _pairs_to_emit(self) -> _IdPair:
+        """Returns the pairs whose rows are emitted now."""
         if self._spec.emit is Emit.CHANGES:
             return _NONE, _NONE
         done = self._closed[0] & self._closed[1]
         own_rows, other_rows = self._pairs[0][done], self._pairs[1][done]
         if not self._spec.how.left_only:
             return own_rows, other_rows
-        # A left row comes out once, with the one that is closed first.
+        # A left row is emitted once, with the session that closes first.
         first = least_of_each(own_rows, self._sides[1].sessions.ends(other_rows))
         return own_rows[first], other_rows[first]
 
-    def _emit_pairs(self, pairs: _Two, selected: list[SelectedRows], out: Output) -> None:
+    def _emit_pairs(self, pairs: _IdPair, selected: list[SelectedRows], out: Output) -> None:
         left, right = self._sides
         windows = enclosing_windows(left.windows(pairs[0]), right.windows(pairs[1]))
         ids = left.sessions.unique_ids(pairs[0]), right.sessions.unique_ids(pairs[1])
@@ -97,15 +100,15 @@ class Closing:
         out.pairs(own_rows, other_rows, here, there, windows)
 
     def _unmatched(self, number: int) -> Ints:
-        """Closing sessions that met none."""
+        """Returns closing sessions that overlap none."""
         ids = self._ids[number]
         return ids[~self._sides[number].sessions.flags(self._pairs[number])[ids]]
 
     def _to_remove(self, number: int, to_emit: Ints) -> Ints:
-        """Closed sessions that nothing waits for."""
+        """Returns closed sessions that no open session overlaps."""
         ids = self._ids[number]
         if number == 0 and self._spec.how.left_only:
-            # Its rows came out, or never will: it waits only for its first partner.
+            # Its rows were emitted or never will be: it waits only for its first match.
             return self._sides[0].sessions.unique_ids(self._unmatched(0), to_emit)
         own_rows, closed = self._pairs[number], self._closed[number]
         sessions = self._sides[number].sessions
@@ -115,6 +118,6 @@ class Closing:
         )
         if waiting.size:
             others = self._sides[1 - number].sessions
-            open_, _ = others.meeting(sessions.take(waiting), self._until)
-            stays[waiting[open_]] = True
+            open_ids, _ = others.overlapping(sessions.take(waiting), self._until)
+            stays[waiting[open_ids]] = True
         return np.concatenate((ids[~stays[ids]], waiting[~stays[waiting]]))

@@ -1,10 +1,11 @@
-"""What comes out as soon as two sessions meet: CHANGES.
+"""Output as soon as two sessions overlap: EMIT CHANGES.
 
-Two rows of sessions that meet came out before if enclosing_windows were stored and the sessions that they were of
-then had met. So a session of this step is looked at in parts: what it was made of, and new rows.
+A pair of rows was emitted before if both rows were stored and their sessions overlapped at that
+time. So sessions of this step are split into parts: the stored sessions they were merged from, and
+new rows.
 
-    left    ├── stored ──┤ new ├── stored ──┤          every part of one with every part of the other,
-    right          ├── stored ──┤ new               but for two stored ones that share a moment
+    left    ├─ stored ─┤ new ├─ stored ─┤          every part of one with every part of the other,
+    right          ├─ stored ─┤ new                except for two stored parts that overlap
 """
 
 from __future__ import annotations
@@ -21,32 +22,33 @@ from millstream.kernels.session_join.output import Output, Windows, cross
 from millstream.kernels.session_join.session_rows import Ranges, RowsBySession
 from millstream.kernels.session_join.sessions import without_rows
 from millstream.kernels.session_join.side import Side
-from millstream.kernels.session_join.state import LOW, ROW_COUNT
+from millstream.kernels.session_join.state import MATCH_START, ROW_COUNT
 
 
 def new_session_pairs(left: Side, right: Side) -> Pairs:
-    """Sessions (left, right) that meet, of which one at least was made or grew in this step."""
+    """Returns overlapping sessions (left, right) of which at least one was created or grew in this
+    step."""
     own_rows, other_rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     if left.sessions.fresh is not None:
-        who, ids = right.sessions.meeting(left.sessions.fresh.frame)
-        own_rows.append(left.sessions.base + who)
+        sessions_found, ids = right.sessions.overlapping(left.sessions.fresh.frame)
+        own_rows.append(left.sessions.base + sessions_found)
         other_rows.append(ids)
     if right.sessions.fresh is not None:
-        who, ids = left.sessions.meeting(right.sessions.fresh.frame, fresh=False)
+        sessions_found, ids = left.sessions.overlapping(right.sessions.fresh.frame, fresh=False)
         own_rows.append(ids)
-        other_rows.append(right.sessions.base + who)
+        other_rows.append(right.sessions.base + sessions_found)
     return np.concatenate(own_rows), np.concatenate(other_rows)
 
 
 def emit_new_pairs(left: Side, right: Side, out: Output) -> None:
-    """Pairs of rows whose sessions meet and that did not come out before."""
+    """Emits pairs of rows of overlapping sessions that were not emitted before."""
     own_rows, other_rows = new_session_pairs(left, right)
     if not own_rows.size:
         return
     windows = enclosing_windows(left.windows(own_rows), right.windows(other_rows))
     here, there = _Parts.of(left, own_rows), _Parts.of(right, other_rows)
-    whose = here.place(own_rows), there.place(other_rows)
-    for some in cross(here.ranges, there.ranges, *whose):
+    owners = here.place(own_rows), there.place(other_rows)
+    for some in cross(here.ranges, there.ranges, *owners):
         pair, one, two = some.all()
         to_emit = here.stored[one] & there.stored[two]
         to_emit &= (here.low[one] <= there.end[two]) & (there.low[two] <= here.end[one])
@@ -64,30 +66,30 @@ def emit_new_pairs(left: Side, right: Side, out: Output) -> None:
 
 @dataclass(slots=True)
 class _Parts:
-    """What sessions are made of, in the order of the sessions."""
+    """The parts of sessions, ordered by session."""
 
-    ids: Ints  # of the sessions, rising
-    sessions: pl.DataFrame  # as if each part were a session
+    ids: Ints  # of the sessions, ascending
+    sessions: pl.DataFrame  # each part as a session
     new: Pairs  # ranges of new rows
     stored: Bools
-    ranges: Ranges  # of each session its parts
+    ranges: Ranges  # the parts of each session
 
     @classmethod
     def of(cls, side: Side, ids: Ints) -> _Parts:
-        """Of some sessions, whose numbers may repeat."""
+        """Splits sessions, whose numbers may repeat."""
         sessions = side.sessions
         ids = sessions.unique_ids(ids)
         stored, fresh = ids[ids < sessions.base], ids[ids >= sessions.base]
         frames = [sessions.take(stored)] if stored.size else []
-        whose = [stored]
+        owners = [stored]
         if sessions.merged is not None:
-            grown = sessions.flags(ids)[sessions.merged.into]
+            grown = sessions.flags(ids)[sessions.merged.merged_ids]
             frames.append(take(sessions.merged.sessions, np.flatnonzero(grown)))
-            whose.append(sessions.merged.into[grown])
+            owners.append(sessions.merged.merged_ids[grown])
         if fresh.size:
             frames.append(without_rows(sessions.take(fresh)))
-        whose.append(fresh)
-        of = np.concatenate(whose)
+        owners.append(fresh)
+        of = np.concatenate(owners)
         order = np.argsort(of, kind="stable")
         at, new = sessions.new_rows(of)
         is_stored = np.arange(of.size) < of.size - fresh.size
@@ -102,7 +104,7 @@ class _Parts:
 
     @property
     def low(self) -> Ints:
-        return self.sessions[LOW].to_numpy()
+        return self.sessions[MATCH_START].to_numpy()
 
     @property
     def end(self) -> Ints:
@@ -112,7 +114,7 @@ class _Parts:
         return np.searchsorted(self.ids, ids)
 
     def rows(self, side: Side, parts: Ints, out: Output) -> RowsBySession:
-        """Rows of these parts, which may repeat; of the others, none."""
+        """Returns the rows of these parts, which may repeat."""
         which = np.zeros(self.stored.size, np.bool_)
         which[parts] = True
         stored = pl.Series(ROW_COUNT, np.where(which, self.sessions[ROW_COUNT].to_numpy(), 0))

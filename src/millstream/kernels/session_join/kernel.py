@@ -1,14 +1,15 @@
-"""The session join: sessions of one key and two sides that share a moment, row with row.
+"""The session join: rows of sessions that have the same key and overlap.
 
-    rows ──▶ chains ──▶ merged with the open sessions that they touch
-                              │ CHANGES: rows of sessions that meet come out
+    rows ──▶ chains ──▶ merged with the open sessions that they adjoin
+                              │ CHANGES: rows of overlapping sessions are emitted
                               ▼
-             closed, once the watermark has passed their end ──▶ FINAL: pairs; rows unmatched
+             closed, once the watermark has passed their end ──▶ FINAL: pairs; unmatched rows
 
-A session is [its first row, its last + gap]: one that touches another of its side becomes one with
-it, one that touches one of the other side has met it. Sessions only grow, so two that have met stay
-together, and it is enough to look at those that grow or close. Rows are stored apart from sessions
-and are read when they come out: a step costs what is new and due, however much is in state.
+A session is [its first row, its last row + gap]. Sessions of one side that overlap are merged;
+sessions of two sides that overlap match. Sessions only grow, so two that overlap stay matched, and
+each step looks only at sessions that grow or close. Rows are stored apart from sessions and read
+when they are emitted: the cost of a step depends on what is new and due, not on the size of the
+state.
 """
 
 from __future__ import annotations
@@ -42,14 +43,16 @@ _SIDES = ("left", "right")
 
 
 class SessionJoin:
+    """The kernel of session joins."""
+
     def __init__(
         self,
         spec: SessionJoinSpec,
         types: Mapping[str, Any],
         settings: LogSettings | None = None,
     ) -> None:
-        """`types` are the Polars types of output columns: a row may come out before one of the
-        other side was seen."""
+        """`types` are the Polars types of output columns: a row may be emitted before the other
+        side has rows."""
         self.spec = spec
         self._types = dict(types)
         self._settings = settings
@@ -114,13 +117,13 @@ class SessionJoin:
             self._columns[side.number],
         )
         classified = split_late.classify(frame, side.sessions)
-        self._account(side, classified, out)
+        self._emit_late_and_keyless(side, classified, out)
         if classified.new is not None and classified.fragments is not None:
             counts[f"{side.name}.accepted"] += classified.new.frame.height
             counts["lookups"] += classified.new.frame.height
             side.add_rows(classified.new, classified.fragments, split_late.open_from)
 
-    def _account(self, side: Side, classified: ClassifiedRows, out: Output) -> None:
+    def _emit_late_and_keyless(self, side: Side, classified: ClassifiedRows, out: Output) -> None:
         counts = out.counts
         counts[f"{side.name}.reassigned"] += classified.reassigned
         if classified.late is not None:
@@ -132,7 +135,7 @@ class SessionJoin:
         if not side.preserved:
             counts[f"{side.name}.missing_key"] += classified.keyless.height
             return
-        # It can meet none and grow no more: all that is to be known of it is known.
+        # Rows without a key match nothing and their sessions do not grow, so emit them now.
         counts[f"{side.name}.accepted"] += classified.keyless.height
         times = classified.keyless[TIME].to_numpy()
         out.unmatched_rows(side.number, classified.keyless, Windows(times, times + self.spec.gap))

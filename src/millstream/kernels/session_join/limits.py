@@ -1,8 +1,8 @@
-"""What happens when a session join holds more than it may: it fails, or closes sessions choose_sessions.
+"""Limits of a session join: the step fails, or closes sessions early.
 
-Sessions that meet, also by others, close together, those that would do so first before the others.
-So pairs still come out, each once, and no row is lost; but what belongs to such a session and comes
-later begins a new one.
+Overlapping sessions, directly or through others, close together, the ones with the earliest end
+first. So each pair is still emitted once and no row is lost, but later rows of such a session begin
+a new one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from millstream.temporal import OnLimit, StateLimit
 
 
 def excess_rows(state: SessionJoinState, limit: StateLimit) -> int:
-    """How many rows of state are too many. Fails if that is not to be borne."""
+    """Returns by how many rows the state exceeds its limit; raises an error if the limit does not
+    evict."""
     rows = state.row_count
     over = 0 if limit.max_rows is None else rows - limit.max_rows
     if limit.max_bytes is not None and state.byte_count > limit.max_bytes:
@@ -31,14 +32,16 @@ def excess_rows(state: SessionJoinState, limit: StateLimit) -> int:
 
 
 def choose_sessions(sides: tuple[Side, Side], count: int, open_from: int) -> tuple[Ints, Ints]:
-    """Open sessions that are to close, so that `count` rows of state go, or some more."""
-    stored = [side.sessions.every() for side in sides]
+    """Chooses open sessions to close, so that at least `count` rows leave state."""
+    stored = [side.sessions.all_ids() for side in sides]
     frames = [side.sessions.take(ids) for side, ids in zip(sides, stored, strict=True)]
-    combined = frames[0].vstack(frames[1]) if stored[0].size and stored[1].size else _longer(frames)
+    combined = (
+        frames[0].vstack(frames[1]) if stored[0].size and stored[1].size else _tallest(frames)
+    )
     chains = chain_intervals(combined, sides[0].sessions.keys)
     ends = combined[TIME].to_numpy()
     chosen = _first_to_close(chains, ends, 1 + combined[ROW_COUNT].to_numpy(), count)[chains]
-    chosen &= ends >= open_from  # what waits for them goes with them
+    chosen &= ends >= open_from  # closed sessions that wait for them are removed with them
     return stored[0][chosen[: stored[0].size]], stored[1][chosen[stored[0].size :]]
 
 
@@ -53,7 +56,7 @@ def _first_to_close(chains: Ints, ends: Ints, weights: Ints, count: int) -> Bool
     return chosen
 
 
-def _longer(frames: list[pl.DataFrame]) -> pl.DataFrame:
+def _tallest(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return max(frames, key=lambda frame: frame.height)
 
 

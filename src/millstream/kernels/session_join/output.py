@@ -1,4 +1,4 @@
-"""What a session join gives: rows of sessions that met beside each other, and rows unmatched."""
+"""The output of a session join: pairs of rows of overlapping sessions, and unmatched rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Numbers = npt.NDArray[np.uint32]
 
 
 class Windows(NamedTuple):
-    """From the first row to the end, of each session or pair of them."""
+    """The time of the first row and the end of sessions, or of pairs of sessions."""
 
     start: Ints
     end: Ints
 
 
 class Output:
-    """Of one step."""
+    """Collects the output of one step."""
 
     def __init__(
         self, spec: SessionJoinSpec, types: Mapping[str, Any], counts: dict[str, int]
@@ -47,8 +47,10 @@ class Output:
         other_rows: Ints,
         windows: Windows,
     ) -> None:
-        """Every row of a left session with every row of a right one; `own_rows` and `other_rows` are the
-        sessions of each pair."""
+        """Emits every row of a left session with every row of a right one.
+
+        `own_rows` and `other_rows` are the sessions of each pair.
+        """
         for some in cross(left.ranges, right.ranges, own_rows, other_rows):
             here = np.repeat(some.row.astype(np.uint32), some.sizes)
             combined = _take(left.frame, here).hstack(_take(right.frame, some.there).get_columns())
@@ -57,13 +59,13 @@ class Output:
             self._put(combined, _repeated(Windows(start, end), some.sizes))
 
     def left_rows(self, left: RowsBySession, windows: Windows) -> None:
-        """Rows of left sessions that met one; `windows` are those of the sessions."""
+        """Emits rows of left sessions that matched; `windows` are those of the sessions."""
         self.counts["matches"] += left.frame.height
         if left.frame.height:
             self._put(left.frame, _repeated(windows, left.ranges.sizes))
 
     def unmatched(self, side: int, rows: RowsBySession, windows: Windows) -> None:
-        """Rows of sessions that met none."""
+        """Emits the rows of unmatched sessions."""
         self.unmatched_rows(side, rows.frame, _repeated(windows, rows.ranges.sizes))
 
     def unmatched_rows(self, side: int, rows: pl.DataFrame, windows: Windows) -> None:
@@ -83,7 +85,7 @@ class Output:
 
 
 def _take(frame: pl.DataFrame, numbers: Numbers) -> pl.DataFrame:
-    return take(frame, cast("Ints", numbers))  # of either kind it makes small ones
+    return take(frame, cast("Ints", numbers))  # `take` accepts both and uses 32 bits
 
 
 def _repeated(windows: Windows, sizes: Ints) -> Windows:
@@ -91,7 +93,7 @@ def _repeated(windows: Windows, sizes: Ints) -> Windows:
 
 
 class CrossProduct(NamedTuple):
-    """Rows here, each with `sizes` rows there; and the pair of sessions that they are of."""
+    """Rows here, each with `sizes` rows there, and the pairs of sessions they belong to."""
 
     pair: Ints
     row: Ints
@@ -99,13 +101,13 @@ class CrossProduct(NamedTuple):
     there: Numbers
 
     def all(self) -> tuple[Ints, Ints, Ints]:
-        """(pair, row here, row there), one for each."""
+        """Returns (pair, row here, row there), one for each combination."""
         one, two = np.repeat(self.pair, self.sizes), np.repeat(self.row, self.sizes)
         return one, two, self.there.astype(np.int64)
 
 
 def cross(left: Ranges, right: Ranges, own_rows: Ints, other_rows: Ints) -> Iterator[CrossProduct]:
-    """For each pair of sessions every row with every row, not too many at a time."""
+    """Yields, for each pair of sessions, every row with every row, in parts of limited size."""
     lefts = left.sizes[own_rows]
     pair = np.repeat(np.arange(own_rows.size), lefts)
     row = expand(left.starts[own_rows], lefts)
@@ -123,7 +125,7 @@ def cross(left: Ranges, right: Ranges, own_rows: Ints, other_rows: Ints) -> Iter
 
 
 def _expand_small(starts: Ints, sizes: Ints) -> Numbers:
-    """As `expand`, in half the space: what is below 0 on the way comes round again."""
+    """As `expand`, with half the memory: intermediate values below 0 wrap around."""
     ends = np.cumsum(sizes)
     places = np.arange(int(ends[-1]), dtype=np.uint32)
     places += np.repeat((starts - (ends - sizes)).astype(np.uint32), sizes)

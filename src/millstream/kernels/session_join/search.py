@@ -1,8 +1,8 @@
-"""Finding by key and time: the rows of a session, and the sessions that it meets.
+"""Search by key and time: the rows of a session, and the sessions that overlap it.
 
-Rows of one hash are a run in a set's index, in time order. The rows of a session are a range of
-its run. Sessions of one side and key share no row's time, so those in order of their ends are in
-order of their starts, and the ones that a session meets are a range, too: two searches find it,
+Rows with the same hash are a run in a set's index, in time order. The rows of a session are a range
+of its run. Sessions of one side and key do not overlap, so their order by end is also their order
+by start, and the sessions that overlap another one are a range, too: two binary searches find it,
 however many sessions a key has.
 """
 
@@ -22,7 +22,7 @@ NO_PAIRS: Pairs = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def expand(starts: Ints, sizes: Ints) -> Ints:
-    """starts[0], starts[0] + 1, … (sizes[0] of them), then those of starts[1], …"""
+    """Returns starts[0], starts[0] + 1, … (sizes[0] numbers), then those of starts[1], …"""
     ends = np.cumsum(sizes)
     places: Ints = np.arange(int(ends[-1]) if ends.size else 0)
     places += np.repeat(starts - (ends - sizes), sizes)
@@ -33,52 +33,57 @@ class Needles:
     """Sessions to search with."""
 
     def __init__(self, sessions: pl.DataFrame, keys: Sequence[str]) -> None:
-        """`keys`: columns to compare; none where equal hashes are equal keys."""
+        """`keys`: columns to compare; none if equal hashes are equal keys."""
         self.sessions = sessions
         self._keys = sessions[:, list(keys)]
         self._ends = sessions[TIME].to_numpy()
         self._index = KeyIndex.of(sessions[HASH].to_numpy(), self._ends)
 
     def rows_within(self, part: RowSet, names: Sequence[str], low: Ints, high: Ints) -> Pairs:
-        """(session, row) of one key, with the row's time in [low, high] of the session."""
+        """Returns pairs (session, row) with equal keys and the row's time in [low, high] of the
+        session."""
         hay = part.rows.index
-        runs, who = self._index.runs_in(hay)
-        if not who.size:
+        runs, sessions_found = self._index.runs_in(hay)
+        if not sessions_found.size:
             return NO_PAIRS
         run = runs << _ROW_BITS
-        first = np.searchsorted(hay.times, low[who])
-        stop = np.searchsorted(hay.times, high[who], side="right")
+        first = np.searchsorted(hay.times, low[sessions_found])
+        stop = np.searchsorted(hay.times, high[sessions_found], side="right")
         start = np.searchsorted(hay.run_and_row, run | first)
         sizes = np.searchsorted(hay.run_and_row, run | stop) - start
         found = hay.order[expand(start, sizes)]
-        return self._that_count(part, names, np.repeat(who, sizes), found)
+        return self._filter_pairs(part, names, np.repeat(sessions_found, sizes), found)
 
-    def meeting(
+    def overlapping(
         self, part: RowSet, names: Sequence[str], start: str, low: Ints, least: int
     ) -> Pairs:
-        """(session, session of `part`) of one key, of which the second ends at `low` or later and
-        at `least` or later, and starts, by its column `start`, no later than the first one ends."""
+        """Returns pairs (session, session of `part`) with equal keys that overlap.
+
+        The second one ends at `low` and at `least` or later, and starts, by its column `start`, no
+        later than the first one ends.
+        """
         hay = part.rows.index
-        runs, who = self._index.runs_in(hay)
-        if not who.size:
+        runs, sessions_found = self._index.runs_in(hay)
+        if not sessions_found.size:
             return NO_PAIRS
-        first = np.searchsorted(hay.times, np.maximum(low[who], least))
+        first = np.searchsorted(hay.times, np.maximum(low[sessions_found], least))
         begin = np.searchsorted(hay.run_and_row, (runs << _ROW_BITS) | first)
         end = hay.run_stops[runs]
         starts = part.rows.frame[start].to_numpy()
-        narrow = np.flatnonzero((end - begin > 1) & ~self._of_many_keys(part, names, runs))
+        narrow = np.flatnonzero((end - begin > 1) & ~self._has_several_keys(part, names, runs))
         if narrow.size:
-            ends = self._ends[who[narrow]]
+            ends = self._ends[sessions_found[narrow]]
             end[narrow] = _first_later(starts, hay.order, begin[narrow], end[narrow], ends)
         sizes = np.maximum(end - begin, 0)
-        found, who = hay.order[expand(begin, sizes)], np.repeat(who, sizes)
-        meets = starts[found] <= self._ends[who]
-        if not meets.all():
-            found, who = found[meets], who[meets]
-        return self._that_count(part, names, who, found)
+        found, sessions_found = hay.order[expand(begin, sizes)], np.repeat(sessions_found, sizes)
+        is_match = starts[found] <= self._ends[sessions_found]
+        if not is_match.all():
+            found, sessions_found = found[is_match], sessions_found[is_match]
+        return self._filter_pairs(part, names, sessions_found, found)
 
-    def _of_many_keys(self, part: RowSet, names: Sequence[str], runs: Ints) -> Bools:
-        """Which runs are of several keys with one hash? Their sessions are in no order."""
+    def _has_several_keys(self, part: RowSet, names: Sequence[str], runs: Ints) -> Bools:
+        """Returns which runs have several keys with the same hash; their sessions are not
+        ordered."""
         hay = part.rows.index
         if not names:
             return np.zeros(runs.size, np.bool_)
@@ -89,15 +94,18 @@ class Needles:
         same = same_keys(keys, hay.order[places - 1], keys, hay.order[places])
         return np.isin(runs, np.repeat(some, sizes)[~same])
 
-    def _that_count(self, part: RowSet, names: Sequence[str], who: Ints, found: Ints) -> Pairs:
-        """Without what was let go, and what shares but the hash."""
-        keep = same_keys(self._keys, who, part.rows.frame[:, list(names)], found)
+    def _filter_pairs(
+        self, part: RowSet, names: Sequence[str], sessions_found: Ints, found: Ints
+    ) -> Pairs:
+        """Drops pairs with removed rows, and pairs with equal hashes but different keys."""
+        keep = same_keys(self._keys, sessions_found, part.rows.frame[:, list(names)], found)
         keep &= ~part.is_removed(found)
-        return (who, found) if keep.all() else (who[keep], found[keep])
+        return (sessions_found, found) if keep.all() else (sessions_found[keep], found[keep])
 
 
 def _first_later(starts: Ints, order: Ints, low: Ints, high: Ints, limits: Ints) -> Ints:
-    """Of each range of places the first whose row starts after the limit, or the range's end."""
+    """Returns the first place of each range whose row starts after the limit, or the end of the
+    range."""
     low, high = low.copy(), high.copy()
     left = np.arange(low.size)
     while left.size:
@@ -110,7 +118,7 @@ def _first_later(starts: Ints, order: Ints, low: Ints, high: Ints, limits: Ints)
 
 
 def least_of_each(ids: Ints, values: Ints) -> Ints:
-    """For each different id the place at which its value is the least."""
+    """Returns, for each distinct id, the place of its least value."""
     order = np.lexsort((values, ids))
     ordered = ids[order]
     first = np.ones(ids.size, np.bool_)

@@ -1,9 +1,9 @@
-"""SEMI and ANTI joins that are done with a left row once its session has met one.
+"""SEMI and ANTI joins that finish a left row at the first match of its session.
 
-SEMI lets such rows out, ANTI lets them go; neither holds them. All that is retained of the session is
-its time, so that rows to come are part of it: one that has met holds no rows, one that has not
-holds all of them. So no right session need be stored once it is closed. ANTI does so in either mode,
-SEMI under CHANGES.
+SEMI emits such rows, ANTI drops them; neither stores them. Only the session's time stays in state,
+so that later rows join it: a matched session has no rows in state, an unmatched one has all of
+them. So right sessions need not stay in state once they are closed. ANTI uses this in both modes,
+SEMI with EMIT CHANGES.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from millstream.values import JoinType
 
 
 def drop_matched_left(left: Side, right: Side, how: JoinType, out: Output) -> None:
-    """Rows of left sessions that have met one now, or are part of one that did before."""
+    """Emits (SEMI) or drops (ANTI) rows of left sessions that match now or have matched before."""
     own_rows, other_rows = new_session_pairs(left, right)
-    met = left.sessions.flags(own_rows)
+    has_match = left.sessions.flags(own_rows)
     if (merged := left.sessions.merged) is not None:
-        met[merged.into[merged.sessions[ROW_COUNT].to_numpy() == 0]] = True
-    ids = np.flatnonzero(met)
-    ids = ids[~_has_met(left, ids)]
+        has_match[merged.merged_ids[merged.sessions[ROW_COUNT].to_numpy() == 0]] = True
+    ids = np.flatnonzero(has_match)
+    ids = ids[~_was_matched(left, ids)]
     selected = left.rows_of(ids)
     if how is JoinType.ANTI:
         out.counts["matches"] += selected.number()
@@ -39,26 +39,26 @@ def drop_matched_left(left: Side, right: Side, how: JoinType, out: Output) -> No
 def close_semi_anti(
     left: Side, right: Side, ids: tuple[Ints, Ints], out: Output
 ) -> tuple[int, int]:
-    """Lets these sessions go; gives how many stored rows went, a side."""
-    unmet = ids[0][~(left.is_matched[ids[0]] | _has_met(left, ids[0]))]
-    selected = left.rows_of(unmet)
-    rows = selected.take(unmet, out.columns[0]) if left.preserved else None
+    """Closes these sessions; returns how many stored rows were removed, per side."""
+    unmatched = ids[0][~(left.is_matched[ids[0]] | _was_matched(left, ids[0]))]
+    selected = left.rows_of(unmatched)
+    rows = selected.take(unmatched, out.columns[0]) if left.preserved else None
     if rows is not None:
-        out.unmatched(0, rows, left.windows(unmet))
+        out.unmatched(0, rows, left.windows(unmatched))
     left.sessions.remove(ids[0])
     left.is_matched[ids[0]] = False
     right.sessions.remove(ids[1])
-    return selected.remove(unmet), 0
+    return selected.remove(unmatched), 0
 
 
-def _has_met(left: Side, ids: Ints) -> Bools:
-    """Which are stored, and had met one before this step?"""
-    met: Bools = (ids < left.sessions.base) & (left.sessions.column(ROW_COUNT, ids) == 0)
-    return met
+def _was_matched(left: Side, ids: Ints) -> Bools:
+    """Returns which sessions were stored and had matched before this step."""
+    has_match: Bools = (ids < left.sessions.base) & (left.sessions.column(ROW_COUNT, ids) == 0)
+    return has_match
 
 
 def _windows(left: Side, right: Side, ids: Ints, pairs: tuple[Ints, Ints]) -> Windows:
-    """As far as they are known: of a session that met one before, its own."""
+    """Returns the windows as far as they are known: for a session that matched before, its own."""
     own = left.windows(ids)
     first = least_of_each(pairs[0], right.sessions.ends(pairs[1]))
     own_rows, other_rows = pairs[0][first], pairs[1][first]

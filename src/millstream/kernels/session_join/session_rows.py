@@ -1,7 +1,7 @@
-"""The rows of sessions for one step: found by session, rows, and let go.
+"""The rows of sessions for one step: found by session, read, and removed.
 
-NewRows rows lie as they came; in the order of key and time the rows of a session are a range. Held
-ones are found by key and time: a session's are all from its start to its last.
+New rows are in order of arrival; sorted by key and time, the rows of a session are a range. Stored
+rows are found by key and time: those of a session are all from its start to its last row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from millstream.kernels.core.frames import FEW_ROWS, stack, stack_rechunked, tak
 from millstream.kernels.core.kernel import TIME
 from millstream.kernels.core.key_index import Bools, Ints, Pairs
 from millstream.kernels.session_join.search import Needles, expand
-from millstream.kernels.session_join.state import LOW, ROW_COUNT, SessionJoinState
+from millstream.kernels.session_join.state import MATCH_START, ROW_COUNT, SessionJoinState
 from millstream.kernels.state.keyed_table import Table
 from millstream.kernels.state.manifest import Segment
 from millstream.kernels.state.time_search import RowSet
@@ -30,36 +30,36 @@ class NewRows(NamedTuple):
 
 
 class _RowSelection(NamedTuple):
-    """Rows of sessions, by their numbers in a set; the segment if they are stored."""
+    """Rows of sessions, by their numbers in a set; `segment` is None for new rows."""
 
     segment: Segment | None
     frame: pl.DataFrame
-    who: Ints
+    sessions_found: Ints
     numbers: Ints
 
     def filter(self, which: Bools) -> _RowSelection:
-        """Those of the sessions that `which` marks."""
-        some = which[self.who]
+        """Returns the rows of the sessions for which `which` is true."""
+        some = which[self.sessions_found]
         if some.all():
             return self
-        return self._replace(who=self.who[some], numbers=self.numbers[some])
+        return self._replace(sessions_found=self.sessions_found[some], numbers=self.numbers[some])
 
 
 class Ranges(NamedTuple):
-    """Of each session, or part of one, its first and how many there are."""
+    """The first item of each session, or part of one, and the number of items."""
 
     starts: Ints
     sizes: Ints
 
     @classmethod
-    def of(cls, whose: Ints, count: int) -> Ranges:
-        """Of things that lie in order of whose they are."""
-        sizes = np.bincount(whose, minlength=count)
+    def of(cls, owners: Ints, count: int) -> Ranges:
+        """Creates ranges of items that are ordered by owner."""
+        sizes = np.bincount(owners, minlength=count)
         return cls(np.cumsum(sizes) - sizes, sizes)
 
 
 class RowsBySession(NamedTuple):
-    """Rows of several sessions, session by session."""
+    """Rows of several sessions, ordered by session."""
 
     frame: pl.DataFrame
     ranges: Ranges
@@ -74,48 +74,56 @@ class SessionRows:
         self._parts = parts
 
     def take(self, columns: Sequence[str], which: Bools) -> RowsBySession:
-        """Columns of the rows of those sessions that `which` marks; of the others, none. Ask only
-        if there are rows: without any there are no types."""
+        """Returns columns of the rows of sessions for which `which` is true.
+
+        There must be such rows: without any, there are no types.
+        """
         parts = [part.filter(which) for part in self._parts]
-        parts = [part for part in parts if part.who.size]
+        parts = [part for part in parts if part.sessions_found.size]
         frames = [part.frame[:, list(columns)] for part in parts]
-        who = np.concatenate([part.who for part in parts])
-        order = np.argsort(who, kind="stable") if bool((who[1:] < who[:-1]).any()) else None
-        if who.size > FEW_ROWS or len(parts) == 1:
+        sessions_found = np.concatenate([part.sessions_found for part in parts])
+        order = (
+            np.argsort(sessions_found, kind="stable")
+            if bool((sessions_found[1:] < sessions_found[:-1]).any())
+            else None
+        )
+        if sessions_found.size > FEW_ROWS or len(parts) == 1:
             rows = [take(frame, part.numbers) for frame, part in zip(frames, parts, strict=True)]
             frame = stack_rechunked(rows)
             frame = frame if order is None else take(frame, order)
-        else:  # in one go from all of them
+        else:  # in one call from all parts
             bases = np.cumsum([0, *(frame.height for frame in frames[:-1])])
             numbers = [part.numbers + base for part, base in zip(parts, bases, strict=True)]
-            every = np.concatenate(numbers)
-            frame = take(stack(frames), every if order is None else every[order])
-        return RowsBySession(frame, Ranges.of(who, self.count))
+            all_ids = np.concatenate(numbers)
+            frame = take(stack(frames), all_ids if order is None else all_ids[order])
+        return RowsBySession(frame, Ranges.of(sessions_found, self.count))
 
     def number(self, which: Bools) -> int:
-        """How many rows the sessions have that `which` marks."""
-        return sum(int(np.count_nonzero(which[part.who])) for part in self._parts)
+        """Returns how many rows the sessions have for which `which` is true."""
+        return sum(int(np.count_nonzero(which[part.sessions_found])) for part in self._parts)
 
     def remove(self, which: Bools) -> int:
-        """Lets go of the stored rows of sessions that `which` marks; gives how many."""
+        """Removes stored rows of sessions for which `which` is true; returns how many."""
         removed = 0
         for part in self._parts:
             if part.segment is not None:
-                numbers = part.numbers[which[part.who]]
+                numbers = part.numbers[which[part.sessions_found]]
                 removed += self._table.remove_rows(part.segment, numbers).size
         return removed
 
 
 class SideRows:
+    """The rows of one side."""
+
     def __init__(self, state: SessionJoinState, side: int, keys: tuple[str, ...], gap: int) -> None:
-        """`keys`: columns to compare; none where equal hashes are equal keys."""
+        """`keys`: columns to compare; none if equal hashes are equal keys."""
         self._table = state.rows[side]
         self._keys, self._gap = keys, gap
         self._session_keys = state.keys
         self.new: NewRows | None = None
 
     def of(self, sessions: pl.DataFrame, new: Pairs) -> SessionRows:
-        """Their stored rows, and the new ones in ranges of places."""
+        """Returns the stored rows of sessions, and their new ones in ranges of places."""
         parts = []
         stored = np.flatnonzero(sessions[ROW_COUNT].to_numpy() > 0)
         if stored.size and self._table.segments:
@@ -123,23 +131,25 @@ class SideRows:
         at, sizes = new
         if self.new is not None and sizes.any():
             numbers = self.new.order[expand(at, sizes)]
-            who = np.repeat(np.arange(sizes.size), sizes)
-            parts.append(_RowSelection(None, self.new.frame, who, numbers))
+            sessions_found = np.repeat(np.arange(sizes.size), sizes)
+            parts.append(_RowSelection(None, self.new.frame, sessions_found, numbers))
         return SessionRows(self._table, sessions.height, parts)
 
-    def _find_stored(self, sessions: pl.DataFrame, whose: Ints) -> list[_RowSelection]:
+    def _find_stored(self, sessions: pl.DataFrame, owners: Ints) -> list[_RowSelection]:
         parts = []
-        low = sessions[LOW].to_numpy()
+        low = sessions[MATCH_START].to_numpy()
         last = sessions[TIME].to_numpy() - self._gap
         needles = Needles(sessions, self._session_keys)
         for segment, rows in self._table.overlapping(int(low.min()), int(last.max())):
-            who, numbers = needles.rows_within(RowSet(segment, rows), self._keys, low, last)
-            if who.size:
-                parts.append(_RowSelection(segment, rows.frame, whose[who], numbers))
+            sessions_found, numbers = needles.rows_within(
+                RowSet(segment, rows), self._keys, low, last
+            )
+            if sessions_found.size:
+                parts.append(_RowSelection(segment, rows.frame, owners[sessions_found], numbers))
         return parts
 
     def keep(self, at: Ints, sizes: Ints, live_from: int) -> None:
-        """Holds new rows in these ranges of places."""
+        """Stores new rows in these ranges of places."""
         if self.new is None or not sizes.any():
             return
         frame, order = self.new

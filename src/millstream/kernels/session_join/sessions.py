@@ -1,6 +1,6 @@
-"""The sessions of one side for one step: those stored, and those that new rows made or grew.
+"""The sessions of one side for one step: stored ones, and those that new rows created or extended.
 
-A session goes by a number: stored ones by their place in the log, after them those of this step.
+Sessions are identified by number: stored ones by their place in the log, then those of this step.
 """
 
 from __future__ import annotations
@@ -15,37 +15,40 @@ from millstream.kernels.core.frames import stack_rechunked, take, with_columns
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.key_index import Bools, Ints, Pairs
 from millstream.kernels.session_join.search import NO_PAIRS, Needles
-from millstream.kernels.session_join.state import LOW, ROW_COUNT, START, SessionJoinState
+from millstream.kernels.session_join.state import MATCH_START, ROW_COUNT, START, SessionJoinState
 from millstream.kernels.state.sorted_rows import Rows
 from millstream.kernels.state.time_search import RowSet
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
-AT = "_at"  # of a session of this step: the place of its first new row
-NEW = "_new"  # and how many there are
+FIRST_NEW_ROW = "_at"  # in sessions of this step: the place of the first new row
+NEW_ROW_COUNT = "_new"  # in sessions of this step: the number of new rows
 
 
 @dataclass(slots=True)
 class MergedSessions:
-    """Held sessions that grew in this step, and the numbers of what they are part of now."""
+    """Stored sessions that grew in this step, and the numbers of the sessions they are part of
+    now."""
 
     sessions: pl.DataFrame
-    into: Ints
+    merged_ids: Ints
 
 
 class Sessions:
+    """The sessions of one side."""
+
     def __init__(self, state: SessionJoinState, side: int) -> None:
         self.keys = state.keys
-        self.columns = [*state.keys, START, LOW, ROW_COUNT, TIME, HASH]
+        self.columns = [*state.keys, START, MATCH_START, ROW_COUNT, TIME, HASH]
         self._table = state.sessions[side]
         self._segments = list(self._table.segments)
         self._bases = np.cumsum([0, *(segment.rows for segment in self._segments)])
-        self.fresh: Rows | None = None  # of this step, with AT and NEW
+        self.fresh: Rows | None = None  # of this step, with FIRST_NEW_ROW and NEW_ROW_COUNT
         self.merged: MergedSessions | None = None
-        self.removed = np.zeros(0, np.bool_)  # which of the fresh ones were let go
+        self.removed = np.zeros(0, np.bool_)  # which sessions of this step were removed
 
     @property
     def base(self) -> int:
-        """The number of the first fresh session."""
+        """The number of the first session of this step."""
         return int(self._bases[-1])
 
     @property
@@ -56,18 +59,22 @@ class Sessions:
         self.fresh, self.merged = fresh, merged
         self.removed = np.zeros(len(fresh), np.bool_)
 
-    # --- searching
+    # --- search
 
-    def touching(self, fragments: pl.DataFrame, open_from: int) -> Pairs:
-        """(fragment, open session) of one key that are one session."""
+    def adjoining(self, fragments: pl.DataFrame, open_from: int) -> Pairs:
+        """Returns pairs (fragment, open session) of one key that must be merged."""
         return self._search(fragments, START, open_from)
 
-    def meeting(
+    def overlapping(
         self, others: pl.DataFrame, least: int = BEGIN_OF_TIME, fresh: bool = True
     ) -> Pairs:
-        """(row of `others`, which are sessions of the other side; session here) that meet. Sessions
-        here that end before `least` do not count, and fresh ones only if they should."""
-        return self._search(others, LOW, least, fresh)
+        """Returns pairs (row of `others`, which are sessions of the other side; session here) that
+        overlap.
+
+        Sessions here that end before `least` are ignored; those of this step are included if
+        `fresh`.
+        """
+        return self._search(others, MATCH_START, least, fresh)
 
     def _search(self, others: pl.DataFrame, start: str, least: int, fresh: bool = True) -> Pairs:
         if not others.height:
@@ -75,12 +82,15 @@ class Sessions:
         needles, low = Needles(others, self.keys), others[start].to_numpy()
         found = [NO_PAIRS]
         for base, part in self._ending_from(max(least, int(low.min())), fresh):
-            who, numbers = needles.meeting(part, self.keys, start, low, least)
-            found.append((who, numbers + base))
-        return np.concatenate([who for who, _ in found]), np.concatenate([ids for _, ids in found])
+            sessions_found, numbers = needles.overlapping(part, self.keys, start, low, least)
+            found.append((sessions_found, numbers + base))
+        return np.concatenate([sessions_found for sessions_found, _ in found]), np.concatenate(
+            [ids for _, ids in found]
+        )
 
     def _ending_from(self, least: int, fresh: bool) -> Iterator[tuple[int, RowSet]]:
-        """Sets with sessions that end at `least` or later, and the number of their first."""
+        """Yields sets with sessions that end at `least` or later, and the number of their first
+        session."""
         for base, segment in zip(self._bases, self._segments, strict=False):
             if segment.last >= least:
                 yield int(base), RowSet(segment, self._table.rows(segment))
@@ -88,7 +98,8 @@ class Sessions:
             yield self.base, RowSet(None, self.fresh)
 
     def closing(self, since: int, until: int) -> Ints:
-        """Held sessions that end in [since, until), and fresh ones that end before it."""
+        """Returns stored sessions that end in [since, until), and those of this step that end
+        before it."""
         found = [np.zeros(0, np.int64)]
         for base, segment in zip(self._bases, self._segments, strict=False):
             if segment.first < until and segment.last >= since:
@@ -99,24 +110,24 @@ class Sessions:
             found.append(self.base + np.arange(self.fresh.rows_before(until)))
         return np.concatenate(found)
 
-    def every(self) -> Ints:
+    def all_ids(self) -> Ints:
         return self.closing(BEGIN_OF_TIME, END_OF_TIME)
 
     # --- by number
 
     def flags(self, *ids: Ints) -> Bools:
-        """By number: is the session one of these?"""
+        """Returns flags by session number: whether it is one of these."""
         flags = np.zeros(self.count, np.bool_)
         for some in ids:
             flags[some] = True
         return flags
 
     def unique_ids(self, *ids: Ints) -> Ints:
-        """Each of these numbers once; they rise."""
+        """Returns these numbers without duplicates, ascending."""
         return np.flatnonzero(self.flags(*ids))
 
     def take(self, ids: Ints) -> pl.DataFrame:
-        """Sessions in this order. Without any, all columns are numbers."""
+        """Returns sessions in this order. Without any, all columns are integers."""
         frames, order = [], []
         for base, rows, places in self._by_set(ids):
             frames.append(take(rows.frame[:, self.columns], ids[places] - base))
@@ -128,7 +139,8 @@ class Sessions:
         return take(stack_rechunked(frames), np.argsort(np.concatenate(order)))
 
     def _by_set(self, ids: Ints) -> Iterator[tuple[int, Rows, Ints]]:
-        """Sets, the number of their first session, and the places in `ids` of other_rows."""
+        """Yields sets, the number of their first session, and the places in `ids` of their
+        sessions."""
         if self.fresh is not None and ids.size and int(ids.min()) >= self.base:
             yield self.base, self.fresh, np.arange(ids.size)
             return
@@ -140,7 +152,7 @@ class Sessions:
             yield int(self._bases[number]), rows, np.flatnonzero(sets == number)
 
     def column(self, name: str, ids: Ints) -> Ints:
-        """A number of each session."""
+        """Returns a numeric column of sessions."""
         numbers = np.empty(ids.size, np.int64)
         for base, rows, places in self._by_set(ids):
             numbers[places] = rows.frame[name].to_numpy()[ids[places] - base]
@@ -150,15 +162,18 @@ class Sessions:
         return self.column(TIME, ids)
 
     def new_rows(self, ids: Ints) -> Pairs:
-        """The range of new rows of each session: its first place, and how many there are."""
+        """Returns the range of new rows of each session: its first place, and the number of
+        rows."""
         if self.fresh is None:
             return np.zeros(ids.size, np.int64), np.zeros(ids.size, np.int64)
         fresh = ids >= self.base
         places = np.where(fresh, ids - self.base, 0)
-        at, new = (self.fresh.frame[name].to_numpy()[places] for name in (AT, NEW))
+        at, new = (
+            self.fresh.frame[name].to_numpy()[places] for name in (FIRST_NEW_ROW, NEW_ROW_COUNT)
+        )
         return at, np.where(fresh, new, 0)
 
-    # --- letting go
+    # --- removal and storage
 
     def remove(self, ids: Ints) -> None:
         fresh = ids >= self.base
@@ -170,15 +185,20 @@ class Sessions:
             self._table.remove_rows(self._segments[number], numbers)
 
     def keep(self, with_rows: Bools, is_matched: Ints, live_from: int) -> None:
-        """Holds the fresh sessions that are not removed, and those stored that are `is_matched` without their
-        rows. `with_rows`: are those of the fresh ones stored?"""
+        """Stores the sessions of this step, and replaces stored ones that are matched by ones
+        without rows.
+
+        `with_rows`: whether the rows of each session of this step are stored.
+        """
         frames = []
         if is_matched.size:
             frames.append(without_rows(self.take(is_matched)))
             self.remove(is_matched)
         if self.fresh is not None and not self.removed.all():
             frame = self.fresh.frame
-            stored = np.where(with_rows, frame[ROW_COUNT].to_numpy() + frame[NEW].to_numpy(), 0)
+            stored = np.where(
+                with_rows, frame[ROW_COUNT].to_numpy() + frame[NEW_ROW_COUNT].to_numpy(), 0
+            )
             retained = with_columns(frame, pl.Series(ROW_COUNT, stored))[:, self.columns]
             frames.append(take(retained, np.flatnonzero(~self.removed)))
         if frames:

@@ -1,4 +1,4 @@
-"""One side of a session join for one step: its sessions, their rows, and what is done with them."""
+"""One side of a session join for one step: its sessions and their rows."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from millstream.kernels.session_join.session_rows import (
     SessionRows,
     SideRows,
 )
-from millstream.kernels.session_join.sessions import AT, NEW, Sessions
+from millstream.kernels.session_join.sessions import FIRST_NEW_ROW, NEW_ROW_COUNT, Sessions
 from millstream.kernels.session_join.state import START
 
 
 @dataclass(slots=True)
 class Side:
+    """One side of the join."""
+
     number: int
     name: str
     sessions: Sessions
     rows: SideRows
-    preserved: bool  # do rows come out without a partner?
-    stores_rows: bool  # or is it enough to know that there were some?
-    is_matched: Bools = field(
-        init=False
-    )  # sessions whose rows came out, or never will: not to be stored
+    preserved: bool  # unmatched rows are emitted
+    stores_rows: bool  # False if only the existence of rows matters
+    is_matched: Bools = field(init=False)  # sessions whose rows are finished and need not be stored
 
     def __post_init__(self) -> None:
         self.is_matched = np.zeros(self.sessions.count, np.bool_)
 
     def add_rows(self, new: NewRows, fragments: pl.DataFrame, open_from: int) -> None:
-        """Takes in new rows, and the chains that they make."""
+        """Adds new rows, and the chains that they form."""
         self.rows.new = new
         merge(self.sessions, fragments, open_from)
         self.is_matched = np.zeros(self.sessions.count, np.bool_)
@@ -49,34 +49,39 @@ class Side:
         return Windows(self.sessions.column(START, ids), self.sessions.column(TIME, ids))
 
     def rows_of(self, ids: Ints) -> SelectedRows:
-        """Rows of sessions, whose numbers rise."""
+        """Finds the rows of sessions, whose numbers are ascending."""
         at, new = self.sessions.new_rows(ids)
         if not self.stores_rows:
             new = np.zeros_like(new)
         return SelectedRows(ids, self.rows.of(self.sessions.take(ids), (at, new)))
 
     def keep(self, live_from: int) -> None:
-        """Holds what is not removed. Rows before `live_from` will soon go, unless older ones stay."""
+        """Stores sessions and rows that were not removed. Rows before `live_from` will expire
+        soon."""
         base, fresh = self.sessions.base, self.sessions.fresh
         holds = ~self.is_matched[base:] & self.stores_rows
         self.sessions.keep(holds, np.flatnonzero(self.is_matched[:base]), live_from)
         if fresh is not None:
             retained = take(
-                fresh.frame[:, [AT, NEW]], np.flatnonzero(holds & ~self.sessions.removed)
+                fresh.frame[:, [FIRST_NEW_ROW, NEW_ROW_COUNT]],
+                np.flatnonzero(holds & ~self.sessions.removed),
             )
-            self.rows.keep(retained[AT].to_numpy(), retained[NEW].to_numpy(), live_from)
+            self.rows.keep(
+                retained[FIRST_NEW_ROW].to_numpy(), retained[NEW_ROW_COUNT].to_numpy(), live_from
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedRows:
-    """The rows of some sessions, found but not yet rows."""
+    """The rows of some sessions, found but not read yet."""
 
     ids: Ints
     found: SessionRows
 
     def take(self, ids: Ints, columns: Sequence[str]) -> RowsBySession | None:
-        """Those of some of the sessions, whose numbers rise; None if they have none."""
-        which = self._which(ids)
+        """Returns the rows of some of the sessions, whose numbers are ascending; None if they have
+        none."""
+        which = self._flags(ids)
         if not self.found.number(which):
             return None
         frame, ranges = self.found.take(columns, which)
@@ -87,10 +92,10 @@ class SelectedRows:
         return self.found.number(np.ones(self.ids.size, np.bool_))
 
     def remove(self, ids: Ints) -> int:
-        """Lets go of stored rows of these sessions; gives how many."""
-        return self.found.remove(self._which(ids))
+        """Removes stored rows of these sessions; returns how many."""
+        return self.found.remove(self._flags(ids))
 
-    def _which(self, ids: Ints) -> Bools:
+    def _flags(self, ids: Ints) -> Bools:
         which = np.zeros(self.ids.size, np.bool_)
         which[np.searchsorted(self.ids, ids)] = True
         return which

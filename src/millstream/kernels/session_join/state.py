@@ -1,7 +1,8 @@
 """The state of a session join: for each side a table of sessions and a table of their rows.
 
-sessions   key, first row, end, how many rows
-rows       found by key and time; they never move when sessions merge
+sessions: key, first row, end, number of rows
+
+rows: found by key and time; they do not move when sessions merge
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ from millstream.kernels.interval_join.kernel import COUNTS
 from millstream.kernels.state.compaction import LogSettings
 from millstream.kernels.state.keyed_table import Tables, TableSpec
 
-START = INHERITED_START  # a session's first row: its window's start
-LOW = (
-    "_lo"  # the same, but no older than what was open when it came: no closed session is met by it
-)
+START = INHERITED_START  # the time of a session's first row, and its window's start
+MATCH_START = "_lo"  # the same, but at least the start of time that is still open
 ROW_COUNT = "_n"  # how many of a session's rows are in state, at most
 
 
@@ -25,7 +24,7 @@ class SessionJoinState:
     def __init__(
         self, spec: SessionJoinSpec, state: State, settings: LogSettings | None = None
     ) -> None:
-        # Of sessions; none where equal hashes are equal keys.
+        # Of sessions; none if equal hashes are equal keys.
         self.keys = () if spec.key_is_hash else tuple(f"_k{i}" for i in range(len(spec.left_keys)))
         sessions = TableSpec(self.keys)
         left = _rows_by_key(spec, spec.left_keys, spec.left_columns)

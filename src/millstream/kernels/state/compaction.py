@@ -52,8 +52,8 @@ def segments_to_merge(
 
 
 def is_mostly_removed(segment: Segment) -> bool:
-    """Returns whether more rows of a segment are removed than live, so that rewriting it pays off.
-    """
+    """Returns whether more rows of a segment are removed than live, so that rewriting it pays
+    off."""
     return segment.removed > segment.live_rows
 
 

@@ -64,7 +64,9 @@ class TableSpec:
 
     @property
     def layout(self) -> Layout:
-        stored = self.hash_is_key and self.keys[0] != HASH  # otherwise the hash is a column of its own
+        stored = (
+            self.hash_is_key and self.keys[0] != HASH
+        )  # otherwise the hash is a column of its own
         hash_column = self.keys[0] if stored else None
         return Layout(hash_column, has_match_flags=self.removable, removes_matched=self.removable)
 
@@ -239,8 +241,8 @@ class Table:
         return stack(frames) if frames else None
 
     def scan(self, start: int, stop: int) -> pl.DataFrame | None:
-        """Returns rows with `start` <= _t < `stop` without removing them; None if there are none.
-        """
+        """Returns rows with `start` <= _t < `stop` without removing them; None if there are
+        none."""
         frames = []
         for segment, rows in self.overlapping(start, stop - 1):
             numbers = self._log.live_numbers(self._number, segment)
@@ -299,7 +301,9 @@ class Tables:
             raise StateError(
                 error.code,
                 error.cause.replace("the join", f"the {operator}"),
-                fix=error.fix.replace("narrow the join's time bound", "shorten the retention of rows"),
+                fix=error.fix.replace(
+                    "narrow the join's time bound", "shorten the retention of rows"
+                ),
             ) from None
         for table, rows, numbers in evicting:
             frame = take(rows.frame, numbers)

@@ -39,9 +39,7 @@ def pressure(counts: Mapping[str, int], limit: StateLimit) -> Pressure:
     return Pressure.WARNING if used >= WARNING else Pressure.NORMAL
 
 
-Evicted = tuple[
-    int, Rows, Ints
-]  # table, rows of a segment, row numbers
+Evicted = tuple[int, Rows, Ints]  # table, rows of a segment, row numbers
 
 
 def enforce(log: SegmentLog, limit: StateLimit) -> list[Evicted]:

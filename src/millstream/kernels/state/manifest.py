@@ -49,8 +49,8 @@ class Segment:
 
     @property
     def tier(self) -> int:
-        """Returns the tier of a size. Segments of one tier differ in size by less than four times.
-        """
+        """Returns the tier of a size. Segments of one tier differ in size by less than four
+        times."""
         return tier(self.live_rows)
 
 
@@ -76,7 +76,9 @@ class Manifest:
     tables: list[list[Segment]]
     watermark: int = BEGIN_OF_TIME
     counts: dict[str, int] = field(default_factory=dict)
-    recent: tuple[int, Ref] | None = None  # id and location of match flags that are not in a bitmap yet
+    recent: tuple[int, Ref] | None = (
+        None  # id and location of match flags that are not in a bitmap yet
+    )
     owner: int = field(default_factory=new_uid)
 
     @classmethod

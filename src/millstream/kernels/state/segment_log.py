@@ -34,8 +34,8 @@ from millstream.kernels.state.sorted_rows import Rows
 class Layout:
     """How the rows of one table are stored."""
 
-    hash_column: str | None = None  # the column that equals the hash, which is then not stored twice
-    has_match_flags: bool = False  # does each row put_cached whether it met a partner?
+    hash_column: str | None = None  # equals the hash, which is then not stored as well
+    has_match_flags: bool = False  # rows have match flags
     removes_matched: bool = False  # a row is removed at its first match
 
 

@@ -1,6 +1,7 @@
-"""Rows that meet the version in force at their time: the last one at or before it.
+"""Backward search: rows match the last version at or before their time.
 
-A row waits until the watermark has passed it, for a version of its own time may come until then.
+A row waits until the watermark has passed it, because a version of the same time may arrive until
+then.
 """
 
 from __future__ import annotations
@@ -18,19 +19,21 @@ from millstream.temporal import BEGIN_OF_TIME
 
 
 class Backward:
+    """The strategy of the direction BACKWARD."""
+
     def __init__(self, spec: TemporalJoinSpec) -> None:
         self._tolerance = spec.tolerance
         self._keys = () if spec.key_is_hash else spec.left_keys
         self.table_spec = TableSpec(spec.left_keys, spec.key_is_hash, removable=False)
 
     def live_from(self, after: int) -> int:
-        """No row that may yet come out needs a version older than this."""
+        """Returns the time before which no waiting or future row needs a version."""
         return BEGIN_OF_TIME if self._tolerance is None else after - self._tolerance
 
     def emit_due(
         self, waiting: Table, versions: Versions, new: pl.DataFrame | None, after: int, out: Output
     ) -> None:
-        """Lets out the rows that are due, stored and new; keeps the others."""
+        """Emits stored and new rows that are due; stores the others."""
         ready = [] if (due := waiting.take_before(after)) is None else [due]
         if new is not None:
             passed, early = split(new, new[TIME].to_numpy() < after)

@@ -1,13 +1,15 @@
-"""Rows that meet the first version at or after their time, or the nearer of it and the last before.
+"""Forward and nearest search: rows match the first version at or after their time, or the nearer of
+that one and the last one before.
 
-    rows ──▶ fresh: wait until the watermark has passed them ──▶ search ──▶ rows out
+    rows ──▶ fresh: wait until the watermark has passed them ──▶ search ──▶ output
                                                                   │  ▲
-                 known: wait for a version ahead, or the time     ▼  │ a version of the key passes,
-                        from which on none could be nearer  ──────┴──┘ or that time does
+                 known: wait for a later version, or the time     ▼  │ a version of the key passes,
+                        from which none can be nearer  ───────────┴──┘ or that time passes
 
-A known row carries the version before it, so that this one need not be stored for its sake. In state
-`_t` is the last time that a version ahead could still carry, `_at` the row's own. Only known rows
-are looked for by key: the hash of fresh ones is veiled, lest a hot key's be found in every step.
+A known row stores the version before it, so that this version need not stay in state. In state,
+`_t` is the latest possible time of a later version, `_at` the row's own time. Only known rows are
+found by key: the hashes of fresh rows are masked, so that rows of a hot key are not found in every
+step.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ from millstream.kernels.temporal_join.versions import Versions
 from millstream.temporal import END_OF_TIME
 from millstream.values import Direction
 
-AT = "_at"  # a known row's own time; NULL: the row is fresh
-NEAR = "_near"  # the time of the version before a known row, if there is one near enough
+ROW_TIME = "_at"  # a known row's own time; NULL for fresh rows
+VERSION_TIME = "_near"  # the time of the version before a known row, if it is within the tolerance
 
 
 class _DueRows(NamedTuple):
-    """Rows to be decided on."""
+    """Rows that may be decided in this step."""
 
     rows: pl.DataFrame
     fresh: Bools
@@ -45,23 +47,25 @@ class _DueRows(NamedTuple):
 
 
 class Forward:
+    """The strategy of the directions FORWARD and NEAREST."""
+
     def __init__(self, spec: TemporalJoinSpec, types: Mapping[str, Any]) -> None:
-        assert spec.tolerance is not None  # a plan without it is refused
+        assert spec.tolerance is not None  # plans without a tolerance are rejected
         self._tolerance = spec.tolerance
         self._nearest = spec.direction is Direction.NEAREST
         self._right = spec.right_columns
         self._keys = () if spec.key_is_hash else spec.left_keys
         self.table_spec = TableSpec(self._keys)
-        self._nulls = [pl.Series(AT, [None], pl.Int64)]
+        self._nulls = [pl.Series(ROW_TIME, [None], pl.Int64)]
         self._carried: list[str] = []
         if self._nearest:
-            self._nulls.append(pl.Series(NEAR, [None], pl.Int64))
+            self._nulls.append(pl.Series(VERSION_TIME, [None], pl.Int64))
             for number, name in enumerate(spec.right_columns):
                 self._carried.append(f"_near{number}")
                 self._nulls.append(pl.Series(self._carried[-1], [None], types[name]))
 
     def live_from(self, after: int) -> int:
-        """No row that may yet come out needs a version older than this."""
+        """Returns the time before which no waiting or future row needs a version."""
         return after - self._tolerance if self._nearest else after
 
     def expire_versions(self, versions: Versions, after: int) -> None:
@@ -73,7 +77,7 @@ class Forward:
     def emit_due(
         self, waiting: Table, versions: Versions, new: pl.DataFrame | None, after: int, out: Output
     ) -> None:
-        """Lets out the rows that are decided, stored and new; keeps the others."""
+        """Emits stored and new rows whose match is decided; stores the others."""
         if not self._nearest:
             versions.drop_deletes()
         ready = [] if (due := waiting.take_before(after)) is None else [due]
@@ -97,14 +101,17 @@ class Forward:
         return pl.DataFrame([*rows[:, names].get_columns(), *nulls, rows[TIME], veiled])
 
     def _ready(self, rows: pl.DataFrame) -> _DueRows:
-        fresh = rows[AT].is_null().to_numpy()
+        fresh = rows[ROW_TIME].is_null().to_numpy()
         hashes = rows[HASH].to_numpy()
-        at = np.where(fresh, rows[TIME].to_numpy(), rows[AT].fill_null(0).to_numpy())
+        at = np.where(fresh, rows[TIME].to_numpy(), rows[ROW_TIME].fill_null(0).to_numpy())
         return _DueRows(rows, fresh, at, np.where(fresh, hashes ^ NULL_HASH, hashes))
 
     def _take_reached(self, waiting: Table, versions: Versions, after: int) -> pl.DataFrame | None:
-        """Takes out known rows for which a version has passed. All meet it: it is nearer than the
-        one before, or they would have been due."""
+        """Removes known rows for which a version has passed, and returns them.
+
+        They match this version: it is nearer than the one before, otherwise they would have been
+        due.
+        """
         if not waiting.row_count:
             return None
         passed = versions.passed(versions.since, after)
@@ -114,7 +121,7 @@ class Forward:
         names = dict(zip(versions.keys, self._keys, strict=True))
         found = waiting.probe(take(passed, first).rename(names))
         if len(found):
-            found = found.filter(found.rows([AT])[AT].is_not_null().to_numpy())
+            found = found.filter(found.rows([ROW_TIME])[ROW_TIME].is_not_null().to_numpy())
         if not len(found):
             return None
         waiting.remove(found)
@@ -123,7 +130,7 @@ class Forward:
     def _decide(
         self, ready: _DueRows, versions: Versions, after: int, out: Output
     ) -> pl.DataFrame | None:
-        """Lets out rows of which it is known what they meet; gives the others."""
+        """Emits rows whose match is decided; returns the others."""
         rows, at = ready.rows, ready.at
         out.counts["lookups"] += rows.height
         parts = versions.parts(self.live_from(int(at.min())), after - 1)
@@ -152,7 +159,7 @@ class Forward:
     def _version_before(
         self, ready: _DueRows, parts: list[RowSet], versions: Versions
     ) -> tuple[VersionMatches, Ints]:
-        """The version before each fresh row, and its time; of a known row the time unmatched."""
+        """Returns the version before each fresh row and its time; for known rows only the time."""
         matched = VersionMatches.nothing(ready.rows.height)
         if not self._nearest:
             return matched, np.full(ready.rows.height, _NEVER)
@@ -169,14 +176,14 @@ class Forward:
                 found.number,
                 found.time,
             )
-        near = ready.rows[NEAR].fill_null(_NEVER).to_numpy()
+        near = ready.rows[VERSION_TIME].fill_null(_NEVER).to_numpy()
         return matched, np.where(matched.found, matched.time, near)
 
     def _to_known(
         self, ready: _DueRows, which: Bools, parts: list[RowSet], before: VersionMatches, last: Ints
     ) -> pl.DataFrame:
         rows = ready.rows.with_columns(
-            pl.Series(AT, ready.at), pl.Series(TIME, last), pl.Series(HASH, ready.hashes)
+            pl.Series(ROW_TIME, ready.at), pl.Series(TIME, last), pl.Series(HASH, ready.hashes)
         )
         carrying = which & before.found
         frames = [rows.filter(which & ~before.found)]
@@ -184,7 +191,7 @@ class Forward:
             matched = VersionMatches(before.part.copy(), before.number, before.time)
             matched.drop_cached(~carrying)
             who, columns = gather(parts, matched, self._right)
-            some = take(rows, who).with_columns(pl.Series(NEAR, before.time[who]))
+            some = take(rows, who).with_columns(pl.Series(VERSION_TIME, before.time[who]))
             for name, column in zip(self._carried, columns, strict=True):
                 some = some.with_columns(column.cast(rows.schema[name]).alias(name))
             frames.append(some)

@@ -1,12 +1,11 @@
-"""The temporal join: each row with the version of its key that was in force at its time.
+"""The temporal join: each row with the version of its key that is valid at its time.
 
-    rows ──────▶ wait until no version can come that they should meet ──▶ search ──▶ rows out
-                                                                            ▲
-    versions ──▶ stored while they are, or may come to be, in force ──────────┘
+    rows ──────▶ wait until no matching version can arrive ──▶ search ──▶ output
+                                                                 ▲
+    versions ──▶ retained while they are or may become valid ────┘
 
-Input 0 are rows, input 1 versions. A row that is in time and already due comes out in the step that
-it new_versions in. What waits, and until when, is told by direction: see `temporal_join_backward` and
-`temporal_join_ahead`.
+Input 0 has rows, input 1 versions. A row that is due when it arrives is emitted in the same step.
+What waits, and until when, depends on the direction: see `backward` and `forward`.
 """
 
 from __future__ import annotations
@@ -42,14 +41,16 @@ _SIDES = ("left", "right")
 
 
 class TemporalJoin:
+    """The kernel of temporal joins."""
+
     def __init__(
         self,
         spec: TemporalJoinSpec,
         types: Mapping[str, Any],
         settings: LogSettings | None = None,
     ) -> None:
-        """`types` are the Polars types of output columns, those of the right side at least: a row
-        may come out before a version was seen."""
+        """`types` are the Polars types of output columns, at least of the right side: a row may be
+        emitted before there are versions."""
         self.spec = spec
         self._types = dict(types)
         self._settings = settings
@@ -74,7 +75,7 @@ class TemporalJoin:
         frames = [inputs.get(number) for number in (0, 1)]
         frames = [None if frame is None or not frame.height else frame for frame in frames]
         idle = all(frame is None for frame in frames) and not advance.enforces_limit
-        if idle and not self._time_matters(tables, after):
+        if idle and not self._has_time_work(tables, after):
             return StepResult(counts=dict(tables.counts))
 
         out = Output(self.spec, self._types, tables.counts)
@@ -93,8 +94,9 @@ class TemporalJoin:
         out.result.counts = dict(tables.counts)
         return out.result
 
-    def _time_matters(self, tables: Tables, after: int) -> bool:
-        """Is a row due, does a version come into force, or is one of no more use?"""
+    def _has_time_work(self, tables: Tables, after: int) -> bool:
+        """Returns whether the watermark alone causes output or expiry: a row is due, or a version
+        becomes valid or expires."""
         if tables[0].earliest < after or tables[1].earliest < self._strategy.live_from(after):
             return True
         since = tables.watermark
@@ -105,7 +107,7 @@ class TemporalJoin:
     def _accept(
         self, number: int, frame: pl.DataFrame | None, before: int, out: Output
     ) -> pl.DataFrame | None:
-        """The rows that may meet a partner; None if there are none."""
+        """Returns the rows that may match, in time and with a key; None if there are none."""
         if frame is None:
             return None
         side, counts = _SIDES[number], out.counts
@@ -132,7 +134,7 @@ class TemporalJoin:
             out.counts[f"{_SIDES[number]}.missing_key"] += rows.height
 
     def _evict(self, tables: Tables, limit: StateLimit, out: Output) -> None:
-        """A row that a limit does not let wait is one that matched nothing."""
+        """Applies the limit. Evicted rows are emitted as unmatched."""
         for number, rows in tables.evict(limit, "temporal join").items():
             out.counts[f"{_SIDES[number]}.evicted"] += rows.height
             if number == 0:
@@ -144,7 +146,7 @@ class TemporalJoin:
             counts[f"{side}.in_state"] = tables[number].row_count
         count_processed(counts, "left")
         counts["right.expired"] += count_processed(counts, "right")
-        counts["right.processed"] = 0  # a version stays until the watermark rules it out
+        counts["right.processed"] = 0  # a version stays in state until it expires
 
 
 def _columns_to_store(*names: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a temporal join gives: rows with_versions the version they matched, or unmatched."""
+"""The output of a temporal join: rows with their version, and unmatched rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from millstream.values import JoinType
 
 
 class Output:
-    """Of one step. A row without a version comes out if the join keeps such rows."""
+    """Collects the output of one step. LEFT joins emit unmatched rows."""
 
     def __init__(
         self, spec: TemporalJoinSpec, types: Mapping[str, Any], counts: dict[str, int]
@@ -28,19 +28,19 @@ class Output:
         self._types = types
 
     def matched(self, rows: pl.DataFrame, parts: Sequence[RowSet], matched: VersionMatches) -> None:
-        """Rows that matched a version, with it. The others do not come out."""
+        """Emits rows that matched a version, with it. Other rows are ignored."""
         if matched.found.any():
             who, versions = gather(parts, matched, self._spec.right_columns)
             self.with_versions(take(self._left(rows), who), versions.get_columns())
 
     def with_versions(self, rows: pl.DataFrame, versions: Sequence[pl.Series]) -> None:
-        """Rows with the columns of their versions."""
+        """Emits rows with the columns of their versions."""
         if rows.height:
             self.counts["matches"] += rows.height
             self.result.main.append(self._left(rows).hstack(list(versions)))
 
     def unmatched(self, rows: pl.DataFrame, which: Bools | None = None) -> None:
-        """Rows that matched nothing, or those of them that `which` marks."""
+        """Emits unmatched rows, or those for which `which` is true."""
         if self._spec.how is not JoinType.LEFT or (which is not None and not which.any()):
             return
         own_rows = self._left(rows)

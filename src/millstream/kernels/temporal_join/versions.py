@@ -1,11 +1,12 @@
-"""The versions of a key group for one step: those stored, those that new_versions, those of no more use.
+"""The versions of a key group for one step: stored, new and expired ones.
 
-    arrivals ──▶ of one key and time the last to come ──▶ meet rows ──▶ retained while a row may come
-                       replaces one that is stored                        that they are in force for
+    new versions ──▶ the last one of each key and time ──▶ match rows ──▶ retained while rows may
+                       replaces a stored one                              match them
 
-At most one version of a key and time is stored, so how they arrived need not be remembered. Of the
-versions up to the watermark a key's last one is in force and stored; a search among those that the
-watermark has just passed finds the ones that they replace, so the cost is that of the change.
+At most one version of a key and time is stored, so their order of arrival need not be known. Of a
+key's versions up to the watermark, the last one is valid and stays in state. A search among the
+versions that the watermark has just passed finds those they replace, so the cost is proportional to
+the change.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ TABLE = 1
 
 
 class _StoredVersions(NamedTuple):
-    """Held versions, by their numbers in a segment."""
+    """Stored versions, by their numbers in a segment."""
 
     segment: Segment
     rows: Rows
@@ -44,8 +45,10 @@ class _StoredVersions(NamedTuple):
 
 
 class Versions:
+    """Finds, adds and expires versions."""
+
     def __init__(self, tables: Tables, keys: tuple[str, ...], deletes: str | None) -> None:
-        """`keys`: columns to compare with_versions the hash; none where equal hashes are equal keys."""
+        """`keys`: columns to compare besides the hash; none if equal hashes are equal keys."""
         self._table = tables[TABLE]
         self.keys = keys
         self._deletes = deletes
@@ -53,10 +56,11 @@ class Versions:
         self._fresh: Rows | None = None
         self._exact: KeyIndex | None = None
 
-    # --- arriving
+    # --- new versions
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Of several new versions of a key and time the last counts, and a stored one no more."""
+        """Adds new versions. The last one of a key and time replaces others, including a stored
+        one."""
         rows = Rows.of(frame.rechunk())
         exact = index_by_key(rows.frame, self.keys, rows.times)
         times = rows.times[exact.order]
@@ -74,17 +78,17 @@ class Versions:
                 self._table.remove_rows(segment, old[same])
 
     def drop_deletes(self) -> None:
-        """What new_versions leaves no more than what it replaced, if it ends a version."""
+        """Drops new versions that end a version, after they have replaced stored ones."""
         if self._fresh is not None and self._deletes is not None:
             ends = self.ends(self._fresh)
             if ends.any():
                 self._exact = None if self._exact is None else self._exact.filter(~ends)
                 self._fresh = self._fresh.select(0, ends)
 
-    # --- meeting rows
+    # --- matching
 
     def parts(self, start: int, stop: int) -> list[RowSet]:
-        """Sets with versions whose time may lie in [start, stop], the new ones last."""
+        """Returns sets with versions whose time may be in [start, stop], the new ones last."""
         stored = [RowSet(*found) for found in self._table.overlapping(start, stop)]
         fresh = self._fresh
         if fresh is not None and len(fresh) and fresh.times[-1] >= start and fresh.times[0] <= stop:
@@ -92,7 +96,7 @@ class Versions:
         return stored
 
     def ends(self, rows: Rows, numbers: Ints | None = None) -> Bools:
-        """Which rows end the version of their key."""
+        """Returns which rows end the version of their key."""
         if self._deletes is None:
             return np.zeros(len(rows) if numbers is None else numbers.size, np.bool_)
         column = rows.frame[self._deletes]
@@ -101,7 +105,7 @@ class Versions:
         return (column.fill_null(False) if column.null_count() else column).to_numpy()
 
     def clear_ended(self, parts: list[RowSet], matched: VersionMatches) -> None:
-        """A row that meets the end of a version meets nothing."""
+        """Clears matches with rows that end a version."""
         if self._deletes is None:
             return
         for number, part in enumerate(parts):
@@ -110,7 +114,8 @@ class Versions:
                 matched.part[who[self.ends(part.rows, matched.number[who])]] = NONE
 
     def passed(self, start: int, stop: int) -> pl.DataFrame | None:
-        """Keys and times of the versions in [start, stop) that end nothing; None if none does."""
+        """Returns keys and times of versions in [start, stop) that do not end a version; None if
+        there are none."""
         names = [*self.keys, TIME, HASH]
         frames = []
         for _, rows, numbers in self._between(start, stop):
@@ -124,18 +129,18 @@ class Versions:
                 frames.append(take(self._fresh.frame[:, names], counts))
         return stack(frames).rechunk() if frames else None
 
-    # --- letting go
+    # --- expiry
 
     def retain_from(self, time: int) -> None:
-        """Holds what new_versions; versions older than `time` are of no more use."""
+        """Stores new versions and expires versions older than `time`."""
         self._table.expire(time)
         if self._fresh is not None:
             retained = self._fresh.frame.slice(self._fresh.rows_before(time))
             self._table.append(retained, time)
 
     def retain_valid(self, after: int, live_from: int) -> None:
-        """Holds what new_versions; of versions up to `after` only the last of each key is of use, and that
-        only if it ends nothing and is not older than `live_from`."""
+        """Stores new versions. Of versions up to `after`, only the last one of each key stays in
+        state, unless it ends a version or is older than `live_from`."""
         fresh, retained = self._fresh, None
         newly_valid = np.zeros(0, np.int64)
         if fresh is not None and self._exact is not None:
@@ -160,8 +165,8 @@ class Versions:
     def _replace(
         self, becoming_valid: list[_StoredVersions], newly_valid: Ints, retained: Bools | None
     ) -> None:
-        """Of the stored versions that new_versions into force, and new ones, a key's last replaces the others
-        and the one in force before."""
+        """Removes versions that a version of the same key, which has just become valid,
+        replaces."""
         names = [*self.keys, TIME, HASH]
         frames = [take(rows.frame[:, names], numbers) for _, rows, numbers in becoming_valid]
         ends = [self.ends(rows, numbers) for _, rows, numbers in becoming_valid]
@@ -177,19 +182,19 @@ class Versions:
         sorted_ = take(every, order)
         index = index_by_key(sorted_, self.keys, sorted_[TIME].to_numpy())
         last = order[index.order[np.append(index.run_starts[1:], len(index)) - 1]]
-        gone = np.ones(every.height, np.bool_)
-        gone[last] = False
-        gone |= np.concatenate(ends)
+        removed = np.ones(every.height, np.bool_)
+        removed[last] = False
+        removed |= np.concatenate(ends)
         self._remove_valid(take(every, last))
         start = 0
         for segment, _, numbers in becoming_valid:
-            self._table.remove_rows(segment, numbers[gone[start : start + numbers.size]])
+            self._table.remove_rows(segment, numbers[removed[start : start + numbers.size]])
             start += numbers.size
         if retained is not None:
-            retained[newly_valid] = ~gone[start:]
+            retained[newly_valid] = ~removed[start:]
 
     def _remove_valid(self, by: pl.DataFrame) -> None:
-        """Lets go of the versions that were in force for these keys until now."""
+        """Removes the versions of these keys that were valid until now."""
         stored = [RowSet(*found) for found in self._table.overlapping(BEGIN_OF_TIME, self.since)]
         if not stored:
             return
@@ -203,7 +208,7 @@ class Versions:
                 self._table.remove_rows(part.segment, old)
 
     def _between(self, start: int, stop: int) -> Iterator[_StoredVersions]:
-        """Held versions with `start` <= time < `stop`."""
+        """Yields stored versions with `start` <= time < `stop`."""
         for segment, rows in self._table.overlapping(start, stop - 1):
             first = max(segment.skip, rows.rows_before(start))
             numbers = np.arange(first, rows.rows_before(stop))

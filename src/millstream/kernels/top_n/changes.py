@@ -1,4 +1,4 @@
-"""What changes among the first n rows of partitions."""
+"""Changes among the first n rows of partitions."""
 
 from __future__ import annotations
 
@@ -24,30 +24,34 @@ _WEIGHT, _CODE, _COPIES = "_w", "_c", "_n"
 
 
 class Changes(NamedTuple):
+    """Changed rows by number, their ranks and their operations."""
+
     rows: Ints  # by their numbers
     ranks: Ints
     ops: npt.NDArray[np.int8]
 
 
 def count_retractions(out: pl.DataFrame) -> int:
+    """Returns how many rows of an output frame are retractions."""
     return int(out[OP].is_in([UPDATE_BEFORE, DELETE]).sum())
 
 
 def membership_changes(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
-    """Rows that left, then rows that came in. `old` and `new` are ranks; 0: not among the first."""
-    left, came = np.flatnonzero((old > 0) & (new == 0)), np.flatnonzero((old == 0) & (new > 0))
-    places = np.concatenate((left, came))
-    ops = np.repeat(np.array([DELETE, INSERT], np.int8), [left.size, came.size])
+    """Returns rows that left the first n, then rows that entered. `old` and `new` are ranks, 0 if
+    not among the first n."""
+    left, entered = np.flatnonzero((old > 0) & (new == 0)), np.flatnonzero((old == 0) & (new > 0))
+    places = np.concatenate((left, entered))
+    ops = np.repeat(np.array([DELETE, INSERT], np.int8), [left.size, entered.size])
     order = np.lexsort((ops == INSERT, codes[places]))
     places, ops = places[order], ops[order]
     return Changes(rows[places], np.where(ops == DELETE, old[places], new[places]), ops)
 
 
 def rank_changes(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
-    """For each rank that another row has now, the old row and the new one."""
+    """Returns the old and the new row of each rank that changed."""
     moved = old != new
-    gone, come = np.flatnonzero(moved & (old > 0)), np.flatnonzero(moved & (new > 0))
-    places, ranks = np.concatenate((gone, come)), np.concatenate((old[gone], new[come]))
+    gone, joined = np.flatnonzero(moved & (old > 0)), np.flatnonzero(moved & (new > 0))
+    places, ranks = np.concatenate((gone, joined)), np.concatenate((old[gone], new[joined]))
     added = np.arange(places.size) >= gone.size
     order = np.lexsort((added, ranks, codes[places]))
     places, ranks, added = places[order], ranks[order], added[order]
@@ -60,7 +64,7 @@ def rank_changes(codes: Ints, rows: Ints, old: Ints, new: Ints) -> Changes:
 
 
 def without_equal_pairs(changes: Changes, content: pl.DataFrame) -> Changes:
-    """Without pairs of rows that look alike."""
+    """Drops updates whose old and new row are equal."""
     before = np.flatnonzero(changes.ops == UPDATE_BEFORE)
     if not before.size:
         return changes
@@ -75,11 +79,14 @@ def without_equal_pairs(changes: Changes, content: pl.DataFrame) -> Changes:
     return Changes(changes.rows[keep], changes.ranks[keep], changes.ops[keep])
 
 
-def net(
+def net_rows(
     rows: pl.DataFrame, codes: Ints, stored: pl.DataFrame | None, content: list[str]
 ) -> tuple[pl.DataFrame, Ints, Bools]:
-    """New rows and those taken back, set off against each other: rows to add with their partitions,
-    and which stored rows go. One taken back that was never stored is passed over."""
+    """Cancels out insertions and retractions of a batch.
+
+    Returns the rows to add with their partitions, and which stored rows to remove. Retractions of
+    rows that are not in state are ignored.
+    """
     gone = np.zeros(0 if stored is None else stored.height, np.bool_)
     is_retraction = rows[OP].is_in([UPDATE_BEFORE, DELETE])
     if not is_retraction.any():
@@ -99,7 +106,7 @@ def net(
 
 
 def _rows_to_retract(stored: pl.DataFrame, less: pl.DataFrame, content: list[str]) -> Bools:
-    """Which stored rows go: of rows that look alike, the last that came."""
+    """Returns which stored rows to remove: among equal rows, those that arrived last."""
     gone = np.zeros(stored.height, np.bool_)
     alike = stored[:, content].hash_rows().is_in(less[:, content].hash_rows().implode())
     likely = np.flatnonzero(alike.to_numpy())

@@ -1,11 +1,11 @@
 """The first n rows of each partition.
 
-    arrivals ──▶ with the stored rows of their partitions, in order ──▶ CHANGES: what differs
+    new rows ──▶ with the stored rows of their partitions, sorted ──▶ CHANGES: what differs
                         ▲                    │                        FINAL: the first n, once due
                         └── the first n ◀────┘
 
-Over rows that are never taken back, only the first n of a partition are stored. If rows may be taken
-back, all of them are: the place of one that goes is taken by one that waited behind.
+If the input does not retract, only the first n rows of a partition are in state. If it retracts,
+all rows are: when one is retracted, another one takes its place.
 """
 
 from __future__ import annotations
@@ -43,17 +43,19 @@ __all__ = ["COUNTS", "TopN", "TopNSpec"]
 
 _OUTCOMES = (RowOutcome.ACCEPTED, RowOutcome.LATE, *ACCEPTED_OUTCOMES)
 COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "count_retractions")
-ARRIVAL = "_a"  # rows of a partition in the order they came, batch by batch
+ARRIVAL = "_a"  # the order of arrival in a partition, batch by batch
 
 
 class TopN:
+    """The kernel of TopN."""
+
     def __init__(
         self,
         spec: TopNSpec,
         types: Mapping[str, Any] | None = None,
         settings: LogSettings | None = None,
     ) -> None:
-        """Of `types`, those of output columns, only that of the rank is asked for."""
+        """Of `types`, the types of output columns, only that of the rank column is used."""
         self.spec = spec
         self._rank_type = (types or {}).get(spec.rank or "", pl.Int32)
         self._settings = settings
@@ -71,7 +73,7 @@ class TopN:
         after = max(advance.after, advance.before, tables.watermark)
         frame = inputs.get(0)
         idle = (frame is None or not frame.height) and not advance.enforces_limit
-        if idle and not self._time_matters(tables, after):
+        if idle and not self._has_time_work(tables, after):
             return StepResult(counts=dict(counts))
         result = StepResult()
         if frame is not None and frame.height:
@@ -91,7 +93,8 @@ class TopN:
         result.counts = dict(counts)
         return result
 
-    def _time_matters(self, tables: Tables, after: int) -> bool:
+    def _has_time_work(self, tables: Tables, after: int) -> bool:
+        """Returns whether the watermark alone causes output or expiry."""
         if self.spec.due is not None:
             return tables[0].earliest <= after
         return self.spec.ttl is not None and tables[1].earliest < after - self.spec.ttl
@@ -99,8 +102,10 @@ class TopN:
     def _remove_late(
         self, frame: pl.DataFrame, before: int, counts: dict[str, int], result: StepResult
     ) -> pl.DataFrame:
-        """Rows whose partition is still open. A row cannot be moved to another partition, so
-        `reassign` is here the same as `drop`."""
+        """Returns the rows whose partition is still open.
+
+        A row cannot move to another partition, so `reassign` has the same effect as `drop`.
+        """
         if self.spec.due is None:
             return frame
         late = frame[self.spec.due].to_numpy() <= before
@@ -122,14 +127,14 @@ class TopN:
         found = table.probe(touched) if spec.due is None else table.probe(touched, 0, 0)
         stored = found.rows() if len(found) else None
         if spec.over_changes:
-            rows, codes, gone = changes.net(rows, codes, stored, self._content)
+            rows, codes, gone = changes.net_rows(rows, codes, stored, self._content)
         else:
             gone = np.zeros(len(found), np.bool_)
         every = self._combine(stored, found.new, rows, codes, first.size)
         codes = np.concatenate((found.new, codes))
         was = np.arange(codes.size) < len(found)
         stays = ~np.append(gone, np.zeros(codes.size - gone.size, np.bool_))
-        if spec.over_changes:  # no row moves by more places than rows come and go around it
+        if spec.over_changes:  # no row moves further than the number of changed rows
             moves = np.bincount(codes[~(was & stays)], minlength=1)
             order = in_order(every, codes, spec.order, self._ties, spec.n + int(moves.max()))
         else:
@@ -159,7 +164,8 @@ class TopN:
     def _combine(
         self, stored: pl.DataFrame | None, of: Ints, rows: pl.DataFrame, codes: Ints, groups: int
     ) -> pl.DataFrame:
-        """Held and new rows; the new ones of each partition arrived after its stored ones."""
+        """Returns stored and new rows; the new ones of each partition arrived after its stored
+        ones."""
         arrived = np.zeros(groups, np.int64)
         if stored is not None:
             np.maximum.at(arrived, of, stored[ARRIVAL].to_numpy() + 1)
@@ -177,7 +183,7 @@ class TopN:
         if fresh.size:
             table.append(take(every, fresh), live_from)
 
-    # --- what comes out
+    # --- output
 
     def _emit_final(self, every: pl.DataFrame, rows: Ints, ranks: Ints, result: StepResult) -> None:
         if rows.size:
@@ -198,10 +204,10 @@ class TopN:
             return out
         return [*out, pl.Series(self.spec.rank, ranks).cast(self._rank_type)]
 
-    # --- letting go
+    # --- expiry
 
     def _update_last_times(self, last: Table, rows: pl.DataFrame, codes: Ints, first: Ints) -> None:
-        """The time of each partition's last row, if partitions are let go by it."""
+        """Stores the time of each partition's last row, if partitions expire by it."""
         if self.spec.ttl is None:
             return
         latest = np.full(first.size, BEGIN_OF_TIME)
@@ -234,7 +240,8 @@ class TopN:
                 tables.counts["input.expired"] += table.remove(table.probe(idle))
 
     def _evict(self, tables: Tables, limit: StateLimit) -> None:
-        """A partition whose time had to go goes with it: nothing else would ever end it."""
+        """Applies the limit. A partition whose last time is evicted is removed, since it would
+        never expire."""
         evicted = tables.evict(limit, "top-n")
         count = evicted[0].height if 0 in evicted else 0
         if 1 in evicted:
@@ -243,5 +250,5 @@ class TopN:
 
 
 def _count(rows: pl.DataFrame) -> int:
-    """Rows that were folded stand for others, too."""
+    """Returns how many input rows these rows represent: prefiltered rows represent others, too."""
     return int(rows[ROWS].sum()) if ROWS in rows.columns else rows.height

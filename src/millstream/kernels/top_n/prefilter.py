@@ -1,7 +1,7 @@
-"""Before the exchange: of the rows of a chunk, those that may be among the first n.
+"""Prefiltering before the shuffle: drops rows of a chunk that cannot be among the first n.
 
-Only where rows are never taken back and none is late: then a row with n better ones in its own
-chunk can never come out. Where partitions are let go by their last row, that one stays, too.
+Only if the input does not retract and no row can be late: a row with n better ones in its own chunk
+is never emitted. If partitions expire by the time of their last row, that row is retained, too.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from millstream.kernels.core.specs import TopNSpec
 
 
 def can_prefilter(spec: TopNSpec) -> bool:
+    """Returns whether rows can be filtered before the shuffle."""
     return spec.due is None and not spec.over_changes
 
 
 def prefilter(spec: TopNSpec, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows that count, with `_n`: how many rows one of them stands for."""
+    """Returns the rows that may be among the first n, with `_n`: how many input rows each
+    represents."""
     codes, first = group(fill_null_hashes(frame), spec.partition)
     order = in_order(frame, codes, spec.order, spec.columns, spec.n)
     ranks = places(codes[order], np.ones(order.size, np.bool_))
@@ -41,7 +43,7 @@ def prefilter(spec: TopNSpec, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _last(codes: Ints, times: Ints, count: int) -> Ints:
-    """A row of each partition that none is later than."""
+    """Returns, for each partition, a row with the latest time."""
     latest = np.full(count, np.iinfo(np.int64).min)
     np.maximum.at(latest, codes, times)
     rows = np.flatnonzero(times == latest[codes])
