@@ -55,8 +55,8 @@ def test_lines_do_not_come_faster_than_they_can_be_read():
         lines.update("running", [replace(ONE, batch=batch)])
         seconds += 1.0
     lines.update("running", [replace(ONE, batch=11)])
-    told = [line.split(";")[0].split()[-1] for line in out.getvalue().splitlines()[1:]]
-    assert told == ["0", "5", "10"]
+    message = [line.split(";")[0].split()[-1] for line in out.getvalue().splitlines()[1:]]
+    assert message == ["0", "5", "10"]
 
 
 def test_before_the_first_batch_there_is_no_line():

@@ -53,16 +53,16 @@ def test_an_error_is_data_with_json(tmp_path):
     ("arguments", "code", "words"),
     [
         (["explain", "no.sql"], "MS-CLI-FILE", "cannot read no.sql: No such file or directory."),
-        (["explain", "JOB", "--set", "day"], "MS-CLI-SET", "--set day gives no value."),
+        (["explain", "JOB", "--set", "day"], "MS-CLI-SET", "--set day has no value"),
         (["explain", "JOB", "--set", "=1"], "MS-CLI-SET", "--set =1 has no name."),
         (["run", "JOB", "--flush"], "MS-CLI-TRIGGER", "Fix: Add --once."),
-        (["run", "JOB", "--once", "--every", "1s"], "MS-CLI-TRIGGER", "exclude each other"),
+        (["run", "JOB", "--once", "--every", "1s"], "MS-CLI-TRIGGER", "cannot be combined"),
         (["run", "JOB", "--every", "soon"], "MS-PROP-TRIGGER", "'soon' is not a duration."),
         (["run", "JOB", "--every", "0s"], "MS-PROP-TRIGGER", "'0s' is no time to wait."),
         (["test", "no-folder"], "MS-TEST-FILE", "no-folder does not exist."),
     ],
 )
-def test_a_wrong_command_is_told_what_to_do(tmp_path, arguments, code, words):
+def test_an_invalid_command_has_an_error_with_a_fix(tmp_path, arguments, code, words):
     job = project(tmp_path)
     done = command(*(job if argument == "JOB" else argument for argument in arguments))
     assert done.exit_code == 2
@@ -85,10 +85,10 @@ def test_variables_are_filled_and_a_missing_one_is_named(tmp_path, monkeypatch):
     assert "in/from-environment" in command("explain", job, "--set", "folder").stdout
 
 
-def test_a_mistake_of_ours_is_told_as_one(monkeypatch):
+def test_an_unexpected_error_asks_for_a_report(monkeypatch):
     monkeypatch.delenv("MILLSTREAM_TRACE", raising=False)
     shown = text(bug(KeyError("kafka")))
-    assert shown.startswith("MS-RUN-BUG\nMillstream itself failed: KeyError: 'kafka'\nFix: ")
+    assert shown.startswith("MS-RUN-BUG\ninternal error in Millstream: KeyError: 'kafka'\nFix: ")
 
 
 TABLES = """\
@@ -105,22 +105,22 @@ LEFT JOIN rates r ON o.id = r.id LEFT JOIN names n ON o.id = n.id;
 @pytest.mark.parametrize(
     ("table", "cause"),
     [
-        ("prices", "the job joins no table prices.\nFix: It joins rates, names."),
-        ("names", "names is asked in its database, row by row, and has nothing to refresh."),
-        ("rates", "rates is read once, when the job starts."),
+        ("prices", "the job does not join a table prices.\nFix: It joins rates, names."),
+        ("names", "names is looked up in its database row by row, so it cannot be refreshed."),
+        ("rates", "rates is read only once, when the job starts."),
     ],
 )
-def test_a_table_that_cannot_be_refreshed_is_not(tmp_path, table, cause):
+def test_refreshing_a_table_that_cannot_be_refreshed_is_an_error(tmp_path, table, cause):
     done = command("refresh", project(tmp_path, SOURCES + TABLES), table)
     assert done.exit_code == 2
     assert done.stderr.startswith(f"MS-CLI-TABLE\n{cause}")
 
 
-def test_classes_are_not_prepared_without_java(tmp_path, monkeypatch):
+def test_prepare_needs_java(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     done = command("prepare")
     assert done.exit_code == 2
-    assert done.stderr.startswith("MS-CLI-JAVA\nthere is no Java here.\n")
+    assert done.stderr.startswith("MS-CLI-JAVA\nJava was not found, and Spark needs it.\n")
 
 
 def test_classes_that_could_not_be_prepared_are_reported_with_the_reason(tmp_path, monkeypatch):

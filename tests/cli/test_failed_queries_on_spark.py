@@ -64,13 +64,13 @@ def test_a_job_can_continue_with_the_other_queries(shared, tmp_path):
         "ids: completed; 2 rows written so far.",
     ]
     assert ids(tmp_path) == ["A", "B"]
-    told = json.loads(done.stdout)
-    assert [(each["name"], each["status"]) for each in told["queries"]] == [
+    message = json.loads(done.stdout)
+    assert [(each["name"], each["status"]) for each in message["queries"]] == [
         ("ratios", "failed"),
         ("ids", "completed"),
     ]
-    assert told["error"]["code"] == told["queries"][0]["error"]["code"] == "MS-RUN-VALUE"
-    assert told["queries"][1]["error"] is None
+    assert message["error"]["code"] == message["queries"][0]["error"]["code"] == "MS-RUN-VALUE"
+    assert message["queries"][1]["error"] is None
 
 
 @pytest.mark.slow
@@ -92,7 +92,9 @@ def test_the_next_run_with_flush_completes_a_failed_query_without_those_that_hav
     job.write_text(text.format(sink="few", limit=2))
     done = command("run", job, "--once", "--flush", "--json")
     assert done.exit_code == 0, done.output
-    assert done.stderr.splitlines()[0] == ("Not run, since an earlier run ended their input: ids.")
+    assert done.stderr.splitlines()[0] == (
+        "Skipped, because an earlier run ended their input: ids."
+    )
     [pipeline] = json.loads(done.stdout)["queries"]
     assert (pipeline["name"], pipeline["sinks"][0]["rows"]) == ("few", 2)
     done = command("run", job, "--once", "--flush")

@@ -27,12 +27,13 @@ def test_init_writes_a_project_that_can_be_planned(tmp_path):
     assert len(load([folder])) == 1
 
 
-def test_init_touches_no_folder_that_holds_anything(tmp_path):
+def test_init_rejects_a_folder_that_is_not_empty(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     done = command("init", tmp_path)
     assert done.exit_code == 2
     assert done.stderr == (
-        f"MS-CLI-INIT\n{tmp_path} is not empty.\nFix: Name a folder that is new or empty.\n"
+        f"MS-CLI-INIT\ncannot create a project in {tmp_path}, because it is not empty.\n"
+        "Fix: Use a new or empty folder.\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 

@@ -29,13 +29,13 @@ def started(job: Path) -> subprocess.Popen[str]:
 def wait_for_batch(run: subprocess.Popen[str]) -> list[str]:
     """Read what the run says until it has done a batch."""
     assert run.stderr is not None
-    told, until = [], time.monotonic() + START
+    message, until = [], time.monotonic() + START
     for line in run.stderr:
-        told.append(line.rstrip("\n"))
+        message.append(line.rstrip("\n"))
         if " batch " in line and "rows in" in line:
-            return told
-        assert time.monotonic() < until, told
-    raise AssertionError(f"the run ended: {told}")
+            return message
+        assert time.monotonic() < until, message
+    raise AssertionError(f"the run ended: {message}")
 
 
 @pytest.mark.slow
@@ -45,22 +45,22 @@ def test_sigterm_ends_a_run_cleanly_and_the_next_goes_on_until_ctrl_c(tmp_path):
     run = started(job)
     wait_for_batch(run)
     run.send_signal(signal.SIGTERM)
-    out, told = run.communicate(timeout=120)
-    assert run.returncode == 0, told
-    assert "Stopping. A batch under way is given up and done again by the next run." in told
-    assert "Stopped. To go on, run it again with " in told
+    out, message = run.communicate(timeout=120)
+    assert run.returncode == 0, message
+    assert "Stopping. The next run repeats a batch that is not complete." in message
+    assert "Stopped. The next run resumes from " in message
     assert "\nbalanced\n" in out
-    assert "Traceback" not in told
-    assert "WARN" not in told
+    assert "Traceback" not in message
+    assert "WARN" not in message
 
     (tmp_path / "in/orders/2.csv").write_text("id,amount,at\nC,3,2026-01-15T10:06:00Z\n")
     run = started(job)
     assert any("resuming from batch 1" in line for line in wait_for_batch(run))
     run.send_signal(signal.SIGINT)
-    out, told = run.communicate(timeout=120)
-    assert run.returncode == 130, told
+    out, message = run.communicate(timeout=120)
+    assert run.returncode == 130, message
     assert re.search(r"^in +3 +1$", out, re.MULTILINE)
-    assert "Traceback" not in told
+    assert "Traceback" not in message
 
 
 def test_a_second_signal_ends_the_process_at_once():
@@ -69,7 +69,7 @@ import os, signal, time
 from millstream.cli.interrupt import Signals
 with Signals() as signals:
     os.kill(os.getpid(), signal.SIGINT)
-    assert signals.heard is signal.SIGINT
+    assert signals.received is signal.SIGINT
     time.monotonic = lambda: float("inf")  # much later
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(60)
@@ -88,7 +88,7 @@ from millstream.cli.interrupt import Signals
 time.monotonic = lambda: 1000.0
 with Signals() as signals:
     os.kill(os.getpid(), signal.SIGTERM)
-    assert signals.heard is signal.SIGTERM
+    assert signals.received is signal.SIGTERM
     os.kill(os.getpid(), signal.SIGTERM)
 """
     subprocess.run([sys.executable, "-c", code], timeout=30, check=True)
@@ -102,11 +102,11 @@ from millstream.cli.interrupt import Signals
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run below nohup
 with Signals() as signals:
     print("ready", flush=True)
-    while signals.heard is None:
+    while signals.received is None:
         time.sleep(0.01)
     print("to the terminal", flush=True)
     sys.stderr.write("and this, too")
-    Path(sys.argv[1]).write_text(signals.heard.name)
+    Path(sys.argv[1]).write_text(signals.received.name)
 """
     terminal, own_end = pty.openpty()
     run = subprocess.Popen(
@@ -127,7 +127,7 @@ from millstream.cli.interrupt import Signals
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 with Signals() as signals:
     os.kill(os.getpid(), signal.SIGHUP)
-    assert signals.heard is None
+    assert signals.received is None
 """
     subprocess.run([sys.executable, "-c", code], timeout=30, check=True)
 

@@ -28,15 +28,15 @@ def no_spark(monkeypatch):
     monkeypatch.setattr(lazy.LazyRunner, "_session", refuse)
 
 
-def test_refused_plans_need_no_spark(no_spark):
-    done = command("test", EXAMPLES / "interval_joins", "-k", "refused_", "--engine", "columnar")
+def test_cases_that_expect_a_rejection_need_no_spark(no_spark):
+    done = command("test", EXAMPLES / "interval_joins", "-k", "rejected_", "--engine", "columnar")
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[-1] == (
         f"{REFUSED} cases on the columnar engine: {REFUSED} passed, 0 failed"
     )
 
 
-def test_both_engines_are_tried_by_default(no_spark):
+def test_both_engines_run_by_default(no_spark):
     done = command("test", EXAMPLES / "interval_joins", "-k", "REFUSED_")
     assert done.stdout.splitlines()[-1] == (
         f"{REFUSED} cases, {2 * REFUSED} results on 2 engines: {2 * REFUSED} passed, 0 failed"
@@ -83,8 +83,8 @@ def started(folder: Path) -> subprocess.Popen[str]:
 @pytest.mark.timeout(600)
 def test_no_temporary_file_is_left_behind(tmp_path):
     run = started(tmp_path)
-    out, told = run.communicate()
-    assert run.returncode == 0, told
+    out, message = run.communicate()
+    assert run.returncode == 0, message
     assert out.splitlines()[-1] == "1 case, 2 results on 2 engines: 2 passed, 0 failed"
     assert list(tmp_path.iterdir()) == []
 
@@ -99,7 +99,7 @@ def test_no_temporary_file_is_left_behind_by_a_run_that_is_interrupted(tmp_path,
         assert run.poll() is None, run.communicate()
         time.sleep(0.02)
     run.send_signal(number)
-    told = run.communicate(timeout=120)[1]
-    assert run.returncode == code, told
-    assert "Traceback" not in told
+    message = run.communicate(timeout=120)[1]
+    assert run.returncode == code, message
+    assert "Traceback" not in message
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while its modules are imported ends it without a stack trace."""
+    """Runs the command line. Ctrl-C during imports exits without a stack trace."""
     try:
         from millstream.cli.main import app
 

@@ -1,4 +1,4 @@
-"""`millstream bench`: benchmarks of a checkout, peers side by side in one run."""
+"""`millstream bench`: runs the benchmarks of a repository clone and compares engines."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ _PARTS = "throughput,small,growth"
 
 def interval_join(
     rows: Annotated[
-        int, typer.Option(min=8_000, help="Orders to join; their shipments come on top.")
+        int, typer.Option(min=8_000, help="Orders to join; shipments are additional rows.")
     ] = 4_000_000,
-    how: Annotated[str, typer.Option(help="Types of join, comma-separated.")] = _HOWS,
-    engines: Annotated[str, typer.Option(help="Peers, comma-separated.")] = _ENGINES,
+    how: Annotated[str, typer.Option(help="Join types, comma-separated.")] = _HOWS,
+    engines: Annotated[str, typer.Option(help="Engines, comma-separated.")] = _ENGINES,
     parts: Annotated[str, typer.Option(help="What to measure, comma-separated.")] = _PARTS,
     as_json: AsJson = False,
 ) -> None:
-    """The interval join against Spark's own: rows/s, small micro-batches, growth of state.
+    """Compare the interval join with Spark's stream-stream join.
 
-    Every engine runs in a process of its own, on the same generated files, one after the other. All
-    of it takes about 25 minutes on two cores.
+    Measures rows per second, latency of small micro-batches, and growth of state. Each engine runs
+    in its own process on the same generated files, one after the other. Takes about 25 minutes on
+    two cores.
     """
     with reported(as_json):
         chosen = names_in(how, _HOWS), names_in(engines, _ENGINES), names_in(parts, _PARTS)
@@ -61,16 +62,16 @@ _WINDOW_PARTS = "throughput,open,behind"
 def windows(
     rows: Annotated[int, typer.Option(min=8_000, help="Events to aggregate.")] = 4_000_000,
     kinds: Annotated[str, typer.Option(help="Operators, comma-separated.")] = _KINDS,
-    engines: Annotated[str, typer.Option(help="Peers, comma-separated.")] = (
+    engines: Annotated[str, typer.Option(help="Engines, comma-separated.")] = (
         "columnar,native-rocksdb"
     ),
     parts: Annotated[str, typer.Option(help="What to measure, comma-separated.")] = _WINDOW_PARTS,
     as_json: AsJson = False,
 ) -> None:
-    """Windows, sessions and deduplication against Spark's own: rows/s, memory, growth.
+    """Compare windows, sessions and deduplication with Spark's operators.
 
-    Every engine runs in a process of its own, on the same generated files, one after the other. All
-    of it takes about 10 minutes on two cores.
+    Measures rows per second, memory, and growth of state. Each engine runs in its own process on
+    the same generated files, one after the other. Takes about 10 minutes on two cores.
     """
     with reported(as_json):
         chosen = (
@@ -91,15 +92,16 @@ _JOINS = "interval,window,session,temporal,lookup,hot"
 def joins(
     rows: Annotated[int, typer.Option(min=8_000, help="Rows of both streams.")] = 4_000_000,
     kinds: Annotated[str, typer.Option(help="Joins, comma-separated.")] = _JOINS,
-    engines: Annotated[str, typer.Option(help="Peers, comma-separated.")] = (
+    engines: Annotated[str, typer.Option(help="Engines, comma-separated.")] = (
         "columnar,native-rocksdb"
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Every join against the best plain-Spark form of its query; lookups; a hot key.
+    """Compare every join with the fastest equivalent Spark query.
 
-    Every engine runs in a process of its own, on the same generated files, one after the other. All
-    of it takes about 20 minutes on two cores. Lookups ask a PostgreSQL that is started for them.
+    Includes lookups, in a PostgreSQL server that is started for them, and a skewed key. Each engine
+    runs in its own process on the same generated files, one after the other. Takes about 20 minutes
+    on two cores.
     """
     with reported(as_json):
         chosen = names_in(kinds, _JOINS), names_in(engines, _WINDOW_ENGINES)
@@ -114,17 +116,17 @@ _CATALOG_PARTS = "joins,reads"
 
 
 def catalog(
-    rows: Annotated[int, typer.Option(min=1_000, help="Working rows of a run.")] = 10_000_000,
-    rounds: Annotated[int, typer.Option(min=1, help="Runs of each, after a warm-up.")] = 3,
-    datasets: Annotated[int, typer.Option(min=1, help="Datasets of a large catalog.")] = 10_000,
-    versions: Annotated[int, typer.Option(min=1, help="Versions of each of them.")] = 20,
+    rows: Annotated[int, typer.Option(min=1_000, help="Input rows of a run.")] = 10_000_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Measured runs, after a warm-up run.")] = 3,
+    datasets: Annotated[int, typer.Option(min=1, help="Datasets of the large catalog.")] = 10_000,
+    versions: Annotated[int, typer.Option(min=1, help="Versions of each dataset.")] = 20,
     parts: Annotated[str, typer.Option(help="What to measure, comma-separated.")] = _CATALOG_PARTS,
     as_json: AsJson = False,
 ) -> None:
-    """A project with three joins against the same joins in PySpark; reads of a large catalog.
+    """Compare a catalog project of three joins with PySpark, and measure reads of a large catalog.
 
-    Both read the same files and write their results, in turn, in one Spark session. All of it takes
-    about 5 minutes on two cores.
+    Both read the same files and write their results, in turn, in one Spark session. Takes about 5
+    minutes on two cores.
     """
     with reported(as_json):
         chosen = names_in(parts, _CATALOG_PARTS)
@@ -136,7 +138,7 @@ def catalog(
 
 
 app = typer.Typer(
-    help="Measure joins on this machine, against Spark's own.", no_args_is_help=True, epilog=EPILOG
+    help="Run benchmarks and compare Millstream with Spark.", no_args_is_help=True, epilog=EPILOG
 )
 app.command("interval-join")(interval_join)
 app.command("windows")(windows)
@@ -146,4 +148,4 @@ app.command("catalog")(catalog)
 
 @app.callback()
 def bench() -> None:
-    """Measure joins on this machine, against Spark's own."""
+    """Run benchmarks and compare Millstream with Spark."""

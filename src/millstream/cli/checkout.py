@@ -1,4 +1,4 @@
-"""What stands in a checkout beside the package: benchmarks, which commands load when asked."""
+"""Loads the benchmarks from a repository clone; the installed package does not contain them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from millstream.cli.errors import CommandError
 
 
 def load(name: str) -> Any:
-    """Benchmarks are no part of the package: they stand in a checkout, beside `src`."""
+    """Imports a module of `bench`, the folder beside `src`."""
     root = Path(__file__).resolve().parents[3]
     if not (root / "bench" / "__init__.py").exists():
         raise CommandError(
             "MS-CLI-BENCH",
-            "this installation holds no benchmarks.",
-            fix="Run `make bench` in a clone of the repository.",
+            "this installation does not contain the benchmarks.",
+            fix="Run the command in a clone of the repository, after `make setup`.",
         )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
@@ -25,7 +25,7 @@ def load(name: str) -> Any:
 
 
 def names_in(text: str, known: str) -> tuple[str, ...]:
-    """A comma-separated list of names, each of those known; `all` stands for all of them."""
+    """Parses a comma-separated list of known names; `all` means all of them."""
     allowed = known.split(",")
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if names == ("all",):
@@ -33,11 +33,13 @@ def names_in(text: str, known: str) -> tuple[str, ...]:
     for name in names:
         if name not in allowed:
             raise CommandError(
-                "MS-CLI-VALUE", f"{name!r} is not known here.", fix=f"Use of {', '.join(allowed)}."
+                "MS-CLI-VALUE",
+                f"{name!r} is not a valid value.",
+                fix=f"Use one or more of {', '.join(allowed)}.",
             )
     return names
 
 
 def say(line: str) -> None:
-    """For people: on stderr, so that stdout holds results alone."""
+    """Prints a message to stderr, because stdout is reserved for results."""
     print(line, file=sys.stderr, flush=True)

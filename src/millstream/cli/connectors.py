@@ -1,4 +1,4 @@
-"""`millstream connectors`: the connectors that jobs can use, and their properties."""
+"""`millstream connectors`: lists the connectors that jobs can use, and their properties."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def connectors(
 ) -> None:
     """List connectors, or the properties of one.
 
-    Connectors of other packages are found by their entry points, group millstream.connectors.
+    Connectors of other packages are found by their entry points in the group
+    millstream.connectors.
     """
     with reported(as_json):
         from millstream.plan.connectors import spec_json
@@ -63,7 +64,7 @@ def _find(name: str, registry: ConnectorRegistry) -> ConnectorSpec:
     raise CommandError(
         "MS-CLI-CONNECTOR",
         f"there is no connector {name}.",
-        fix=nearest(name, names) or f"There are {', '.join(names)}.",
+        fix=nearest(name, names) or f"Use one of {', '.join(names)}.",
     )
 
 
@@ -88,18 +89,18 @@ def _show(spec: ConnectorSpec) -> None:
         print(f"delivery: {str(spec.delivery).replace('_', ' ')}")
         print(f"output modes: {', '.join(spec.modes)}")
     if not spec.properties:
-        print("It has no properties of its own.")
+        print("This connector has no properties.")
         return
     print()
-    table = Table("property", "of a", "value", "default", "", box=None, pad_edge=False)
+    table = Table("property", "role", "value", "default", "", box=None, pad_edge=False)
     for each in spec.properties:
         default = "required" if each.required else (each.default or "")
         formats = f" Formats: {', '.join(each.formats)}." if each.formats else ""
         secret = " Secret." if each.secret else ""
         table.add_row(
             each.name,
-            ", ".join(role for role in each.roles if spec.has(role)),
-            each.kind.says,
+            ", ".join(role for role in each.roles if spec.has_role(role)),
+            each.kind.description,
             default,
             f"{each.help}{formats}{secret}",
         )
@@ -111,5 +112,5 @@ def _print(table: object) -> None:
 
     console = Console(file=sys.stdout, markup=False)
     if not console.is_terminal:
-        console.width = 200  # a table in a file need not fit a screen
+        console.width = 200  # output to a file does not need to fit a screen
     console.print(table)

@@ -1,4 +1,4 @@
-"""Progress of a run: a table that renews itself on a terminal, plain lines elsewhere."""
+"""Shows the progress of a run: a live table on a terminal, otherwise plain lines."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.table import Table
 
-from millstream.cli.formats import LAST_MOMENT, behind, moment, size, span
+from millstream.cli.formats import MAX_TIME, behind, moment, size, span
 from millstream.run.progress import Progress
 
-EVERY = 5.0  # seconds between plain lines of a pipeline
+EVERY = 5.0  # minimum seconds between lines of a pipeline
 HEARTBEAT = 60.0  # seconds without a batch after which a line is printed
 
 
 class Display(Protocol):
+    """Shows the phase of a run, the progress of its pipelines, and warnings."""
+
     def update(self, phase: str, pipelines: Sequence[Progress]) -> None: ...
     def warn(self, text: str) -> None: ...
     def close(self) -> None: ...
 
 
-class Silent:
+class NoDisplay:
+    """Shows nothing, for `--quiet`."""
+
     def update(self, phase: str, pipelines: Sequence[Progress]) -> None: ...
     def warn(self, text: str) -> None: ...
     def close(self) -> None: ...
@@ -59,7 +63,7 @@ class Lines:
     _phase: str = ""
     _phase_at: float = 0.0
     _printed: float = 0.0  # when a line of the phase was last printed
-    _said: dict[str, tuple[float, int]] = field(default_factory=dict)
+    _last_lines: dict[str, tuple[float, int]] = field(default_factory=dict)  # time and batch
     _ages: BatchAges = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,12 +82,12 @@ class Lines:
 
     def _pipeline(self, each: Progress, now: float) -> None:
         age = self._ages.seconds(each)
-        said, batch = self._said.setdefault(each.name, (now - EVERY, -1))
-        if each.batch is not None and each.batch > batch and now - said >= EVERY:
-            self._said[each.name] = (now, each.batch)
+        printed, batch = self._last_lines.setdefault(each.name, (now - EVERY, -1))
+        if each.batch is not None and each.batch > batch and now - printed >= EVERY:
+            self._last_lines[each.name] = (now, each.batch)
             self._line(line(each, self.now()))
-        elif min(age, now - said) >= HEARTBEAT:
-            self._said[each.name] = (now, batch)
+        elif min(age, now - printed) >= HEARTBEAT:
+            self._last_lines[each.name] = (now, batch)
             self._line(heartbeat(each, age, self.now()))
 
     def warn(self, text: str) -> None:
@@ -136,7 +140,7 @@ def _watermarks(each: Progress, now: datetime) -> list[str]:
 def _watermark(name: str, micros: int | None, now: datetime) -> str:
     if micros is None:
         return f"{name}: no row yet"
-    if micros > LAST_MOMENT:  # an input of a chain may end before others do
+    if micros > MAX_TIME:  # one input may end before others
         return f"{name}: end of input"
     return f"{name} at {moment(micros)}, {behind(micros, now)} behind"
 
@@ -149,10 +153,10 @@ def _state(each: Progress) -> str:
 
 
 class LiveTable:
-    """The table, drawn anew while Spark works."""
+    """Shows progress as a table that is updated on the terminal."""
 
     def __init__(self, console: Console) -> None:
-        # Rows that a console sink prints go above the table, if both are on the terminal.
+        # If both are on the terminal, rows of a console sink are printed above the table.
         self._live = Live(
             console=console,
             transient=True,

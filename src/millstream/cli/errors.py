@@ -1,7 +1,7 @@
-"""How a command ends when something is wrong: what it prints, and with which code it exits.
+"""Prints the errors of commands and maps them to exit codes.
 
-0 all went well    1 a run or a test failed    2 the text, the plan or the command is wrong
-130 Ctrl-C
+Exit codes: 0 success, 1 a run or a test failed, 2 the SQL, the plan or the command line is invalid,
+130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ INTERRUPTED = 130
 
 
 class CommandError(MillstreamError):
-    """MS-CLI-…: the command line names something that is not there or does not fit."""
+    """MS-CLI-…: the command line is invalid or names something that does not exist."""
 
 
 @contextmanager
 def reported(as_json: bool = False) -> Iterator[None]:
-    """No mistake of a user's ends in a stack trace."""
+    """Prints errors of the block without a stack trace and exits with their code."""
     try:
         yield
     except MillstreamError as error:
@@ -38,12 +38,12 @@ def reported(as_json: bool = False) -> Iterator[None]:
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
-        # The reader of our output has left (`… | head`); Python would complain on its way out.
+        # The reader of stdout has exited (`… | head`). Prevents a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     except (typer.Exit, typer.Abort):
         raise
-    except Exception as error:  # noqa: BLE001 -- the last net
+    except Exception as error:  # noqa: BLE001 -- reports unexpected errors
         show(bug(error))
         raise typer.Exit(1) from None
 
@@ -53,16 +53,16 @@ def exit_code(error: MillstreamError) -> int:
 
 
 def bug(error: BaseException) -> MillstreamError:
-    """An error that nobody foresaw: a mistake of ours, told as one."""
+    """Converts an unexpected exception to an error with the request to report it."""
     if os.environ.get("MILLSTREAM_TRACE"):
         traceback.print_exception(error, file=sys.stderr)
-    name, told = type(error).__name__, str(error).split("\n", 1)[0]
+    name, message = type(error).__name__, str(error).split("\n", 1)[0]
     return RunError(
         "MS-RUN-BUG",
-        f"Millstream itself failed: {name}: {told}"
-        if told
-        else f"Millstream itself failed: {name}",
-        fix="Set MILLSTREAM_TRACE=1 to see where, and please report it.",
+        f"internal error in Millstream: {name}: {message}"
+        if message
+        else f"internal error in Millstream: {name}",
+        fix="Set MILLSTREAM_TRACE=1 to print the stack trace, and please report the error.",
     )
 
 
@@ -71,7 +71,7 @@ def show(error: MillstreamError) -> None:
 
 
 def text(error: MillstreamError) -> str:
-    """Code and place, the line with a caret under the column, the cause, the fix."""
+    """Formats an error: code and position, the line with a caret, the cause, the fix."""
     at = f" at {error.place}" if error.place else ""
     lines = [f"{error.code}{at}", *_excerpt(error.place), error.cause]
     if error.fix:

@@ -1,4 +1,4 @@
-"""`millstream explain`: what a job would do, without doing it."""
+"""`millstream explain`: shows the plan of a job without running it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def explain(
     catalog: CatalogUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the plan: engine, bounds, how long rows are kept and why, what is late.
+    """Show the plan of a job: engine, time bounds, state retention, late rows.
 
-    Nothing is started. A job whose state would grow for ever, or whose text or settings are
-    wrong, is refused here as `run` would refuse it; sources and sinks may still lack a connector.
+    Spark is not started. A job that is invalid, or whose state would grow forever, is rejected with
+    the same error as in `run`. Sources and sinks do not need a connector yet.
     """
     with reported(as_json):
         from millstream.catalog.stream_tables import stream_tables

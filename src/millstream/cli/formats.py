@@ -1,30 +1,31 @@
-"""Values as people read them: times, sizes, paths."""
+"""Formats times, sizes and paths for output."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from millstream.plan.secrets import masked
+from millstream.plan.secrets import mask_secret
 from millstream.temporal import MICROS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# The last time that has a date, in microseconds: an ended input's watermark is beyond it.
-LAST_MOMENT = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+# The greatest time that `datetime` supports, in microseconds. After the end of input, a watermark
+# is greater.
+MAX_TIME = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
 def moment(micros: int) -> str:
-    """A time as ISO 8601 in UTC, to the second."""
+    """Formats a time as ISO 8601 in UTC, to the second."""
     return (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def behind(micros: int, now: datetime) -> str:
-    """How far a time is behind another."""
+    """Formats how far a time is behind another."""
     return span((now - _EPOCH) // timedelta(microseconds=1) - micros)
 
 
 def span(micros: int) -> str:
-    """A span in its one or two largest units: "3d 4h"; one below a second is "0s"."""
+    """Formats a duration in its one or two largest units, such as "3d 4h"; below a second "0s"."""
     rest = max(0, micros)
     parts: list[str] = []
     for unit in ("d", "h", "m", "s"):
@@ -45,14 +46,14 @@ def size(count: float) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number and its noun: 1 file, 2 files."""
+    """Formats a number with its noun: 1 file, 2 files."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def shown(path: str | Path) -> str:
-    """A path as short as it can be from here, without a login."""
+    """Formats a path relative to the working directory if possible, and masks credentials."""
     if "://" in str(path):
-        return masked("path", str(path))
+        return mask_secret("path", str(path))
     here = Path.cwd()
     whole = Path(path).absolute()
     return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)

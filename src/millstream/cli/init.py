@@ -1,4 +1,4 @@
-"""`millstream init`: a new project that runs and passes its test at once."""
+"""`millstream init`: creates a project with a job, data and a test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Examples:
 
 
 class Template(StrEnum):
-    """Folders below `templates`."""
+    """The folders in `templates`."""
 
     project = "project"
     month_end = "month-end"
@@ -45,21 +45,23 @@ _NEXT = {
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder, new or empty.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
     template: Annotated[
         Template,
         typer.Option(
-            help="project: a streaming job, its data and a test. month-end: a catalog of datasets "
+            help="project: a streaming job with data and a test. month-end: a catalog of datasets "
             "and a project that joins them."
         ),
     ] = Template.project,
 ) -> None:
-    """Write a new project with its data and a README."""
+    """Create a project with data, a test and a README."""
     with reported():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             what = "is not empty" if folder.is_dir() else "is a file"
             raise CommandError(
-                "MS-CLI-INIT", f"{folder} {what}.", fix="Name a folder that is new or empty."
+                "MS-CLI-INIT",
+                f"cannot create a project in {folder}, because it {what}.",
+                fix="Use a new or empty folder.",
             )
         contents = files("millstream.cli") / "templates" / template.value
         for path, content in _contents(contents, Path()):
@@ -72,7 +74,7 @@ def init(
 
 def _contents(folder: Traversable, below: Path) -> Iterator[tuple[Path, bytes]]:
     for item in sorted(folder.iterdir(), key=lambda item: item.name):
-        # A file called .gitignore would hide parts of the template from the package itself.
+        # A file named .gitignore would exclude parts of the template from the package.
         path = below / (".gitignore" if item.name == "gitignore" else item.name)
         if item.is_dir():
             yield from _contents(item, path)

@@ -1,4 +1,4 @@
-"""Signals while Spark works: the main thread only waits, so it hears them at once."""
+"""Handles signals while Spark works: the main thread only waits, so it receives them at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """Runs `work` in a thread. Ctrl-C, SIGTERM and SIGHUP end the wait for it, and the process
+    """Runs `work` in a thread. Ctrl-C, SIGTERM and SIGHUP stop waiting for it, and the process
     exits normally, with its exit handlers."""
     result: list[T] = []
     failed: list[BaseException] = []
@@ -54,19 +54,19 @@ class Signals:
     """Handles SIGINT, SIGTERM and SIGHUP: the first one requests a stop, a second one ends the
     process at once. The same signal within `_SAME` seconds is not a second one."""
 
-    heard: signal.Signals | None = None
-    _heard_at: float = 0.0
-    _before: dict[signal.Signals, Any] = field(default_factory=dict)
+    received: signal.Signals | None = None
+    _received_at: float = 0.0
+    _previous_handlers: dict[signal.Signals, Any] = field(default_factory=dict)
     _terminals: list[int] = field(default_factory=list)  # outputs that a hangup closes
 
     def __enter__(self) -> Self:
         if current_thread() is main_thread():
             self._terminals = [number for number in (1, 2) if os.isatty(number)]
             for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                # `nohup` starts a command with SIGHUP ignored, and it stays so.
+                # `nohup` starts a command with SIGHUP ignored; this is preserved.
                 if each is signal.SIGHUP and signal.getsignal(each) is signal.SIG_IGN:
                     continue
-                self._before[each] = signal.signal(each, self._hear)
+                self._previous_handlers[each] = signal.signal(each, self._receive)
         return self
 
     def __exit__(
@@ -75,20 +75,20 @@ class Signals:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        for each, handler in self._before.items():
+        for each, handler in self._previous_handlers.items():
             signal.signal(each, handler)
 
-    def _hear(self, number: int, _: FrameType | None) -> None:
+    def _receive(self, number: int, _: FrameType | None) -> None:
         if number == signal.SIGHUP:
             self._leave_terminal()
-        if self.heard == number and time.monotonic() - self._heard_at < _SAME:
+        if self.received == number and time.monotonic() - self._received_at < _SAME:
             return
-        if self.heard is not None:
+        if self.received is not None:
             with suppress(OSError):
                 os.write(2, b"\nKilled. The next run continues after the last completed batch.\n")
             os._exit(128 + number)
-        self._heard_at = time.monotonic()
-        self.heard = signal.Signals(number)
+        self._received_at = time.monotonic()
+        self.received = signal.Signals(number)
 
     def _leave_terminal(self) -> None:
         """Redirects output to /dev/null: writing to a closed terminal would fail."""

@@ -1,4 +1,4 @@
-"""Runs cases with a Spark that is started when the first of them needs it."""
+"""Runs test cases and starts Spark when the first of them needs it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class LazyRunner:
-    """Cases whose plan is rejected are judged without Spark. All files are below `folder`."""
+    """Runs cases; those whose plan is rejected need no Spark. All files are below `folder`."""
 
     cores: int
     folder: Path
@@ -31,7 +31,7 @@ class LazyRunner:
     @contextmanager
     def started(cls, cores: int) -> Iterator[LazyRunner]:
         runner = cls(cores, Path(tempfile.mkdtemp(prefix="millstream-test-")))
-        # An interrupt ends the process while the thread that runs the cases is still at work.
+        # An interrupt exits the process while the thread that runs the cases is still active.
         atexit.register(runner.close)
         try:
             yield runner
@@ -40,7 +40,7 @@ class LazyRunner:
             atexit.unregister(runner.close)
 
     def close(self) -> None:
-        """End Spark first: it writes to the folder until then, and has temporary files itself."""
+        """Stops Spark, which writes to the folder until then, and removes the folder."""
         if self._spark is not None and self._own:
             from millstream.engine.runtime.jvm import end_jvm
 

@@ -1,4 +1,4 @@
-"""From a file to a job that can run."""
+"""Loads a job from a SQL file and validates it."""
 
 from __future__ import annotations
 
@@ -23,28 +23,31 @@ def load_job(
     engine: EngineChoice | None,
     datasets: DatasetResolver | None = None,
 ) -> Job:
-    """The job of a file, checked. An error's place names the file. `datasets` resolves names of a
-    catalog, by default the latest versions of the default catalog."""
+    """Returns the validated job of a file. Positions of errors include the file name.
+
+    `datasets` resolves names of a catalog, by default to the latest versions of the default
+    catalog.
+    """
     from millstream.catalog.stream_tables import stream_tables
     from millstream.plan.build.job import build_job
-    from millstream.plan.facts.pipeline import check_job
-    from millstream.sql.text import unfilled
+    from millstream.plan.facts.pipeline import derive_job_facts
+    from millstream.sql.text import mask_variables
 
     variables = variables_of(given)
     text = _text(file)
-    with placed_in(file), unfilled(variables):
+    with placed_in(file), mask_variables(variables):
         resolver = datasets or stream_tables(None)
         job = build_job(text, variables=variables, datasets=resolver)
         if engine is not None:
-            asked = Engine(engine.value)
-            pipelines = tuple(replace(each, engine=asked) for each in job.pipelines)
+            chosen = Engine(engine.value)
+            pipelines = tuple(replace(each, engine=chosen) for each in job.pipelines)
             job = replace(job, pipelines=pipelines)
-        check_job(job)
+        derive_job_facts(job)
     return job
 
 
 def load_checkpoint(file: Path, given: Iterable[str] | None) -> Path:
-    """Returns the checkpoint that the job of a file has by itself, without planning the job."""
+    """Returns the checkpoint that a job file sets, or its default, without planning the job."""
     from millstream.plan.build.job import read_settings
     from millstream.run.settings import checkpoint_of
 
@@ -55,6 +58,7 @@ def load_checkpoint(file: Path, given: Iterable[str] | None) -> Path:
 
 @contextmanager
 def placed_in(file: Path) -> Iterator[None]:
+    """Adds the file name to the position of errors."""
     try:
         yield
     except MillstreamError as error:
@@ -73,5 +77,7 @@ def _text(file: Path) -> str:
         raise CommandError(
             "MS-CLI-FILE",
             f"cannot read {file}: {reason}.",
-            fix=f"There is {', '.join(near)}." if near else "Name a file of SQL statements.",
+            fix=f"SQL files in this folder: {', '.join(near)}."
+            if near
+            else "Use a file with SQL statements.",
         ) from None

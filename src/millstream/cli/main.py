@@ -1,4 +1,4 @@
-"""The command `millstream`: one file a verb. Spark and Polars wait until a verb needs them."""
+"""The command `millstream`; each subcommand has a module and imports Spark and Polars on use."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from millstream.cli import (
 
 HELP = "Streaming SQL for event-time joins on Apache Spark."
 EPILOG = """
-Start here:
+Quick start:
 
-  millstream init shop            a new project: a job, its data, a test
+  millstream init shop            create a project: a job, data, a test
 
   millstream run shop/job.sql --once --flush
 
@@ -32,7 +32,7 @@ Start here:
 
   millstream test shop
 
-Exit codes: 0 all went well, 1 a run or test failed, 2 the job or command is wrong, 130 Ctrl-C.
+Exit codes: 0 success, 1 a run or test failed, 2 the job or command is invalid, 130 Ctrl-C.
 """
 
 app = typer.Typer(
@@ -46,8 +46,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         print(f"millstream {version('millstream')}")
@@ -58,7 +58,9 @@ def _version(asked: bool) -> None:
 def main(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     pass

@@ -1,4 +1,4 @@
-"""`millstream nexmark`: the field's common benchmark, generated, verified and measured."""
+"""`millstream nexmark`: generates, verifies and measures the NEXMark benchmark."""
 
 from __future__ import annotations
 
@@ -34,41 +34,40 @@ _ENGINES = "columnar,native"
 _FORMATS = "parquet,json,csv"
 
 Queries = Annotated[str, typer.Option(help="Queries, comma-separated: q0 to q22, or all.")]
-Rate = Annotated[int, typer.Option(min=1, help="Events a second of event time.")]
+Rate = Annotated[int, typer.Option(min=1, help="Events per second of event time.")]
 Disorder = Annotated[
-    str, typer.Option(metavar="2s", help="How late an event may come; 0s: all in order.")
+    str, typer.Option(metavar="2s", help="Maximum delay of events; 0s: events are in order.")
 ]
 
 
 def generate(
-    folder: Annotated[Path, typer.Argument(help="Where to write; must be new or empty.")],
+    folder: Annotated[Path, typer.Argument(help="The output folder; must be new or empty.")],
     events: Annotated[int, typer.Option(min=1, help="Persons, auctions and bids, 1 : 3 : 46.")] = (
         1_000_000
     ),
     files: Annotated[
-        int, typer.Option(min=1, help="Files of each kind; file i of all is one slice of time.")
+        int, typer.Option(min=1, help="Files per event type; files are consecutive time slices.")
     ] = 8,
     form: Annotated[str, typer.Option("--format", help=f"One of {_FORMATS}.")] = "parquet",
-    seed: Annotated[int, typer.Option(min=0, help="Other seeds give other events.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The random seed.")] = 1,
     rate: Rate = 10_000,
     disorder: Disorder = "0s",
     hot_auctions: Annotated[
-        int, typer.Option(min=1, help="Of so many bids, all but one are for a hot auction.")
+        int, typer.Option(min=1, help="N: of N bids, N - 1 are for a hot auction.")
     ] = 2,
     hot_bidders: Annotated[
-        int, typer.Option(min=1, help="Of so many bids, all but one are by a hot bidder.")
+        int, typer.Option(min=1, help="N: of N bids, N - 1 are by a hot bidder.")
     ] = 4,
     hot_sellers: Annotated[
-        int, typer.Option(min=1, help="Of so many auctions, all but one are by a hot seller.")
+        int, typer.Option(min=1, help="N: of N auctions, N - 1 are by a hot seller.")
     ] = 4,
-    in_flight: Annotated[int, typer.Option(min=1, help="Auctions that are bid for.")] = 100,
-    active: Annotated[int, typer.Option(min=1, help="Persons who bid and sell.")] = 1_000,
+    in_flight: Annotated[int, typer.Option(min=1, help="Open auctions at any time.")] = 100,
+    active: Annotated[int, typer.Option(min=1, help="Active persons at any time.")] = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Write persons, auctions and bids as files, the same for the same options.
+    """Generate files of persons, auctions and bids, deterministically.
 
-    The folder gets person/, auction/, bid/ and side_input/, and nexmark.json, which says how they
-    were made.
+    Writes the folders person/, auction/, bid/ and side_input/, and nexmark.json with the options.
     """
     with reported(as_json):
         names_in(form, _FORMATS)
@@ -76,7 +75,7 @@ def generate(
             raise CommandError(
                 "MS-CLI-FILE",
                 f"{folder} is not an empty folder.",
-                fix="Name a new one, or remove what is there.",
+                fix="Use a new folder, or remove the files in it.",
             )
         ratios = (hot_auctions, hot_bidders, hot_sellers)
         options = _options(events, seed, rate, _micros(disorder), *ratios, in_flight, active)
@@ -90,18 +89,18 @@ def verify(
     queries: Queries = "all",
     seeds: Annotated[str, typer.Option(help="Seeds, comma-separated.")] = "1,2",
     shapes: Annotated[
-        str, typer.Option(help=f"How events come, comma-separated: {_SHAPES}, or all.")
+        str, typer.Option(help=f"Arrival orders, comma-separated: {_SHAPES}, or all.")
     ] = "all",
-    events: Annotated[int, typer.Option(min=50, help="Events, more or less by shape.")] = 20_000,
+    events: Annotated[int, typer.Option(min=50, help="Approximate number of events.")] = 20_000,
     engine: Annotated[
         str, typer.Option(help=f"Engines, comma-separated: {_ENGINES}.")
     ] = "columnar",
     as_json: AsJson = False,
 ) -> None:
-    """Check the result of every query against DuckDB's answer over all events at once.
+    """Compare the result of every query with DuckDB's result over all events.
 
-    Every seed comes in every shape: in order and out of order, in several sizes and cuts into
-    micro-batches. Ends with code 1 if a result differs.
+    Each seed is tested in each arrival order, with different sizes and divisions into
+    micro-batches. Exits with code 1 if a result differs.
     """
     with reported(as_json):
         numbers = _numbers(seeds)
@@ -139,47 +138,44 @@ def run(
     events: Annotated[int, typer.Option(min=500, help="Events to generate.")] = 5_000_000,
     engine: Annotated[str, typer.Option(help=f"Engines, comma-separated: {_ENGINES}.")] = _ENGINES,
     spark: Annotated[
-        bool, typer.Option(help="Measure Spark's own form of each query, too, for the ratio.")
+        bool, typer.Option(help="Also measure the equivalent Spark query, for the ratio.")
     ] = True,
-    batches: Annotated[int, typer.Option(min=2, help="Micro-batches that events are cut into.")] = (
-        10
-    ),
+    batches: Annotated[int, typer.Option(min=2, help="Number of micro-batches.")] = 10,
     rate: Rate = 10_000,
     disorder: Disorder = "2s",
-    seed: Annotated[int, typer.Option(min=0, help="Other seeds give other events.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The random seed.")] = 1,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Events of `generate`, and not new ones."),
+        typer.Option(metavar="DIR", help="Read events from this output folder of `generate`."),
     ] = None,
-    files: Annotated[
-        int, typer.Option(min=1, help="Files of each kind that a micro-batch takes.")
-    ] = 1,
+    files: Annotated[int, typer.Option(min=1, help="Files per event type and micro-batch.")] = 1,
     report: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write nexmark.md and its plots there.")
+        Path | None, typer.Option(metavar="DIR", help="Write nexmark.md and its plots here.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure queries: rows/s whole and steady, batch times, memory, state, checkpoint.
+    """Measure queries: rows per second, batch times, memory, state, checkpoint.
 
-    Every engine runs every query in a process of its own, on the same files, one after the other;
-    so does plain Spark, with the best form of the query that it has. Disorder must be within the
-    watermark's 4 s.
+    Rows per second are measured for the whole run and in steady state. Each engine runs each query
+    in its own process on the same files, one after the other, and so does Spark with its fastest
+    equivalent query. Disorder must be within the watermark delay of 4 s.
     """
     with reported(as_json):
         chosen = names_in(queries, _QUERIES), names_in(engine, _ENGINES)
         if data is not None and not (data / "nexmark.json").exists():
             raise CommandError(
                 "MS-CLI-FILE",
-                f"{data} holds no events.",
-                fix="Make them: millstream nexmark generate",
+                f"{data} contains no NEXMark events.",
+                fix="Generate them: millstream nexmark generate",
             )
         suite = load("bench.nexmark.suite")
         options = _options(events, seed, rate, _micros(disorder))
         if options.disorder > suite.DELAY:
             raise CommandError(
                 "MS-CLI-VALUE",
-                f"events out of order by {disorder} would be late: it must be within the "
-                f"watermark's {format_span(suite.DELAY)}.",
+                f"events that are out of order by {disorder} would be late: the watermark delay is "
+                f"{format_span(suite.DELAY)}.",
+                fix=f"Use --disorder {format_span(suite.DELAY)} or less.",
             )
         result = load("bench.nexmark.run").run(
             [suite.QUERIES[name] for name in chosen[0]],
@@ -203,10 +199,10 @@ def run(
 
 
 def report(
-    result: Annotated[Path, typer.Argument(help="What `run --json` printed.")],
-    to: Annotated[Path, typer.Option(metavar="DIR", help="Where to write.")] = Path(),
+    result: Annotated[Path, typer.Argument(help="The output of `run --json`.")],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="The output folder.")] = Path(),
 ) -> None:
-    """Make a page in Markdown and plots of a run's figures."""
+    """Write a Markdown page and plots of a result."""
     with reported():
         try:
             figures = json.loads(result.read_text(encoding="utf-8"))
@@ -214,7 +210,7 @@ def report(
             raise CommandError(
                 "MS-CLI-FILE",
                 f"cannot read {result}: {error}.",
-                fix="Make it: millstream nexmark run --json > result.json",
+                fix="Create it: millstream nexmark run --json > result.json",
             ) from None
         print(_report(figures, to))
 
@@ -226,7 +222,7 @@ def _report(figures: dict[str, Any], to: Path) -> Path:
         raise CommandError(
             "MS-CLI-BENCH",
             f"plots need {error.name}, which is not installed.",
-            fix="pip install 'millstream[bench]'",
+            fix="Install it: pip install 'millstream[bench]'",
         ) from None
     return page
 
@@ -235,7 +231,7 @@ def _numbers(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
         raise CommandError(
-            "MS-CLI-VALUE", f"{text!r} is no list of seeds.", fix="Write --seeds 1,2,3."
+            "MS-CLI-VALUE", f"{text!r} is not a list of integers.", fix="Write --seeds 1,2,3."
         )
     return [int(part) for part in parts]
 
@@ -250,12 +246,12 @@ def _options(*values: int) -> Any:
 def _micros(text: str) -> int:
     span = parse_span(text)
     if span < 0:
-        raise CommandError("MS-CLI-VALUE", f"{text!r} is below zero.", fix="Write 0s or more.")
+        raise CommandError("MS-CLI-VALUE", f"{text!r} is negative.", fix="Use 0s or more.")
     return span
 
 
 app = typer.Typer(
-    help="NEXMark: generate its events, verify its queries, measure them.",
+    help="Generate, verify and measure the NEXMark benchmark.",
     no_args_is_help=True,
     epilog=EPILOG,
 )
@@ -267,4 +263,4 @@ app.command("report")(report)
 
 @app.callback()
 def nexmark() -> None:
-    """NEXMark: generate its events, verify its queries, measure them."""
+    """Generate, verify and measure the NEXMark benchmark."""

@@ -1,4 +1,4 @@
-"""Arguments and options that several verbs share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class EngineChoice(StrEnum):
 
 
 JobFile = Annotated[
-    Path, typer.Argument(metavar="JOB.sql", help="The file with the job's statements.")
+    Path, typer.Argument(metavar="JOB.sql", help="The file with the job's SQL statements.")
 ]
 Variables = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Fill ${NAME} in the job. NAME alone takes the environment variable of that name, "
-        "so that a secret stands in no command line. May be given several times.",
+        help="Set the variable ${NAME} of the job. Without =VALUE, the environment variable NAME "
+        "is used, so that a secret does not appear in the command line. Repeatable.",
     ),
 ]
 EngineOption = Annotated[
     EngineChoice | None,
-    typer.Option("--engine", help="Run every query on this engine, whatever the job says."),
+    typer.Option("--engine", help="Run all queries on this engine; overrides the job."),
 ]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")
+    bool, typer.Option("--json", help="Print the result as one JSON object to stdout.")
 ]
 
 CatalogUrl = Annotated[
@@ -44,7 +44,7 @@ CatalogUrl = Annotated[
     typer.Option(
         "--catalog",
         metavar="URL",
-        help="The catalog: a SQLite file, or postgresql://host:port/database. By default the value "
+        help="The catalog: a SQLite file, or postgresql://host:port/database. Default: the value "
         "of MILLSTREAM_CATALOG, or millstream-catalog.db.",
     ),
 ]
@@ -56,7 +56,9 @@ def variables_of(given: Iterable[str] | None) -> dict[str, str]:
         name, equals, value = item.partition("=")
         if not name.strip() or (not equals and name not in os.environ):
             cause = (
-                f"--set {item} gives no value." if name.strip() else f"--set {item} has no name."
+                f"--set {item} has no value, and there is no environment variable {item}."
+                if name.strip()
+                else f"--set {item} has no name."
             )
             raise CommandError(
                 "MS-CLI-SET",

@@ -1,4 +1,4 @@
-"""`millstream prepare`: once a machine, so that Spark starts faster."""
+"""`millstream prepare`: creates a class archive, so that Spark starts faster on this machine."""
 
 from __future__ import annotations
 
@@ -14,22 +14,19 @@ Examples:
 
   millstream prepare
 
-Every Spark that millstream starts on this machine uses the file then. It fits one Java and one
-PySpark: call it again after an update of either. It may be deleted at any time. It is kept in the
-virtual environment, else in ~/.cache/millstream; MILLSTREAM_CACHE names another folder.
+Millstream uses the file whenever it starts Spark on this machine. Run the command again after an
+update of Java or PySpark. The file can be deleted at any time. It is stored in the virtual
+environment, otherwise in ~/.cache/millstream; MILLSTREAM_CACHE sets another folder.
 """
 
 
 def prepare(
-    again: Annotated[
-        bool, typer.Option("--again", help="Make the file anew, though there is one.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Replace an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Have Spark start faster: keep its classes, as the JVM loads them, in a file of 200 MB.
+    """Make Spark start a few seconds faster: store its JVM classes in a file of about 200 MB.
 
-    It takes about a minute, once a machine. Without it everything works as well, a few seconds
-    later.
+    Takes about a minute, once per machine. The command is optional.
     """
     with reported(as_json):
         from millstream.engine.runtime.class_archive import archive
@@ -37,17 +34,19 @@ def prepare(
         path = archive()
         if path is None:
             raise CommandError(
-                "MS-CLI-JAVA", "there is no Java here.", fix="Install Java 17 or set JAVA_HOME."
+                "MS-CLI-JAVA",
+                "Java was not found, and Spark needs it.",
+                fix="Install Java 17 or newer, or set JAVA_HOME.",
             )
-        there = path.exists() and not again
-        if not there:
+        exists = path.exists() and not again
+        if not exists:
             from millstream.run.prepare import make
 
             if not as_json:
-                print("Running a small job and keeping Spark's classes (about a minute) …")
+                print("Running a small job and storing Spark's classes (about a minute) …")
             make(path)
         size = path.stat().st_size
         if as_json:
-            print_json({"file": str(path), "bytes": size, "made": not there})
+            print_json({"file": str(path), "bytes": size, "created": not exists})
         else:
-            print(f"{path}, {size / 2**20:,.0f} MB{': it is there' if there else ''}.")
+            print(f"{path}, {size / 2**20:,.0f} MB{': it already exists' if exists else ''}.")

@@ -1,4 +1,4 @@
-"""The first rows that a run wrote to a sink."""
+"""Shows the first rows that a run wrote to a sink."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN = 20
 
 
 def preview(output: SinkOutput | None, names: Sequence[str], first_batch: int) -> Table | None:
-    """A table of the first rows of the batches from `first_batch` on; None if there are none."""
+    """Returns a table of the first rows from `first_batch` on; None if there are none."""
     rows = list(islice(output.rows(names, first_batch), SHOWN + 1)) if output else []
     if not rows:
         return None
@@ -23,5 +23,5 @@ def preview(output: SinkOutput | None, names: Sequence[str], first_batch: int) -
     for name in names:
         table.add_column(name, overflow="fold")
     for row in rows[:SHOWN]:
-        table.add_row(*map(Text, row))  # a row may hold what looks like markup
+        table.add_row(*map(Text, row))  # values may look like markup
     return table

@@ -1,4 +1,4 @@
-"""What came of a run: rows written, the account, where other rows went."""
+"""Prints the result of a run: rows, row accounting, and the location of other rows."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from millstream.cli.formats import shown
 from millstream.cli.preview import preview
 from millstream.connectors.registry import open_output
 from millstream.errors import MillstreamError
-from millstream.observe.ledger_text import account_text
+from millstream.observe.ledger_text import format_ledger
 from millstream.plan.nodes import SinkDef
-from millstream.plan.secrets import masked
+from millstream.plan.secrets import mask_secret
 from millstream.run.job import JobRun, Status
-from millstream.run.outputs import Destination, outputs_of, side_outputs_of
-from millstream.run.query import Running
+from millstream.run.outputs import OutputLocation, output_locations, side_output_locations
+from millstream.run.query import RunningQuery
 from millstream.temporal import OutputMode
 
 if TYPE_CHECKING:
     from millstream.cli.run_job import Request
 
 
-def show(request: Request, running: Sequence[Running]) -> None:
+def show(request: Request, running: Sequence[RunningQuery]) -> None:
     console = Console(file=sys.stdout)
     if not console.is_terminal:
-        console.width = 200  # a table in a file need not fit a screen
+        console.width = 200  # output to a file does not need to fit a screen
     for each in running:
-        account = each.tally.account
-        outputs = outputs_of(each.plan, request.settings, account)
-        others = side_outputs_of(request.job, each.plan, request.settings, account)
+        ledger = each.ledger_store.ledger
+        outputs = output_locations(each.plan, request.settings, ledger)
+        others = side_output_locations(request.job, each.plan, request.settings, ledger)
         if request.settings.once:
             for sink, to in zip(each.plan.sinks, outputs, strict=True):
                 _preview(console, request, each, sink, to)
-        print(account_text(each.plan.title, account))
+        print(format_ledger(each.plan.title, ledger))
         for to in (*outputs, *(other for other in others if other.rows)):
             if to.path is not None:
                 print(f"{to.rows:,} {to.what} in {shown(to.path)}")
 
 
 def _preview(
-    console: Console, request: Request, each: Running, sink: SinkDef, to: Destination
+    console: Console, request: Request, each: RunningQuery, sink: SinkDef, to: OutputLocation
 ) -> None:
     pipeline = next(output for output in each.plan.outputs if output.sink == sink)
     names = [column.name for column in pipeline.root.columns]
@@ -63,7 +63,7 @@ def after_failure(run: JobRun) -> Iterator[str]:
     """Describes the outcome of each query of a failed job with several queries."""
     if len(run.queries) == 1:
         return
-    written = {each.plan.name: each.tally.account.rows_out for each in run.running}
+    written = {each.plan.name: each.ledger_store.ledger.rows_out for each in run.running}
     failed = ", ".join(query.title for query in run.queries if query.name in run.failures)
     for query in run.queries:
         rows = f"{written.get(query.name, 0):,} rows written so far"
@@ -80,13 +80,13 @@ def after_failure(run: JobRun) -> Iterator[str]:
 def as_data(
     request: Request, run: JobRun | None, errors: Sequence[MillstreamError]
 ) -> dict[str, Any]:
-    """The run as one JSON object."""
+    """Returns the result of a run as one JSON object."""
     queries = []
     for each in run.running if run else ():
         assert run is not None
-        account = each.tally.account
-        outputs = outputs_of(each.plan, request.settings, account)
-        others = side_outputs_of(request.job, each.plan, request.settings, account)
+        ledger = each.ledger_store.ledger
+        outputs = output_locations(each.plan, request.settings, ledger)
+        others = side_output_locations(request.job, each.plan, request.settings, ledger)
         queries.append(
             {
                 "name": each.plan.name,
@@ -94,8 +94,8 @@ def as_data(
                 "error": _error(run.failures.get(each.plan.name), request),
                 "engine": str(each.engine),
                 "first_batch": each.first_batch,
-                "last_batch": each.tally.batch if each.tally.batch >= 0 else None,
-                "account": account.as_data(),
+                "last_batch": each.ledger_store.batch if each.ledger_store.batch >= 0 else None,
+                "account": ledger.as_data(),
                 "sinks": [
                     {"name": sink.name, **_as_data(to)}
                     for sink, to in zip(each.plan.sinks, outputs, strict=True)
@@ -115,5 +115,5 @@ def _error(error: MillstreamError | None, request: Request) -> dict[str, Any] | 
     return None if error is None else fail.as_data(error.in_file(str(request.file)))
 
 
-def _as_data(to: Destination) -> dict[str, Any]:
-    return asdict(to) | {"path": None if to.path is None else masked("path", to.path)}
+def _as_data(to: OutputLocation) -> dict[str, Any]:
+    return asdict(to) | {"path": None if to.path is None else mask_secret("path", to.path)}

@@ -1,4 +1,4 @@
-"""`millstream run`: runs a job until it is stopped, or once."""
+"""`millstream run`: runs a job continuously or once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Va
 EPILOG = """
 Examples:
 
-  millstream run job.sql --once --flush       all input there is, close everything, end
+  millstream run job.sql --once --flush       process all input, emit all results, exit
 
-  millstream run job.sql --once               what is there now; the next run goes on from here
+  millstream run job.sql --once               process available input; the next run resumes here
 
   millstream run job.sql --every 10s          a micro-batch every 10 seconds, until Ctrl-C
 
-  millstream run job.sql --set day=2026-01-15 --json > account.json
+  millstream run job.sql --set day=2026-01-15 --json > ledger.json
 
-Paths in a job are relative to the folder of its file; --checkpoint and --log to where you are.
-A job that is stopped, or killed, goes on from its checkpoint and writes no row twice.
+Paths in a job are relative to the folder of its file; --checkpoint and --log are relative to the
+working directory. A job that was stopped or killed resumes from its checkpoint, without duplicate
+rows in exactly-once sinks.
 """
 
 
@@ -34,20 +35,20 @@ def run(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where the job keeps its place and state. Default: SET 'checkpoint' in the job, "
-            "else .millstream/<job> beside the job.",
+            help="The folder of offsets and state. Default: SET 'checkpoint' in the job, or "
+            ".millstream/<job> beside the job.",
         ),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Take in what is there now, then end. State is kept.")
+        bool, typer.Option("--once", help="Process available input, then exit. State is retained.")
     ] = False,
     flush: Annotated[
         bool,
-        typer.Option("--flush", help="With --once: the input has ended; all held rows come out."),
+        typer.Option("--flush", help="With --once: end the input and emit all rows in state."),
     ] = False,
     fresh: Annotated[
         bool,
-        typer.Option("--fresh", help="First remove the checkpoint and what file sinks wrote."),
+        typer.Option("--fresh", help="First delete the checkpoint and the files of file sinks."),
     ] = False,
     every: Annotated[
         str | None, typer.Option(metavar="10s", help="Time between micro-batches.")
@@ -55,29 +56,31 @@ def run(
     engine: EngineOption = None,
     catalog: CatalogUrl = None,
     cores: Annotated[
-        int | None, typer.Option(min=1, help="Cores for a local Spark. Default: all, at most 8.")
+        int | None, typer.Option(min=1, help="Cores of local Spark. Default: all, at most 8.")
     ] = None,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     log: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Spark's own log. Default: spark.log in the checkpoint."),
+        typer.Option(metavar="FILE", help="Spark's log. Default: spark.log in the checkpoint."),
     ] = None,
 ) -> None:
-    """Run a job, show its progress, and account for every row at the end.
+    """Run a job, show its progress, and print the row accounting at the end.
 
-    It runs until Ctrl-C or SIGTERM, and goes on from its checkpoint when it is started again.
+    The job runs until Ctrl-C or SIGTERM. The next run resumes from the checkpoint.
     """
     with reported(as_json):
         if once and every:
             raise CommandError(
-                "MS-CLI-TRIGGER", "--once and --every exclude each other.", fix="Leave one out."
+                "MS-CLI-TRIGGER",
+                "--once and --every cannot be combined.",
+                fix="Remove one of them.",
             )
         from millstream.catalog.stream_tables import stream_tables
         from millstream.run.dataset_versions import DatasetVersions, recorded_versions
         from millstream.run.settings import settings_of
 
-        # A job keeps the versions of datasets that it began with.
+        # A job uses the dataset versions of its first run.
         folder = checkpoint or load_checkpoint(job, variables)
         recorded = {} if fresh else recorded_versions(folder).chosen
         datasets = stream_tables(catalog, recorded)
@@ -91,7 +94,7 @@ def run(
         if flush and not settings.once:
             raise CommandError(
                 "MS-CLI-TRIGGER",
-                "--flush ends the input, and a job that runs on has no end of input.",
+                "--flush ends the input, but a continuous job has no end of input.",
                 fix="Add --once.",
             )
         versions = DatasetVersions(datasets.chosen, datasets.pinned)

@@ -1,4 +1,4 @@
-"""`millstream test`: cases in YAML, run on a local Spark."""
+"""`millstream test`: runs test cases in YAML on a local Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Examples:
 
   millstream test . -k "left join" --junit report.xml
 
-A case is a file named *.test.yaml: SQL, what arrives, the exact rows that must come out.
+A test case is a file named *.test.yaml with SQL, input rows and the exact expected rows.
 """
 
 
@@ -40,18 +40,20 @@ def run_tests(
     ] = EngineSet.all,
     words: Annotated[
         str | None,
-        typer.Option("-k", metavar="TEXT", help="Only cases with this text in their name or file."),
+        typer.Option(
+            "-k", metavar="TEXT", help="Run only cases whose name or file contains this text."
+        ),
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report, too.")
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write a JUnit report.")
     ] = None,
     cores: Annotated[int, typer.Option(min=1, help="Cores for Spark.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Run test cases; exit with 1 if one fails.
+    """Run test cases; exit with code 1 if one fails.
 
-    Spark is started for the first case that has something to run. A case that expects a refusal
-    needs none.
+    Spark is started for the first case that needs it. Cases that expect an error of planning do not
+    need it.
     """
     with reported(as_json):
         from millstream.cli.interrupt import interruptible
@@ -61,8 +63,8 @@ def run_tests(
         if not cases:
             raise CommandError(
                 "MS-CLI-NO-CASE",
-                f"no case has {words!r} in its name or file.",
-                fix="Letter case does not matter; leave -k out to run all.",
+                f"no test case has {words!r} in its name or file, ignoring letter case.",
+                fix="Use another text, or remove -k to run all cases.",
             )
         engines: list[Engine] = ["columnar", "native"]
         if engine is not EngineSet.all:

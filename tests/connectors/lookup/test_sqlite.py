@@ -228,16 +228,16 @@ def test_a_nested_type_cannot_be_read(path):
     schema = pa.schema([("id", pa.int64()), ("name", pa.list_(pa.string()))])
     spec = spec_of(options={"path": str(path)}, schema=schema)
     assert text_of_error(check, spec) == (
-        "MS-LOOKUP-TYPE: column name of table customers is declared ARRAY<STRING>, but a lookup "
-        "reads plain values only. Write STRING in CREATE TABLE."
+        "MS-LOOKUP-TYPE: column name of table customers is declared ARRAY<STRING>, but lookups "
+        "support only primitive types. Write STRING in CREATE TABLE."
     )
 
 
 def test_a_timestamp_cannot_be_a_key(path):
     schema = pa.schema([("id", pa.timestamp("us", "UTC")), ("name", pa.string())])
     assert text_of_error(check, spec_of(options={"path": str(path)}, schema=schema)) == (
-        "MS-LOOKUP-TYPE: column id of table customers is TIMESTAMP, which SQLite cannot be asked "
-        "for as a key. Use a key of integers, strings or dates."
+        "MS-LOOKUP-TYPE: column id of table customers is TIMESTAMP, a type that cannot be a "
+        "lookup key in SQLite. Use a key of integers, strings or dates."
     )
 
 

@@ -1,4 +1,4 @@
--- Every order with its shipment, if one left within a day; orders without one come out too.
+-- Joins each order with its shipment within a day; also emits orders without a shipment.
 CREATE SOURCE orders (
   order_id STRING,
   customer STRING,
