@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from tests.kernels.oracle import Bag, Row
+from tests.kernels.interval_join.oracle import Bag, Row
 
 import millstream as ms
 from millstream.connectors.memory import MemorySink, MemoryStream

@@ -71,7 +71,7 @@ def test_the_control_stream_reads_messages_whatever_the_clock_said(spark, tmp_pa
         for now, days in ((1, 400), (2, 0), (3, -400)):
             send_processing_time(control, now)
             when = time.time() + days * DAY
-            os.utime(control / f"tick-{now}.json", (when, when))
+            os.utime(control / f"time-{now}.json", (when, when))
             query.processAllAvailable()
         found = spark.sql("SELECT now FROM control_times ORDER BY now").collect()
         assert [row.now for row in found] == [1, 2, 3]

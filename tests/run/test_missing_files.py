@@ -13,7 +13,7 @@ from millstream.errors import RunError
 from millstream.plan.nodes import Source
 from millstream.run.file_log import FileLog
 from millstream.run.missing_files import MissingFiles, ReadSource, is_empty
-from millstream.temporal import Malformed
+from millstream.temporal import MalformedAction
 
 
 class Reported:
@@ -38,7 +38,7 @@ def letters(
     *sources: tuple[str, str, Reported],
     form: str,
     empty: tuple[str, ...],
-    malformed: Malformed = Malformed.DEAD_LETTER,
+    malformed: MalformedAction = MalformedAction.DEAD_LETTER,
 ) -> list[dict[str, Any]]:
     text = form in ("csv", "json")
     read = tuple(
@@ -70,7 +70,7 @@ def test_a_folder_of_two_sources_is_expected_from_each(tmp_path: Path) -> None:
     offsets(tmp_path, 0, 0, 0, 0)
     listed(tmp_path, 0, "0", ("file:///in/a", 0), ("file:///in/b", 0))
     listed(tmp_path, 1, "0", ("file:///in/a", 0))
-    listed(tmp_path, 2, "0", ("file:///control/tick-1.json", 0))
+    listed(tmp_path, 2, "0", ("file:///control/time-1.json", 0))
     assert missing(
         tmp_path,
         ("one", "/in", Reported("file:/in/a", "file:/in/b")),
@@ -79,8 +79,10 @@ def test_a_folder_of_two_sources_is_expected_from_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-@pytest.mark.parametrize("malformed", list(Malformed))
-def test_an_empty_file_of_text_has_no_rows(tmp_path: Path, form: str, malformed: Malformed) -> None:
+@pytest.mark.parametrize("malformed", list(MalformedAction))
+def test_an_empty_file_of_text_has_no_rows(
+    tmp_path: Path, form: str, malformed: MalformedAction
+) -> None:
     offsets(tmp_path, 0, 0)
     listed(tmp_path, 0, "0", ("file:///in/a", 0), ("file:///in/b", 0))
     one = ("one", "/in", Reported("file:/in/b"))
@@ -100,7 +102,7 @@ def test_an_empty_parquet_file_is_rejected(tmp_path: Path) -> None:
             ("one", "/in", Reported("file:/in/b")),
             form="parquet",
             empty=("/in/a",),
-            malformed=Malformed.FAIL,
+            malformed=MalformedAction.FAIL,
         )
 
 

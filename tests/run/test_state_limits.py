@@ -47,7 +47,7 @@ def stats(*rows: int) -> list[dict[str, Any]]:
 def sent(folder: Path) -> dict[str, list[dict[str, Any]]]:
     return {
         path.name: [json.loads(line) for line in path.read_text().splitlines()]
-        for path in sorted(folder.glob("allow-*.json"))
+        for path in sorted(folder.glob("allowance-*.json"))
     }
 
 
@@ -78,8 +78,8 @@ def test_with_evict_nothing_is_sent_while_the_limit_is_kept(tmp_path):
 def test_with_evict_each_group_is_sent_its_part_by_what_it_uses(tmp_path):
     limits_of(tmp_path, "evict").distribute(3, stats(12, 0, 4))
     assert sent(tmp_path) == {
-        "allow-000000003.json": [
-            {"say": "allow", "operator": 0, "label": label, "rows": rows, "bytes": None}
+        "allowance-000000003.json": [
+            {"kind": "allowance", "operator": 0, "label": label, "rows": rows, "bytes": None}
             for label, rows in ((0, 6), (1, 0), (2, 2))
         ]
     }
@@ -96,7 +96,7 @@ def test_an_allowance_that_did_not_help_is_not_sent_again(tmp_path):
     limits = limits_of(tmp_path, "evict")
     for batch in range(5):
         limits.distribute(batch, stats(12, 4))
-    assert list(sent(tmp_path)) == ["allow-000000000.json"]
+    assert list(sent(tmp_path)) == ["allowance-000000000.json"]
 
 
 def test_allowances_are_sent_after_each_batch_of_a_steady_stream(tmp_path):

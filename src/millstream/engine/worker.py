@@ -1,16 +1,16 @@
 """Spark starts this module as the parent of its Python workers (`spark.python.daemon.module`).
 
-Workers are forked from it, so what is imported here once is there at once in each of them: the
-first micro-batch would otherwise pay seconds for it. Imports only: a thread started before a fork
-is lost.
+Workers are forked from it, so modules imported here are available in each of them without delay;
+otherwise the first micro-batch would take seconds longer. It only imports: a thread that is started
+before a fork is lost.
 """
 
 import gc
 import os
 
 if __name__ == "__main__":
-    gc.disable()  # until everything is there: a tenth of the time went into finding no garbage
-    # Two workers of one host share its cores; Polars would start a thread a core in each.
+    gc.disable()  # during imports, where collections find nothing and took a tenth of the time
+    # Workers share the cores of a machine; Polars would start a thread per core in each.
     os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("MILLSTREAM_WORKER_THREADS", "1"))
 
     import pandas as pd  # noqa: F401

@@ -19,7 +19,7 @@ from millstream.connectors.registry import open_sink, open_source
 from millstream.connectors.sink import Sink
 from millstream.engine.compile.query import compile_query
 from millstream.engine.compile.scan_rows import rows_of
-from millstream.engine.runtime.session import for_native, partitions
+from millstream.engine.runtime.session import native_session, partitions
 from millstream.engine.shuffle.control_stream import (
     announce_partitions,
     end_of_input,
@@ -149,7 +149,7 @@ class JobRun:
 
     def _start(self, query: Query, trigger: Mapping[str, object]) -> RunningQuery:
         engine, _ = choose_query_engine(query)
-        spark = for_native(self.spark) if engine is Engine.NATIVE else self.spark
+        spark = native_session(self.spark) if engine is Engine.NATIVE else self.spark
         folder = self._folder(query)
         wanted = self.groups or GROUPS_PER_PARTITION * partitions(spark)
         groups = folder.open(query, wanted)

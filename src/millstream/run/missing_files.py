@@ -24,7 +24,7 @@ from millstream.engine.runtime.jvm import source_folders
 from millstream.errors import RunError
 from millstream.plan.nodes import Source
 from millstream.run.file_log import FileLog
-from millstream.temporal import Malformed
+from millstream.temporal import MalformedAction
 
 _DELETED = "the file was deleted before it was read."
 _EMPTY = "the file is empty."
@@ -75,7 +75,7 @@ class MissingFiles:
             if empty and read.check.empty_is_valid:
                 continue
             why = _EMPTY if empty else _DELETED
-            if source.malformed is Malformed.FAIL:
+            if source.malformed is MalformedAction.FAIL:
                 raise RunError(
                     "MS-RUN-MALFORMED",
                     f"source {source.name}: {path}: {why}",

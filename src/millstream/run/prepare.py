@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from millstream.engine.runtime.class_archive import making
+from millstream.engine.runtime.class_archive import dump_options
 from millstream.engine.runtime.jvm import end
 from millstream.engine.runtime.session import java_options, local_session, warm
 from millstream.errors import RunError
@@ -51,8 +51,8 @@ def make(path: Path) -> None:
         made.replace(path)
 
 
-def _run(made: Path, folder: Path) -> None:
-    options = {"spark.driver.extraJavaOptions": java_options() + making(made)}
+def _run(archive: Path, folder: Path) -> None:
+    options = {"spark.driver.extraJavaOptions": java_options() + dump_options(archive)}
     spark = local_session(2, log=folder / "spark.log", ends=True, **options)
     warm(spark)
     stamps = spark.range(4000).selectExpr(

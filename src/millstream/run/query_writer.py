@@ -58,7 +58,7 @@ from millstream.run.file_log import FileLog
 from millstream.run.ledger_store import LedgerStore
 from millstream.run.missing_files import MissingFiles, ReadSource
 from millstream.run.state_limits import StateLimits
-from millstream.temporal import LateAction, Malformed
+from millstream.temporal import LateAction, MalformedAction
 from millstream.values import Lookup, OnError
 
 _LATE, _REJECTED = "late ", "rejected "  # begin the names of outputs, before that of the sink
@@ -111,7 +111,8 @@ class QueryWriter:
     def open(self, sources: Mapping[str, DataFrame | DeferredFrame]) -> None:
         """Open all sinks, so that one which cannot be is told of before anything runs."""
         self._may_reject = any(
-            BAD in sources[source.name].schema.names and source.malformed is Malformed.DEAD_LETTER
+            BAD in sources[source.name].schema.names
+            and source.malformed is MalformedAction.DEAD_LETTER
             for source in query_sources(self.plan)
         )
         self._may_reject = self._may_reject or bool(self.query.limits)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from tests.engine.joins import JoinOnSpark, bag
-from tests.kernels.oracle import Join, Row, final_rows
+from tests.kernels.interval_join.oracle import Join, Row, final_rows
 
 from millstream.values import JoinType
 

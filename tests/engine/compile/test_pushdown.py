@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 import millstream as ms
 from millstream.engine.compile.expressions import find_column
-from millstream.engine.compile.pushdown import condition
+from millstream.engine.compile.pushdown import scan_predicate
 from millstream.plan.expressions.parse import parse_expression
 
 SCHEMA = "a bigint, i int, d tinyint, s string, b boolean, g double"
@@ -67,7 +67,7 @@ LEFT_TO_SPARK = (
 def read(spark: Any, text: str) -> Any:
     frame = spark.createDataFrame([], SCHEMA)
     types = {each.name: each.dataType for each in frame.schema}
-    return condition(parse_expression(text), lambda it: find_column(it, "o", types), types)
+    return scan_predicate(parse_expression(text), lambda it: find_column(it, "o", types), types)
 
 
 def test_conditions_are_decided_as_spark_does(spark) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from tests.engine.compile.test_window_and_temporal_joins_on_spark import check
 from tests.engine.joins import JoinOnSpark
-from tests.kernels.oracle import Row
+from tests.kernels.interval_join.oracle import Row
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from millstream.engine.compile.relay import opener
+from millstream.engine.compile.relay import relay_function
 from millstream.engine.shuffle.column_names import (
     INPUTS,
     LATE,
@@ -44,7 +44,7 @@ def batch(
 
 
 def opened(given: pa.RecordBatch, later: frozenset[int] = frozenset()) -> list[dict[str, object]]:
-    found = pa.Table.from_batches(list(opener(2, RESULTS, later)([given])), RESULTS)
+    found = pa.Table.from_batches(list(relay_function(2, RESULTS, later)([given])), RESULTS)
     return list(found.to_pylist())
 
 

@@ -20,7 +20,7 @@ HELD = "g int, last int, all array<int>, seen array<int>, other int"
 
 
 def noting() -> StatefulProcessor:
-    """Keeps numbers in stores of all kinds, and tells what it held before. PacketColumn here, so that it
+    """Keeps numbers in stores of all kinds, and tells what it held before. Created here, so that it
     is sent to the workers, who do not know this module."""
 
     def number(held: bytes | None) -> int | None:

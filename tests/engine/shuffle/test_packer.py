@@ -16,7 +16,7 @@ from millstream.engine.shuffle.format import NO_TIME, REJECTED_ROWS, ROWS, TABLE
 from millstream.engine.shuffle.max_ahead import MaxAhead
 from millstream.engine.shuffle.packer import PackerSpec, pack_chunk, packer
 from millstream.errors import RunError
-from millstream.temporal import Malformed, MissingTime
+from millstream.temporal import MalformedAction, MissingTime
 
 LABELS = (11, 22)
 NOW = 1_000
@@ -127,7 +127,8 @@ def test_with_fail_the_error_names_file_line_column_and_value() -> None:
     table = chunk([None], [0], _ms_bad=pa.array([bad.encode()]))
     with pytest.raises(RunError) as stopped:
         packets(
-            PackerSpec(0, "orders", LABELS, has_bad_records=True, malformed=Malformed.FAIL), table
+            PackerSpec(0, "orders", LABELS, has_bad_records=True, malformed=MalformedAction.FAIL),
+            table,
         )
     assert str(stopped.value) == (
         "MS-RUN-MALFORMED: source orders: /in/a.csv, line 7: column id: 'x' is not an INT. "

@@ -1,4 +1,4 @@
-"""Aggregate functions as Spark writes them, for the types of their results and for Spark's own."""
+"""Aggregate functions in Spark SQL: their expressions and the types of their results."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from millstream.engine.compile.expressions import spark_column
 from millstream.plan.expressions import Expression, template
 from millstream.plan.nodes import Call
 
-COLLECTING = ("collect_list", "collect_set")  # their result holds the argument's values in a list
+LIST_FUNCTIONS = ("collect_list", "collect_set")  # the result is a list of the argument's values
 _ORDERED = (IntegralType, DoubleType, DateType, TimestampType)
 _COUNTS = ("count", "count_distinct", "approx_count_distinct")
 SKETCHED = ("approx_count_distinct", "approx_percentile")
 
 
 def call_expression(call: Call) -> Expression:
-    """The call as Spark evaluates it, over the same names as the call's own expressions."""
+    """Returns the call as Spark evaluates it, with the column names of the call's expressions."""
     argument = () if call.argument is None else (call.argument,)
     one = "*" if call.argument is None else "{}"
     match call.function:
@@ -49,20 +49,20 @@ def call_expression(call: Call) -> Expression:
 def result_types(
     rows: DeferredFrame, alias: str, calls: tuple[Call, ...], known: Mapping[Expression, DataType]
 ) -> list[DataType]:
-    """The types that Spark gives the calls over this stream, `known` being those of arguments."""
-    types = [_plain_type(call, known) for call in calls]
-    asked = [
+    """Returns the types that Spark gives to the calls. `known` are the types of their arguments."""
+    types = [_known_type(call, known) for call in calls]
+    unknown = [
         spark_column(call_expression(call)).alias(call.name)
         for call, kind in zip(calls, types, strict=True)
         if kind is None
     ]
-    told = iter(rows.frame.alias(alias).agg(*asked).schema if asked else ())
-    return [next(told).dataType if kind is None else kind for kind in types]
+    found = iter(rows.frame.alias(alias).agg(*unknown).schema if unknown else ())
+    return [next(found).dataType if kind is None else kind for kind in types]
 
 
-def _plain_type(call: Call, known: Mapping[Expression, DataType]) -> DataType | None:
-    """The type of a result where there is little to know; to ask Spark takes it a quarter of a
-    second when it has just started."""
+def _known_type(call: Call, known: Mapping[Expression, DataType]) -> DataType | None:
+    """The type of a result that needs no analysis by Spark, which takes a quarter of a second just
+    after its start."""
     kind = None if call.argument is None else known.get(call.argument)
     match call.function:
         case name if name in _COUNTS:

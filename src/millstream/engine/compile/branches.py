@@ -1,7 +1,7 @@
 """Compiles a query with several outputs: its branches, one after the other.
 
-A branch that reads results of an earlier one continues that one's stream, in which the rows of
-earlier outputs pass it as packets (`relay`). Branches that have nothing in common are a union.
+A branch that reads results of an earlier branch continues the stream of that branch, in which rows
+of earlier outputs are packets (`relay`). Branches that have nothing in common become a union.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from millstream.plan.nodes import Query
 
 @dataclass(slots=True)
 class BranchCompiler:
-    """Compiles the branches of a query in order, each into a DataFrame of its own or into that of
-    the branch whose results it reads. Its other results are complete after `compile`."""
+    """Compiles the branches of a query in order, each into a new DataFrame or into that of the branch
+    whose results it reads. Its other attributes are complete after `compile`."""
 
     query: Query
     columnar: ColumnarCompiler
@@ -89,7 +89,7 @@ class BranchCompiler:
         self._frames[place : place + 1] = [compiled.frame]
 
     def _common_rows(self, branch: Branch) -> StreamFrame:
-        """What the outputs of a branch have in common."""
+        """The rows that the outputs of a branch have in common."""
         read = self.columnar
         if branch.source is not None:
             return compile_stateless(branch.root, branch.source, read.sources, read.tables)

@@ -1,4 +1,4 @@
-"""What an operator gives in Spark: its result and what it says beside it, on one plan."""
+"""A compiled operator: its result and its side rows, in one plan of Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from millstream.plan.expressions import Expression
 
 @dataclass(frozen=True, slots=True)
 class LateInput:
-    """An input whose late rows come out: what they are called, and their columns."""
+    """An input whose late rows are an output: the name of its source, and the columns."""
 
     source: str
     fields: tuple[Field, ...]
@@ -32,8 +32,16 @@ class LateInput:
 
 @dataclass(frozen=True, slots=True)
 class CompiledOperator:
-    """`shown` are the result's columns over those of `raw`; `where` is what only Spark can decide
-    of them."""
+    """A compiled operator.
+
+    Attributes:
+        number: The number of the operator in its query.
+        raw: The DataFrame that the processor returns.
+        visible_columns: The columns of the result, computed from those of `raw`.
+        is_changelog: Whether results may be retracted.
+        where: A predicate that only Spark can evaluate.
+        late: The inputs whose late rows are an output.
+    """
 
     number: int
     raw: DataFrame
@@ -43,7 +51,7 @@ class CompiledOperator:
     late: tuple[LateInput, ...] = ()
 
     def result_stream(self) -> StreamFrame:
-        """The result, with all else, as the next operator reads it."""
+        """The result with its side rows, as the next operator reads it."""
         op = [F.col(OP).alias(CHANGE)] if self.is_changelog else []
         rows = self.raw.select(*self.visible_columns, *op, ROW_KIND, ORIGIN, PAYLOAD)
         if self.where is not None:
@@ -57,7 +65,7 @@ class CompiledOperator:
         )
 
     def late_rows(self, spark: SparkSession, found: list[tuple[int, pa.Table]]) -> DataFrame:
-        """Late rows: columns of all inputs, the source's name and how late a row came."""
+        """Returns late rows: columns of all inputs, the name of the source and the lateness."""
         frame = None
         for number, each in enumerate(self.late):
             tables = [table for source, table in found if source == number]
@@ -72,7 +80,7 @@ class CompiledOperator:
         for field in each.fields:
             if field.name == NOTHING:
                 continue
-            # Of one name and two types, both are shown as text: a cast could change a value.
+            # Columns of one name and two types are written as text: a cast could change a value.
             kind: DataType = StringType() if field.name in unlike else field.type
             value = from_packet(field.packet_name, field.type) if tables else F.lit(None)
             columns.append(value.cast(kind).alias(field.name))
@@ -91,8 +99,8 @@ class CompiledOperator:
 
 
 def late_tables(operators: Iterable[CompiledOperator]) -> dict[tuple[int, int], LateTable]:
-    """The late rows of operators that write to one sink, by operator and input. A column that has
-    two types is text in both cases: a cast could change a value."""
+    """Returns the late rows of operators that write to one sink, by operator and input. A column that
+    has two types is text: a cast could change a value."""
     found = [
         (operator.number, place, late)
         for operator in operators

@@ -1,5 +1,7 @@
-"""Expressions of a plan as columns of Spark's. What is no more than a column needs no parser: the
-first text that Spark parses costs a cold JVM as much as a micro-batch."""
+"""Expressions of a plan as Spark columns.
+
+Column references are not parsed: the first text that Spark parses takes as long as a micro-batch.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from millstream.plan.expressions.spark_sql import reference_sql
 
 
 def spark_column(expression: Expression) -> Column:
-    """The expression as Spark evaluates it."""
+    """Returns the expression as a Spark column."""
     if expression.column is not None:
         return F.col(reference_sql(expression.column))
     return F.expr(to_spark_sql(expression))
@@ -24,14 +26,14 @@ def spark_column(expression: Expression) -> Column:
 def referenced_column(
     expression: Expression, alias: str | None, columns: Iterable[str]
 ) -> str | None:
-    """The column that an expression is, if it is no more."""
+    """Returns the name of the column if the expression is a column reference."""
     return None if expression.column is None else find_column(expression.column, alias, columns)
 
 
 def find_column(
     reference: ColumnReference, alias: str | None, columns: Iterable[str]
 ) -> str | None:
-    """The name among `columns` of a referenced column of the stream called `alias`."""
+    """Returns the name in `columns` of a referenced column of the stream with the alias `alias`."""
     if reference.alias is not None and reference.alias.lower() != (alias or "").lower():
         return None
     same = [each for each in columns if each.lower() == reference.name.lower()]
@@ -39,14 +41,14 @@ def find_column(
 
 
 def types_of(rows: DeferredFrame, alias: str, expressions: Sequence[Expression]) -> list[DataType]:
-    """The types of expressions over a stream of that alias. Spark is asked at most once: every
-    question makes it analyse the whole stream."""
+    """Returns the types of expressions over a stream. Calls Spark once at most, because each call
+    analyses the whole stream."""
     known = rows.types
-    plain = [referenced_column(each, alias, known) for each in expressions]
-    asked = [each for each, name in zip(expressions, plain, strict=True) if name is None]
+    names = [referenced_column(each, alias, known) for each in expressions]
+    unknown = [each for each, name in zip(expressions, names, strict=True) if name is None]
     found: list[DataType] = []
-    if asked:
-        columns = (spark_column(each).alias(f"t{number}") for number, each in enumerate(asked))
+    if unknown:
+        columns = (spark_column(each).alias(f"t{number}") for number, each in enumerate(unknown))
         found = [field.dataType for field in rows.frame.alias(alias).select(*columns).schema]
-    told = iter(found)
-    return [next(told) if name is None else known[name] for name in plain]
+    remaining = iter(found)
+    return [next(remaining) if name is None else known[name] for name in names]

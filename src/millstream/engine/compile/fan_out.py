@@ -3,7 +3,7 @@
     rows ─▶ one copy per output, labelled ─▶ SELECTs of output 0 ─▶ SELECTs of output 1 … ─▶ rows
 
 The result has one struct column per output, filled for the rows that the output takes, the label
-OUTPUT, and the port columns. It is one pass over the rows: reading the stream once per output would
+OUTPUT, and SIDE_COLUMNS. It is one pass over the rows: reading the stream once per output would
 compute the operators below it once per output.
 """
 
@@ -44,8 +44,7 @@ TableStep = Callable[[TableJoin, StreamFrame], StreamFrame]
 
 
 def count_label(source: int) -> int:
-    """The label of the copies by which the rows of a source are counted, where no operator counts
-    them."""
+    """The label of copies that only count the rows of a source, if no operator counts them."""
     return NO_OUTPUT - 1 - source
 
 
@@ -73,8 +72,8 @@ def fan_out(
     project: Projection,
     source: int | None = None,
 ) -> FanOut:
-    """Copies `common` to its members. `source` is the number of the source if the rows are to be
-    counted."""
+    """Copies the rows of `common` to the outputs. `source` is the number of the source if its rows
+    must be counted."""
     is_data_row = F.lit(True) if common.is_data_row is None else common.is_data_row
     labels = _labels(common, [each.number for each in members], source)
     frame = common.frame.select(
@@ -109,7 +108,7 @@ def fan_out(
         finished.append(output_column(each.number))
         has_side_rows = result.has_side_rows
     return FanOut(
-        _with_ports(
+        _with_side_columns(
             frame,
             finished,
             source,
@@ -141,7 +140,7 @@ def _array(labels: Sequence[int]) -> Column:
 def _as_struct(
     result: StreamFrame, member: BranchOutput, project: Projection, *, filtered: bool
 ) -> tuple[DataFrame, StructType]:
-    """Replaces an output's columns by one struct and removes the copies that it does not take."""
+    """Replaces the columns of an output by one struct and removes its copies that are filtered out."""
     frame, is_data_row, visible_columns = result.frame, result.is_data_row, result.visible_columns
     if result.is_changelog:
         if filtered or any(_filters(step) for step in member.steps):
@@ -151,7 +150,7 @@ def _as_struct(
     rows = frame.select(*visible_columns, is_data_row.alias(KEEP), *result.engine_columns)
     schema = StructType(rows.schema.fields[: len(visible_columns)])
     taken = [column.alias(name) for name, column in project(member.pipeline, schema).items()]
-    # What a sink computes of a row is not computed of anything else: it may fail.
+    # Computed for data rows only: the expressions of a sink may fail on other rows.
     values = F.when(F.col(KEEP), F.struct(*taken)).alias(output_column(member.number))
     others = F.coalesce(F.col(OUTPUT) != member.number, F.lit(True))
     return rows.where(others | F.col(KEEP)).select(values, *result.engine_columns), schema
@@ -161,7 +160,7 @@ def _filters(step: Select | TableJoin) -> bool:
     return isinstance(step, TableJoin) or step.where is not None
 
 
-def _with_ports(
+def _with_side_columns(
     frame: DataFrame,
     outputs: Sequence[str],
     source: int | None,
@@ -169,7 +168,7 @@ def _with_ports(
     has_side_rows: bool,
     has_bad_records: bool,
 ) -> DataFrame:
-    """The outputs with port columns; malformed records become packets."""
+    """The outputs with SIDE_COLUMNS; malformed records become packets."""
     port = F.col(ROW_KIND) if has_side_rows else F.lit(MAIN)
     origin = F.col(ORIGIN) if has_side_rows else F.lit(None)
     payload = F.col(PAYLOAD) if has_side_rows else F.lit(None)

@@ -1,4 +1,4 @@
-"""Which streams are plain files that a packer can read itself."""
+"""Finds streams that only read files, so that a packer can read the files itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from millstream.connectors.work_items import Reader, ReportedItems
 from millstream.engine.runtime.jvm import parquet_options
 from millstream.errors import RunError
 
-# Those of Spark's that say which files are read when, not how.
+# Options of Spark that determine which files are read and when, not how.
 _OPTIONS = {
     "path",
     "maxfilespertrigger",
@@ -31,7 +31,7 @@ _OPTIONS = {
     "maxfileage",
     "filenameonly",
 }
-# Settings of a session under which Spark reads files in other ways than a packer does.
+# Settings under which Spark reads files differently from a packer.
 _SETTINGS = (
     "spark.sql.caseSensitive",
     "spark.sql.files.ignoreCorruptFiles",
@@ -41,8 +41,15 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class FileStream:
-    """The names of a stream's files, as a stream; who reads them, the types of their columns, and
-    one of those that are there now."""
+    """A stream of file names.
+
+    Attributes:
+        names: The names, one per row.
+        reader: Reads the files.
+        types: The types of the columns.
+        sample: A file that exists now, to estimate sizes.
+        reported: Collects the names that executors have received.
+    """
 
     names: DataFrame
     reader: Reader
@@ -53,7 +60,8 @@ class FileStream:
 
 @dataclass(frozen=True, slots=True)
 class SparkParquetReader:
-    """Reads files of a DataFrame as Spark does, or raises: a DataFrame has no dead-letter queue."""
+    """Reads the files of a DataFrame as Spark does. Raises an error for a malformed file, because a
+    DataFrame has no dead-letter queue."""
 
     source: str
     files: ParquetFiles
@@ -66,33 +74,33 @@ class SparkParquetReader:
         self, path: str, wanted: Mapping[str, pa.DataType], part: int = 0, parts: int = 1
     ) -> Iterator[pa.RecordBatch]:
         if folder := value_folder(to_local_path(path), self.files.base, wanted):
-            raise self._refused(
+            raise self._error(
                 f"{to_local_path(path)} is in {folder}, a folder with a column's value."
             )
         read = tuple(column for column in self.files.columns if column.name in wanted)
         for batch in replace(self.files, columns=read).read(path, wanted, part, parts):
             *columns, bad = batch.columns
             if bad.null_count < len(bad):
-                raise self._refused(str(Rejection.decode(bad.drop_null()[0].as_py())))
+                raise self._error(str(Rejection.decode(bad.drop_null()[0].as_py())))
             yield pa.RecordBatch.from_arrays(columns, [*wanted])
 
-    def _refused(self, why: str) -> RunError:
+    def _error(self, cause: str) -> RunError:
         return RunError(
             "MS-RUN-PARQUET",
-            f"source {self.source}: {why}",
-            fix="Have Spark read the files: .option('reader', 'spark') on Spark's reader.",
+            f"source {self.source}: {cause}",
+            fix="Let Spark read the files: .option('reader', 'spark') on Spark's reader.",
         )
 
 
 @dataclass(slots=True)
 class FileStreams:
-    """Streams of files' names; one that is read twice is one source of Spark's, as it was."""
+    """The streams of file names of a query. A stream that is read twice stays one source of Spark."""
 
     spark: SparkSession
     _known: dict[int, tuple[DeferredFrame, FileStream | None]] = field(default_factory=dict)
 
     def of(self, source: str, rows: DeferredFrame) -> FileStream | None:
-        """The files that are all there is to a source's stream; None: only Spark can read it."""
+        """Returns the files of a source whose stream only reads files, or None if Spark must read it."""
         if id(rows) not in self._known:
             self._known[id(rows)] = rows, self._files(source, rows)
         return self._known[id(rows)][1]
@@ -106,7 +114,7 @@ class FileStreams:
             return None
         path = options.pop("path", "")
         base = Path(to_local_path(path)) if path.startswith("file:") else Path(path).absolute()
-        if not self._is_here(base):
+        if not self._is_readable(base):
             return None
         names = stream_file_names(self.spark, path, options)
         columns = tuple(
@@ -117,8 +125,8 @@ class FileStreams:
         reader = SparkParquetReader(source, ParquetFiles(str(base), columns, any_file=True))
         return FileStream(names, reader, types, find_first_file(base))
 
-    def _is_here(self, base: Path) -> bool:
-        """Workers see the files of this machine, no folder of which is the value of a column."""
+    def _is_readable(self, base: Path) -> bool:
+        """Whether workers can read the folder, and no subfolder is the value of a partition column."""
         if not (self.spark.sparkContext.master or "").startswith("local"):
             return False
         if not base.is_dir() or any("=" in each.name for each in base.iterdir() if each.is_dir()):

@@ -27,8 +27,8 @@ _NO_ROW = -1  # of packets among the rows
 
 
 def with_change_kinds(frame: DataFrame, output: int | None = None) -> DataFrame:
-    """Returns the stream with the kinds of changes after the filter; of several outputs, only those
-    of the copies for `output`."""
+    """Returns the stream with the kinds of changes after the filter. If the query has several outputs,
+    only the copies for `output` are adjusted."""
     return frame.mapInArrow(partial(adjust_changes, output=output), frame.schema)
 
 
@@ -41,13 +41,13 @@ def adjust_changes(
         if batch.num_rows:
             waiting.append(batch)
             if batch[CHANGE][batch.num_rows - 1].as_py() not in (UPDATE_BEFORE, UPDATE_AFTER):
-                yield from _settled(waiting, output)
+                yield from _adjusted(waiting, output)
                 waiting = []
     if waiting:
-        yield from _settled(waiting, output)
+        yield from _adjusted(waiting, output)
 
 
-def _settled(batches: list[pa.RecordBatch], output: int | None) -> Iterator[pa.RecordBatch]:
+def _adjusted(batches: list[pa.RecordBatch], output: int | None) -> Iterator[pa.RecordBatch]:
     rows = pa.Table.from_batches(batches)
     ops = rows[CHANGE].fill_null(_NO_ROW).to_numpy().astype(np.int8)
     passes = rows[KEEP].fill_null(False).to_numpy().astype(np.bool_)

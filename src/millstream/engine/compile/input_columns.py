@@ -1,4 +1,4 @@
-"""What any operator's input is packed with: its event time, the columns it holds, the rest."""
+"""The packet columns that the inputs of all operators have: event time, buffered columns, others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTHING = "_ms_nothing"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column that is held: its name in packets, its own name and type."""
+    """A column that the operator buffers: its name in packets, its own name and its type."""
 
     packet_name: str
     name: str
@@ -40,7 +40,7 @@ class Field:
 
 
 def time_column(side: Input) -> Column:
-    """The time that counts: the row's own, or that of the batch that read it."""
+    """The event time of a row; without one, the processing time of its batch."""
     return F.current_timestamp() if side.time is None else F.col(f"`{side.time}`")
 
 
@@ -53,7 +53,7 @@ def time_packet_column(side: Input, builder: PacketColumnBuilder) -> PacketColum
 def micros_packet_column(
     builder: PacketColumnBuilder, name: str, time: Expression, value: Column
 ) -> PacketColumn:
-    """A time, in microseconds."""
+    """A packet column with a time in microseconds."""
     source_column = builder.source_column_of(time)
     if source_column is None or not isinstance(builder.types[source_column], TimestampType):
         return PacketColumn(name, F.unix_micros(value))
@@ -61,12 +61,12 @@ def micros_packet_column(
 
 
 def buffered_fields(side: Input, rows: StreamFrame, kind: Kind) -> tuple[Field, ...]:
-    """The columns of an input that its operator holds."""
+    """Returns the columns of an input that its operator buffers."""
     types = rows.rows.types
     fields = tuple(Field(kind.name_of(i), name, types[name]) for i, name in enumerate(side.used))
     for field in fields:
         require_supported(field.name, field.type)
-    # A frame without columns has no rows; one that nobody reads counts them.
+    # A Polars frame without columns has no rows, so an unused column counts them.
     return fields or (Field(kind.name_of(0), NOTHING, BooleanType()),)
 
 
@@ -84,7 +84,7 @@ def field_column(field: Field) -> PacketColumn:
 def packer_columns(
     side: Input, rows: StreamFrame, builder: PacketColumnBuilder
 ) -> list[PacketColumn]:
-    """The columns that a packer reads and, but for OP, does not pack."""
+    """The columns that a packer reads but does not pack, except OP."""
     names = [KEEP] if rows.filtered else []
     names += [BAD] if rows.has_bad_records else []
     names += [ROW_KIND, ORIGIN, PAYLOAD] if rows.has_side_rows else []
@@ -103,8 +103,8 @@ def packer_columns(
 
 
 def has_own_progress(side: Input, rows: StreamFrame) -> bool:
-    """Is the watermark moved by another column than the time that counts? Results of an operator
-    move it by what that one says."""
+    """Whether another column than the event time moves the watermark. For results of an operator, the
+    operator reports the watermark."""
     return side.progress is not None and rows.upstream is None
 
 

@@ -1,4 +1,4 @@
-"""The sides of a join as Spark prepares them: key hash, group, event time, columns to hold."""
+"""The packed inputs of a join: key hash, key group, event time and buffered columns of each side."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from millstream.plan.nodes import Input, Join
 from millstream.temporal import LateAction
 from millstream.values import Compare, JoinType, Logic, Predicate, PredicateOf
 
-MATCHED = "_matched"  # false: the row meets no other, as if it lacked its key
-FLAG = "_flag"  # of a version: it ends its key's
-CARRIED_HASH = "_carried"  # the key's hash, that goes with the result to the next join by this key
+MATCHED = "_matched"  # false: the row matches no other, as if its key were NULL
+FLAG = "_flag"  # of a version: it deletes its key
+CARRIED_HASH = "_carried"  # the hash of the key, for the next join by the same key
 _KINDS = (
     (Kind.LEFT, Kind.LEFT_KEY, Kind.LEFT_COMPARED),
     (Kind.RIGHT, Kind.RIGHT_KEY, Kind.RIGHT_COMPARED),
@@ -50,13 +50,13 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class PackedSide:
-    """One side, ready to be packed."""
+    """One side of a join as a packed input."""
 
     packed_input: PackedInput
     packer_spec: PackerSpec
     fields: tuple[Field, ...]
     keys: tuple[str, ...]
-    hash_from: str | None  # the packet column that is the key's hash as it stands, if one is
+    hash_from: str | None  # the packet column that is the hash of the key, if any
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +118,18 @@ def pack_sides(
 
 @dataclass(frozen=True, slots=True)
 class Salt:
-    """Over how many groups the rows of a key are spread, and in how many a row is held."""
+    """How many key groups the rows of a key are distributed to, and how many copies a row has."""
 
-    spread: int = 1
+    groups: int = 1
     copies: int = 1
 
 
 def _salts(node: Join, groups: int) -> tuple[Salt, Salt]:
-    """One side is spread over groups; the other, each of whose rows must meet all of that one, is
-    held in all of them. It is a side whose rows do not come out alone."""
+    """Distributes one side over several key groups and copies the other side to all of them. Unmatched
+    rows of the copied side are never emitted."""
     count = min(join_kind_of(node).salt(node), groups)
-    spread, held = Salt(spread=count), Salt(copies=count)
-    return (held, spread) if node.how is JoinType.RIGHT else (spread, held)
+    distributed, copied = Salt(groups=count), Salt(copies=count)
+    return (copied, distributed) if node.how is JoinType.RIGHT else (distributed, copied)
 
 
 def _over_packet_columns(
@@ -154,7 +154,7 @@ def _common_types(
     pairs: Sequence[tuple[Expression, Expression]],
     what: str,
 ) -> list[tuple[DataType, DataType, DataType]]:
-    """For each pair of expressions: the type of either, and the one they are compared in."""
+    """For each pair of expressions: the types of both, and the type in which they are compared."""
     types = []
     for number, side in enumerate((node.left, node.right)):
         rows, values = streams[number].rows, [pair[number] for pair in pairs]
@@ -209,7 +209,7 @@ def _side(
     key_hash = F.xxhash64(*(key.column for key in key_columns))
     match_flag = (
         None
-        if where is None or carries_hash or salt.spread > 1
+        if where is None or carries_hash or salt.groups > 1
         else _match_flag(builder, rows, where)
     )
     decides_match = where is None or match_flag is not None  # to a packer: which rows have a hash
@@ -235,14 +235,14 @@ def _side(
             PacketColumn(name, value, source_column, as_int64=source_column is not None)
             for name in names
         ]
-    if here is None or salt.spread > 1:
-        # Rows that match nothing are spread by time: were they one group, NULL keys would make it
-        # hot.
+    if here is None or salt.groups > 1:
+        # Rows that match nothing are distributed by time. In one group, NULL keys would be a
+        # heavy hitter.
         event_time = time_column(side)
         group = F.pmod(F.when(matchable, key_hash).otherwise(F.xxhash64(event_time)), F.lit(groups))
-        if salt.spread > 1:
+        if salt.groups > 1:
             content = F.xxhash64(F.unix_micros(event_time), *map(_hashable, fields))
-            group = F.pmod(group + F.pmod(content, F.lit(salt.spread)), F.lit(groups))
+            group = F.pmod(group + F.pmod(content, F.lit(salt.groups)), F.lit(groups))
         builder.columns.append(PacketColumn(GROUP, group.cast(IntegerType())))
         here = None
     others = packer_columns(side, rows, builder)
@@ -264,12 +264,12 @@ def _side(
 def _match_flag(
     builder: PacketColumnBuilder, rows: StreamFrame, where: Expression
 ) -> PacketColumn | None:
-    """What a packer asks of rows, if it can."""
-    asked = builder.packer_predicate(where)
-    if asked is None:
+    """The flag of rows that may match, if a packer can compute it."""
+    predicate = builder.packer_predicate(where)
+    if predicate is None:
         return None
     return PacketColumn(
-        MATCHED, F.coalesce(guarded(rows.is_data_row, where), F.lit(False)), predicate=asked
+        MATCHED, F.coalesce(guarded(rows.is_data_row, where), F.lit(False)), predicate=predicate
     )
 
 
@@ -287,14 +287,14 @@ def _comparison_column(
 
 
 def _hashable(field: Field) -> Column:
-    """Spark hashes no maps; as they travel they are lists."""
+    """The hash of a column as packets contain it: Spark hashes no maps, which are lists there."""
     return F.hash(field_column(field).column)
 
 
 def _buffered_key_column(
     key: tuple[Expression, DataType, DataType], alias: str, fields: tuple[Field, ...]
 ) -> str | None:
-    """The packet column that holds just this key, 64 bits wide: it need not be held twice."""
+    """The buffered 64-bit column that is this key, so that the key is not buffered twice."""
     expression, kind, common = key
     for field in fields:
         same = expression.column_of(alias) == field.name

@@ -1,4 +1,4 @@
-"""The kernel of each kind of join, over the columns of its packets."""
+"""Creates the kernel of each kind of join."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _interval(
 
 
 def _panes(node: BoundedJoin) -> tuple[OtherSideWindows, OtherSideWindows] | None:
-    """The windows that rows of either side wait for, where they are not their own."""
+    """The windows of the other side that rows of each side can match, if these are not their own."""
     windows = join_kind_of(node).windows(node)
     if windows is None or windows.are_equal:
         return None

@@ -1,4 +1,4 @@
-"""A join of two streams, of any kind, as a kernel with two packed inputs."""
+"""Compiles a join of two streams, of any kind: a kernel with two packed inputs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def compile_join(
     *,
     carries_hash: bool = False,
 ) -> PhysicalOperator:
-    """`carrying`: the next join is by the same key, and reads its hash beside the result."""
+    """Compiles a join. With `carries_hash`, the next join has the same key and reads its hash."""
     sides = pack_sides(spark, node, (streams[0], streams[1]), groups, carries_hash=carries_hash)
     both = (sides.left, sides.right)
     columns = _schema_of(both[: 1 if node.how.left_only else 2])
@@ -68,14 +68,14 @@ def compile_join(
 
 
 def _where(node: Join) -> Expression | None:
-    """The predicate that only Spark can decide. It filters the pairs of an inner join, whether
-    they are emitted or retracted."""
+    """The predicate that only Spark can evaluate. It filters the pairs of an inner join, both emitted
+    and retracted ones."""
     matching = join_kind_of(node).matching(node)
     return matching.across_sql if matching.only_spark else None
 
 
 def _last_window(node: Join) -> int:
-    """How long after its own window a row of a window join is in its last one."""
+    """The time between the first and the last window of a row of a window join."""
     windows = join_kind_of(node).windows(node)
     if windows is None or not windows.are_equal:
         return 0
@@ -98,7 +98,7 @@ def _types_of(sides: PackedSides) -> dict[str, pl.DataType]:
 
 
 def _physical(sides: PackedSides) -> dict[str, Any]:
-    """The types of keys and columns in state, a side."""
+    """The types of keys and columns in state, for each side."""
     both = (("left", sides.left), ("right", sides.right))
     names = {
         name: (*side.keys, *(field.packet_name for field in side.fields)) for name, side in both
@@ -111,7 +111,7 @@ def _physical(sides: PackedSides) -> dict[str, Any]:
 
 
 def _visible_columns(node: Join, sides: PackedSides) -> tuple[Column, ...]:
-    """A struct a side, named as users call it."""
+    """One struct for each side, with its alias."""
     both = ((node.left.alias, sides.left), (node.right.alias, sides.right))
     count = 1 if node.how.left_only else 2
     return tuple(
@@ -121,7 +121,7 @@ def _visible_columns(node: Join, sides: PackedSides) -> tuple[Column, ...]:
 
 
 def _window_columns(window: Sequence[Field]) -> tuple[Column, ...]:
-    """The window's columns. Its time, that of the result, is its last microsecond."""
+    """The columns of the window. The event time of the result is the last microsecond of its window."""
     if not window:
         return ()
     last = F.timestamp_micros(F.col(WINDOW_END) - F.lit(1))
@@ -129,7 +129,7 @@ def _window_columns(window: Sequence[Field]) -> tuple[Column, ...]:
 
 
 def _late(node: Join, sides: PackedSides) -> tuple[LateInput, ...]:
-    """Late rows are emitted as they came: without the columns of a window."""
+    """Late rows are emitted as they were read, without the columns of a window."""
     if node.late.action is not LateAction.SIDE_OUTPUT:
         return ()
     both = (sides.left, sides.right)

@@ -39,7 +39,7 @@ class LabelledOutputReader:
 
     @property
     def metrics(self) -> Sequence[Column]:
-        """What is observed of a batch before it is written."""
+        """The metrics of a batch that Spark observes before it is written."""
         return [
             F.count_if(F.col(OUTPUT) == count_label(number)).alias(each.name)
             for number, each in enumerate(self.counted_sources)
@@ -64,8 +64,10 @@ class LabelledOutputReader:
                 for found in reports
                 if found.task != DRIVER  # files that are missing, which were never read
             )
-            asked = sum(said["rows"] for said in side.tables if said["number"] == each.table)
-            rows = asked if each.table is not None else observe_statistics.get(each.name, 0)
+            looked_up = sum(
+                report["rows"] for report in side.tables if report["number"] == each.table
+            )
+            rows = looked_up if each.table is not None else observe_statistics.get(each.name, 0)
             counts: dict[str, Any] = {"in": rows, "malformed": malformed}
             side.stats.append({"input_counts": {each.name: counts}, "counts": {}})
         return side

@@ -2,7 +2,7 @@
 
 Spark counts a row at its watermark as late and keeps time in milliseconds, so delays are a
 millisecond longer here: a row at the watermark is in time on both engines. The end of input is a
-row without a key at the end of time, on every source: it moves the watermark past all that is held.
+row without a key at the end of time, on every source: it moves the watermark past all state.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from millstream.plan.nodes import (
     Source,
     TableJoin,
 )
-from millstream.temporal import Malformed, MissingTime, Window, WindowKind
+from millstream.temporal import MalformedAction, MissingTime, Window, WindowKind
 from millstream.values import JoinType
 
 Sources = Mapping[str, DataFrame]
@@ -55,13 +55,13 @@ _HOW = {
 }
 
 
-def operate(
+def compile_operator(
     node: Operator,
     sources: Sources,
     *,
     control: ControlStream | None,
 ) -> DataFrame:
-    """The operator's result, as the SELECT above it reads it."""
+    """Returns the result of an operator, as the SELECT above it reads it."""
     return COMPILERS[type(node)](node, sources, control)
 
 
@@ -70,7 +70,7 @@ def _aggregate(
     sources: Sources,
     control: ControlStream | None,
 ) -> DataFrame:
-    """Spark's own windows; a window comes out once, when its end is reached."""
+    """Windows of Spark. A window is emitted once, when the watermark reaches its end."""
     rows = _input(node.input, sources, control).alias(node.input.alias)
     assert node.window is not None
     time = F.col(f"`{node.input.time}`")
@@ -78,7 +78,7 @@ def _aggregate(
         window = _spark_window(time, node.window).alias(_WINDOW)
         keys = [spark_column(key.expression).alias(key.name) for key in node.keys]
         calls = [spark_column(call_expression(call)).alias(call.name) for call in node.calls]
-        # A GROUP BY without an aggregate is a COUNT that nobody reads.
+        # For a GROUP BY without an aggregate function, Spark needs one.
         grouped = rows.groupBy(window, *keys).agg(*calls, F.count(F.lit(1)).alias("_rows"))
     start, end = F.col(f"{_WINDOW}.start"), F.col(f"{_WINDOW}.end")
     return grouped.where(end < F.expr(_END)).select(
@@ -109,7 +109,7 @@ def _join(
     sources: Sources,
     control: ControlStream | None,
 ) -> DataFrame:
-    """The joined rows: a struct column a side, named by its alias."""
+    """The joined rows: one struct column for each side, named by its alias."""
     sides = []
     for side in (node.left, node.right):
         rows = _input(side, sources, control)
@@ -120,7 +120,7 @@ def _join(
     condition = _between(left_time, right_time, node)
     for key in node.keys:
         left, right = spark_column(key.left), spark_column(key.right)
-        # A full outer stream-stream join of Spark takes two NULL keys for equal.
+        # In a full outer stream-stream join of Spark, two NULL keys are equal.
         condition = condition & (left == right) & left.isNotNull() & right.isNotNull()
     for predicate in (node.left_where, node.right_where, node.across_sql):
         if predicate is not None:
@@ -134,7 +134,7 @@ def _join(
         return joined.where(~ended).select(*shown)
 
 
-# The kinds of operators that Spark has; `against_native` of the others says why it has not.
+# The kinds of operators that Spark has; `against_native` gives the reason for the others.
 COMPILERS: dict[type[Operator], Callable[[Any, Sources, ControlStream | None], DataFrame]] = {
     IntervalJoin: _join,
     Aggregate: _aggregate,
@@ -177,7 +177,7 @@ def _between(left: str, right: str, node: IntervalJoin) -> Column:
 def _timed(
     source: Source, frame: DataFrame, delay: int, control: ControlStream | None
 ) -> DataFrame:
-    """The source with Spark's watermark, without what the other engine sets aside or refuses."""
+    """The source with Spark's watermark. Rows without an event time are skipped or fail the job."""
     time = F.col(f"`{source.time}`")
     frame = frame.observe(f"{READ} {source.name}", F.count(F.lit(1)).alias(READ))
     if BAD in frame.columns:
@@ -205,8 +205,8 @@ def _timed(
 
 
 def _without_malformed(source: Source, frame: DataFrame) -> DataFrame:
-    """Spark's join has no second output to set a record aside to, so it stops at one."""
-    if source.malformed is Malformed.FAIL:
+    """Fails at a malformed record: operators of Spark have no second output for it."""
+    if source.malformed is MalformedAction.FAIL:
         return fail_on_malformed(source, frame, REMEDY)
     return fail_on_malformed(
         source,
@@ -220,7 +220,7 @@ def _with_watermark(frame: DataFrame, time: str, delay: int) -> DataFrame:
     """Spark's watermark, with a column above it that no filter can be moved past.
 
     Spark moves filters below a watermark, and makes some of its own (a key that is not NULL). There
-    they would drop the row that says the input has ended, and any other row that moves time.
+    they would drop the row that marks the end of input, and other rows that move the watermark.
     """
     marked = frame.withWatermark(time, f"{delay // 1000 + 1} milliseconds")
     return marked.withColumn("_any", F.rand()).where("_any >= 0").drop("_any")
@@ -229,12 +229,12 @@ def _with_watermark(frame: DataFrame, time: str, delay: int) -> DataFrame:
 def compile_native(
     root: Node, sources: Mapping[str, DeferredFrame], control: ControlStream | None
 ) -> StreamFrame:
-    """The rows of a node over one operator of Spark."""
+    """Compiles a node over one operator of Spark."""
     frames = {name: rows.frame for name, rows in sources.items()}
 
     def result(node: Operator | TableJoin) -> StreamFrame:
         assert not isinstance(node, TableJoin), "the native engine joins no tables"
-        return StreamFrame(DeferredFrame.of(operate(node, frames, control=control)))
+        return StreamFrame(DeferredFrame.of(compile_operator(node, frames, control=control)))
 
     return (
         compile_stream(root, sources, result) if isinstance(root, Source | Select) else result(root)

@@ -1,6 +1,7 @@
-"""The input of an operator that has one, as Spark prepares it: hash, time, keys, arguments.
+"""The packed input of an operator with one input: key hash, event time, keys, arguments.
 
-Every expression is Spark's: a kernel sees columns. A row belongs to the key group of its hash.
+Spark evaluates all expressions, so a kernel reads columns only. A row belongs to the key group of
+its hash.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, MapType, TimestampType
 
-from millstream.engine.compile.aggregate_functions import COLLECTING, result_types
+from millstream.engine.compile.aggregate_functions import LIST_FUNCTIONS, result_types
 from millstream.engine.compile.expressions import types_of
 from millstream.engine.compile.input_columns import (
     Field,
@@ -39,7 +40,7 @@ from millstream.plan.nodes import Call, Input
 
 @dataclass(slots=True)
 class OperatorInput:
-    """Gathers the columns that a kernel asks for, under the names it knows them by."""
+    """Collects the packet columns of a kernel."""
 
     spark: SparkSession
     side: Input
@@ -58,7 +59,7 @@ class OperatorInput:
         return types_of(self.rows.rows, self.side.alias, expressions)
 
     def keys(self, expressions: list[tuple[str, Expression]], what: str) -> tuple[Field, ...]:
-        """Columns by which rows are told apart, with their names; NULL is a value like others."""
+        """Adds key columns with these names. NULL is equal to NULL."""
         fields = []
         kinds = self.types_of([expression for _, expression in expressions])
         for (name, expression), kind in zip(expressions, kinds, strict=True):
@@ -77,7 +78,7 @@ class OperatorInput:
         )
 
     def micros(self, name: str, time: Expression) -> str:
-        """A time, in microseconds."""
+        """Adds a time, in microseconds."""
         self.builder.columns.append(
             micros_packet_column(self.builder, name, time, self.value(time))
         )
@@ -87,16 +88,18 @@ class OperatorInput:
         for name, window_bound in zip((INHERITED_START, INHERITED_END), window_bounds, strict=True):
             self.micros(name, window_bound)
 
-    def held(self) -> tuple[Field, ...]:
+    def buffered_columns(self) -> tuple[Field, ...]:
         fields = buffered_fields(self.side, self.rows, Kind.BUFFERED)
         self.builder.columns += map(field_column, fields)
         return fields
 
     def calls(self, calls: tuple[Call, ...]) -> tuple[tuple[CallSpec, ...], tuple[Field, ...]]:
-        """What kernels know of the calls, and the columns that they give."""
+        """Adds the columns of aggregate calls. Returns the calls for the kernel, and the result columns."""
         specs, fields = [], []
-        asked = [each for call in calls for each in (call.argument, call.by) if each is not None]
-        known = dict(zip(asked, self.types_of(asked), strict=True))
+        arguments = [
+            each for call in calls for each in (call.argument, call.by) if each is not None
+        ]
+        known = dict(zip(arguments, self.types_of(arguments), strict=True))
         types = result_types(self.rows.rows, self.side.alias, calls, known)
         for number, (call, kind) in enumerate(zip(calls, types, strict=True)):
             argument = by = filtered = None
@@ -124,9 +127,9 @@ class OperatorInput:
         return tuple(specs), tuple(fields)
 
     def _argument(self, name: str, call: Call, kind: DataType) -> str:
-        """The column of a call's argument; calls of one argument share it."""
+        """Returns the column of a call's argument, which calls with the same argument share."""
         assert call.argument is not None
-        is_converted = call.function not in COLLECTING
+        is_converted = call.function not in LIST_FUNCTIONS
         known = self._arguments.setdefault((call.argument, is_converted), name)
         if known == name:
             value = self.value(call.argument)
@@ -142,7 +145,7 @@ class OperatorInput:
         return known
 
     def _filter(self, name: str, predicate: Expression) -> str:
-        """The column of a condition; calls of one condition share it."""
+        """Returns the column of a filter, which calls with the same filter share."""
         known = self._filters.setdefault(predicate, name)
         if known == name:
             value = F.coalesce(self.value(predicate), F.lit(False))
@@ -154,7 +157,7 @@ class OperatorInput:
     def packed(
         self, keys: tuple[str, ...], number: int, groups: int
     ) -> tuple[PackedInput, PackerSpec]:
-        """What to pack, with the hash of the columns named `keys`, and how to pack it."""
+        """Returns the packed input, with the hash of the columns `keys`, and the spec of its packer."""
         self.builder.columns.insert(0, time_packet_column(self.side, self.builder))
         packed_input = self.builder.build(
             packer_columns(self.side, self.rows, self.builder), hash_columns=keys

@@ -1,8 +1,8 @@
-"""What a micro-batch gives beside its main rows: late rows, rejected records, statistics.
+"""Reads the outputs of a micro-batch: main rows, late rows, rejected records, statistics.
 
-They are part of the main rows' plan, so that a batch runs once, with no second pass and nothing
-cached. In `run`, executors write them (`routing`). For DataFrames of the Python API, an observation
-collects them on the driver.
+All of them are in one plan, so a batch runs once, without a second pass and without a cache. In
+`run`, executors write them (`routing`). For DataFrames of the Python API, an observation collects
+them on the driver.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from millstream.temporal import OutputMode
 
 @dataclass(slots=True)
 class SideOutputs:
-    """By port: rejected records and late rows, by operator and input; statistics of key groups, and
-    of tables that were asked."""
+    """The side outputs of a batch: rejected records and late rows, each with operator and input, and
+    the statistics of key groups and of table joins."""
 
     rejected: list[tuple[tuple[int, int], pa.Table]] = field(default_factory=list)
     late: list[tuple[tuple[int, int], pa.Table]] = field(default_factory=list)
@@ -54,43 +54,45 @@ class SideOutputs:
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """A micro-batch: `main` must be run exactly once, then `side` tells the rest, and `count` how
-    many rows `main` had."""
+    """A micro-batch. `main` must be run exactly once; then `side` returns the side outputs and `count`
+    the number of rows of `main`."""
 
     main: DataFrame
     side: Callable[[], SideOutputs]
     count: Callable[[], int]
 
 
-METRICS_PREFIX = "millstream"  # names under which a query's progress shows statistics begin with it
+METRICS_PREFIX = "millstream"  # of the names of statistics in a query's progress
 Columns = Callable[[StructType], dict[str, Column]]
-METRICS_NAME = "caught"  # the name under which it shows what a reading caught
+METRICS_NAME = "metrics"  # the name of the metrics of an `OutputReader` in the progress
 
 
 def observe_statistics(stream: DataFrame) -> DataFrame:
-    """The state host's stream, its statistics shown in the progress of the query that runs it."""
-    name = f"{METRICS_PREFIX}-{uuid.uuid4().hex[:8]}"  # a query may hold two joins
+    """Returns the stream of a processor, with its statistics in the progress of the query."""
+    name = f"{METRICS_PREFIX}-{uuid.uuid4().hex[:8]}"  # a query may have several streams
     return stream.observe(name, _statistics().alias("stats"))
 
 
 def _statistics() -> Column:
-    """What operators and tables say, as texts: a query's progress is one."""
+    """The statistics of operators and table joins, as texts: the progress is JSON."""
     return F.collect_list(F.when(F.col(ROW_KIND) == STATS, F.col(PAYLOAD).cast(StringType())))
 
 
 def operator_statistics(texts: list[str]) -> list[dict[str, Any]]:
-    """Those of operators; tables say theirs in the same way."""
+    """Returns the statistics of operators, without those of table joins."""
     return [stats for stats in map(json.loads, texts) if "operator" in stats]
 
 
 @dataclass(slots=True)
 class OutputReader:
-    """How micro-batches are read: on the way, what is said beside rows is caught; of the rest, rows
-    that are `sound` come out, with the columns that are `shown`. All is made once, since a batch
-    waits for it.
+    """Separates the data rows of micro-batches from side rows and counts them.
 
-    `sided`: what operators and tables say stands among the rows. `checked`: so do malformed
-    records. `source`: there is no operator that counts what was read of it.
+    Attributes:
+        is_data_row: True for data rows; None if all rows are.
+        visible_columns: The columns of the output.
+        has_side_rows: Whether packets of operators and table joins are among the rows.
+        has_bad_records: Whether malformed records are among the rows.
+        source: The source, if no operator counts its rows.
     """
 
     is_data_row: Column | None
@@ -105,7 +107,7 @@ class OutputReader:
     def __post_init__(self) -> None:
         self._counts = [F.count(F.lit(1)).alias("rows")]
         if self.is_data_row is not None:
-            self._counts.append(F.count_if(self.is_data_row).alias("sound"))
+            self._counts.append(F.count_if(self.is_data_row).alias("data_rows"))
         self._side_metrics = []
         if self.has_bad_records:
             self._side_metrics.append(F.collect_list(F.col(BAD)).alias("bad"))
@@ -124,8 +126,8 @@ class OutputReader:
         return MicroBatch(rows, lambda: self._side(seen.get), lambda: self._count(seen.get))
 
     def labelled_rows(self, frame: DataFrame, columns: Columns) -> DataFrame:
-        """The rows of a batch as `routing` reads them: those of the result, as the columns that
-        their sink takes, and all that is said beside them."""
+        """Returns the rows of a batch for `routing`: data rows with the columns of their sink, and all
+        side rows."""
         is_main, side = None, []
         if self.has_side_rows:
             is_main, side = (
@@ -134,12 +136,12 @@ class OutputReader:
             )
         if self.has_bad_records:
             bad = F.col(BAD).isNotNull()
-            port = F.when(bad, F.lit(BAD_RECORD)).otherwise(side[0] if side else F.lit(0))
+            kind = F.when(bad, F.lit(BAD_RECORD)).otherwise(side[0] if side else F.lit(0))
             origin = side[1] if side else F.lit(0)
             payload = F.when(bad, F.col(BAD).cast("binary"))
             payload = payload.otherwise(side[2]) if side else payload
             side = [
-                port.cast("tinyint").alias(ROW_KIND),
+                kind.cast("tinyint").alias(ROW_KIND),
                 origin.alias(ORIGIN),
                 payload.alias(PAYLOAD),
             ]
@@ -151,23 +153,23 @@ class OutputReader:
         rows = frame.select(*self.visible_columns, *side)
         if self._sink_columns is None:
             names = {ROW_KIND, ORIGIN, PAYLOAD} if side else set()
-            visible_columns = StructType([each for each in rows.schema if each.name not in names])
-            self._sink_columns = columns(visible_columns)
-        taken = self._sink_columns
+            output_columns = StructType([each for each in rows.schema if each.name not in names])
+            self._sink_columns = columns(output_columns)
+        values = self._sink_columns
         if side:
-            # What a sink computes of a row is not computed of anything else: it may fail.
+            # Computed for data rows only: the expressions of a sink may fail on other rows.
             known, main = set(rows.columns), F.col(ROW_KIND) == MAIN
-            taken = {
+            values = {
                 name: column if name in known else F.when(main, column)
-                for name, column in taken.items()
+                for name, column in values.items()
             }
-        referenced_column = [column.alias(name) for name, column in taken.items()]
-        return rows.select(*referenced_column, *((ROW_KIND, ORIGIN, PAYLOAD) if side else ()))
+        selected = [column.alias(name) for name, column in values.items()]
+        return rows.select(*selected, *((ROW_KIND, ORIGIN, PAYLOAD) if side else ()))
 
     @property
     def metrics(self) -> Sequence[Column]:
-        """What is observed of a batch before it is written: the number of its rows, if no operator
-        and no table counts them."""
+        """The metrics of a batch that Spark observes before it is written: the number of its rows, if
+        no operator and no table join counts them."""
         counts = self.source is not None and not self.has_side_rows
         return [F.count(F.lit(1)).alias("rows")] if counts else []
 
@@ -180,8 +182,8 @@ class OutputReader:
     def is_labelled(self) -> bool:
         return self.has_side_rows or self.has_bad_records
 
-    def read(self, report: BatchReport, observe_statistics: Mapping[str, int]) -> SideOutputs:
-        """What operators and tables said in a batch. `observed` are the values of `metrics`."""
+    def read(self, report: BatchReport, observed: Mapping[str, int]) -> SideOutputs:
+        """Returns the statistics of a batch. `observed` are the values of `metrics`."""
         side = SideOutputs()
         for text in report.stats:
             side.add_statistics(text)
@@ -192,24 +194,22 @@ class OutputReader:
                 for each in reports
                 if each.task != DRIVER
             )
-            side.stats.append(
-                self._source_counts(side, observe_statistics.get("rows", 0), malformed)
-            )
+            side.stats.append(self._source_counts(side, observed.get("rows", 0), malformed))
         return side
 
     def rows_for_spark(self, stream: DataFrame) -> DataFrame:
-        """The rows of a stream that Spark writes itself. Its progress says what was counted, and
-        what operators say of themselves; nothing else may ride with the rows."""
+        """Returns the rows of a stream that Spark writes itself. Counts and statistics are in the
+        progress; other side rows are lost."""
         stats = [_statistics().alias("stats")] if self.has_side_rows else []
         return self.rows(stream.observe(METRICS_NAME, *self._counts, *stats))
 
     def read_progress(self, metrics: Mapping[str, Any]) -> tuple[SideOutputs, int]:
-        """What Spark's progress says of a batch of `streamed`: what rode with rows, and how many
-        there were."""
+        """Returns the side outputs and the number of rows of a batch of `rows_for_spark`, from the
+        metrics in its progress."""
         return self._side(metrics), self._count(metrics)
 
     def _count(self, metrics: Mapping[str, Any]) -> int:
-        return int(metrics["rows" if self.is_data_row is None else "sound"])
+        return int(metrics["rows" if self.is_data_row is None else "data_rows"])
 
     def _side(self, metrics: Mapping[str, Any]) -> SideOutputs:
         side = _decode_side_rows(metrics.get("packets") or [])
@@ -225,20 +225,20 @@ class OutputReader:
         return side
 
     def _source_counts(self, side: SideOutputs, rows: int, malformed: int) -> dict[str, Any]:
-        """The counts of a query without operators. A row may have found several rows of a table;
-        how many there were, the first table knows."""
-        first = min((said["number"] for said in side.tables), default=0)
-        asked = [said["rows"] for said in side.tables if said["number"] == first]
-        read = {"in": sum(asked) if self.has_side_rows else rows, "malformed": malformed}
+        """The counts of a query without operators. With table joins, a row may have several matches;
+        the first join has counted the rows before."""
+        first = min((report["number"] for report in side.tables), default=0)
+        looked_up = [report["rows"] for report in side.tables if report["number"] == first]
+        read = {"in": sum(looked_up) if self.has_side_rows else rows, "malformed": malformed}
         return {"input_counts": {self.source: read}, "counts": {}}
 
 
 def _decode_side_rows(rows: list[Any]) -> SideOutputs:
     side = SideOutputs()
-    for port, origin, payload in rows:
-        if port == STATS:
+    for kind, origin, payload in rows:
+        if kind == STATS:
             side.add_statistics(bytes(payload))
-        elif port == LATE:
+        elif kind == LATE:
             side.late.append((divmod(origin, INPUTS), decode(bytes(payload))))
         else:
             side.rejected.append((divmod(origin, INPUTS), decode(bytes(payload))))
@@ -246,7 +246,8 @@ def _decode_side_rows(rows: list[Any]) -> SideOutputs:
 
 
 def in_output_mode(rows: StreamFrame, mode: OutputMode) -> tuple[Column | None, tuple[Column, ...]]:
-    """Rows that change, as a sink sees them: `_OP` last; in upsert mode without old values."""
+    """Returns the predicate and the columns of a changelog as its sink takes it: with `_OP` as the last
+    column and, in upsert mode, without old values."""
     is_data_row = rows.is_data_row
     if mode is OutputMode.UPSERT:
         replaced = F.col(CHANGE) != UPDATE_BEFORE

@@ -1,4 +1,5 @@
-"""What Spark sends to a packer: each column of the stream once, and what only Spark can compute."""
+"""Builds the columns that Spark sends to a packer: each column of the stream once, and expressions
+that only Spark can evaluate."""
 
 from __future__ import annotations
 
@@ -37,20 +38,31 @@ from millstream.plan.expressions import Expression
 
 _USED_BY_PACKERS = (TIME, PROGRESS)
 _HASHED_BY_PACKERS = (IntegralType, BooleanType, DateType, TimestampType)
-_HASHED_WITH_FILES = (StringType, BinaryType)  # than Spark does, but reading files here pays for it
+_HASHED_WITH_FILES = (
+    StringType,
+    BinaryType,
+)  # slower than in Spark, but only then can packers read files
 
 
 @dataclass(frozen=True, slots=True)
 class PacketColumn:
-    """A column of packets, as Spark computes it. If that is no more than the stream's column
-    `plain`, or that one as a 64-bit integer (`wide`), a packer can make it; so it can if it is what
-    is `asked` of files that it reads."""
+    """A column of packets.
+
+    Attributes:
+        name: The name in packets.
+        column: The expression that Spark evaluates, if the packer cannot.
+        source_column: The column of the stream that it is, possibly as a 64-bit integer.
+        as_int64: Whether it is `source_column` as a 64-bit integer.
+        constant: Whether it is the same for all rows of a micro-batch.
+        predicate: The predicate that it is, which a packer can evaluate on files that it reads.
+        buffered_column: The column of the stream that it is, in the form of packets.
+    """
 
     name: str
     column: Column
     source_column: str | None = None
     as_int64: bool = False
-    constant: bool = False  # the same for all rows of a micro-batch
+    constant: bool = False
     predicate: ScanPredicate | None = None
     buffered_column: str | None = (
         None  # the stream's column that it is, in the form in which packets hold it
@@ -59,10 +71,17 @@ class PacketColumn:
 
 @dataclass(frozen=True, slots=True)
 class PackedInput:
-    """An input: the frame that Spark sends, what becomes of it, and the columns of its packets;
-    `plains` are those that are no more than a column of the stream, as it is held, and which one;
-    `hashed` those whose hash is HASH, where it is not a column already.
-    With `scan`, Spark sends names of files, of each of which about `file_bytes` are read."""
+    """An input, ready to be packed.
+
+    Attributes:
+        frame: The DataFrame that Spark sends to the packer.
+        layout: How the packer computes the packet columns from it.
+        schema: The columns of the packets.
+        source_columns: The packet columns that are columns of the stream, by name.
+        hash_columns: The packet columns whose hash is HASH, if HASH is not sent.
+        scan: How the packer reads files, if Spark sends names of files.
+        file_bytes: About how many bytes of a file are read.
+    """
 
     frame: DataFrame
     layout: PacketLayout
@@ -75,26 +94,26 @@ class PackedInput:
 
 @dataclass(slots=True)
 class PacketColumnBuilder:
-    """Gathers the columns of one input's packets."""
+    """Collects the packet columns of one input."""
 
     rows: StreamFrame
     alias: str
     columns: list[PacketColumn] = field(default_factory=list)
-    types: dict[str, DataType] = field(init=False)  # of the stream's columns
+    types: dict[str, DataType] = field(init=False)  # of the columns of the stream
 
     def __post_init__(self) -> None:
         self.types = self.rows.rows.types
 
     def source_column_of(self, expression: Expression) -> str | None:
-        """The stream's column that an expression is, if it is no more."""
+        """Returns the column of the stream that an expression references, if it is a reference."""
         return referenced_column(expression, self.alias, self.types)
 
     def packer_predicate(self, expression: Expression) -> ScanPredicate | None:
-        """A condition that a packer can decide of files, if it is one."""
+        """Returns the predicate if a packer can evaluate it on files."""
         return file_predicate(expression, self.alias, self.rows)
 
     def hashable_columns(self, source_columns: Sequence[str | None]) -> tuple[str, ...] | None:
-        """The columns, if a packer can hash them as Spark does."""
+        """Returns the columns if a packer can hash them as Spark does."""
         known = tuple(
             source_column for source_column in source_columns if source_column is not None
         )
@@ -118,17 +137,23 @@ class PacketColumnBuilder:
         group_columns: Sequence[str] | None = None,
         match_flag: PacketColumn | None = None,
     ) -> PackedInput:
-        """`hashed`: the packets' columns whose hash is HASH; with `some`, NULL if one of them is.
-        `grouped`: the stream's by whose hash rows are grouped. `matched`: true of rows that may
-        have a HASH."""
-        input_names: dict[str, str] = {}  # by the stream's name
+        """Returns the packed input.
+
+        Args:
+            packer_columns: Columns that the packer reads but does not pack.
+            hash_columns: The packet columns whose hash is HASH.
+            null_if_missing: Whether HASH is NULL if one of them is.
+            group_columns: The columns of the stream whose hash determines the key group.
+            match_flag: True for rows that may have a HASH.
+        """
+        input_names: dict[str, str] = {}  # by the name in the stream
         mappings, copies = [], []
         first: dict[tuple[str, bool], str] = {}
         for each in self.columns:
             name = each.name
             if each.source_column is not None:
                 name = input_names.setdefault(
-                    each.source_column, Kind.SENT.name_of(len(input_names))
+                    each.source_column, Kind.INPUT.name_of(len(input_names))
                 )
             same = first.setdefault((name, each.as_int64), each.name)
             own = each.name in _USED_BY_PACKERS or (each.name == HASH and match_flag is not None)
@@ -161,7 +186,7 @@ class PacketColumnBuilder:
         known |= {name: known[same] for name, same in copies}
         mappings += [ColumnMapping(each.name, each.name) for each in packer_columns]
         if by_spark:
-            # Of columns that are there: an expression may give another value the next time.
+            # Of columns already computed: a non-deterministic expression would have another value.
             value = F.xxhash64(*(F.col(known[name]) for name in hash_columns or ()))
             frame = frame.select(value.alias(HASH), "*")
             mappings.insert(0, ColumnMapping(HASH, HASH))
@@ -194,7 +219,7 @@ class PacketColumnBuilder:
     def _scan(
         self, input_names: Mapping[str, str], needed_columns: Sequence[PacketColumn]
     ) -> Scan | None:
-        """How a packer reads all of this by itself, if it can."""
+        """How the packer reads these columns from files, if it can."""
         files, file_columns = self.rows.files, self.rows.file_columns
         if files is None or not all(
             each.source_column or each.constant or each.predicate for each in needed_columns
@@ -220,7 +245,7 @@ class PacketColumnBuilder:
             kind = to_reader_type(files.types[own])
             assert kind is not None
             columns.append(ScannedColumn(Kind.FILE.name_of(len(columns)), own, kind))
-        # Without a column there would be no telling how many rows there are.
+        # Without a column, the number of rows would be unknown.
         if not columns:
             return None
         scan = Scan(files.reader, tuple(columns), tuple(flags), tuple(window_bounds))

@@ -1,7 +1,7 @@
-"""Which conditions of a WHERE a packer can decide as Spark would.
+"""Selects the predicates that a packer can evaluate with the same result as Spark.
 
-A column compared with a literal of its own kind (integers, texts, booleans), NULL or not, one of a
-list, and AND, OR, NOT of these. All else is Spark's to decide.
+These are comparisons of a column with literals of its type (integers, texts, booleans), IS NULL,
+IN lists, and AND, OR, NOT of these. Spark evaluates all others.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from millstream.plan.expressions.predicates import (
 ColumnOf = Callable[[ColumnReference], str | None]
 
 
-def condition(
+def scan_predicate(
     expression: Expression, column_of: ColumnOf, types: Mapping[str, DataType]
 ) -> ScanPredicate | None:
-    """What an expression asks of a row, or None where only Spark can say. `column_of` gives the
-    name under which a column is found that the expression names."""
+    """Returns the expression as a predicate of packers, or None if only Spark can evaluate it.
+    `column_of` returns the name of a referenced column."""
     predicate = literal_predicate(expression)
     return None if predicate is None else _Binding(column_of, types).bound(predicate)
 

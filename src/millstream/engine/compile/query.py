@@ -1,4 +1,4 @@
-"""A query of the plan as one streaming DataFrame, on the engine that was chosen for it."""
+"""Compiles a query to one streaming DataFrame, on the engine that the plan selects."""
 
 from __future__ import annotations
 
@@ -34,18 +34,25 @@ from millstream.plan.nodes.traversal import sources_of
 
 @dataclass(frozen=True, slots=True)
 class CompiledQuery:
-    """`stream` is what a streaming query must run; `reading` reads a micro-batch of it;
-    `operators` read late rows; `schemas` are the columns of each output, if there are several."""
+    """A compiled query.
+
+    Attributes:
+        stream: The DataFrame that the streaming query runs.
+        reading: Reads the outputs of a micro-batch.
+        operators: The compiled operators, which know the columns of late rows.
+        limits: How far event times may be ahead of processing time, by source.
+        schemas: The columns of each output, if there are several.
+    """
 
     stream: DataFrame
     reading: OutputReader | LabelledOutputReader
     operators: tuple[CompiledOperator, ...] = ()
-    limits: Mapping[str, MaxAhead] = field(default_factory=dict)  # by source
+    limits: Mapping[str, MaxAhead] = field(default_factory=dict)
     schemas: Mapping[int, StructType] = field(default_factory=dict)
 
     @property
     def rows(self) -> DataFrame:
-        """The result of a query with one output, for those who write it themselves."""
+        """The result of a query with one output, for a caller that writes it."""
         assert isinstance(self.reading, OutputReader)
         return self.reading.rows(observe_statistics(self.stream) if self.operators else self.stream)
 
@@ -63,11 +70,11 @@ def compile_query(
     sends_allowances: bool = False,
     project: Projection | None = None,
 ) -> CompiledQuery:
-    """`project` gives the columns that the sinks take of several outputs."""
+    """Compiles a query. `project` returns the columns of a sink, if there are several outputs."""
     check_driver()
     check_jvm(spark)
     steps = TableJoinCompiler(spark, tables)
-    # A frame under two names is one stream.
+    # A DataFrame with two names is one stream.
     same = {
         id(given): DeferredFrame.of(given)
         for given in sources.values()
@@ -107,7 +114,7 @@ def _check_state_store(spark: SparkSession) -> None:
     if provider is None or not provider.endswith("RocksDBStateStoreProvider"):
         raise RunError(
             "MS-RUN-STATE-STORE",
-            f"the Spark session keeps state with {(provider or 'no known class').split('.')[-1]}, "
+            f"the Spark session stores state with {(provider or 'no known class').split('.')[-1]}, "
             "and operators of the columnar engine need RocksDB.",
             fix=f'Set it before the query: spark.conf.set("{name}", "{ROCKSDB}").',
         )

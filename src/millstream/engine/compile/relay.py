@@ -39,16 +39,16 @@ Batches = Iterable[pa.RecordBatch]
 def relayed_results(
     outputs: DataFrame, operator: int, schema: StructType, later: Collection[int]
 ) -> DataFrame:
-    """The results of an operator, in its own `schema`, with packets of all else. `later` are the
-    operators whose results are read after this."""
+    """Returns the results of an operator, with its `schema`, and all other rows as packets. `later` are
+    the operators whose results a later branch reads."""
     own = to_arrow_schema(schema, timezone="UTC")
-    return outputs.mapInArrow(opener(operator, own, frozenset(later)), schema)
+    return outputs.mapInArrow(relay_function(operator, own, frozenset(later)), schema)
 
 
-def opener(
+def relay_function(
     operator: int, schema: pa.Schema, later: frozenset[int]
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """The function that `mapInArrow` runs."""
+    """Returns the function that `mapInArrow` runs."""
     still_read = pa.array([each * INPUTS for each in later], pa.int32())
 
     def opened(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Rows of a stream of work items, read by executors and passed on through Spark."""
+"""Reads work items on executors and returns their rows to Spark."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from millstream.connectors.work_items import (
 )
 from millstream.engine.scan.loop import read_items
 
-# Spark then computes with the rows, in the same task: a part is worth a task long before reading
-# alone would need one. NEXMark q21 and q22, a 42 MB file a micro-batch: two thirds of the time.
+# Spark computes with the rows in the same task, so smaller parts than for reading only are worth a
+# task. NEXMark q21 and q22, with a 42 MB file per micro-batch: two thirds of the time.
 _SMALLER_PARTS = 4
 _TIME = "_ms_time"  # the processing time that is sent with an item
 
@@ -62,7 +62,7 @@ def _reading(
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for read, sent, _ in read_items(batches, reader, wanted, parts, reported):
-            rows = _stamped(read, sent[_TIME])
+            rows = _with_rejection_time(read, sent[_TIME])
             if PARTITION in sent:
                 rows = rows.append_column(PARTITION, pa.repeat(sent[PARTITION], rows.num_rows))
             yield rows
@@ -70,7 +70,7 @@ def _reading(
     return read
 
 
-def _stamped(rows: pa.RecordBatch, now: int) -> pa.RecordBatch:
+def _with_rejection_time(rows: pa.RecordBatch, now: int) -> pa.RecordBatch:
     """Adds the processing time to rejections; a reader that rejects nothing has no BAD."""
     place = rows.schema.get_field_index(BAD)
     if place < 0:

@@ -1,4 +1,4 @@
-"""Operators with one input as kernels: what is packed, what comes out, what state holds."""
+"""Compiles operators with one input: aggregates, DISTINCT ON, TopN and OVER aggregates."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ from millstream.temporal import LateAction
 SingleInput = Aggregate | Deduplicate | TopN | RowsOver
 
 
-def _aggregate(operand: OperatorInput, node: Aggregate, groups: int) -> PhysicalOperator:
-    keys = operand.keys([(key.name, key.expression) for key in node.keys], "GROUP BY")
-    calls, results = operand.calls(node.calls)
+def _aggregate(operator_input: OperatorInput, node: Aggregate, groups: int) -> PhysicalOperator:
+    keys = operator_input.keys([(key.name, key.expression) for key in node.keys], "GROUP BY")
+    calls, results = operator_input.calls(node.calls)
     if node.given is not None:
-        operand.given_window(node.given)
+        operator_input.given_window(node.given)
     keeps = node.late.action is LateAction.SIDE_OUTPUT
-    late = operand.held() if keeps else ()
+    late = operator_input.buffered_columns() if keeps else ()
     names = tuple(each.packet_name for each in keys)
-    packed_input, packer_spec = operand.packed(names, 0, groups)
+    packed_input, packer_spec = operator_input.packed(names, 0, groups)
     spec = AggregateSpec(
         keys=names,
         calls=calls,
@@ -67,7 +67,7 @@ def _aggregate(operand: OperatorInput, node: Aggregate, groups: int) -> Physical
         late=node.late,
         ttl=node.ttl,
         over_changes=node.over_changes,
-        ansi=operand.spark.conf.get("spark.sql.ansi.enabled") == "true",
+        ansi=operator_input.spark.conf.get("spark.sql.ansi.enabled") == "true",
         limit=node.limit,
     )
     window = [Field(name, name, TimestampType()) for name in _WINDOW] if node.window else []
@@ -94,12 +94,12 @@ def _aggregate(operand: OperatorInput, node: Aggregate, groups: int) -> Physical
 _WINDOW = (WINDOW_START, WINDOW_END, WINDOW_TIME)
 
 
-def _deduplicate(operand: OperatorInput, node: Deduplicate, groups: int) -> PhysicalOperator:
-    keys = operand.keys(_named(Kind.KEY, node.keys), "The key of DISTINCT")
-    fields = operand.held()
+def _deduplicate(operator_input: OperatorInput, node: Deduplicate, groups: int) -> PhysicalOperator:
+    keys = operator_input.keys(_named(Kind.KEY, node.keys), "The key of DISTINCT")
+    fields = operator_input.buffered_columns()
     names = tuple(each.packet_name for each in keys)
     columns = tuple(each.packet_name for each in fields)
-    packed_input, packer_spec = operand.packed(names, 0, groups)
+    packed_input, packer_spec = operator_input.packed(names, 0, groups)
     spec = DeduplicateSpec(names, columns, node.within, node.late, node.limit)
     schema = packet_schema(fields)
     physical = {"types": types_in_state(packed_input.schema, names)}
@@ -113,16 +113,16 @@ def _deduplicate(operand: OperatorInput, node: Deduplicate, groups: int) -> Phys
     )
 
 
-def _top_n(operand: OperatorInput, node: TopN, groups: int) -> PhysicalOperator:
-    keys = operand.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
-    order = operand.keys(
+def _top_n(operator_input: OperatorInput, node: TopN, groups: int) -> PhysicalOperator:
+    keys = operator_input.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
+    order = operator_input.keys(
         _named(Kind.ORDER, tuple(term.expression for term in node.order)), "ORDER BY"
     )
-    fields = operand.held()
-    due = None if node.due is None else operand.micros("_due", node.due)
+    fields = operator_input.buffered_columns()
+    due = None if node.due is None else operator_input.micros("_due", node.due)
     names = tuple(each.packet_name for each in keys)
     columns = tuple(each.packet_name for each in fields)
-    packed_input, packer_spec = operand.packed(names, 0, groups)
+    packed_input, packer_spec = operator_input.packed(names, 0, groups)
     rank = None if node.rank is None else Field(Kind.RANK.name_of(0), node.rank, IntegerType())
     spec = TopNSpec(
         partition=names,
@@ -156,20 +156,20 @@ def _top_n(operand: OperatorInput, node: TopN, groups: int) -> PhysicalOperator:
     )
 
 
-def _rows_over(operand: OperatorInput, node: RowsOver, groups: int) -> PhysicalOperator:
-    keys = operand.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
-    fields = operand.held()
-    calls, results = operand.calls(node.calls)
+def _rows_over(operator_input: OperatorInput, node: RowsOver, groups: int) -> PhysicalOperator:
+    keys = operator_input.keys(_named(Kind.KEY, node.partition), "PARTITION BY")
+    fields = operator_input.buffered_columns()
+    calls, results = operator_input.calls(node.calls)
     names = tuple(each.packet_name for each in keys)
     columns = tuple(each.packet_name for each in fields)
-    packed_input, packer_spec = operand.packed(names, 0, groups)
+    packed_input, packer_spec = operator_input.packed(names, 0, groups)
     spec = OverAggregateSpec(
         partition=names,
         columns=columns,
         preceding=node.preceding,
         calls=calls,
         ttl=node.ttl,
-        ansi=operand.spark.conf.get("spark.sql.ansi.enabled") == "true",
+        ansi=operator_input.spark.conf.get("spark.sql.ansi.enabled") == "true",
         late=node.late,
         limit=node.limit,
     )

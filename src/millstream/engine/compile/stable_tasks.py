@@ -1,7 +1,7 @@
-"""Distributes the rows of a batch over tasks by their values alone.
+"""Distributes the rows of a batch over tasks by their values only.
 
-A sink that identifies what it wrote by task needs the same rows in the same task when a batch is
-retried, whatever the machine, its cores and the files' splits are then.
+A sink that identifies its output by task needs the same rows in the same task when a batch is
+retried, even if the machine, the number of cores or the file splits differ.
 """
 
 from __future__ import annotations

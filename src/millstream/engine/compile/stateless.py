@@ -1,7 +1,7 @@
-"""Sources and SELECTs as Spark DataFrames, with the rows a WHERE drops still seen by the watermark.
+"""Compiles sources and SELECTs to Spark DataFrames.
 
-A filter before a stateful operator must not hold back time: on a stream where one row in a thousand
-passes, the watermark would crawl. So until rows are packed, a WHERE is a column (`KEEP`).
+Rows that a WHERE removes still advance the watermark: otherwise a filter that passes one row in a
+thousand would delay it. So until rows are packed, a WHERE is a column (`KEEP`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from millstream.connectors.row_errors import raise_error
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.compile.expressions import find_column, referenced_column, spark_column
 from millstream.engine.compile.file_streams import FileStream
-from millstream.engine.compile.pushdown import condition
+from millstream.engine.compile.pushdown import scan_predicate
 from millstream.engine.scan.loop import KEEP
 from millstream.engine.scan.predicates import ScanPredicate
 from millstream.engine.scan.window_bounds import WindowBound
@@ -38,13 +38,21 @@ _KEEP_VALUE = "_ms_keep_value"
 
 @dataclass(frozen=True, slots=True)
 class StreamFrame:
-    """A DataFrame of a stream, with the columns beside its own that the next operator needs.
+    """A stream as a DataFrame, with engine columns that the next operator needs.
 
-    `filtered`: KEEP. `checked`: BAD. `partitioned`: PARTITION, of rows of a source. `upstream`: the
-    operator whose results these are. `sided`: PORT, FROM and BLOB, of what is said beside rows and
-    stands among them. `changes`: CHANGE, for rows that may be taken back. `files`: all that the
-    stream is, with what `plain` says of their columns under its own names, and KEEP where `kept` is
-    true of them. `labels`: columns of a query with several outputs, which no SELECT reads.
+    Attributes:
+        rows: The DataFrame, which is built when it is first needed.
+        filtered: Whether it has the column KEEP.
+        has_bad_records: Whether it has the column BAD.
+        partitioned: Whether it has the column PARTITION.
+        upstream: The number of the operator whose results these are.
+        has_side_rows: Whether it has SIDE_COLUMNS, and side rows are among the rows.
+        is_changelog: Whether it has the column CHANGE, because rows may be retracted.
+        files: The files that are read, if packers can read them.
+        file_columns: The column of the files, or the window bound, that each column is.
+        file_predicates: The predicates on the files.
+        table_joins: The numbers of the table joins since the source or operator.
+        labels: Columns of a query with several outputs, which no SELECT reads.
     """
 
     rows: DeferredFrame
@@ -57,7 +65,7 @@ class StreamFrame:
     files: FileStream | None = None
     file_columns: Mapping[str, str | WindowBound] = field(default_factory=dict)
     file_predicates: tuple[ScanPredicate, ...] = ()
-    table_joins: tuple[int, ...] = ()  # numbers of the table joins since the source or operator
+    table_joins: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()
 
     @property
@@ -66,7 +74,7 @@ class StreamFrame:
 
     @property
     def is_data_row(self) -> Column | None:
-        """True of rows that are neither filtered out nor malformed nor no rows; None if all are."""
+        """True for rows that are not filtered out, not malformed and not side rows; None if all are."""
         terms = []
         if self.filtered:
             terms.append(F.col(KEEP))
@@ -78,7 +86,7 @@ class StreamFrame:
 
     @property
     def engine_columns(self) -> list[str]:
-        """The columns that stay beside those of any SELECT."""
+        """The columns that every SELECT passes on."""
         names = [BAD] if self.has_bad_records else []
         names += [PARTITION] if self.partitioned else []
         names += [ROW_KIND, ORIGIN, PAYLOAD] if self.has_side_rows else []
@@ -87,12 +95,12 @@ class StreamFrame:
 
     @property
     def visible_columns(self) -> tuple[Column, ...]:
-        """The stream's own columns."""
+        """The columns of the stream itself."""
         side = {*self.engine_columns, *([KEEP] if self.filtered else [])}
         return tuple(F.col(f"`{name}`") for name in self.rows.schema.names if name not in side)
 
     def data_rows(self) -> DataFrame:
-        """The rows alone."""
+        """The data rows, without engine columns."""
         rows = self.frame if self.is_data_row is None else self.frame.where(self.is_data_row)
         return rows.select(*self.visible_columns)
 
@@ -106,8 +114,14 @@ def compile_stream(
     result: Result,
     files: Callable[[str, DeferredFrame], FileStream | None] | None = None,
 ) -> StreamFrame:
-    """A stream up to the next operator or table; `result` gives what they make of it, `files` what
-    a stream is read from, if that is to be known."""
+    """Compiles a stream down to the next operator or table join.
+
+    Args:
+        node: The source or SELECT.
+        sources: The rows of each source.
+        result: Compiles the next operator or table join.
+        files: Returns the files that a source reads, if packers may read them.
+    """
     if isinstance(node, Source):
         rows = sources[node.name]
         read = files(node.name, rows) if files else None
@@ -129,13 +143,13 @@ def compile_stream(
 
 
 def compile_select(node: Select, inner: StreamFrame) -> StreamFrame:
-    """A SELECT over a stream."""
+    """Compiles a SELECT over a stream."""
     filtered = node.where is not None or inner.filtered
     file_columns = {}
     for output in node.outputs:
         if (origin := _origin(output, node.alias, inner)) is not None:
             file_columns[output.name] = origin
-    # An expression may make several rows of one, whether anyone reads it or not.
+    # An expression that is not read may still return several rows.
     read = inner.files if len(file_columns) == len(node.outputs) else None
     predicates = inner.file_predicates
     if read is not None and node.where is not None:
@@ -166,7 +180,7 @@ def _selected(node: Select, inner: StreamFrame) -> DataFrame:
             value = (
                 where if is_data_row is None else F.when(is_data_row, where).otherwise(F.lit(False))
             )
-            # PacketColumn once: a random condition must be the same for the row and for its columns.
+            # Computed once: a non-deterministic predicate has one value for a row and its columns.
             frame = _aliased(frame.select("*", value.alias(_KEEP_VALUE)), node.alias)
             is_data_row, keep = F.col(_KEEP_VALUE), [F.col(_KEEP_VALUE).alias(KEEP)]
         outputs = [
@@ -181,7 +195,7 @@ def _selected(node: Select, inner: StreamFrame) -> DataFrame:
 def _deferred(
     node: Select, inner: StreamFrame, file_columns: Mapping[str, str | WindowBound]
 ) -> DeferredFrame:
-    """The same where it is no more than columns of files, which a packer may read by itself."""
+    """A SELECT of columns of files, which Spark only computes if no packer reads the files."""
     assert inner.files is not None
     known = inner.files.types
     schema = StructType()
@@ -197,7 +211,7 @@ def _deferred(
 
 
 def _origin(output: Output, alias: str | None, rows: StreamFrame) -> str | WindowBound | None:
-    """What a column is of those of files; None: only Spark can say."""
+    """The column of files, or the window bound, that an output is; None if only Spark can compute it."""
     name = referenced_column(output.expression, alias, rows.file_columns)
     if name is not None:
         return rows.file_columns[name]
@@ -212,7 +226,7 @@ def _origin(output: Output, alias: str | None, rows: StreamFrame) -> str | Windo
 def file_predicate(
     expression: Expression, alias: str | None, rows: StreamFrame
 ) -> ScanPredicate | None:
-    """A condition over the columns of files, if that is all it is."""
+    """Returns the predicate over columns of files, if packers can evaluate it."""
     if rows.files is None:
         return None
     types = rows.files.types
@@ -222,13 +236,13 @@ def file_predicate(
         own = None if known is None else rows.file_columns[known]
         return own if isinstance(own, str) and to_reader_type(types[own]) is not None else None
 
-    return condition(expression, column_of, types)
+    return scan_predicate(expression, column_of, types)
 
 
 def guarded(is_data_row: Column | None, expression: Expression, *, bare: bool = False) -> Column:
-    """An expression, not run on rows that are filtered out or malformed: it may fail on them."""
-    # One row becomes several in the select list alone, not inside another expression; one that is
-    # filtered out, or is none, stays one.
+    """Returns an expression that is evaluated for data rows only: it may fail on others."""
+    # A generator is only valid at the top of the select list, not inside another expression. Rows
+    # that are no data rows stay one row.
     if is_data_row is None or bare or expression.is_column:
         return spark_column(expression)
     if call := explode_call(expression):
@@ -238,7 +252,7 @@ def guarded(is_data_row: Column | None, expression: Expression, *, bare: bool = 
 
 
 def fill_missing_times(source: Source, rows: DeferredFrame) -> DeferredFrame:
-    """Rows without an event time get the batch's, which the offset log keeps for a retry."""
+    """Sets missing event times to the batch's processing time, which a retried batch reads again."""
     if source.time is None or source.missing_time is not MissingTime.WALL_CLOCK:
         return rows
     now = F.coalesce(F.col(f"`{source.time}`"), F.current_timestamp())
@@ -246,7 +260,7 @@ def fill_missing_times(source: Source, rows: DeferredFrame) -> DeferredFrame:
 
 
 def fail_on_malformed(source: Source, frame: DataFrame, advice: str) -> DataFrame:
-    """The source's rows; the first record or file that was rejected stops the job."""
+    """Returns the rows of a source. The first rejected record or file fails the job."""
 
     def part(name: str, before: str = "", after: str = "") -> Column:
         value = F.get_json_object(F.col(BAD), f"$.{name}")
@@ -269,15 +283,15 @@ def _aliased(frame: DataFrame, alias: str | None) -> DataFrame:
 
 
 def source_of(node: Source | Select) -> Source | None:
-    """The source at the bottom of a stream, if no operator stands between."""
+    """Returns the source of a stream, if there is no operator in between."""
     below: Node = node
     while isinstance(below, Select | TableJoin):
         below = below.input if isinstance(below, Select) else below.left.node
     return below if isinstance(below, Source) else None
 
 
-class spark_errors:  # noqa: N801 -- reads as a verb where it is used
-    """Turns what Spark says of an expression into an error that names its place in the SQL."""
+class spark_errors:  # noqa: N801 -- a context manager
+    """Converts analysis errors of Spark to errors with the place in the SQL text."""
 
     def __init__(self, node: Select | TableJoin | None = None) -> None:
         self._place = node.place if node else None

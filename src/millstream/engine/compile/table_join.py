@@ -1,10 +1,10 @@
-"""A join of a stream with a table, as a step of the stream.
+"""Compiles a join of a stream with a table, as a step of the stream.
 
-    rows ─▶ with their key ─▶ worker: asks or holds the table ─▶ the two sides, and what was found
-                          └─▶ Spark's own broadcast join, if the table is read once ─▶ the same
+    rows ─▶ with their key ─▶ worker: looks up the table ───────────────▶ both sides, whether found
+                          └─▶ broadcast join of Spark, for a static table ─▶ the same
 
-Rows that find nothing in an inner join stay in the stream, marked as filtered out, until they have
-moved the watermark.
+Rows without a match in an inner join stay in the stream, marked as filtered out, until they have
+advanced the watermark.
 """
 
 from __future__ import annotations
@@ -51,48 +51,48 @@ from millstream.plan.nodes import (
     Source,
     TableJoin,
 )
-from millstream.temporal import Malformed
+from millstream.temporal import MalformedAction
 from millstream.values import Condition, JoinType, Lookup, OnError
 
 SINCE, UNTIL = "_ms_since", "_ms_until"
-_RAW = "_ms_shown"
+_RAW = "_ms_raw"
 
 
 class Tables(Protocol):
-    """Where a job's tables are."""
+    """Gives access to the tables of a job."""
 
     def static_frame(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:
-        """A table that is read once and has one row a key: its versions, each with SINCE and UNTIL
-        in microseconds. None: workers hold it."""
+        """Returns the versions of a table that is read once and has one row per key, each with SINCE
+        and UNTIL in microseconds; None if workers load the table."""
 
     def folder(self, table: ReferenceTable) -> str:
-        """Where its versions are, for workers to read."""
+        """Returns the folder of its versions, which workers read."""
 
     def options(self, table: ReferenceTable) -> tuple[tuple[str, str], ...]:
-        """What a database is asked with."""
+        """Returns the connector options of a database."""
 
     def lookup(self, table: ReferenceTable) -> str:
-        """What opens a database, as "module:function"."""
+        """Returns the function that opens a database, as "module:function"."""
 
 
 @dataclass(slots=True)
 class TableJoinCompiler:
-    """Makes the table joins of one pipeline, numbered as they come."""
+    """Compiles the table joins of one query and numbers them."""
 
     spark: SparkSession
     tables: Tables | None
-    found_keys: int = 0
+    count: int = 0
 
     def compile_join(self, node: TableJoin, rows: StreamFrame) -> StreamFrame:
-        assert self.tables is not None, f"nobody knows where {node.table.name} is"
-        number, self.found_keys = self.found_keys, self.found_keys + 1
+        assert self.tables is not None, f"no tables for the join with {node.table.name}"
+        number, self.count = self.count, self.count + 1
         return table_join(self.spark, node, rows, self.tables, number)
 
     def compile_below(
         self, node: Operator | TableJoin, sources: Mapping[str, DeferredFrame]
     ) -> StreamFrame:
-        """What a query without state stands on."""
-        assert isinstance(node, TableJoin), f"a query without state holds no {node}"
+        """Compiles the table join below a SELECT of a query without state."""
+        assert isinstance(node, TableJoin), f"a query without state has no {node}"
         return self.compile_join(
             node,
             compile_stream(node.left.node, sources, lambda it: self.compile_below(it, sources)),
@@ -102,7 +102,7 @@ class TableJoinCompiler:
 def table_join(
     spark: SparkSession, node: TableJoin, rows: StreamFrame, tables: Tables, number: int
 ) -> StreamFrame:
-    """The stream with what the table has of each row: a struct a side, as any join gives."""
+    """Joins a stream with a table. The result has one struct for each side, as for other joins."""
     with spark_errors(node):
         frame = rows.frame.alias(node.left.alias)
         types = _column_types(node.table)
@@ -131,8 +131,8 @@ def _column_types(table: ReferenceTable) -> StructType:
 def _keys(
     spark: SparkSession, node: TableJoin, rows: StreamFrame, frame: DataFrame, types: StructType
 ) -> list[Column]:
-    """The key of each row in the types of the table's columns; NULL if no value of that type is
-    equal to it, or the row is not to be looked up."""
+    """The key of each row in the types of the table's columns; NULL if no value of that type is equal
+    to it, or if the row is not looked up."""
     is_looked_up = rows.is_data_row
     if node.left_where is not None:
         where = F.coalesce(guarded(rows.is_data_row, node.left_where), F.lit(False))
@@ -276,7 +276,7 @@ def _joined_stream(
     right = [F.col(f"_ms_r{i}").alias(name) for i, name in enumerate(node.used)]
     side = replace(rows, has_side_rows=has_side_rows).engine_columns
     marks = [name for name in (KEEP, FOUND, FAILED) if name in joined.columns]
-    # Without the columns of users: one may have the name of the other side's alias.
+    # Without columns of the user: one may have the name of the other side's alias.
     frame = joined.select(
         F.struct(*left).alias(node.left.alias),
         F.struct(*(right or [F.lit(None).alias(NOTHING)])).alias(node.alias),
@@ -324,9 +324,9 @@ def _keep_column(node: TableJoin, rows: StreamFrame, joined: DataFrame) -> Colum
 def compile_stateless(
     root: Node, source: Source, sources: Mapping[str, DeferredFrame], tables: TableJoinCompiler
 ) -> StreamFrame:
-    """The rows of a node over one source, without an operator."""
+    """Compiles a node over one source, without an operator."""
     rows = sources[source.name]
-    if source.malformed is Malformed.FAIL and BAD in rows.types:
+    if source.malformed is MalformedAction.FAIL and BAD in rows.types:
         rows = DeferredFrame.of(fail_on_malformed(source, rows.frame, REMEDY))
     read = {**sources, source.name: rows}
 

@@ -17,8 +17,8 @@ IMPLICIT = ""  # the one partition of a source that has none, and of one that ha
 
 @dataclass(slots=True)
 class PartitionProgress:
-    """`top` is the greatest event time that counts, `next` what it becomes when enough rows have
-    come, `at` the processing time of the last batch with rows."""
+    """`max_time` is the greatest event time that counts, `next` its next value, which counts after
+    `every` rows, and `at` the processing time of the last batch with rows."""
 
     max_time: int = BEGIN_OF_TIME
     next: int = BEGIN_OF_TIME
@@ -36,7 +36,7 @@ class PartitionProgress:
 
 @dataclass(slots=True)
 class InputProgress:
-    """`rows` are those since the last time that progress was made, over all partitions."""
+    """`rows` is the number of rows since the last progress, over all partitions."""
 
     rows: int = 0
     partitions: dict[str, PartitionProgress] = field(
@@ -62,7 +62,7 @@ class InputProgress:
 
     def add(self, name: str) -> PartitionProgress:
         """Returns the progress of a partition. One that is new counts from this batch on; the
-        implicit one only stands for partitions that are not known yet."""
+        implicit one is only used until the first partition is known."""
         if name != IMPLICIT:
             self.partitions.pop(IMPLICIT, None)
         return self.partitions.setdefault(name, PartitionProgress())
@@ -76,7 +76,7 @@ class InputProgress:
             known.next = max(known.next, max_time)
 
     def end(self, name: str | None = None) -> None:
-        """Ends one partition, or all. The end of an unknown one says nothing of the others."""
+        """Ends one partition, or all. The end of an unknown partition does not affect others."""
         if name is None:
             for each in self.partitions.values():
                 each.end()
@@ -84,7 +84,7 @@ class InputProgress:
             self.partitions.setdefault(name, PartitionProgress()).end()
 
     def advance(self, every: int) -> None:
-        """Moves all partitions on if there were `every` rows."""
+        """Advances all partitions if there were `every` rows."""
         if self.rows >= every:
             for each in self.partitions.values():
                 each.max_time = max(each.max_time, each.next)

@@ -1,4 +1,4 @@
-"""Late rows as their sink gets them: columns of all inputs, the source and how late a row was."""
+"""Converts late packets to rows for their sink: columns of all inputs, the source, the lateness."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _own(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _text(values: pa.Array) -> pa.Array:
-    """As Spark casts a value to STRING."""
+    """Converts values to text as Spark casts them to STRING."""
     if pa.types.is_nested(values.type):
         return json_text(values)
     if pa.types.is_timestamp(values.type):

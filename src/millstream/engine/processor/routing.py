@@ -40,7 +40,7 @@ from millstream.engine.shuffle.column_names import (
 from millstream.engine.shuffle.format import decode
 from millstream.errors import RunError
 
-BAD_RECORD = 4  # a port: the payload is a `Rejection` as JSON, FROM the number of its source
+BAD_RECORD = 4  # a row kind: the payload is a `Rejection` as JSON, ORIGIN the number of its source
 MAIN_OUTPUT = "main"
 _UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
 MESSAGES = "output string, task int, message string, data binary"
@@ -56,14 +56,14 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Where the rows of a query go. Outputs have names; rows without an output are not written."""
+    """The output of each kind of row, by name. Rows without an output are not written."""
 
-    is_labelled: bool = False  # are there PORT, FROM and BLOB columns?
+    is_labelled: bool = False  # whether there are SIDE_COLUMNS
     late: Mapping[tuple[int, int], tuple[str, LateTable]] = field(default_factory=dict)
     # By source: its output, and the operator and input that reads it first, if one does. A source
     # that a query names twice is read twice, and its rejected records are written once.
     rejected: Mapping[str, tuple[str, tuple[int, int] | None]] = field(default_factory=dict)
-    sources: tuple[str, ...] = ()  # of rejected records that are no packets, by their number
+    sources: tuple[str, ...] = ()  # of malformed records, by their number
     # In a query with several outputs, by their number: the output here. Two may have the same.
     main_outputs: tuple[str, ...] = ()
 
@@ -112,12 +112,12 @@ class BatchReport:
 
     def rows_by_output(self) -> Counter[int]:
         """Rows by the number of the query's output."""
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for reports in self.outputs.values():
             for report in reports:
                 for number, rows in report.rows_by_output.items():
-                    found[int(number)] += rows
-        return found
+                    counts[int(number)] += rows
+        return counts
 
 
 Route = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -145,19 +145,19 @@ def route_task(
     attempt: int = 0,
 ) -> pa.RecordBatch:
     """Writes the rows of one task."""
-    running = _Task(routing, ids, openers, task, attempt)
+    writer = _Task(routing, ids, openers, task, attempt)
     try:
         for batch in batches:
             if batch.num_rows:
-                running.take(batch)
-        return running.close()
+                writer.write(batch)
+        return writer.close()
     except BaseException as error:
-        running.abort()
+        writer.abort()
         if isinstance(error, OSError) and error.errno in _UNUSABLE:
             raise RunError(
                 "MS-RUN-SINK",
                 f"a sink could not be written: {error}.",
-                fix="Make its folder writable and run again: the batch is then written anew.",
+                fix="Make its folder writable and run again: the batch is then written again.",
             ) from error
         raise
 
@@ -186,18 +186,18 @@ class _Task:
     outputs: dict[str, _Output] = field(default_factory=dict)
     stats: list[str] = field(default_factory=list)
 
-    def take(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch) -> None:
         if not self.routing.is_labelled:
             self._output(MAIN_OUTPUT).write(batch)
             return
-        ports = batch.column(ROW_KIND)
+        kinds = batch.column(ROW_KIND)
         columns = batch.select(
             [n for n in batch.schema.names if n not in (ROW_KIND, ORIGIN, PAYLOAD)]
         )
-        is_main = pc.equal(ports, MAIN)
+        is_main = pc.equal(kinds, MAIN)
         count = pc.sum(is_main).as_py() or 0
         if count:
-            self._main(columns if count == batch.num_rows else columns.filter(is_main))
+            self._write_main(columns if count == batch.num_rows else columns.filter(is_main))
         if count == batch.num_rows:
             return
         side = batch.select([ROW_KIND, ORIGIN, PAYLOAD]).filter(pc.invert(is_main))
@@ -205,23 +205,23 @@ class _Task:
         if bad.num_rows:
             self._bad_records(bad)
         packets = side.filter(pc.not_equal(side.column(ROW_KIND), BAD_RECORD))
-        for port, origin, payload in zip(*(c.to_pylist() for c in packets.columns), strict=True):
-            self._packet(port, origin, payload)
+        for kind, origin, payload in zip(*(c.to_pylist() for c in packets.columns), strict=True):
+            self._packet(kind, origin, payload)
 
-    def _main(self, rows: pa.RecordBatch) -> None:
+    def _write_main(self, rows: pa.RecordBatch) -> None:
         if not self.routing.main_outputs:
             self._output(MAIN_OUTPUT).write(rows)
             return
         labels = rows.column(OUTPUT)
         for number in pc.unique(labels).to_pylist():
             own = rows.filter(pc.equal(labels, number)).column(output_column(number))
-            self._part(number, pa.RecordBatch.from_struct_array(own))
+            self._write_output(number, pa.RecordBatch.from_struct_array(own))
 
-    def _part(self, number: int, rows: pa.RecordBatch | pa.Table) -> None:
+    def _write_output(self, number: int, rows: pa.RecordBatch | pa.Table) -> None:
         """Writes rows of one of several outputs."""
-        to = self._output(self.routing.main_outputs[number])
-        to.write(rows)
-        to.rows_by_output[str(number)] += rows.num_rows
+        target = self._output(self.routing.main_outputs[number])
+        target.write(rows)
+        target.rows_by_output[str(number)] += rows.num_rows
 
     def _bad_records(self, rows: pa.RecordBatch) -> None:
         numbers = rows.column(ORIGIN).fill_null(0)
@@ -230,17 +230,17 @@ class _Task:
             letters = map(Rejection.decode, texts.to_pylist())
             self._reject(None, dead_letters(self.routing.sources[number], letters))
 
-    def _packet(self, port: int, origin: int, payload: bytes) -> None:
-        if port == STATS:
+    def _packet(self, kind: int, origin: int, payload: bytes) -> None:
+        if kind == STATS:
             self.stats.append(payload.decode())
-        elif port == OUTPUT_ROWS:
-            self._part(origin, decode(payload))
-        elif port == LATE:
+        elif kind == OUTPUT_ROWS:
+            self._write_output(origin, decode(payload))
+        elif kind == LATE:
             known = self.routing.late.get(divmod(origin, INPUTS))
             if known is not None:
                 output, table = known
                 self._output(output).write(table.rows(decode(payload)))
-        elif port == REJECTED:
+        elif kind == REJECTED:
             self._reject(divmod(origin, INPUTS), decode(payload))
 
     def _reject(self, origin: tuple[int, int] | None, rows: pa.Table) -> None:
@@ -248,12 +248,12 @@ class _Task:
         output, first = self.routing.rejected[source]
         if first is not None and origin != first:
             return
-        to = self._output(output)
-        to.write(rows)
-        to.sources[source] = to.sources.get(source, 0) + rows.num_rows
+        target = self._output(output)
+        target.write(rows)
+        target.sources[source] = target.sources.get(source, 0) + rows.num_rows
         found = rows.filter(pc.equal(rows["_reason"], AHEAD_OF_TIME))
         if found.num_rows:
-            to.ahead.setdefault(source, found["_message"][0].as_py())
+            target.ahead.setdefault(source, found["_message"][0].as_py())
 
     def _output(self, name: str) -> _Output:
         if name not in self.outputs:

@@ -1,4 +1,4 @@
-"""What workers do of a table join: the rows of a chunk, each with what the table has of its key."""
+"""The part of a table join that runs on workers: looks up the rows of a chunk by their keys."""
 
 from __future__ import annotations
 
@@ -41,28 +41,39 @@ if TYPE_CHECKING:
     from millstream.connectors.lookup.spec import LookupSpec
 
 FOUND = "_ms_found"
-FAILED = "_ms_failed"  # the row could not be looked up, and is set aside
+FAILED = "_ms_failed"  # the lookup failed; the row goes to the dead-letter queue
 _ROW, _PLACE = "_ms_row", "_ms_place"
 
 
 @dataclass(frozen=True, slots=True)
 class TableLookup:
-    """How the rows of a chunk ask the table. `keys` are columns of the chunk, in the types of the
-    table's `columns`; they do not come out."""
+    """How the rows of a chunk are looked up in a table.
+
+    Attributes:
+        number: The number of the table join in the query.
+        name: The name of the table.
+        keys: The key columns of the chunk, in the types of the table's columns. Not in the result.
+        left_columns: The columns of the chunk that are in the result.
+        columns: The columns of the table that are in the result.
+        schema: The schema of the result.
+        first: Whether one match is enough.
+        requires_unique_key: Whether the join relies on one row per key.
+        raw_column: The column with the text of a row, for failed lookups.
+    """
 
     number: int
     name: str
     keys: tuple[str, ...]
-    left_columns: tuple[str, ...]  # columns of the chunk that come out
-    columns: tuple[str, ...]  # of the table
-    schema: pa.Schema  # of what comes out
-    first: bool  # one partner is enough
-    requires_unique_key: bool  # the join relies on one row a key
-    raw_column: str | None = None  # the column that shows a row that could not be looked up
+    left_columns: tuple[str, ...]
+    columns: tuple[str, ...]
+    schema: pa.Schema
+    first: bool
+    requires_unique_key: bool
+    raw_column: str | None = None
 
 
 class Table(Protocol):
-    """A table as a worker sees it. A row that it could not be asked of has a reason."""
+    """A table on a worker."""
 
     def find(
         self, keys: list[pl.Series], now: int, *, first: bool
@@ -73,6 +84,8 @@ class Table(Protocol):
 
 @dataclass(slots=True)
 class _LocalTable:
+    """A table whose current version the worker holds in memory."""  # words: fine
+
     versions: Versions
     keys: tuple[str, ...]
     conditions: tuple[Condition, ...]
@@ -105,6 +118,8 @@ class _LocalTable:
 
 @dataclass(slots=True)
 class _DatabaseTable:
+    """A table that is looked up in its database."""
+
     lookups: Lookups
 
     def find(
@@ -115,13 +130,9 @@ class _DatabaseTable:
             [key.alias(name) for key, name in zip(keys, spec.keys, strict=True)]
         )
         requests = requests.with_row_index(_ROW).drop_nulls()
-        distinct = (
-            database_table.select(spec.keys).unique(maintain_order=True).with_row_index(NUMBER)
-        )
+        distinct = requests.select(spec.keys).unique(maintain_order=True).with_row_index(NUMBER)
         found = self.lookups.find(distinct.select(spec.keys))
-        numbered = requests.join(
-            distinct, on=list(spec.keys), how="left", maintain_order="left"
-        )
+        numbered = requests.join(distinct, on=list(spec.keys), how="left", maintain_order="left")
         rows = found.rows.with_row_index(_PLACE)
         pairs = numbered.select(_ROW, NUMBER).join(
             rows.select(NUMBER, _PLACE), on=NUMBER, how="inner", maintain_order="left_right"
@@ -140,9 +151,7 @@ class _DatabaseTable:
         return dict(self.lookups.counts)
 
 
-_LOCAL_TABLES: dict[
-    tuple[object, ...], _LocalTable
-] = {}  # a worker keeps a table from batch to batch
+_LOCAL_TABLES: dict[tuple[object, ...], _LocalTable] = {}  # tables stay loaded from batch to batch
 
 
 def local_table(
@@ -157,7 +166,7 @@ def local_table(
 
 def database_table(spec: LookupSpec) -> Callable[[], Table]:
     def open_table() -> Table:
-        from millstream.connectors.lookup.lookups import get_lookups  # most jobs ask no database
+        from millstream.connectors.lookup.lookups import get_lookups  # few jobs read a database
 
         return _DatabaseTable(get_lookups(spec))
 
@@ -195,7 +204,7 @@ def lookup_function(
 
 
 def _count_data_rows(chunk: pa.Table) -> int:
-    """How many are rows, not what is said beside them."""
+    """The number of data rows, without side rows."""
     if ROW_KIND not in chunk.column_names:
         return len(chunk)
     return int(pc.sum(pc.equal(chunk[ROW_KIND], MAIN)).as_py() or 0)
@@ -204,8 +213,8 @@ def _count_data_rows(chunk: pa.Table) -> int:
 def _not_unique(lookup: TableLookup) -> RunError:
     return RunError(
         "MS-RUN-TABLE-KEY",
-        f"table {lookup.name} has several rows of one primary key, which ON relies on.",
-        fix="Mend the table, or its PRIMARY KEY.",
+        f"table {lookup.name} has several rows with the same primary key, and the join relies on one.",
+        fix="Remove the duplicates, or correct the PRIMARY KEY.",
     )
 
 
@@ -250,7 +259,7 @@ def _dead_letters(lookup: TableLookup, chunk: pa.Table, failed: dict[int, str]) 
 
 
 def _side_row(lookup: TableLookup, port: int, payload: bytes) -> pa.RecordBatch:
-    """What is said beside the rows, as a row of its own."""
+    """A packet as a side row."""
     values = {
         ROW_KIND: pa.array([port], pa.int8()),
         ORIGIN: pa.array([TABLES + lookup.number], pa.int32()),

@@ -1,8 +1,8 @@
 """The watermark of an operator: the minimum over its inputs and the partitions of their sources.
 
 Every key group receives the progress of every chunk of every input in the same micro-batch, and
-processing time only from the offset log. So all groups decide alike, and a retried batch decides as
-its first try did. An operator's processing time never decreases: it is stored in state, and a batch
+processing time only from the offset log. So all groups compute the same watermark, and a retried
+batch computes the same as its first attempt. An operator's processing time never decreases: it is stored in state, and a batch
 whose own time is earlier, because the system clock was set back, uses that of the batch before it.
 """
 
@@ -21,10 +21,10 @@ from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """One input of an operator: its name in the ledger and how its watermark follows its rows.
+    """One input of an operator: its name in the ledger, and how its rows advance the watermark.
 
-    `hash_from` names a column of its packets that is the key's hash, if one is; `copies` are
-    columns that its packets lack, with the ones that they are the same as.
+    `hash_from` is the packet column that is the hash of the key, if any. `copies` are columns that
+    are not packed because they are equal to another one, with the name of that one.
     """
 
     name: str
@@ -36,7 +36,7 @@ class InputSpec:
     wall_clock: bool = False  # its rows have the operator's processing time, which is its progress
     keys: tuple[str, ...] = ()  # columns of its packets that identify its heavy hitters
     copies: tuple[tuple[str, str], ...] = ()
-    last_window: int = 0  # of a window join: a row's time in its last window is so far from its own
+    last_window: int = 0  # of a window join: the time between a row's first and last window
     source: str | None = None  # the source that it reads, if there is no operator between
 
     @property
@@ -47,7 +47,8 @@ class InputSpec:
 
 @dataclass(slots=True)
 class WatermarkTracker:
-    """Stored in the state of every key group, with what was counted before the shuffle."""
+    """The progress of all inputs and the watermark. Stored in the state of every key group, with the
+    counts from before the shuffle."""
 
     inputs: tuple[InputSpec, ...]
     identity: str  # canonical: what the operator's state depends on
@@ -57,7 +58,7 @@ class WatermarkTracker:
     input_counts: dict[str, dict[str, int]] = field(default_factory=dict)
     heavy_hitters: dict[str, dict[str, Any]] = field(
         default_factory=dict
-    )  # by input, as HeavyKeys' data
+    )  # by input, as data of HeavyHitters
     _ends: list[tuple[str | None, str | None]] = field(default_factory=list)  # in this micro-batch
 
     @classmethod
@@ -93,7 +94,7 @@ class WatermarkTracker:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every input is idle or has ended, and not all have ended."""
+        """Whether the operator is idle: every input is idle or has ended, and not all have ended."""
         return bool(self.idle_inputs) and all(known.idle or known.ended for known in self.progress)
 
     def record_chunk(
@@ -111,7 +112,7 @@ class WatermarkTracker:
             number: Of the input.
             top: The greatest time among its rows; of results of an operator, its watermark.
             rows: How many there are.
-            idle: Whether the operator whose results these are is idle, if the chunk says so.
+            idle: Whether the operator whose results these are is idle, if it has reported that.
             partitions: The same as `top` for each partition of the source that it has rows of.
         """
         spec, known = self.inputs[number], self.progress[number]
@@ -129,7 +130,7 @@ class WatermarkTracker:
     ) -> None:
         if max_time is not None:
             if max_time < known.implicit.max_time:
-                raise _backwards(spec.name, known.implicit.max_time, max_time)
+                raise _decreasing_watermark(spec.name, known.implicit.max_time, max_time)
             known.implicit.max_time = max_time
         if idle is not None:
             known.implicit.idle = idle
@@ -194,18 +195,18 @@ class WatermarkTracker:
     def _each(self) -> Iterator[tuple[InputSpec, InputProgress]]:
         return zip(self.inputs, self.progress, strict=True)
 
-    def count(self, number: int, told: str | None) -> None:
+    def count(self, number: int, counts_json: str | None) -> None:
         """Adds counts of an input's rows before the shuffle."""
-        if told is None:
+        if counts_json is None:
             return
         counts = self.input_counts.setdefault(self.inputs[number].name, {})
-        for what, count in json.loads(told).items():
+        for what, count in json.loads(counts_json).items():
             counts[what] = counts.get(what, 0) + count
 
 
-def _backwards(name: str, before: int, after: int) -> RunError:
+def _decreasing_watermark(name: str, before: int, after: int) -> RunError:
     return RunError(
         "MS-RUN-WATERMARK",
-        f"the watermark of {name} went back, from {before} to {after} microseconds.",
-        fix="This is a fault of Millstream: a watermark never goes back. Please report it.",
+        f"the watermark of {name} decreased from {before} to {after} microseconds.",
+        fix="This is a defect of Millstream: a watermark never decreases. Please report it.",
     )

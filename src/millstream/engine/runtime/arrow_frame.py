@@ -1,4 +1,4 @@
-"""Arrow tables as the pandas frames that Spark asks for, without a Python object a value."""
+"""Arrow tables as pandas frames, which Spark requires, without a Python object for each value."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 
 
 class _ArrowSeries(pd.Series):  # type: ignore[misc]
-    """A column that is in Arrow's memory already.
-
-    Spark applies a converter to every value of a nested type; here there is nothing to convert.
-    """
+    """A column in Arrow's memory. Spark applies a converter to every value of a nested type, which is
+    not needed here."""
 
     def apply(self, *_: Any, **__: Any) -> _ArrowSeries:
         return self
 
 
 class ArrowFrame(pd.DataFrame):  # type: ignore[misc]
+    """A pandas frame over the memory of an Arrow table."""
+
     @classmethod
     def of(cls, table: pa.Table) -> ArrowFrame:
         return cls(table.combine_chunks().to_pandas(types_mapper=pd.ArrowDtype))
@@ -47,11 +47,11 @@ def keeps_memory() -> bool:
         arrow_cast=True,
         assign_cols_by_name=True,
     )
-    given = [frame[name].array.__arrow_array__() for name in frame]
-    return [*map(_address, given)] == [*map(_address, batch.column(0).flatten())]
+    columns = [frame[name].array.__arrow_array__() for name in frame]
+    return [*map(_address, columns)] == [*map(_address, batch.column(0).flatten())]
 
 
 def _address(values: pa.Array | pa.ChunkedArray) -> int:
-    """Where the values are that a column ends with, such as the strings of lists."""
+    """The memory address of the innermost values of a column, such as the strings of lists."""
     chunk = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
     return int(chunk.buffers()[-1].address)

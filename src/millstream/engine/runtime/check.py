@@ -1,4 +1,4 @@
-"""Checks that PySpark's internals are there, in the form that this folder relies on.
+"""Checks that the PySpark internals exist on which this folder relies.
 
 Each process checks what it uses: the driver before it starts Spark, the JVM's classes once it runs,
 and the workers' parent before it takes tasks. An internal that is missing or different is an error
@@ -27,8 +27,8 @@ SUPPORTED = "4.3"
 
 @dataclass(frozen=True, slots=True)
 class Internal:
-    """A module, or what `name` is in it: an attribute, a function with these first parameters, or
-    an attribute that instances get in `__init__`."""
+    """A module, or `name` in it: an attribute, a function with these first parameters, or an attribute
+    that `__init__` assigns."""
 
     purpose: str
     module: str
@@ -40,7 +40,7 @@ class Internal:
         return ".".join(part for part in (self.module, self.name, self.assigned) if part)
 
     def problem(self) -> str | None:
-        """What is wrong with it; None if nothing is."""
+        """Returns what is wrong with it; None if nothing is."""
         try:
             found: Any = importlib.import_module(self.module)
             for part in filter(None, self.name.split(".")):
@@ -59,7 +59,7 @@ class Internal:
 
 @dataclass(frozen=True, slots=True)
 class JavaClass:
-    """A class of Spark's, and those of its methods without parameters that are called."""
+    """A class of Spark, and the methods without parameters that are called."""
 
     purpose: str
     name: str
@@ -133,7 +133,7 @@ def check_gateway(gateway: object) -> None:
 def check_jvm(spark: SparkSession) -> None:
     """Rejects a Spark without the classes that the driver calls; once in each JVM."""
     if type(spark).__module__.startswith("pyspark.sql.connect"):
-        return  # its JVM is elsewhere, and nothing is called in it
+        return  # its JVM is remote, and nothing is called in it
     _check_classes(spark.sparkContext._gateway)
 
 
@@ -146,7 +146,7 @@ def _check_classes(gateway: Any) -> None:
     for each in JAVA:
         name = each.name
         try:
-            # Not initialised: that of RocksDB would load its library.
+            # Not initialised: RocksDB would load its library.
             there = jvm.java.lang.Class.forName(name, False, loader)
             for method in each.methods:
                 name = f"{each.name}.{method}"

@@ -1,8 +1,8 @@
-"""Spark's classes, loaded once and kept in a file that later JVMs map into memory.
+"""The class data archive: Spark's classes in a file that later JVMs map into memory.
 
-A short run spends more on loading, checking and linking classes than on its rows: of 45 processor
-seconds of a session query over 4.6 million rows, 9. The JVM itself makes the file when it ends, and
-takes no other notice of one that does not fit it.
+In short runs, loading and linking classes takes much of the time: 9 of 45 processor seconds of a
+session query over 4.6 million rows. The JVM writes the file when it ends, and ignores a file that
+does not fit it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PREFIX = "classes-"
 
 
 def archive() -> Path | None:
-    """Where the file for this Java and this Spark is, or would be; None if there is no Java."""
+    """Returns the path of the archive for this Java and this Spark; None if there is no Java."""
     java = _java()
     if java is None:
         return None
@@ -30,16 +30,16 @@ def archive() -> Path | None:
 
 
 def options() -> str:
-    """What a JVM is started with, to use the file if there is one."""
+    """Returns the JVM options that use the archive, if it exists."""
     found = archive()
     if found is None or " " in str(found) or not found.exists():
         return ""
-    # A file that no longer fits is passed over; nobody needs to be told so on each start.
+    # The JVM ignores a file that does not fit, without a message at each start.
     return f" -XX:SharedArchiveFile={found} -Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
 
 
-def making(path: Path) -> str:
-    """What a JVM is started with, to write the file when it ends."""
+def dump_options(path: Path) -> str:
+    """Returns the JVM options that write the archive when the JVM ends."""
     return f" -XX:ArchiveClassesAtExit={path} -Xlog:cds=off -Xlog:cds+dynamic=off"
 
 
@@ -50,7 +50,7 @@ def _java() -> Path | None:
 
 
 def _cache() -> Path:
-    """In a virtual environment it goes with that; else it is one of the user's caches."""
+    """The cache folder: in the virtual environment, or among the caches of the user."""
     if given := os.environ.get("MILLSTREAM_CACHE"):
         return Path(given).absolute()
     if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):

@@ -1,4 +1,4 @@
-"""Takes tasks from Spark in forked workers, as PySpark's own daemon does."""
+"""The worker daemon: forks a worker for each task, as PySpark's own daemon does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from millstream.engine.runtime.check import check_worker
 
 
 def start() -> None:
-    """Imports what PySpark's workers import for every task, and checks that it fits."""
+    """Imports what PySpark's workers import for every task, and checks PySpark's internals."""
     # All modules that WORKER names, so that forked workers have them.
     check_worker(keeps_memory)
 
@@ -18,8 +18,8 @@ def serve() -> None:
     """Forks a worker for each task that needs one, until Spark ends."""
     import pyspark.daemon
 
-    # Spark's workers collect garbage after every task. What is imported is none: to look through it
-    # takes 40 ms, before which the next task cannot begin.
+    # Spark's workers collect garbage after every task. Without `freeze`, scanning the imported
+    # modules would delay the next task by 40 ms.
     gc.freeze()
     gc.enable()
     pyspark.daemon.manager()

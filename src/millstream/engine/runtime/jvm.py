@@ -1,4 +1,4 @@
-"""The JVM that this process starts: its launch, its end, and what is called in it directly."""
+"""The JVM that this process starts: its launch, its end, and direct calls into it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def active_session() -> SparkSession | None:
 
 
 def launch(conf: SparkConf, log: Path | None) -> None:
-    """Start the JVM with its output, and that of the Python workers below it, in the log.
+    """Starts the JVM. Its output, and that of its Python workers, goes to the log.
 
     Spark's launcher prints a banner and log lines before a log level can be set, and its workers
-    print on; on a terminal they would stand between the job's own lines.
+    print, too; on a terminal this would be mixed with the output of the job.
     """
     from pyspark.java_gateway import launch_gateway
 
@@ -64,7 +64,7 @@ def _submit() -> str | None:
 
 
 def jvm_end(patience: float = 0.0) -> str | None:
-    """How the JVM that this process started has ended; None if it still runs after `patience`."""
+    """Returns how the JVM of this process has ended; None if it still runs after `patience` seconds."""
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if process is None:
@@ -77,7 +77,7 @@ def jvm_end(patience: float = 0.0) -> str | None:
 
 
 def end(spark: SparkSession) -> None:
-    """Stop Spark and wait until its JVM has ended, with all that it does then."""
+    """Stops Spark and waits until its JVM has ended."""
     assert SparkContext._gateway is not None, "no JVM was started here"
     spark.stop()
     SparkContext._gateway.shutdown()
@@ -85,7 +85,7 @@ def end(spark: SparkSession) -> None:
 
 
 def end_jvm(patience: float = 60.0) -> None:
-    """End the JVM, whatever it is doing, and wait until it has removed its temporary files."""
+    """Ends the JVM and waits until it has removed its temporary files."""
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None:
         return
@@ -114,8 +114,8 @@ def heap_in_use(spark: SparkSession) -> int:
 
 
 def parquet_options(frame: DataFrame) -> dict[str, str] | None:
-    """How Spark was told to read a stream, if it is Parquet files and nothing is done to them."""
-    if type(frame).__module__.startswith("pyspark.sql.connect"):  # it tells no plans
+    """Returns the read options of a streaming DataFrame that only reads Parquet files, else None."""
+    if type(frame).__module__.startswith("pyspark.sql.connect"):  # it has no access to plans
         return None
     jvm_frame: Any = frame._jdf
     plan = jvm_frame.queryExecution().analyzed()

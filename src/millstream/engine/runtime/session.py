@@ -1,4 +1,4 @@
-"""The one place for Spark's settings: good defaults for a laptop and for a cluster."""
+"""The Spark session and its settings, with defaults for a laptop and for a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from millstream.kernels.state.segment_cache import CACHE_SETTING
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 HDFS_BACKED = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
-# What the engine needs or gains by, wherever it runs.
+# Settings for every environment.
 ENGINE = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     # A micro-batch writes what it changed, not a copy of all state.
@@ -43,28 +43,28 @@ ENGINE = {
     # Stateful operators leave this out of their workers' environment, and workers are shared only
     # where it is the same: with it there would be two daemons, each with all imports of its own.
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
-    # With it, PySpark tells the JVM where in our code each column is made: three calls for one.
+    # With it, PySpark makes three calls to the JVM for each column instead of one.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
-# A third of a short run's time went into optimising code that is not hot: of 83 processor seconds
-# of the interval-join benchmark, 26 were the JVM's compiler; with these 60 and 11.
+# Less optimisation of code that is rarely run. The JVM's compiler took 26 of 83 processor seconds of
+# the interval-join benchmark; with these settings 11 of 60.
 _JIT = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
 
-# Packets are arrays of megabytes, which the JVM's default collector keeps apart from all else; and
-# on few cores its threads take more than they give. A first batch took 5.4 s, now 4.7.
+# Packets are arrays of megabytes, for which the JVM's default collector is slow, and its threads cost
+# too much on few cores. A first batch took 5.4 s, now 4.7.
 _COLLECTOR = " -XX:+UseParallelGC"
 
-# Java's own are small, and a start goes through collections of everything until they have grown.
+# Java's defaults are small: until the heap has grown, a start causes full collections.
 _MEMORY = " -XX:MetaspaceSize=256m -XX:InitialRAMPercentage=6.25"
 _JAVA_SETTINGS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
 TRIES = 4  # of a task, as on a cluster (spark.task.maxFailures)
 
-# One machine, a person waiting.
+# Settings for one machine, where a person waits for the result.
 LOCAL = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -80,7 +80,7 @@ LOCAL = {
     ),
     # Files here are listed in less time than a query that lists them takes to start.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
-    # A polling loop that sleeps is latency a laptop need not have.
+    # Sleeping between polls would add latency.
     "spark.sql.streaming.pollingDelay": "5ms",
 }
 
@@ -88,8 +88,14 @@ LOCAL = {
 def local_session(
     cores: int = 2, *, log: Path | None = None, ends: bool = False, **conf: str
 ) -> SparkSession:
-    """A Spark on this machine; `conf` overrides any setting. Spark's own output goes to `log`.
-    `ends`: it is for a run that is over when all input is taken."""
+    """Starts Spark on this machine.
+
+    Args:
+        cores: The number of cores.
+        log: The file for Spark's output.
+        ends: Whether the run ends when all input is processed.
+        **conf: Overrides any setting.
+    """
     os.environ.setdefault(CACHE_SETTING, str(_cache_bytes()))
     settings = {
         **ENGINE,
@@ -112,9 +118,9 @@ def _cache_bytes() -> int:
 
 
 def java_options() -> str:
-    # Java does not start with two collectors, and one may be asked for from outside.
-    asked = any("GC" in os.environ.get(name, "") for name in _JAVA_SETTINGS)
-    return _JIT + _MEMORY + ("" if asked else _COLLECTOR)
+    # Java does not start with two collectors, and the environment may select one.
+    is_set = any("GC" in os.environ.get(name, "") for name in _JAVA_SETTINGS)
+    return _JIT + _MEMORY + ("" if is_set else _COLLECTOR)
 
 
 def session(
@@ -124,7 +130,7 @@ def session(
     *,
     ends: bool = False,
 ) -> SparkSession:
-    """The session a job runs in: Spark's own when submitted to a cluster, else a local one."""
+    """Returns the session of a job: the active one, one on the cluster that is set, or a local one."""
     active = active_session()
     if active is not None:
         return active
@@ -148,12 +154,12 @@ def _start(settings: Mapping[str, str], log: Path | None) -> SparkSession:
     except RunError:
         raise
     except Exception as error:
-        told = decisive_line(since(log, begin)) or str(error).splitlines()[0]
+        reason = decisive_line(since(log, begin)) or str(error).splitlines()[0]
         raise RunError(
             "MS-RUN-SPARK",
-            f"Spark did not start: {told}",
+            f"Spark did not start: {reason}",
             fix="Check that Java 17 or newer is installed (java -version) and JAVA_HOME fits it."
-            + (f" All that Spark said is in {log}." if log else ""),
+            + (f" The log of Spark is {log}." if log else ""),
         ) from error
     check_jvm(spark)
     spark.sparkContext.setLogLevel(os.environ.get("MILLSTREAM_SPARK_LOG", "WARN" if log else "OFF"))
@@ -161,22 +167,22 @@ def _start(settings: Mapping[str, str], log: Path | None) -> SparkSession:
 
 
 def warm(spark: SparkSession) -> None:
-    """Have the Python workers started, and what every job needs of Spark loaded, while the plan is
-    still being made."""
+    """Starts the Python workers and loads classes of Spark in the background, while the job is
+    planned."""
     threading.Thread(target=_start_workers, args=(spark,), daemon=True).start()
 
 
 def _start_workers(spark: SparkSession) -> None:
-    def nothing(_: Iterable[int]) -> None:  # sent as it is: nothing to import
+    def nothing(_: Iterable[int]) -> None:  # needs no imports
         pass
 
     def unchanged(batches: Iterator[Any]) -> Iterator[Any]:
         return batches
 
-    # Whatever goes wrong here will be told by the job itself, which needs the same workers.
+    # The job needs the same workers and reports any error.
     with contextlib.suppress(Exception):
         context, count = spark.sparkContext, partitions(spark)
-        # Without a query to be planned, workers start half a second earlier.
+        # Without a query to plan, workers start half a second earlier.
         context.parallelize(range(count), count).foreachPartition(nothing)
         rows = spark.range(0, count, 1, count)
         rows.mapInArrow(unchanged, rows.schema).write.format("noop").mode("overwrite").save()
@@ -187,11 +193,11 @@ def partitions(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
 
 
-def for_native(spark: SparkSession) -> SparkSession:
-    """A session for the native engine, in which a row is judged late by the same rule as in ours.
+def native_session(spark: SparkSession) -> SparkSession:
+    """Returns a session for the native engine with the same rule for late rows as the columnar engine.
 
-    By default Spark judges a micro-batch by the watermark of the one before the last, which is
-    right only for a chain of stateful operators; a native pipeline has one.
+    By default, Spark compares rows with the watermark of the batch before the last one, which is
+    needed only for several stateful operators; a native pipeline has one.
     """
     own = spark.newSession()
     own.conf.set("spark.sql.streaming.statefulOperator.allowMultiple", "false")

@@ -1,4 +1,4 @@
-"""The file that Spark's own output goes to, and the line that says why Spark did not start."""
+"""The output of Spark, PySpark and Py4J: the log file, the cause in it, and suppressed errors."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ERROR = re.compile(
 
 @contextmanager
 def opened(log: Path | None) -> Iterator[BinaryIO]:
-    """The log, to append to; nowhere if there is none. A large one is put aside first."""
+    """Opens the log to append to it, or the null device. Rotates a large log first."""
     if log is None:
-        with Path(os.devnull).open("wb") as nowhere:
-            yield nowhere
+        with Path(os.devnull).open("wb") as null:
+            yield null
         return
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists() and log.stat().st_size > _LARGE:
@@ -34,7 +34,7 @@ def opened(log: Path | None) -> Iterator[BinaryIO]:
 
 
 def since(log: Path | None, begin: int) -> str:
-    """What was written to the log from the byte `begin` on."""
+    """Returns the text of the log from the byte `begin` on."""
     if log is None or not log.exists():
         return ""
     with log.open("rb") as written:
@@ -43,7 +43,7 @@ def since(log: Path | None, begin: int) -> str:
 
 
 def decisive_line(text: str) -> str:
-    """The innermost cause that a log names, else its first exception, error, or its last line."""
+    """Returns the innermost cause in a log, else its first exception, error, or its last line."""
     if causes := _CAUSE.findall(text):
         return str(causes[-1]).strip()
     if error := _EXCEPTION.search(text) or _ERROR.search(text):

@@ -11,17 +11,17 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-# What Spark puts on the path of its workers, before all else.
+# What Spark puts first on the path of its workers.
 _ARCHIVES = ("pyspark[.]zip", "py4j-[^:]*-src[.]zip", "spark-core_[^:]*[.]jar")
 
 
 @cache
 def worker_python() -> str:
-    """This Python, for workers, without the archives that Spark puts before all else.
+    """Returns a Python for workers, without the archives that Spark puts first on the path.
 
-    Modules in a zip are compiled anew in every process: that is 1.2 of the 1.5 seconds in which a
-    worker, and the driver's own, imports PySpark. And the contents of each are read anew for every
-    task: 25 ms for all three. PySpark and Py4J are installed, and are the same ones.
+    Every process compiles modules in a zip again: 1.2 of the 1.5 seconds in which a worker imports
+    PySpark. For every task, the archives are read again: 25 ms for all three. The installed PySpark
+    and Py4J are the same.
     """
     folder = own_folder()
     if folder is None:
@@ -41,7 +41,7 @@ def worker_python() -> str:
 
 @cache
 def own_folder() -> Path | None:
-    """For what Spark needs of this process while it runs; None where it does without."""
+    """Returns a temporary folder for this process; None on other systems than POSIX."""
     if os.name != "posix":
         return None
     folder = Path(tempfile.mkdtemp(prefix="millstream-"))
@@ -50,9 +50,11 @@ def own_folder() -> Path | None:
 
 
 def sockets() -> dict[str, str]:
-    """Sockets that are files, in a folder that no one else may open. A small micro-batch is an
-    eighth faster with them; but Spark remembers the name of each, one a stateful task, until it
-    ends, so they are not for a job that runs for months."""
+    """Returns the settings for UNIX sockets, in a folder that other users cannot open.
+
+    With them, a small micro-batch is an eighth faster. Spark stores the name of each socket, one per
+    stateful task, until it ends, so they are not used for jobs that run for months.
+    """
     folder = own_folder()
     if folder is None or len(str(folder)) > _SOCKET_FOLDER:
         return {}
@@ -60,4 +62,4 @@ def sockets() -> dict[str, str]:
     return {f"{name}.enabled": "true", f"{name}.dir": str(folder)}
 
 
-_SOCKET_FOLDER = 61  # the longest name that Spark takes: a socket's own is of 43 characters, or 104
+_SOCKET_FOLDER = 61  # the limit of a socket's path is 104 characters, and its name has 43

@@ -1,8 +1,8 @@
-"""Executor-side reads: the loop over work items, such as files (`connectors/work_items.py`).
+"""Reads work items, such as files, on executors (`connectors/work_items.py`).
 
-Spark hands a row at a time from its readers to Arrow; Arrow reads the same file as columns, in a
-tenth of the time. So Spark streams the names of work items, with its log of what was read, and
-executors open them with the connector's reader:
+Spark's readers convert rows to Arrow one by one; Arrow reads the same file as columns in a tenth of
+the time. So Spark streams only the names of work items and logs them, and executors open the items
+with the reader of the connector:
 
     work items ──▶ packer: reads, packs ──▶ shuffle     if it needs column references only (`Scan`)
     work items ──▶ mapInArrow: reads ──▶ rows           otherwise (`engine/compile/scan_rows.py`)
@@ -31,20 +31,20 @@ def read_items(
     parts: int,
     reported: ReportedItems | None,
 ) -> Iterator[tuple[pa.RecordBatch, dict[str, Any], pa.Schema]]:
-    """Reads work items as they come; returns rows, the other columns of the item's row, and the
-    schema of these. With `parts`, an item comes with the number of the part to read."""
+    """Reads work items. Returns rows, the other columns of the item's row, and the schema of that row.
+    If items are split, the row has the number of the part to read."""
     for batch in batches:
-        for sent in batch.to_pylist():
-            item, part = sent.pop(ITEM), sent.pop(PART, 0)
+        for row in batch.to_pylist():
+            item, part = row.pop(ITEM), row.pop(PART, 0)
             if reported is not None:
                 reported.add(item)
             for rows in reader.read(item, wanted, part, parts):
-                yield rows, sent, batch.schema
+                yield rows, row, batch.schema
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedColumn:
-    """A column of the files: the name that it is sent by, its own, and its type."""
+    """A column that is read: the name that Spark would send it by, its own name, and its type."""
 
     sent: str
     name: str
@@ -53,10 +53,18 @@ class ScannedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """How a packer reads the files whose names it is sent. Other columns that are sent with a name
-    are the same for all its rows. `flags` are conditions over the names of the files' columns, by
-    the names of the columns that they make; so are `moments`. With `parts`, a name comes with the
-    one that is to be read."""
+    """How a packer reads files by their names.
+
+    Other columns that Spark sends with a name are the same for all rows of the file.
+
+    Attributes:
+        reader: Reads a file.
+        columns: The columns that are read.
+        flags: Predicates on the columns of files, each with the name of its result.
+        window_bounds: Window bounds, each with the name of its result.
+        parts: How many parts a file is split into.
+        reported: Collects the names that executors have received.
+    """
 
     reader: Reader
     columns: tuple[ScannedColumn, ...]
@@ -73,12 +81,12 @@ class Scan:
         return 0 if path is None else self.reader.size_of(path, self.wanted)
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for read, sent, schema in read_items(
+        for batch, row, schema in read_items(
             batches, self.reader, self.wanted, self.parts, self.reported
         ):
-            yield _with(self._sent(read), sent, schema)
+            yield _with_constants(self._computed(batch), row, schema)
 
-    def _sent(self, read: pa.RecordBatch) -> pa.RecordBatch:
+    def _computed(self, read: pa.RecordBatch) -> pa.RecordBatch:
         columns = {each.sent: read.column(each.name) for each in self.columns}
         own = read.schema.names[len(self.wanted) :]
         columns |= {name: read.column(name) for name in own}
@@ -90,7 +98,9 @@ class Scan:
         return pa.RecordBatch.from_pydict(columns)
 
 
-def _with(read: pa.RecordBatch, same: Mapping[str, Any], types: pa.Schema) -> pa.RecordBatch:
+def _with_constants(
+    read: pa.RecordBatch, same: Mapping[str, Any], types: pa.Schema
+) -> pa.RecordBatch:
     for name, value in same.items():
         repeated = pa.repeat(pa.scalar(value, types.field(name).type), read.num_rows)
         read = read.append_column(name, repeated)

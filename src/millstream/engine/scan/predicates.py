@@ -1,6 +1,6 @@
-"""Plain conditions of a WHERE, as a packer decides them: as Spark would, with SQL's three values.
+"""Predicates that packers evaluate with Arrow, in the three-valued logic of SQL, as Spark does.
 
-`where` reads them from a text: workers need no parser.
+`compile/pushdown` creates them on the driver, so that workers need no parser.
 """
 
 from __future__ import annotations
@@ -18,19 +18,23 @@ Columns = Mapping[str, pa.Array]
 
 @dataclass(frozen=True, slots=True)
 class LiteralComparison:
+    """A comparison of a column with a literal."""
+
     column: str
     op: str  # of Arrow's functions
     value: Value
 
     def evaluate(self, columns: Columns) -> pa.Array:
         column = columns[self.column]
-        # In the widest type: a literal may be out of a narrow column's range.
+        # In the widest type: the literal may be out of the range of the column's type.
         as_int64 = column.cast(pa.int64()) if pa.types.is_integer(column.type) else column
         return pc.call_function(self.op, [as_int64, pa.scalar(self.value)])
 
 
 @dataclass(frozen=True, slots=True)
 class NullCheck:
+    """IS NULL."""
+
     column: str
 
     def evaluate(self, columns: Columns) -> pa.Array:
@@ -39,7 +43,7 @@ class NullCheck:
 
 @dataclass(frozen=True, slots=True)
 class BooleanColumn:
-    """By a boolean column."""
+    """A column that is itself a predicate."""
 
     column: str
 
@@ -70,11 +74,12 @@ class AndOr:
 ScanPredicate = LiteralComparison | NullCheck | BooleanColumn | Not | AndOr
 
 
-def columns_in(wanted: ScanPredicate) -> set[str]:
-    match wanted:
+def columns_in(predicate: ScanPredicate) -> set[str]:
+    """Returns the columns that a predicate reads."""
+    match predicate:
         case Not(term):
             return columns_in(term)
         case AndOr(_, terms):
             return set().union(*map(columns_in, terms))
         case _:
-            return {wanted.column}
+            return {predicate.column}

@@ -1,4 +1,4 @@
-"""Moments of windows, as a packer makes them of a time: as Spark would."""
+"""Window bounds that packers compute from a time, as Spark does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.values import Pane
 
 @dataclass(frozen=True, slots=True)
 class WindowBound:
-    """What a pane says of a column of files."""
+    """The start or end of a pane, for a column of files."""
 
     column: str
     pane: Pane

@@ -15,7 +15,7 @@ from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField
 
 @unique
 class Kind(StrEnum):
-    SENT = "sent"  # a column of the stream, as Spark sends it to a packer
+    INPUT = "sent"  # a column of the stream, as Spark sends it to a packer
     FILE = "file"  # a column that a packer reads only for a predicate
     BUFFERED = "c"  # a column of the stream in the state of an operator with one input
     KEY = "d"  # of PARTITION BY or DISTINCT
@@ -42,7 +42,7 @@ ROW_KIND, ORIGIN, PAYLOAD = (
     "_ms_row_kind",
     "_ms_origin",
     "_ms_payload",
-)  # of packets among an operator's rows
+)  # of side rows among rows
 CHANGE = "_ms_change"  # of rows of a changelog between operators: INSERT, BEFORE, AFTER or DELETE
 OUTPUT = "_ms_output"  # in a query with several outputs: the number of the one that a row is for
 
@@ -55,7 +55,7 @@ SIDE_COLUMNS = (
     StructField(ORIGIN, IntegerType()),
     StructField(PAYLOAD, BinaryType()),
 )
-INPUTS = 16  # FROM is the operator's number times this, and the input's number
+INPUTS = 16  # ORIGIN is the operator's number times this, plus the input's number
 
 
 def output_column(number: int) -> str:

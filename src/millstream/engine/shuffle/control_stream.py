@@ -40,7 +40,7 @@ from millstream.engine.shuffle.format import (
 END_FILE = "end-of-input.json"
 _MESSAGE = StructType(
     [
-        StructField("say", StringType()),
+        StructField("kind", StringType()),
         StructField("now", LongType()),
         StructField("operator", IntegerType()),
         StructField("label", IntegerType()),
@@ -50,8 +50,13 @@ _MESSAGE = StructType(
         StructField("partition", StringType()),
     ]
 )
-_END, _PROCESSING_TIME, _ALLOW, _PARTITION = "end-of-input", "tick", "allow", "partition"
-_MAX_FILES = 1000  # older ones were read long ago
+_END, _PROCESSING_TIME, _ALLOW, _PARTITION = (
+    "end-of-input",
+    "processing-time",
+    "allowance",
+    "partition",
+)
+_MAX_FILES = 1000  # older ones have been read
 
 
 @dataclass(slots=True)
@@ -83,11 +88,11 @@ def control_packets(
     """
     messages = control.messages
     if not about_time:
-        messages = messages.where(F.col("say") == _ALLOW)
+        messages = messages.where(F.col("kind") == _ALLOW)
     none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
-    allowance = F.col("say") == _ALLOW
-    kind = F.when(allowance, ALLOWANCE).when(F.col("say") == _END, END_OF_INPUT)
-    kind = kind.when(F.col("say") == _PARTITION, NEW_PARTITION).otherwise(PROCESSING_TIME)
+    allowance = F.col("kind") == _ALLOW
+    kind = F.when(allowance, ALLOWANCE).when(F.col("kind") == _END, END_OF_INPUT)
+    kind = kind.when(F.col("kind") == _PARTITION, NEW_PARTITION).otherwise(PROCESSING_TIME)
     groups = F.when(allowance, F.array("label")).otherwise(F.array(*map(F.lit, labels)))
     no_limit = F.coalesce("rows", F.lit(NO_LIMIT).cast(LongType()))
     return messages.select(
@@ -115,26 +120,26 @@ def _nothing_else() -> tuple[Column, ...]:
 
 def end_rows(control: ControlStream) -> DataFrame:
     """One empty row when the input has ended."""
-    whole = (F.col("say") == _END) & F.col("source").isNull()
+    whole = (F.col("kind") == _END) & F.col("source").isNull()
     return control.messages.where(whole).select()
 
 
 def end_of_input(folder: Path, source: str | None = None, partition: str | None = None) -> None:
-    """Ends the input of a query, of one source, or of one partition of it: no more rows come, so
-    nothing waits for them. Write it when the last rows were read. A second call has no effect."""
+    """Ends the input of a query, of one source, or of one partition of it: no more rows arrive, so
+    nothing waits for them. Call it when the last rows were read. A second call has no effect."""
     name = END_FILE if source is None else _file_name("end", source, partition)
     if not (folder / name).exists():
-        _write_message(folder, name, {"say": _END, "source": source, "partition": partition})
+        _write_message(folder, name, {"kind": _END, "source": source, "partition": partition})
 
 
 def announce_partitions(folder: Path, source: str, partitions: Iterable[str]) -> None:
-    """Tells a query the partitions of a source before they have rows, so that its watermark waits
-    for them. A partition is announced once, however often the query is started."""
+    """Announces the partitions of a source before they have rows, so that the watermark waits for
+    them. A partition is announced once, however often the query is started."""
     for partition in partitions:
         name = _file_name("partition", source, partition)
         if not (folder / name).exists():
             _write_message(
-                folder, name, {"say": _PARTITION, "source": source, "partition": partition}
+                folder, name, {"kind": _PARTITION, "source": source, "partition": partition}
             )
 
 
@@ -148,9 +153,9 @@ def has_ended(folder: Path) -> bool:
 
 
 def send_processing_time(folder: Path, now: int) -> None:
-    """Says what time it is, so that an operator whose inputs are silent can notice that."""
-    _write_message(folder, f"tick-{now}.json", {"say": _PROCESSING_TIME, "now": now})
-    for old in sorted(folder.glob("tick-*.json"))[:-_MAX_FILES]:
+    """Sends processing time, so that an operator can detect idle inputs."""
+    _write_message(folder, f"time-{now}.json", {"kind": _PROCESSING_TIME, "now": now})
+    for old in sorted(folder.glob("time-*.json"))[:-_MAX_FILES]:
         old.unlink()
 
 
@@ -166,19 +171,19 @@ class Allowance:
 
 def send_allowances(folder: Path, batch: int, allowances: Iterable[Allowance]) -> None:
     """Sends allowances after a batch. A retried batch sends the same message."""
-    lines = [json.dumps({"say": _ALLOW, **asdict(each)}) for each in allowances]
-    _write_file(folder, f"allow-{batch:09d}.json", "\n".join(lines))
-    for old in sorted(folder.glob("allow-*.json"))[:-_MAX_FILES]:
+    lines = [json.dumps({"kind": _ALLOW, **asdict(each)}) for each in allowances]
+    _write_file(folder, f"allowance-{batch:09d}.json", "\n".join(lines))
+    for old in sorted(folder.glob("allowance-*.json"))[:-_MAX_FILES]:
         old.unlink()
 
 
 def last_processing_time(folder: Path) -> int:
-    """The latest time that was sent; 0 if none was."""
-    return max((int(path.stem[len("tick-") :]) for path in folder.glob("tick-*.json")), default=0)
+    """Returns the latest processing time that was sent; 0 if none."""
+    return max((int(path.stem[len("time-") :]) for path in folder.glob("time-*.json")), default=0)
 
 
-def _write_message(folder: Path, name: str, what: dict[str, object]) -> None:
-    _write_file(folder, name, json.dumps(what))
+def _write_message(folder: Path, name: str, message: dict[str, object]) -> None:
+    _write_file(folder, name, json.dumps(message))
 
 
 def _write_file(folder: Path, name: str, text: str) -> None:

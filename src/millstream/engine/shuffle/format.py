@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from millstream.temporal import BEGIN_OF_TIME
 
-OWN = "_own"  # of rows that go to several groups: is this one theirs?
+OWN = "_own"  # false for copies of a row in other key groups
 PROGRESS = "_p"  # the time that moves the watermark, if it is not TIME
 
 PACKET_SCHEMA = pa.schema(
@@ -20,32 +20,34 @@ PACKET_SCHEMA = pa.schema(
         ("label", pa.int32()),
         ("kind", pa.int32()),
         ("source", pa.int32()),
-        ("place", pa.int64()),  # in the order of tasks and their chunks: a retry has the same
+        ("place", pa.int64()),  # in the order of tasks and their chunks; the same in a retry
         ("max_time", pa.int64()),
         ("now", pa.int64()),
         ("rows", pa.int64()),
         ("is_idle", pa.int8()),
         ("payload", pa.binary()),
         ("input_counts", pa.string()),
-        # JSON. Of rows of a source with partitions: the greatest time of each, or null. Of messages
-        # about a partition: its source and name.
+        # JSON. For rows of a source with partitions: the greatest time of each, or null. For
+        # messages about a partition: its source and name.
         ("partitions", pa.string()),
     ]
 )
 PACKET = from_arrow_schema(PACKET_SCHEMA)
-# An allowance is of the operator `source`: `rows`, or NO_LIMIT, and in `top` bytes, or NO_TIME.
+# Kinds of packets. An allowance is for the operator `source`: `rows`, or NO_LIMIT, and bytes in
+# `max_time`, or NO_TIME.
 ROWS, END_OF_INPUT, REJECTED_ROWS, PROCESSING_TIME, ALLOWANCE, NEW_PARTITION = 0, 1, 2, 3, 4, 5
 NO_LIMIT = -1
-UNKNOWN = -1  # whether an operator is silent
-TABLES = 1 << 16  # FROM of what a table join reports: this, and its number
-PASS_THROUGH = 16  # and the port: what an operator before this one has put out beside its result
-NO_TIME = BEGIN_OF_TIME  # a column without NULLs stays one of integers in pandas
+UNKNOWN = -1  # in `is_idle`
+TABLES = 1 << 16  # ORIGIN of the statistics of a table join: this plus its number
+PASS_THROUGH = 16  # plus the row kind: side rows of an earlier operator
+NO_TIME = BEGIN_OF_TIME  # an integer column without NULLs keeps its type in pandas
 
-RELAYED_ROWS = 100_000  # of one packet, at most
+RELAYED_ROWS = 100_000  # of one packet at most
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def encode(table: pa.Table) -> bytes:
+    """Returns rows as the payload of a packet."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=_OPTIONS) as writer:
         writer.write_table(table)
@@ -53,4 +55,5 @@ def encode(table: pa.Table) -> bytes:
 
 
 def decode(payload: bytes) -> pa.Table:
+    """Returns the rows of a payload."""
     return pa.ipc.open_stream(pa.py_buffer(payload)).read_all()

@@ -1,8 +1,8 @@
-"""Key groups: the unit of state. A row belongs to group `pmod(xxhash64(key), G)`, for ever.
+"""Key groups: the unit of state. A row always belongs to group `pmod(xxhash64(key), G)`.
 
-Spark places a group in partition `pmod(murmur3(label), P)`. Were a group's label its number, eight
-groups could fall six to two on two partitions. So labels are chosen: label i hashes to i modulo
-`SPREAD`, which spreads G groups evenly over every P that divides `SPREAD`.
+Spark places a group in partition `pmod(murmur3(label), P)`. If labels were the numbers of groups,
+two partitions could get six and two of eight groups. So labels are chosen: the hash of label i is i
+modulo `SPREAD`, which distributes G groups evenly to every P that divides `SPREAD`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CANDIDATES = 1 << 20
 
 @lru_cache(maxsize=16)
 def labels(groups: int) -> tuple[int, ...]:
-    """The labels of `groups` key groups; the same for ever, since state is kept under them."""
+    """Returns the labels of `groups` key groups. They never change: state is stored under them."""
     found: dict[int, int] = {}
     start = 0
     while len(found) < groups:

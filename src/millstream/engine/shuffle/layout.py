@@ -1,8 +1,7 @@
-"""What a packer makes of the columns that it is sent.
+"""Computes packet columns from the columns that Spark sends to a packer.
 
-A column of the stream comes once, under a name of its own, however many columns of packets it is.
-What follows from it without an expression of Spark's is made here: times as microseconds, hashes
-and groups of keys.
+Spark sends each column of the stream once, however many packet columns are computed from it. Here,
+these are times in microseconds, hashes of keys, and key groups.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ GROUP = "_g"
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """A column of packets: the one that was sent as `sent`, as a 64-bit integer if `wide`."""
+    """A packet column: the column sent as `input_name`, as a 64-bit integer if `as_int64`."""
 
     name: str
     input_name: str
@@ -31,11 +30,18 @@ class ColumnMapping:
 
 @dataclass(frozen=True, slots=True)
 class PacketLayout:
-    """The columns of packets, in order. `hashed`: the columns sent whose hash is HASH; with `some`,
-    a row that lacks one has none. `grouped`: those whose hash decides the group; a row that lacks
-    one goes by its time. `copies`: columns that are the same as one of `cuts`, by its name; they
-    need not be packed. `matched`: the column sent that is false of rows that are as if they lacked
-    their key."""
+    """The columns of packets, in order, and how they are computed.
+
+    Attributes:
+        mappings: The columns that are sent.
+        hash_columns: The sent columns whose hash is HASH.
+        null_if_missing: Whether HASH is NULL if one of them is.
+        group_columns: The sent columns whose hash determines the key group. If one of them is
+            NULL, the time does.
+        copies: Packet columns that are equal to another one and not packed, with its name.
+        match_flag: The sent column that is false for rows without a match, as if their key were
+            NULL.
+    """
 
     mappings: tuple[ColumnMapping, ...]
     hash_columns: tuple[str, ...] | None = None
@@ -45,6 +51,7 @@ class PacketLayout:
     match_flag: str | None = None
 
     def apply(self, chunk: pa.Table, groups: int) -> pa.Table:
+        """Returns the packet columns of a chunk."""
         columns: dict[str, pa.ChunkedArray | pa.Array] = {}
         if self.hash_columns is not None:
             missing = (
@@ -69,14 +76,14 @@ class PacketLayout:
         hashes = _hashes(chunk, self.group_columns)
         missing = self._rows_without_key(chunk, self.group_columns)
         if missing is not None:
-            # Rows that match nothing are spread by time: were they one group, it would be hot.
+            # Rows that match nothing are distributed by time; in one group, they would be skewed.
             hashes = np.where(missing, xxhash64([time]), hashes)
         return (hashes % groups).astype(np.int32)
 
     def _rows_without_key(
         self, chunk: pa.Table, names: tuple[str, ...]
     ) -> npt.NDArray[np.bool_] | None:
-        """The rows that lack a key; None: none does."""
+        """The rows without a key; None if all have one."""
         missing = [pc.is_null(chunk[name]).to_numpy() for name in names if chunk[name].null_count]
         if self.match_flag is not None:
             missing.append(pc.invert(chunk[self.match_flag]).to_numpy())

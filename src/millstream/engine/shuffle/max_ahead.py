@@ -25,8 +25,8 @@ _LAST = 250_000_000_000_000_000  # microseconds; later times have no date
 
 @dataclass(frozen=True, slots=True)
 class MaxAhead:
-    """The limit of one source, in microseconds. `columns` are those of packets that have a column
-    of the stream, by name, and whether it is a time in microseconds."""
+    """The limit of one source, in microseconds. `columns` are packet columns, each with the column of
+    the stream that it is, and whether it is a time in microseconds."""
 
     source: str
     column: str
@@ -50,7 +50,7 @@ class MaxAhead:
         return cls(source, column, limit, columns)
 
     def split(self, chunk: pa.Table, time: str, now: int) -> tuple[pa.Table, pa.Table | None]:
-        """The rows within the limit, and the others as rows of the dead-letter queue."""
+        """Returns the rows within the limit, and the others as dead letters."""
         max_time = pc.max(chunk[time]).as_py()
         if max_time is None or max_time <= now + self.limit:
             return chunk, None

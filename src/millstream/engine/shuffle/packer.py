@@ -1,10 +1,9 @@
-"""Packets: one Spark row that carries many rows of data, as an Arrow stream in a binary column.
+"""Packs rows: splits each chunk of rows into one packet per key group.
 
-    rows ──pack──▶ packets ──exchange──▶ step
+    rows ──packer──▶ packets ──shuffle──▶ step
 
-A chunk of rows becomes one packet for every key group, also for groups it holds no rows for, since
-each packet carries the chunk's greatest event time: so every group learns every source's progress
-in the same micro-batch.
+Key groups without rows get a packet, too, because each packet carries the chunk's greatest event
+time. So every group receives the progress of every source in the same micro-batch.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from millstream.engine.shuffle.layout import GROUP, PacketLayout
 from millstream.engine.shuffle.max_ahead import MaxAhead
 from millstream.errors import RunError
 from millstream.kernels.core.kernel import HASH, TIME
-from millstream.temporal import Malformed, MissingTime
+from millstream.temporal import MalformedAction, MissingTime
 
 _TASK_BITS = 32
 _CHUNK_ROWS = 1_000_000
@@ -63,27 +62,25 @@ class PackerSpec:
     source: int
     name: str
     labels: tuple[int, ...]
-    filtered: bool = False  # is there a KEEP column?
-    has_bad_records: bool = False  # is there a BAD column?
-    has_progress_column: bool = False  # is there a PROGRESS column?
-    keeps_progress: bool = False  # is it packed, so that a late row can say how late it is?
-    partitioned: bool = False  # is there a PARTITION column?
+    filtered: bool = False  # whether there is a KEEP column
+    has_bad_records: bool = False  # whether there is a BAD column
+    has_progress_column: bool = False  # whether there is a PROGRESS column
+    keeps_progress: bool = False  # whether it is packed, for the lateness of late rows
+    partitioned: bool = False  # whether there is a PARTITION column
     upstream: int | None = None  # the operator whose results these rows are
-    has_side_rows: bool = False  # are there PORT, FROM and BLOB columns?
-    copies: int = 1  # a row goes to so many groups, from its own on
-    layout: PacketLayout | None = None  # None: columns come as they are packed
-    scan: Scan | None = None  # what comes are names of files
-    fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # done before the exchange
-    table_joins: tuple[
-        int, ...
-    ] = ()  # numbers of the table joins between the rows' origin and here
+    has_side_rows: bool = False  # whether there are SIDE_COLUMNS
+    copies: int = 1  # in so many key groups is a row, from its own on
+    layout: PacketLayout | None = None  # None: columns are packed as they are
+    scan: Scan | None = None  # reads files, of which Spark sends names
+    fold: Callable[[pl.DataFrame], pl.DataFrame] | None = None  # aggregates rows before the shuffle
+    table_joins: tuple[int, ...] = ()  # since the source or operator, by number
     missing_time: MissingTime = MissingTime.ERROR
-    malformed: Malformed = Malformed.DEAD_LETTER
+    malformed: MalformedAction = MalformedAction.DEAD_LETTER
     max_ahead: MaxAhead | None = None
 
 
 def packer(spec: PackerSpec) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that `mapInArrow` runs before the exchange."""
+    """Returns the function that `mapInArrow` runs before the shuffle."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         task = TaskContext.get()
@@ -96,36 +93,38 @@ def packer(spec: PackerSpec) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
 
 
 def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
+    """Concatenates batches to chunks of limited size."""
+    collected: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        held.append(batch)
+        collected.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
-            yield pa.Table.from_batches(held)
-            held, rows, size = [], 0, 0
-    if held:
-        yield pa.Table.from_batches(held)
+            yield pa.Table.from_batches(collected)
+            collected, rows, size = [], 0, 0
+    if collected:
+        yield pa.Table.from_batches(collected)
 
 
 def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBatch:
+    """Returns the packets of a chunk. `place` orders chunks of all tasks."""
     if spec.layout is not None:
         chunk = spec.layout.apply(chunk, len(spec.labels))
-    told = SideRows(chunk.slice(0, 0), NO_TIME, None)
+    side_rows = SideRows(chunk.slice(0, 0), NO_TIME, None)
     now = chunk[NOW][0].as_py()
     chunk = chunk.drop_columns([NOW])
     if spec.has_side_rows:
-        chunk, told = split_side_rows(spec.upstream, chunk)
+        chunk, side_rows = split_side_rows(spec.upstream, chunk)
     input_counts, rows = {"in": chunk.num_rows}, chunk.num_rows
     names = _partitions_of(spec, chunk)
     rejected = None
     if spec.has_bad_records:
         chunk, rejected = _split_malformed(spec, chunk, input_counts, now)
     if spec.upstream is not None:
-        # The operator reports the watermark: a result that is filtered out need not have a time.
-        chunk = _drop_filtered(spec, chunk, input_counts, told)
+        # The operator reports the watermark, so a result that is filtered out needs no time.
+        chunk = _drop_filtered(spec, chunk, input_counts, side_rows)
     chunk = _drop_missing_time(spec, chunk, input_counts)
     if spec.max_ahead is not None:
         time = PROGRESS if spec.has_progress_column else TIME
@@ -133,14 +132,14 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBa
         if ahead is not None:
             input_counts[AHEAD_OF_TIME] = ahead.num_rows
             rejected = ahead if rejected is None else pa.concat_tables([rejected, ahead])
-    max_time = told.watermark
+    max_time = side_rows.watermark
     if spec.upstream is None and chunk.num_rows:
         max_time = pc.max(chunk[PROGRESS if spec.has_progress_column else TIME]).as_py()
     chunk, partitions = _split_partitions(spec, chunk, names)
     if spec.has_progress_column and not spec.keeps_progress:
         chunk = chunk.drop_columns([PROGRESS])
     if spec.upstream is None:
-        chunk = _drop_filtered(spec, chunk, input_counts, told)
+        chunk = _drop_filtered(spec, chunk, input_counts, side_rows)
     if spec.copies > 1:
         input_counts["copies"] = chunk.num_rows * (spec.copies - 1)
     packets = [
@@ -152,7 +151,7 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBa
         packets.append((first, REJECTED_ROWS, spec.source, NO_TIME, encode(rejected), None))
     packets += [
         (_label(spec, port, place + number), PASS_THROUGH + port, origin, NO_TIME, payload, None)
-        for number, (port, origin, payload) in enumerate(told.rows())
+        for number, (port, origin, payload) in enumerate(side_rows.rows())
     ]
     labels, kinds, sources, max_times, blobs, texts = zip(*packets, strict=True)
     count = len(packets)
@@ -165,7 +164,10 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBa
             pa.array(max_times, pa.int64()),
             pa.array([now] * count, pa.int64()),
             pa.array([rows] * count, pa.int64()),
-            pa.array([UNKNOWN if told.is_idle is None else int(told.is_idle)] * count, pa.int8()),
+            pa.array(
+                [UNKNOWN if side_rows.is_idle is None else int(side_rows.is_idle)] * count,
+                pa.int8(),
+            ),
             pa.array(blobs, pa.binary()),
             pa.array(texts, pa.string()),
             pa.array([partitions] * count, pa.string()),
@@ -175,14 +177,14 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBa
 
 
 def _label(spec: PackerSpec, port: int, place: int) -> int:
-    """The key group that a packet passes. Packets of many rows are spread over all groups."""
+    """The key group that a side row passes through. Packets of many rows go to all groups in turn."""
     many = port in (RELAYED, OUTPUT_ROWS)
     return spec.labels[place % len(spec.labels) if many else 0]
 
 
 @dataclass(frozen=True, slots=True)
 class SideRows:
-    """What an operator says beside its result: packets of other ports, and its watermark."""
+    """The side rows of a chunk, with the watermark that the operator before has reported."""
 
     others: pa.Table
     watermark: int
@@ -193,7 +195,7 @@ class SideRows:
             yield row[ROW_KIND], row[ORIGIN], row[PAYLOAD]
 
     def count_failed_lookups(self, table_joins: tuple[int, ...]) -> int:
-        """How many rows these table joins could not look up, which they report here."""
+        """Returns how many lookups of these table joins have failed, from their statistics."""
         reports = [
             json.loads(payload)
             for port, origin, payload in (
@@ -205,18 +207,18 @@ class SideRows:
 
 
 def split_side_rows(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, SideRows]:
-    """The rows, and what is said beside them: by the operator whose results they are, if they are
-    results, and by others."""
+    """Splits a chunk into data rows and side rows. `operator` is the one whose results the data rows
+    are, if any."""
     is_main = pc.equal(chunk[ROW_KIND], MAIN)
     others = chunk.filter(pc.invert(is_main)).select([ROW_KIND, ORIGIN, PAYLOAD])
-    marks = [
+    reports = [
         json.loads(payload)
         for port, origin, payload in SideRows(others, NO_TIME, None).rows()
         if port == STATS and origin // INPUTS == operator
     ]
-    watermark, is_idle = _slowest(marks)
-    told = SideRows(others, NO_TIME if watermark is None else watermark, is_idle)
-    return chunk.filter(is_main).drop_columns([ROW_KIND, ORIGIN, PAYLOAD]), told
+    watermark, is_idle = _slowest(reports)
+    side_rows = SideRows(others, NO_TIME if watermark is None else watermark, is_idle)
+    return chunk.filter(is_main).drop_columns([ROW_KIND, ORIGIN, PAYLOAD]), side_rows
 
 
 def _partitions_of(spec: PackerSpec, chunk: pa.Table) -> list[str]:
@@ -226,7 +228,7 @@ def _partitions_of(spec: PackerSpec, chunk: pa.Table) -> list[str]:
 def _split_partitions(
     spec: PackerSpec, chunk: pa.Table, names: list[str]
 ) -> tuple[pa.Table, str | None]:
-    """The rows, and as JSON the greatest time of each partition; null if all its rows are gone."""
+    """Returns the rows, and as JSON the greatest time of each partition; null if it has no rows."""
     if not spec.partitioned:
         return chunk, None
     time = PROGRESS if spec.has_progress_column else TIME
@@ -244,7 +246,7 @@ def _split_malformed(
     if not count:
         return chunk.drop_columns([BAD]), None
     rejections = [Rejection.decode(text) for text in chunk[BAD].drop_null().to_pylist()]
-    if spec.malformed is Malformed.FAIL:
+    if spec.malformed is MalformedAction.FAIL:
         raise RunError(
             "MS-RUN-MALFORMED",
             f"source {spec.name}: {rejections[0]}",
@@ -255,20 +257,20 @@ def _split_malformed(
 
 
 def _drop_filtered(
-    spec: PackerSpec, chunk: pa.Table, input_counts: dict[str, int], told: SideRows
+    spec: PackerSpec, chunk: pa.Table, input_counts: dict[str, int], side_rows: SideRows
 ) -> pa.Table:
     if not spec.filtered:
         return chunk
-    kept = chunk.filter(chunk[KEEP]).drop_columns([KEEP])
-    input_counts["filtered"] = chunk.num_rows - kept.num_rows
-    if failed := told.count_failed_lookups(spec.table_joins):
+    passed = chunk.filter(chunk[KEEP]).drop_columns([KEEP])
+    input_counts["filtered"] = chunk.num_rows - passed.num_rows
+    if failed := side_rows.count_failed_lookups(spec.table_joins):
         input_counts["filtered"] -= failed
         input_counts["lookup_failed"] = failed
-    return kept
+    return passed
 
 
 def _drop_missing_time(spec: PackerSpec, chunk: pa.Table, input_counts: dict[str, int]) -> pa.Table:
-    # Of a row that is filtered out, the window is not made; its own time is there all the same.
+    # For a row that is filtered out, the window is not computed, but its own time is.
     time = PROGRESS if spec.has_progress_column else TIME
     missing = chunk[time].null_count
     if not missing:
@@ -276,7 +278,7 @@ def _drop_missing_time(spec: PackerSpec, chunk: pa.Table, input_counts: dict[str
     if spec.missing_time is MissingTime.ERROR:
         raise RunError(
             "MS-RUN-MISSING-TIME",
-            f"source {spec.name} holds {missing} row(s) without an event time.",
+            f"source {spec.name} has {missing} row(s) without an event time.",
             fix="Set 'event.missing' = 'skip' to leave them out (counted), or 'wall_clock'.",
         )
     input_counts["missing_event_time"] = missing
@@ -286,7 +288,8 @@ def _drop_missing_time(spec: PackerSpec, chunk: pa.Table, input_counts: dict[str
 def _group_packets(
     spec: PackerSpec, chunk: pa.Table, input_counts: str
 ) -> Iterator[tuple[int, bytes | None, str | None]]:
-    """One packet for each group, the tally in the first; no blob for a group that has no rows."""
+    """Returns one packet for each group: its label, its rows if it has any, and in the first one the
+    counts."""
     if spec.fold is not None and chunk.num_rows:
         for name, same in spec.layout.copies if spec.layout else ():
             chunk = chunk.append_column(name, chunk[same])
@@ -301,9 +304,9 @@ def _group_packets(
         if chunk.num_rows and spec.copies == 1:
             part = chunk.filter(pc.equal(groups, number))
         elif chunk.num_rows:
-            behind = (number - groups.to_numpy()) % len(spec.labels)
-            copied = chunk.append_column(OWN, pa.array(behind == 0))
-            part = copied.filter(pa.array(behind < spec.copies))
+            distance = (number - groups.to_numpy()) % len(spec.labels)
+            copied = chunk.append_column(OWN, pa.array(distance == 0))
+            part = copied.filter(pa.array(distance < spec.copies))
         yield label, encode(part) if part.num_rows else None, input_counts if number == 0 else None
 
 

@@ -1,4 +1,4 @@
-"""Spark's hash functions over columns: the same numbers as `hash` and `xxhash64` give in SQL."""
+"""Spark's hash functions over columns: the same results as `hash` and `xxhash64` in SQL."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def murmur3_int(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
 
 def xxhash64(columns: Sequence[pa.ChunkedArray]) -> npt.NDArray[np.int64]:
     """Spark's `xxhash64(column, …)` of integers, booleans, dates, times, texts and bytes. NULL
-    leaves the hash as it was before it."""
+    does not change the hash."""
     first, *others = columns
     hashes = np.full(len(first), _SEED, np.uint64)
     for column in (first, *others):
@@ -87,7 +87,7 @@ def _of_ints(values: Hashes, seeds: Hashes) -> Hashes:
 
 
 def _of_texts(column: pa.ChunkedArray, seeds: Hashes) -> Hashes:
-    """Texts of one length are hashed at once."""
+    """Hashes texts of equal length together."""
     values = column.combine_chunks()
     if isinstance(values, pa.ChunkedArray):  # of no chunks
         return seeds
@@ -108,11 +108,11 @@ def _of_texts(column: pa.ChunkedArray, seeds: Hashes) -> Hashes:
 def _of_octets(
     content: pa.Buffer, begins: npt.NDArray[np.int64], length: int, seeds: Hashes
 ) -> Hashes:
-    """XXH64 of texts that are all of one length."""
+    """XXH64 of texts of equal length."""
 
     def words(at: int, kind: str = "<u8") -> Hashes:
         width = np.dtype(kind).itemsize
-        # The words at every byte of the content: those that are needed are picked.
+        # A view of the words at every byte, of which the needed ones are selected.
         every = np.ndarray((content.size - width + 1,), kind, content, strides=(1,))
         return every[begins + at].astype(np.uint64)
 

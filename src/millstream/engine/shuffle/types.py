@@ -1,7 +1,7 @@
-"""How values travel between Spark and kernels, exactly.
+"""Converts values between Spark and packets without loss.
 
-A timestamp travels as its microseconds, a map as its entries; every other type is the same in
-Spark, Arrow and Polars. Keys and compared values of two types are cast to the one in which Spark
+In packets, a timestamp is its microseconds and a map its entries; every other type is the same in
+Spark, Arrow and Polars. Keys and compared values of two types are cast to the type in which Spark
 would compare them.
 """
 
@@ -35,7 +35,7 @@ _COMPARABLE = (NumericType, StringType, BooleanType, BinaryType, *_TEMPORAL)
 
 
 def require_supported(name: str, kind: DataType) -> None:
-    """Refuses a column of a type that has no exact twin in Arrow and Polars."""
+    """Rejects a column of a type that Arrow and Polars do not represent exactly."""
     inner = kind
     if isinstance(kind, MapType):
         require_supported(name, kind.keyType)
@@ -48,8 +48,8 @@ def require_supported(name: str, kind: DataType) -> None:
     elif not isinstance(inner, _COMPARABLE):
         raise PlanError(
             "MS-PLAN-COLUMN-TYPE",
-            f"column {name} is of type {kind.simpleString()}, which the columnar engine cannot "
-            "hold.",
+            f"column {name} is of type {kind.simpleString()}, which the columnar engine does "
+            "not support.",
             fix="Leave the column out of the query, cast it to STRING, or set 'engine' = 'native'.",
         )
 
@@ -72,7 +72,7 @@ def from_packet(name: str, kind: DataType) -> Column:
 
 
 def comparable(column: Column, kind: DataType, common: DataType) -> Column:
-    """The column as it is compared: in the common type, floats with one zero, as Spark does."""
+    """Returns the column in the common type, with one zero for floats, as Spark compares it."""
     cast = column if kind == common else column.cast(common)
     if isinstance(common, FloatType | DoubleType):
         cast = cast + F.lit(0.0).cast(common)
@@ -80,12 +80,13 @@ def comparable(column: Column, kind: DataType, common: DataType) -> Column:
 
 
 def is_compared_unchanged(kind: DataType) -> bool:
-    """Is a value of this type compared as it travels, with nothing to be done to it?"""
+    """Whether values of this type are compared as they are in packets."""
     return not isinstance(kind, FloatType | DoubleType | MapType)
 
 
 def common_type(spark: SparkSession, left: DataType, right: DataType, what: str) -> DataType:
-    """The type in which Spark compares two; refused where that would not be exact or not plain."""
+    """Returns the type in which Spark compares two types. Rejects types that are not compared
+    exactly."""
     for kind in (left, right):
         if not isinstance(kind, _COMPARABLE) or _collated(kind):
             raise PlanError(
@@ -116,7 +117,7 @@ def _collated(kind: DataType) -> bool:
 
 
 def is_own_hash(kind: DataType) -> bool:
-    """Is a key of this type, as it travels, one 64-bit integer, so that it is its own hash?"""
+    """Whether a key of this type is a 64-bit integer in packets, so that it is its own hash."""
     return isinstance(kind, IntegralType | TimestampType) and not isinstance(kind, DecimalType)
 
 
