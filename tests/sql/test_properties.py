@@ -48,36 +48,36 @@ def test_known_property_with_a_good_value_passes(
 @pytest.mark.parametrize(
     ("where", "name", "value", "fix"),
     [
-        (PropertyOwner.SOURCE, "watermark.every", "0", "It takes a whole number above 0."),
-        (PropertyOwner.TABLE, "lookup.retries", "-1", "It takes a whole number, 0 or more."),
+        (PropertyOwner.SOURCE, "watermark.every", "0", "Use a whole number above 0."),
+        (PropertyOwner.TABLE, "lookup.retries", "-1", "Use a whole number, 0 or more."),
         (
             PropertyOwner.SOURCE,
             "watermark.every",
             "2147483648",
-            "It takes a whole number above 0, at most 2147483647.",
+            "Use a whole number above 0, at most 2147483647.",
         ),
         (
             PropertyOwner.QUERY,
             "state.max_rows",
             "99999999999999999999",
-            "It takes a whole number above 0, at most 9223372036854775807.",
+            "Use a whole number above 0, at most 9223372036854775807.",
         ),
-        (PropertyOwner.TABLE, "table.mode", "cached", "It takes one of lookup, broadcast."),
+        (PropertyOwner.TABLE, "table.mode", "cached", "Use one of lookup, broadcast."),
         (
             PropertyOwner.TABLE,
             "refresh.interval",
             "0s",
-            "It takes a duration above 0, such as 500ms, 5s or 24h.",
+            "Use a duration above 0, such as 500ms, 5s or 24h.",
         ),
-        (PropertyOwner.QUERY, "join.salt", "1", "It takes a whole number, 2 or more."),
+        (PropertyOwner.QUERY, "join.salt", "1", "Use a whole number, 2 or more."),
         (
             PropertyOwner.QUERY,
             "join.retention",
             "-1h",
-            "It takes a duration such as 500ms, 5s or 24h.",
+            "Use a duration such as 500ms, 5s or 24h.",
         ),
-        (PropertyOwner.JOB, "engine", "fast", "It takes one of auto, columnar, native."),
-        (PropertyOwner.JOB, "checkpoint", "", "It takes a text."),
+        (PropertyOwner.JOB, "engine", "fast", "Use one of auto, columnar, native."),
+        (PropertyOwner.JOB, "checkpoint", "", "Use a non-empty string."),
     ],
 )
 def test_bad_value_is_refused_at_the_value(

@@ -19,7 +19,7 @@ from millstream.temporal import (
     MICROS,
     DurationRangeError,
     LateAction,
-    Malformed,
+    MalformedAction,
     MissingTime,
     OnLimit,
     parse_span,
@@ -50,7 +50,7 @@ class PropertyType:
         """Describes the upper limit if a value exceeds it."""
         if self.maximum is None or not value.isdecimal() or len(value) < len(str(self.maximum)):
             return ""
-        return f", at maximum {self.maximum}"
+        return f", at most {self.maximum}"
 
 
 def _is_duration(value: str, minimum: int = 0, maximum: int = MAX_SPAN) -> bool:
@@ -84,8 +84,8 @@ def one_of(*values: str) -> PropertyType:
     )
 
 
-TEXT = PropertyType("a text", lambda value: value != "")
-ANY_TEXT = PropertyType("a text, which may be empty", lambda _: True)
+TEXT = PropertyType("a non-empty string", lambda value: value != "")
+ANY_TEXT = PropertyType("a string, which may be empty", lambda _: True)
 CHARACTER = PropertyType(
     "one ASCII character that is not a line break; \\t is a tab",
     lambda value: value in ("\\t", "\t") or (len(value) == 1 and " " <= value < "\x7f"),
@@ -96,7 +96,7 @@ POSITIVE_DURATION = PropertyType(
     lambda value: _is_duration(value, 1),
 )
 TIMEOUT = PropertyType(
-    "a duration above 0 and at maximum 24h, such as 500ms or 5s",
+    "a duration above 0 and at most 24h, such as 500ms or 5s",
     lambda value: _is_duration(value, 1, 24 * MICROS["h"]),
 )
 TRIGGER = PropertyType(
@@ -131,7 +131,7 @@ _SOURCE = {
     "watermark.every": COUNT,
     "watermark.max_ahead": DURATION_OR_OFF,
     "event.missing": one_of(*MissingTime),
-    "malformed": one_of(*Malformed),
+    "malformed": one_of(*MalformedAction),
     "dead_letter.sink": TEXT,
 }
 PROPERTIES: Mapping[PropertyOwner, Mapping[str, PropertyType]] = {

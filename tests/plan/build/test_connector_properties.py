@@ -161,7 +161,7 @@ def test_a_declaration_may_complete_the_options() -> None:
 
 
 def test_planning_sees_only_the_connectors_that_it_is_given() -> None:
-    with pytest.raises(MillstreamError, match=r"'connector' cannot be 'file'. It takes one of tap"):
+    with pytest.raises(MillstreamError, match=r"'connector' cannot be 'file'. Use one of tap"):
         build_job(
             f"CREATE SINK b WITH ('connector' = 'file') {SELECT}",
             sources=SOURCES,
@@ -187,7 +187,7 @@ def test_planning_a_job_imports_no_implementation() -> None:
 def test_every_declaration_is_complete() -> None:
     registry = installed_connectors()
     assert len(registry.specs) >= len(BUILT_IN)
-    common = {name for where in Where for name in PROPERTIES[where]}
+    common = {name for where in PropertyOwner for name in PROPERTIES[where]}
     for spec in registry:
         assert spec.help.endswith("."), spec.name
         assert spec.modes or not spec.sink
@@ -221,7 +221,7 @@ def test_a_declaration_is_data_for_programs() -> None:
 
 def test_explain_shows_the_delivery_guarantee_of_each_sink() -> None:
     plan = planned(f"CREATE SINK a WITH ('connector' = 'console') {SELECT}")
-    assert "delivery   at least once: after a failure, rows may be written again" in explain(plan)
+    assert "delivery   at least once: rows may be written again after a failure" in explain(plan)
     assert explain_json(plan)["pipelines"][0]["sink"]["delivery"] == "at_least_once"
     assert explain_json(plan)["sinks"][0]["delivery"] == "at_least_once"
 

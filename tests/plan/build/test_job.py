@@ -14,7 +14,7 @@ from millstream.plan.nodes.traversal import operators_of
 from millstream.temporal import (
     Emit,
     LateAction,
-    Malformed,
+    MalformedAction,
     MissingTime,
     OnLimit,
     OutputMode,
@@ -46,7 +46,7 @@ def test_a_declared_source_carries_its_policies() -> None:
         "file",
         (("path", "x"), ("timestamp.format", "yyyy")),
         MissingTime.SKIP,
-        Malformed.FAIL,
+        MalformedAction.FAIL,
         "bad",
     )
 
@@ -273,14 +273,15 @@ def test_a_query_alone_goes_back_to_python() -> None:
             "CREATE SOURCE x (k STRING) WITH ('idle.timeout' = '5s'); "
             "CREATE SINK a AS SELECT k FROM x",
             "MS-PLAN-NO-WATERMARK at line 1, column 34: 'idle.timeout' needs a watermark, and x "
-            "has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or remove it.",
+            "has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or remove "
+            "'idle.timeout'.",
         ),
         (
             "CREATE SOURCE x (k STRING) WITH ('watermark.every' = '5'); "
             "CREATE SINK a AS SELECT k FROM x",
             "MS-PLAN-NO-WATERMARK at line 1, column 34: 'watermark.every' needs a watermark, and "
             "x has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or remove "
-            "it.",
+            "'watermark.every'.",
         ),
         (
             "CREATE SOURCE x (t TIMESTAMP, WATERMARK FOR t AS t) WITH ('idle.timeout' = '0s'); "
@@ -293,7 +294,7 @@ def test_a_query_alone_goes_back_to_python() -> None:
             "CREATE SINK a AS SELECT k FROM x",
             "MS-PLAN-NO-WATERMARK at line 1, column 34: 'watermark.max_ahead' needs a watermark, "
             "and x has none. Declare WATERMARK FOR column AS column - INTERVAL 5 SECONDS, or "
-            "remove it.",
+            "remove 'watermark.max_ahead'.",
         ),
         (
             "CREATE SOURCE x (t TIMESTAMP, WATERMARK FOR t AS t) WITH "

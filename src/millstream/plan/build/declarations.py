@@ -10,7 +10,7 @@ from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.nodes import Column, SinkDef, Source
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
 from millstream.suggestions import nearest, same
-from millstream.temporal import Malformed, MissingTime, Watermark, parse_span
+from millstream.temporal import MalformedAction, MissingTime, Watermark, parse_span
 
 
 def build_source(statement: CreateSource, registry: ConnectorRegistry) -> Source:
@@ -31,7 +31,7 @@ def build_source_from(
         connector=checked.spec.name,
         options=checked.options,
         missing_time=MissingTime(_value(properties, "event.missing", MissingTime.ERROR)),
-        malformed=Malformed(_value(properties, "malformed", Malformed.DEAD_LETTER)),
+        malformed=MalformedAction(_value(properties, "malformed", MalformedAction.DEAD_LETTER)),
         dead_letter=dead_letter.value if dead_letter else None,
         idle=_idle(properties, statement),
         max_ahead=_max_ahead(properties, statement),

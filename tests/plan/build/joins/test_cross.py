@@ -104,16 +104,16 @@ def test_a_cross_join_without_one_window_of_both_sides_is_rejected(sql: str, err
 
 
 @pytest.mark.parametrize(
-    ("join", "what"),
+    ("join", "clause"),
     [
-        ("LEFT CROSS JOIN shipments s", "LEFT side"),
-        ("FULL CROSS JOIN shipments s", "FULL side"),
+        ("LEFT CROSS JOIN shipments s", "LEFT"),
+        ("FULL CROSS JOIN shipments s", "FULL"),
         ("CROSS JOIN shipments s ON o.order_id = s.order_id", "ON or USING"),
         ("CROSS JOIN shipments s USING (order_id)", "ON or USING"),
     ],
 )
-def test_a_cross_join_with_a_side_or_a_condition_is_rejected(join: str, what: str) -> None:
+def test_a_cross_join_with_a_side_or_a_condition_is_rejected(join: str, clause: str) -> None:
     with pytest.raises(PlanError) as caught:
         plan(f"SELECT o.total FROM orders o {join} {HOURLY}")
     assert caught.value.code == "MS-PLAN-CROSS-JOIN"
-    assert caught.value.cause == f"a CROSS JOIN has no {what}."
+    assert caught.value.cause == f"CROSS JOIN does not support {clause}."

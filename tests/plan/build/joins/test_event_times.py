@@ -33,23 +33,25 @@ def bounded_rows(draw: st.DrawFn) -> tuple[list[int], EventTimes]:
 
 
 @given(bounded_rows())
-def test_no_row_is_outside_of_what_the_bounds_lead_to(made: tuple[list[int], EventTimes]) -> None:
-    row, times = made
+def test_the_distances_of_all_times_are_within_the_derived_bounds(
+    generated: tuple[list[int], EventTimes],
+) -> None:
+    row, times = generated
     for one, start in enumerate(row):
         for other, end in enumerate(row):
-            gap = times.gap(one, other)
-            assert gap.lower is None or gap.lower <= end - start
-            assert gap.upper is None or end - start <= gap.upper
+            distance = times.distance(one, other)
+            assert distance.lower is None or distance.lower <= end - start
+            assert distance.upper is None or end - start <= distance.upper
 
 
-def test_bounds_of_a_chain_add_up() -> None:
-    times = EventTimes().with_time(0, "a", {}).plus(1, "b", {0: TimeBounds(0, 1)})
+def test_bounds_of_a_chain_are_transitive() -> None:
+    times = EventTimes().with_time(0, "a", {}).with_time(1, "b", {0: TimeBounds(0, 1)})
     times = times.with_time(2, "c", {1: TimeBounds(0, 2)})
-    assert times.gap(0, 2) == TimeBounds(0, 3)
-    assert times.gap(2, 0) == TimeBounds(-3, 0)
+    assert times.distance(0, 2) == TimeBounds(0, 3)
+    assert times.distance(2, 0) == TimeBounds(-3, 0)
 
 
-def test_a_time_that_the_last_join_does_not_go_by_lags_by_what_it_is_before_it() -> None:
+def test_an_event_time_that_the_last_join_does_not_use_has_the_delay_of_its_distance() -> None:
     root = plan(
         """SELECT a.order_id, a.event_time FROM orders a
         JOIN orders b WITHIN 5 MINUTES USING (order_id)
@@ -64,7 +66,7 @@ def test_a_time_that_the_last_join_does_not_go_by_lags_by_what_it_is_before_it()
     assert watermark_delay_of(root.input.left.node) == root.input.left.delay == 5 * MINUTE
 
 
-def test_a_row_of_a_window_join_may_be_as_old_as_its_window_is_long() -> None:
+def test_a_window_join_delays_the_watermark_by_the_window_size() -> None:
     root = plan(
         """SELECT e.a FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR)
         JOIN shipments s WINDOW TUMBLING(INTERVAL 1 HOUR) USING (order_id)

@@ -146,12 +146,12 @@ def test_a_session_join_without_windows_columns_still_has_their_time(how: str) -
         (
             "SELECT o.total FROM orders o JOIN shipments s USING (order_id) "
             "WITH ('state.ttl' = '1h')",
-            "Spark has no join that lets rows go by 'state.ttl' or takes pairs back",
+            "Spark has no join that expires rows by 'state.ttl' or retracts pairs",
         ),
         (
             "SELECT o.total FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) "
             "WITH ('join.salt' = '2')",
-            "Spark spreads rows by their key alone",
+            "Spark distributes rows by their key only",
         ),
     ],
 )

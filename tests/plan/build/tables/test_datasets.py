@@ -101,7 +101,7 @@ def test_a_table_that_reads_a_dataset_can_be_the_temporal_side() -> None:
         ("SELECT o.id FROM orders o JOIN CATALOG.fy ON o.currency = fy.currency",
          "MS-CATALOG-UNKNOWN at line 5, column 32: there is no dataset fy"),
         ("SELECT o.id FROM orders o JOIN CATALOG.fx FOR VERSION AS OF 'a' ON o.id = fx.currency",
-         "MS-PLAN-CATALOG at line 5, .*by the number of a version"),
+         "MS-PLAN-CATALOG at line 5, .*by version number only"),
         ("SELECT o.id FROM orders o JOIN CATALOG.fx FOR SYSTEM_TIME AS OF o.at ON o.id = fx.rate",
          "declare CREATE TABLE with 'catalog.dataset', WATERMARK and PRIMARY KEY"),
         ("SELECT fx.rate FROM CATALOG.fx", "MS-PLAN-TABLE"),
@@ -117,7 +117,7 @@ def test_a_table_has_one_origin_of_its_rows() -> None:
         "CREATE TABLE rates (currency STRING, rate DOUBLE) "
         "WITH ('catalog.dataset' = 'fx', 'path' = 'x');"
     )
-    with pytest.raises(MillstreamError, match=r"'path' and 'catalog.dataset' both say"):
+    with pytest.raises(MillstreamError, match=r"'path' and 'catalog.dataset' both define"):
         job("SELECT id FROM orders", table)
     with pytest.raises(MillstreamError, match=r"MS-PROP-VALUE.*number of a version"):
         job("SELECT id FROM orders", table.replace("'path' = 'x'", "'catalog.version' = 'x'"))
@@ -125,5 +125,5 @@ def test_a_table_has_one_origin_of_its_rows() -> None:
 
 def test_a_job_without_a_catalog_says_so() -> None:
     query = "SELECT o.id FROM orders o JOIN CATALOG.fx ON o.currency = fx.currency"
-    with pytest.raises(PlanError, match=r"MS-PLAN-CATALOG.*there is no catalog here.*--catalog"):
+    with pytest.raises(PlanError, match=r"MS-PLAN-CATALOG.*the job has no catalog.*--catalog"):
         build_job(ORDERS + SINK + query)

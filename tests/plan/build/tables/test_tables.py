@@ -134,8 +134,8 @@ def test_rows_that_cannot_be_looked_up_go_to_a_sink() -> None:
 FILE = "'connector' = 'file', 'path' = 'a'"
 
 
-def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
-    return f"MS-PROP-UNUSED: '{name}' has no use for the table t: {why}. {fix}"
+def unused(name: str, why: str, fix: str = "Remove it.") -> str:
+    return f"MS-PROP-UNUSED: '{name}' does not apply to the table t: {why}. {fix}"
 
 
 @pytest.mark.parametrize(
@@ -181,55 +181,55 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
         (
             f"{FILE}, 'lookup.retries' = '3'",
             "'lookup.retries'",
-            unused("lookup.retries", "every worker holds it whole"),
+            unused("lookup.retries", "the table is broadcast to every worker"),
         ),
         (
             f"{PG}, 'refresh.interval' = '3m'",
             "'refresh.interval'",
-            unused("refresh.interval", "it is asked as it is, and not held"),
+            unused("refresh.interval", "the table is looked up by key, not broadcast"),
         ),
         (
             f"{PG}, 'broadcast.max_rows' = '3'",
             "'broadcast.max_rows'",
-            unused("broadcast.max_rows", "it is asked as it is, and not held"),
+            unused("broadcast.max_rows", "the table is looked up by key, not broadcast"),
         ),
         (
             f"{PG}, 'table.mode' = 'broadcast', 'lookup.batch' = '3'",
             "'lookup.batch'",
-            unused("lookup.batch", "every worker holds it whole"),
+            unused("lookup.batch", "the table is broadcast to every worker"),
         ),
         (
             f"{PG}, 'table.mode' = 'broadcast', 'refresh.on' = 'change'",
             "'refresh.on'",
             unused(
                 "refresh.on",
-                "changes of a table in postgresql are not known without reading it",
-                "Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or leave it out.",
+                "the connector postgresql cannot detect changes",
+                "Write 'refresh.interval' = '10m' or 'refresh.on' = 'command', or remove it.",
             ),
         ),
         (
             "'refresh.interval' = '3m'",
             "'refresh.interval'",
-            unused("refresh.interval", "its rows are given when the job starts"),
+            unused("refresh.interval", "its rows are passed when the job starts"),
         ),
         (
             f"{PG}, 'lookup.cache.rows' = '0', 'lookup.cache.ttl' = '3m'",
             "'lookup.cache.ttl'",
-            unused("lookup.cache.ttl", "nothing is remembered"),
+            unused("lookup.cache.ttl", "the cache is disabled"),
         ),
         (
             f"{PG}, 'dead_letter.sink' = 'x'",
             "'dead_letter.sink'",
             unused(
                 "dead_letter.sink",
-                "no row is set aside",
-                "Add 'lookup.on_error' = 'side_output', or leave it out.",
+                "no failed lookup is written to a sink",
+                "Add 'lookup.on_error' = 'side_output', or remove it.",
             ),
         ),
         (
             f"{FILE}, 'idle.timeout' = '3m'",
             "'idle.timeout'",
-            unused("idle.timeout", "it has no event time"),
+            unused("idle.timeout", "the table has no event time"),
         ),
         (
             f"{FILE}, 'max.files.per.batch' = '3'",
@@ -246,8 +246,8 @@ def unused(name: str, why: str, fix: str = "Leave it out.") -> str:
         (
             f"{PG}, 'lookup.timeout' = '0s'",
             "'0s'",
-            "MS-PROP-VALUE: 'lookup.timeout' cannot be '0s'. Use a duration above 0 and at "
-            "maximum 24h, such as 500ms or 5s.",
+            "MS-PROP-VALUE: 'lookup.timeout' cannot be '0s'. Use a duration above 0 and at most "
+            "24h, such as 500ms or 5s.",
         ),
         (
             f"{PG}, 'lookup.on_error' = 'skip'",

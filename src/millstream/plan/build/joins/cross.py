@@ -30,7 +30,7 @@ def reject_unbounded_cross_join(clause: exp.Join, kind: JoinKind, place: Place |
     if side or clause.args.get("on") is not None or clause.args.get("using"):
         raise PlanError(
             "MS-PLAN-CROSS-JOIN",
-            f"a CROSS JOIN cannot have {side or 'ON or USING'}.",
+            f"CROSS JOIN does not support {side or 'ON or USING'}.",
             fix="Write JOIN … ON with an equality of both sides, or conditions in WHERE.",
             place=place,
         )
