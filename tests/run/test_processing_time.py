@@ -49,7 +49,7 @@ def stepping(given: Run, seconds: int, steps: dict[int, int], start: int = 0) ->
     for second in range(1, seconds + 1):
         time["monotonic"] += SECOND
         time["wall"] += SECOND + steps.get(second, 0) * SECOND
-        ticks.beat()
+        ticks.send_if_due()
     return [at // SECOND for at in given.told]
 
 

@@ -81,7 +81,7 @@ def test_a_running_job_takes_up_a_new_version(trial, more, ask):
             request_refresh(trial.folder / "checkpoint", "rates")
         now = run.tables.pace()
         run.tables.pace = lambda: now + 2_000_000  # when files are looked at again
-        run.tables.beat()
+        run.tables.refresh_due()
         assert versions(trial) == [1, 2]
         last = run.tables.versions(next(iter(run.tables._tables.values()))).last
         while time.time_ns() // 1000 < last.since:  # the version waits until all can see it
@@ -102,7 +102,7 @@ def test_a_table_that_cannot_be_read_anew_stays_as_it_is_and_is_told_of(trial):
         rates(trial, "EUR,not a number", later=5)
         now = run.tables.pace()
         run.tables.pace = lambda: now + 2_000_000  # when files are looked at again
-        run.tables.beat()
+        run.tables.refresh_due()
         assert run.tables.problems["rates"].code == "MS-RUN-TABLE"
         assert run.tables.news["rates"] == (
             f"rates stays as it is: table rates: {trial.folder}/rates.csv, line 2: column rate: "
@@ -111,7 +111,7 @@ def test_a_table_that_cannot_be_read_anew_stays_as_it_is_and_is_told_of(trial):
         assert versions(trial) == [1]
         rates(trial, "EUR,4", later=9)
         run.tables.pace = lambda: now + 4_000_000
-        run.tables.beat()
+        run.tables.refresh_due()
         assert run.tables.problems == {}
         assert run.tables.news["rates"] == "rates: version 2, 1 rows"
         assert versions(trial) == [1, 1]

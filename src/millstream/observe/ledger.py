@@ -32,7 +32,7 @@ class InputLedger:
 
     @property
     def errors(self) -> list[str]:
-        """What is not balanced."""
+        """The counts that are not balanced."""
         found = []
         rows = self[RowOutcome.IN] + self[RowOutcome.COPIES]
         counted = self[RowOutcome.ACCEPTED] + sum(self[outcome] for outcome in REJECTED_OUTCOMES)
@@ -60,7 +60,7 @@ class OperatorLedger:
     inputs: list[InputLedger]
     matches: int = 0
     unmatched: int = 0
-    reported: bool = True  # has a key group ever reported its counts?
+    reported: bool = True  # whether a key group has reported its counts
     has_state: bool = True
 
     def as_data(self) -> dict[str, Any]:
@@ -92,7 +92,9 @@ class Ledger:
     rows_out: int = 0  # of all outputs
     state: dict[str, int] = field(default_factory=dict)
     tables: dict[str, dict[str, int]] = field(default_factory=dict)  # lookups
-    skewed_keys: list[SkewedKey] = field(default_factory=list)  # the heaviest keys of joins' inputs
+    skewed_keys: list[SkewedKey] = field(
+        default_factory=list
+    )  # heavy hitters of the inputs of joins
     written: dict[str, int] = field(default_factory=dict)  # to sinks of late rows and dead letters
     lost: Sequence[Sequence[int]] = ()  # first and last batch, where counts were lost in a crash
     outputs: dict[str, int] = field(default_factory=dict)  # rows written, by sink
@@ -123,7 +125,7 @@ class Ledger:
 
     @property
     def balanced(self) -> bool | None:
-        """Is every row accounted for? None: an operator has not reported yet."""
+        """Whether every row is accounted for; None if an operator has not reported yet."""
         if self.errors:
             return False
         return None if self.unreported else True
@@ -225,8 +227,8 @@ class SparkLedger:
 def ledger_of_operators(
     names: Names, order: Iterable[int], stats: Iterable[Mapping[str, Any]], rows_out: int
 ) -> Ledger:
-    """From the last report of every key group, each with all counts since its state began. `order`
-    are the numbers of the operators from the sources to the sinks."""
+    """Returns the ledger from the last report of every key group, which has all counts since its state
+    began. `order` are the numbers of the operators from the sources to the sinks."""
     stats = list(stats)
     state = dict.fromkeys(_STATE, 0)
     reports: dict[int, list[Mapping[str, Any]]] = {}
@@ -244,7 +246,7 @@ def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> Oper
         for name, derived in zip(names.inputs, names.derived, strict=True)
     }
     sides = dict(zip(_SIDES[len(names.inputs)], names.inputs, strict=True))
-    made = OperatorLedger(names.operator, list(inputs.values()), reported=bool(reports))
+    ledger = OperatorLedger(names.operator, list(inputs.values()), reported=bool(reports))
     for report in reports:
         for key, count in report["counts"].items():
             side, _, outcome = key.rpartition(".")
@@ -253,29 +255,29 @@ def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> Oper
         for name in names.inputs:
             for outcome, count in report["input_counts"].get(name, {}).items():
                 _add(inputs[name].counts, outcome, count)
-        made.matches += report["counts"].get("matches", 0)
-        made.unmatched += report["counts"].get("unmatched", 0)
-    return made
+        ledger.matches += report["counts"].get("matches", 0)
+        ledger.unmatched += report["counts"].get("unmatched", 0)
+    return ledger
 
 
 def _skewed_keys(stats: Iterable[Mapping[str, Any]]) -> list[SkewedKey]:
-    """Keys of a good part of an input's rows, from the summaries of its key groups."""
+    """Returns the keys with a large share of an input's rows, from the summaries of its key groups."""
     summaries: dict[str, HeavyHitters] = {}
     for group in stats:
         for name, data in group.get("heavy_hitters", {}).items():
-            held = summaries.setdefault(name, HeavyHitters(data["size"]))
-            held.merge(HeavyHitters.of_data(data))
+            merged = summaries.setdefault(name, HeavyHitters(data["size"]))
+            merged.merge(HeavyHitters.of_data(data))
     return [
         SkewedKey(name, found.name or str(found.hash), found.least, found.least / summary.rows)
         for name, summary in summaries.items()
         for found in summary.top(_SHOWN)
-        if summary.rows >= _ENOUGH and found.least >= _HEAVY * summary.rows
+        if summary.rows >= _MIN_ROWS and found.least >= _MIN_SHARE * summary.rows
     ]
 
 
 _SHOWN = 3
-_ENOUGH = 1_000  # rows: of fewer, any key may be heavy
-_HEAVY = 0.1
+_MIN_ROWS = 1_000  # with fewer rows, any key can be skewed
+_MIN_SHARE = 0.1
 
 
 def _add(counts: dict[str, int], name: str, count: int) -> None:

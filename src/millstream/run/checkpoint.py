@@ -1,18 +1,18 @@
-"""What stands in a checkpoint folder, and whether a job may go on from it.
+"""The checkpoint folder of a job, and whether the job can resume from it.
 
-<checkpoint>/spark.log                    what Spark said, when run from the command line
-             reference-tables/            versions of tables that workers hold
+<checkpoint>/spark.log                    the log of Spark, for runs from the command line
+             reference-tables/            versions of tables that workers load
              catalog.json                 versions of catalog datasets that the job has chosen
-             lock                         held by the process that runs the job
+             lock                         locked by the process that runs the job
 <checkpoint>/<query>/millstream.json      what the state depends on: plan, engine, key groups; and
                                           the UUID of the checkpoint
                         spark/            Spark's own checkpoint
                         control/          the control stream
-                        ended             there once a flush is done
+                        ended             exists once the input has ended
                         tasks.json        how many tasks write the last batch, if a sink needs it
-                        ledger.json      the ledger of rows after the last batch
-                        late/             late rows that are put out, if no sink is named
-                        dead-letter/<source>/   malformed records, if no sink is named
+                        ledger.json       the ledger after the last batch
+                        late/             late rows, if no sink is set
+                        dead-letter/<source>/   dead letters, if no sink is set
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class Checkpoint:
 
     @property
     def next_batch(self) -> int:
-        """The batch that a run begins with: the one after the last that was committed."""
+        """The first batch of a run: the one after the last committed batch."""
         commits = self.spark / "commits"
         found = [int(path.name) for path in commits.glob("*") if path.name.isdecimal()]
         return max(found, default=-1) + 1
 
     @property
     def ended(self) -> bool:
-        """Has a run from here been flushed, so that its state takes in no row any more?"""
+        """Whether the input of a run has ended, so that its state accepts no more rows."""
         return (self.folder / "ended").exists()
 
     def end(self) -> None:
@@ -80,46 +80,46 @@ class Checkpoint:
         return str(described.get("uuid", ""))
 
     def tasks(self, batch: int, current: int) -> int:
-        """The number of tasks that write a batch: `current`, or what an earlier try of the batch
-        had, which is recorded before anything is written."""
+        """Returns the number of tasks that write a batch: `current`, or that of an earlier attempt,
+        which is recorded before anything is written."""
         recorded = self.folder / "tasks.json"
-        held = json.loads(recorded.read_text(encoding="utf-8")) if recorded.exists() else {}
-        if held.get("batch") == batch:
-            return int(held["tasks"])
+        stored = json.loads(recorded.read_text(encoding="utf-8")) if recorded.exists() else {}
+        if stored.get("batch") == batch:
+            return int(stored["tasks"])
         write_json(recorded, {"batch": batch, "tasks": current})
         return current
 
     @property
     def has_started(self) -> bool:
-        """Has a run from here ever taken in a batch, done or not?"""
+        """Whether a run has ever started a batch from this checkpoint."""
         return any((self.spark / "offsets").glob("[0-9]*"))
 
     def open(self, query: Query, groups: int) -> int:
-        """Make the folder, or check that the job fits it; the number of key groups that holds."""
+        """Creates the folder, or checks that the query fits it. Returns the number of key groups."""
         self.control.mkdir(parents=True, exist_ok=True)
-        described = self.folder / "millstream.json"
-        if not described.exists() or not self.has_started:
+        file = self.folder / "millstream.json"
+        if not file.exists() or not self.has_started:
             self.check(query)
             identity = query_identity(query)
-            made = {"key_groups": groups, "identity": identity, "uuid": uuid4().hex}
-            write_json(described, made)
+            description = {"key_groups": groups, "identity": identity, "uuid": uuid4().hex}
+            write_json(file, description)
             return groups
         self.check(query)
-        return int(json.loads(described.read_text(encoding="utf-8"))["key_groups"])
+        return int(json.loads(file.read_text(encoding="utf-8"))["key_groups"])
 
     def check(self, query: Query) -> None:
         """Rejects a checkpoint of another format, and a plan that its state does not fit."""
-        described = self.folder / "millstream.json"
-        if not described.exists() or not self.has_started:
+        file = self.folder / "millstream.json"
+        if not file.exists() or not self.has_started:
             self._reject_sinks_of_others(query)
             return
-        written = json.loads(described.read_text(encoding="utf-8"))
-        held = written.get("identity") or {"format": written.get("plan", {}).get("version")}
-        reject_format(held["format"], f"the checkpoint {self.folder}")
-        if found := describe_changes(held["state"], query_identity(query)["state"]):
+        written = json.loads(file.read_text(encoding="utf-8"))
+        stored = written.get("identity") or {"format": written.get("plan", {}).get("version")}
+        reject_format(stored["format"], f"the checkpoint {self.folder}")
+        if found := describe_changes(stored["state"], query_identity(query)["state"]):
             raise StateError(
                 "MS-STATE-CHANGED",
-                f"the checkpoint {self.folder} was made by another plan of {query.title}: "
+                f"the checkpoint {self.folder} was created by another plan of {query.title}: "
                 f"{'; '.join(found)}.",
                 fix="Undo the change to resume, or start again: with --fresh, which removes what "
                 "was written, or with another --checkpoint.",
@@ -147,7 +147,7 @@ class Checkpoint:
 
 @contextmanager
 def locked(checkpoint: Path) -> Iterator[None]:
-    """Holds the checkpoint for this process. The lock goes with the process, however it ends."""
+    """Locks the checkpoint for this process. The lock ends with the process."""
     checkpoint.mkdir(parents=True, exist_ok=True)
     with (checkpoint / "lock").open("a+", encoding="utf-8") as file:
         try:
@@ -167,7 +167,7 @@ def locked(checkpoint: Path) -> Iterator[None]:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """In one step: a reader, or a restart after a crash, sees the old text or the new one."""
+    """Writes a file in one step: after a crash, it has the old or the new text."""
     hidden = path.with_name(f".{path.name}.{os.getpid()}")
     hidden.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     hidden.replace(path)

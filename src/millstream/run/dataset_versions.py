@@ -1,7 +1,7 @@
 """The versions of catalog datasets that a job reads, in `<checkpoint>/catalog.json`.
 
-A job that is started again from its checkpoint reads the same versions, also if newer ones are
-published by then.
+A job that resumes from its checkpoint reads the same versions, even if newer ones have been
+published.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def recorded_versions(checkpoint: Path) -> DatasetVersions:
         raise StateError(
             "MS-STATE-CATALOG",
             f"{path} does not contain the versions of datasets.",
-            fix="Restore the file, or start anew with another checkpoint.",
+            fix="Restore the file, or start again with another checkpoint.",
         ) from None
 
 
@@ -65,7 +65,7 @@ def record_versions(checkpoint: Path, versions: DatasetVersions) -> list[str]:
 
 
 def remove_versions(checkpoint: Path) -> None:
-    """Lets the next run choose versions anew."""
+    """Removes the versions, so that the next run chooses them again."""
     (checkpoint / _FILE).unlink(missing_ok=True)
 
 

@@ -1,8 +1,8 @@
-"""Turns what Spark reports about a failed query into the error it was where it happened.
+"""Converts Spark's report of a failed query to the original error.
 
-An error of ours is in that report as JSON (see `millstream.errors`) and is decoded, never parsed.
-What Spark itself reports, such as a lost worker, a full disk or an expression that failed, has no
-such form: it is recognised by Spark's texts, which may change with its version.
+Errors of Millstream are in the report as JSON (see `millstream.errors`) and are decoded. Spark's own
+errors, such as a lost worker, a full disk or a failed expression, are recognised by their texts,
+which may change with the version of Spark.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ RESTART = "Run the job again: it continues from its checkpoint and writes no row
 _SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}.*$")
 _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
 _SPARK_CLASS = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
-_OTHER_FORM = "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]"
-# Spark names the loss of a worker, or its connection to one fails where it starts or feeds it.
+_OTHER_FORMAT = "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]"
+# Spark reports a lost worker, or a failed connection to a worker that it starts or sends rows to.
 _WORKER_LOST = re.compile(
     r"Python worker (?:exited unexpectedly|failed to connect|crashed)"
     r"|java\.(?:io|net|nio\.channels)\.\w*Exception[^\n]*\n"
@@ -52,7 +52,7 @@ _CAUSE_BEFORE_ADVICE = re.compile(rf"(?:{_QUOTED}|.)+?[.](?= (?:Correct|Please|S
 
 @contextmanager
 def user_error(log: Path | None = None) -> Iterator[None]:
-    """Turns a failed query's exception into an error with a code."""
+    """Converts the exception of a failed query to an error with a code."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -60,7 +60,7 @@ def user_error(log: Path | None = None) -> Iterator[None]:
 
 
 def explained(error: BaseException, log: Path | None = None) -> MillstreamError | None:
-    """The error to report for an exception; None if it is a defect of ours."""
+    """Returns the error to report for an exception; None if it is a defect of Millstream."""
     if isinstance(error, MillstreamError):
         return error
     lost = isinstance(error, Py4JError | ConnectionError | EOFError)
@@ -83,16 +83,16 @@ def explained(error: BaseException, log: Path | None = None) -> MillstreamError 
 
 
 def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
-    """The error to report for a failed query's exception."""
+    """Returns the error to report for the exception of a failed query."""
     if isinstance(error, MillstreamError):
         return error
     text = str(error)
     if raised := decode(text):
         return raised
-    if _OTHER_FORM in text:
+    if _OTHER_FORMAT in text:
         return StateError(
             "MS-STATE-FORMAT",
-            "the checkpoint keeps its state in a form that this version does not read.",
+            "the checkpoint stores its state in a format that this version does not read.",
             fix=FORMAT_FIX,
         )
     if _WORKER_LOST.search(text):
@@ -108,14 +108,14 @@ def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
         return not_writable(found[0])
     if found := _CONTEXT.search(text):
         return _expression_error(found, text)
-    whole = f"The whole of Spark's report is in {log}." if log else ""
+    whole = f"Spark's full report is in {log}." if log else ""
     return RunError("MS-RUN-FAILED", f"the streaming query failed: {_innermost(text)}", fix=whole)
 
 
 def _expression_error(found: re.Match[str], text: str) -> RunError:
     """The error of an expression that failed for a value of a row."""
     lines = [line for line in text[: found.start()].splitlines() if _SPARK_CLASS.search(line)]
-    message = _SPARK_CLASS.search(lines[-1])[0] if lines else "it failed"  # type: ignore[index]
+    message = _SPARK_CLASS.search(lines[-1])[0] if lines else "unknown cause"  # type: ignore[index]
     message = _ANSI.sub("", _SQLSTATE.sub("", message))
     sentence = _CAUSE_BEFORE_ADVICE.match(message)
     cause = sentence[0] if sentence else message
@@ -149,7 +149,7 @@ def located(
 
 
 def not_writable(reason: str, folder: Path | None = None) -> RunError:
-    """`folder`: the one that cannot be written, if it is known."""
+    """Returns the error for a folder that cannot be written. `folder` is it, if known."""
     where = (
         f"the checkpoint folder {folder}"
         if folder
@@ -163,7 +163,7 @@ def not_writable(reason: str, folder: Path | None = None) -> RunError:
 
 
 def unwritable_checkpoint(folder: Path) -> RunError | None:
-    """Why nothing can be written to the checkpoint folder; None if it can be."""
+    """Returns an error if the checkpoint folder cannot be written, else None."""
     probe = folder / f".probe.{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -181,9 +181,9 @@ def _see(log: Path | None) -> str:
 
 
 def _innermost(text: str) -> str:
-    """The innermost cause that Spark names, in one line; one with an error class goes first."""
+    """Returns the innermost cause in Spark's report, in one line; one with an error class first."""
     causes = [cause.strip() for cause in _CAUSE.findall(text)]
     classed = [found[0] for cause in causes if (found := _SPARK_CLASS.search(cause))]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    line = (classed or causes or lines[:1] or ["it gave no reason"])[-1]
+    line = (classed or causes or lines[:1] or ["no reason given"])[-1]
     return _SQLSTATE.sub("", line)[:500]

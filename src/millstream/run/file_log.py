@@ -38,7 +38,7 @@ class FileLog:
         return found
 
     def write_folders(self, folders: Sequence[int]) -> None:
-        """Store the folder of each line of the offset log (`spark.source_folders`)."""
+        """Stores the folder of each line of the offset log (`runtime.jvm.source_folders`)."""
         if folders != self._folders():
             write_json(self._folders_file, list(folders))
 

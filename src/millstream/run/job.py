@@ -1,4 +1,4 @@
-"""Runs a job: its streaming queries, each batch written to its sinks and accounted for."""
+"""Runs a job: starts its streaming queries, waits for them and stops them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ GROUPS_PER_PARTITION = 1
 
 
 _POLL = 0.05
-_UPDATE_SECONDS = 1.0  # seconds between two looks at what Spark reports
+_UPDATE_SECONDS = 1.0  # seconds between updates of ledgers
 
 
 class Status(StrEnum):
@@ -72,7 +72,7 @@ class Status(StrEnum):
 
 @dataclass(slots=True)
 class JobRun:
-    """A job on a Spark. `sources` and `sinks` open what a definition says; tests give their own."""
+    """A run of a job. `sources` and `sinks` replace connectors, in tests."""
 
     spark: SparkSession
     job: Job
@@ -89,7 +89,7 @@ class JobRun:
     queries: tuple[Query, ...] = field(init=False)
     running: list[RunningQuery] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # oldest first
-    failures: dict[str, MillstreamError] = field(default_factory=dict)  # by query, first first
+    failures: dict[str, MillstreamError] = field(default_factory=dict)  # by query, in order of time
     _stopped: set[str] = field(default_factory=set)
     _flushed: bool = False
     _last_update: float = 0.0
@@ -100,16 +100,16 @@ class JobRun:
         self.tables = JobTables(self.spark, folder, self.base, self.read_table, self.connectors)
 
     def start(self, trigger: Mapping[str, object]) -> None:
-        """Start every query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
+        """Starts every query. `trigger` are the arguments of Spark's `DataStreamWriter.trigger`."""
         for table in reference_tables_of(self.job):
             with user_error(self.log):
-                self.tables.open(table, is_fixed=self._over_changes(table))
+                self.tables.open(table, is_fixed=self._joins_changelog(table))
         for query in self.queries:
-            with self._failing(query):
+            with self._recording_failure(query):
                 self.running.append(self._start(query, trigger))
 
     @contextmanager
-    def _failing(self, query: Query) -> Iterator[None]:
+    def _recording_failure(self, query: Query) -> Iterator[None]:
         """Records that a query failed; raises it unless the job is set to continue."""
         try:
             with user_error(self.log):
@@ -140,7 +140,7 @@ class JobRun:
             return Status.STOPPED
         return Status.COMPLETED
 
-    def _over_changes(self, table: ReferenceTable) -> bool:
+    def _joins_changelog(self, table: ReferenceTable) -> bool:
         return any(
             join.table == table and can_retract(join.left.node)
             for pipeline in self.job.pipelines
@@ -203,8 +203,7 @@ class JobRun:
         return open_sink(self.connectors, sink, self.base)
 
     def dead_letter_sink(self, source: Source | ReferenceTable, query: Query) -> tuple[str, Sink]:
-        """Where malformed records of a source go, or rows that a table could not be asked for, and
-        a name that is one for one sink."""
+        """Returns the dead-letter sink of a source or table, with a name that identifies the sink."""
         if named := self.job.sink(source.dead_letter or ""):
             return named.name, self.open_sink(named)
         if self.sinks is not None:
@@ -213,7 +212,7 @@ class JobRun:
         return str(folder), self.open_sink(checkpoint_sink("rejected", folder))
 
     def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]:
-        """Where late rows of an operator go, and a name that is one for one sink."""
+        """Returns the sink of late rows of an operator, with a name that identifies the sink."""
         if named := self.job.sink(operator.late.sink or ""):
             return named.name, self.open_sink(named)
         if self.sinks is not None:
@@ -224,16 +223,20 @@ class JobRun:
         return Checkpoint(self.checkpoint.resolve() / query.name)
 
     def process_available(self) -> None:
-        """Wait until every query has taken in all that its sources hold now."""
+        """Waits until every query has processed all available input."""
         for each in self.healthy():
-            with self._failing(each.plan), each.writer.report_own_error(), user_error(self.log):
-                # A trigger that looked at its sources just before the call may end the first wait.
+            with (
+                self._recording_failure(each.plan),
+                each.writer.report_own_error(),
+                user_error(self.log),
+            ):
+                # A trigger that has read its sources just before the call may end the first wait.
                 each.query.processAllAvailable()
                 each.query.processAllAvailable()
             each.update_ledger()
 
     def warn(self, text: str) -> None:
-        """Adds a warning, which is shown once."""
+        """Adds a warning, which is printed once."""
         self.warnings.append(text)
 
     @property
@@ -248,18 +251,18 @@ class JobRun:
         return [each for each in self.running if each.plan.name not in self.failures]
 
     def send_processing_time(self, now: int) -> None:
-        """Say what time it is, in microseconds, to queries that go by it."""
+        """Sends processing time, in microseconds, to queries that need it."""
         for each in self.healthy():
             if processing_time_spans(each.plan):
                 send_processing_time(each.checkpoint.control, now)
 
     def flush(self) -> None:
-        """Say that the input has ended and wait until all that was held has come out."""
+        """Ends the input and waits until all rows in state have been emitted."""
         for each in self.healthy():
             end_of_input(each.checkpoint.control)
         self.process_available()
         for each in self.healthy():
-            # A query that was stopped meanwhile has let its wait end, and rows are still held.
+            # If a query was stopped meanwhile, its wait has ended and rows are still in state.
             ended = each.engine is Engine.NATIVE or each.ledger_store.ended
             if query_operators(each.plan) and each.query.isActive and ended:
                 each.checkpoint.end()
@@ -267,44 +270,45 @@ class JobRun:
         self.raise_failure()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end of all queries, at most so long; False if one still runs.
+        """Waits for the end of all queries, for `seconds` at most. Returns False if one still runs.
 
-        Raises a query's failure: at once, or once the others have ended if the job continues
-        after a failure.
+        Raises the failure of a query: immediately, or after the others have ended if the job
+        continues after a failure.
         """
         until = time.monotonic() + seconds
         while True:
             active = [each for each in self.running if each.query.isActive]
             now = time.monotonic()
-            listens = now - self._last_update >= _UPDATE_SECONDS
+            is_due = now - self._last_update >= _UPDATE_SECONDS
             for each in self.running:
-                if listens or each not in active:
+                if is_due or each not in active:
                     each.update_ledger()
                 if each not in active and (error := each.query.exception()):
-                    with self._failing(each.plan):
+                    with self._recording_failure(each.plan):
                         raise each.writer.error or failure(error, self.log)
-            self._last_update = now if listens else self._last_update
-            left = until - now
+            self._last_update = now if is_due else self._last_update
+            remaining = until - now
             if not active:
                 self.raise_failure()
-            if not active or left <= 0:
+            if not active or remaining <= 0:
                 return not active
-            time.sleep(min(left, _POLL))
+            time.sleep(min(remaining, _POLL))
 
     def stop(self) -> None:
+        """Stops all queries."""
         for each in self.running:
-            # If the JVM has ended, there is nothing to stop and there are no more counts.
+            # If the JVM has ended, there is nothing to stop and no more counts.
             with suppress(Py4JError, OSError):
-                self._note_end(each)
+                self._record_end(each)
                 each.query.stop()
                 each.update_ledger()
 
-    def _note_end(self, each: RunningQuery) -> None:
-        """Records that a query is stopped before its end, or failed beside another one."""
+    def _record_end(self, each: RunningQuery) -> None:
+        """Records that a query is stopped before its end, or has failed after another one."""
         name = each.plan.name
         if name in self._stopped or name in self.failures:
             return
-        self._stopped.add(name)  # also if the JVM does not answer any more
+        self._stopped.add(name)  # also if the JVM no longer responds
         if not self._flushed and each.query.isActive:
             return
         self._stopped.remove(name)

@@ -1,9 +1,9 @@
-"""The ledger: row counts after each batch, in a file of the checkpoint that restarts continue.
+"""Stores the ledger: row counts after each batch, in a file of the checkpoint.
 
-Operators count in their own state, so a retried batch cannot count twice. Every report of a key
-group has all counts since its state began. A batch without packets for an operator brings no report
-of it; the ledger then keeps the group's last one, which is still exact. Counts outside state (rows
-written, rows of stateless queries) are added up; a retried batch replaces its first try.
+Operators count in their own state, so a retried batch does not count twice. Every report of a key
+group has all counts since its state began. After a batch without packets for an operator, its last report
+is still exact. Counts outside state (rows written, rows of stateless queries) are summed; a retried
+batch replaces its first attempt.
 
 The ledger is written before Spark commits the batch. Only where Spark writes to the sink itself
 do counts arrive after the commit; batches whose counts a crash has lost are listed in `lost`.
@@ -39,14 +39,16 @@ from millstream.plan.nodes.traversal import inputs_of
 from millstream.run.checkpoint import write_json
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
-_REMEMBERED = 8
+_RECENT_BATCHES = 8
 _VERSION = 4  # of the file
-_WRITTEN, _READ, _OUTPUT = "written: ", "read: ", "output: "  # begin keys of sums
+_WRITTEN, _READ, _OUTPUT = "written: ", "read: ", "output: "  # prefixes of keys of sums
 _SAVED = ("batch", "stats", "before", "sums", "spark_counts", "lost")
 
 
 @dataclass(slots=True)
 class LedgerStore:
+    """The ledger of one query and its file."""
+
     query: Query
     file: Path
     batch: int = -1
@@ -62,11 +64,11 @@ class LedgerStore:
 
     @classmethod
     def open(cls, query: Query, file: Path, first_batch: int = 0) -> LedgerStore:
-        """The ledger in `file`, or a new one. `first_batch` is the batch that the run begins with:
-        all before it are committed."""
+        """Opens the ledger in `file`, or a new one. `first_batch` is the first batch of the run; all
+        batches before it are committed."""
         saved = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         made = cls(query, file)
-        # One that is ahead by more than the batch to be retried is not of this checkpoint.
+        # If it is ahead by more than the batch to retry, it belongs to another checkpoint.
         if saved.get("version") == _VERSION and saved["batch"] <= first_batch:
             made = cls(query, file, **{name: saved[name] for name in _SAVED})
         made._record_lost(first_batch - 1)
@@ -80,8 +82,16 @@ class LedgerStore:
         tables: Iterable[Mapping[str, Any]] = (),
         written: Mapping[str, int] | None = None,
     ) -> None:
-        """Add a batch. `rows_out` is how many rows each output wrote, by number; `written` how many
-        went to sinks of late rows and dead letters, under the keys of `Ledger.written`."""
+        """Adds a batch.
+
+        Args:
+            batch: The number of the batch.
+            stats: The reports of key groups, and counts of sources without operator.
+            rows_out: The rows written by each output, by number.
+            tables: The reports of table joins.
+            written: The rows written to sinks of late rows and dead letters, by the keys of
+                `Ledger.written`.
+        """
         known, again = self.ledger.total_in, batch <= self.batch
         if not again:
             self._record_lost(batch - 1)
@@ -89,9 +99,9 @@ class LedgerStore:
         names = self.query.output_names
         added = {f"{_OUTPUT}{names[number]}": rows for number, rows in rows_out.items()}
         added |= {f"{_WRITTEN}{key}": count for key, count in (written or {}).items()}
-        for said in tables:
-            for what, count in said["counts"].items():
-                name = f"{said['table']}/{what}"
+        for report in tables:
+            for what, count in report["counts"].items():
+                name = f"{report['table']}/{what}"
                 added[name] = added.get(name, 0) + count
         for each in stats:
             if "operator" in each:
@@ -105,34 +115,34 @@ class LedgerStore:
         }
         if not again and not self.is_native:
             self._rows_by_batch[batch] = self.ledger.total_in - known
-            self._rows_by_batch.pop(batch - _REMEMBERED, None)
+            self._rows_by_batch.pop(batch - _RECENT_BATCHES, None)
         self._save()
 
     def _record_lost(self, last: int) -> None:
-        """Note that batches up to `last` are committed: those not yet counted never will be."""
+        """Records that batches up to `last` are committed: the counts of those not yet added are lost."""
         if last > self.batch:
             self.lost = [*self.lost, [self.batch + 1, last]]
             self.before, self.batch = self.sums, last
 
     def rows_in(self, batch: int) -> int | None:
-        """Rows that came in with a batch, as far as that is remembered. Spark's own count is one of
-        files where workers read them."""
+        """Returns the input rows of one of the last batches, else None. If workers read files, Spark
+        counts files, not rows."""
         return self._rows_by_batch.get(batch)
 
     def add_spark_reports(self, reports: Iterable[Mapping[str, Any]]) -> None:
-        """Take in what Spark reports of micro-batches, oldest first; each counts once."""
+        """Adds Spark's reports of micro-batches, oldest first; each counts once."""
         names = [source.name for source in query_sources(self.query)]
         spark_counts = {"batch": -1, "in": {}, "late": 0, **self.spark_counts}
         for report in reports:
             read = [each for each in report["sources"] if "/control]" not in each["description"]]
             rows = [each["numInputRows"] for each in read]
             operators = report["stateOperators"]
-            # A trigger that finds no new rows reports under the number of the batch to come.
+            # A trigger without new rows reports the number of the next batch.
             if report["batchId"] > spark_counts["batch"] and sum(rows):
                 seen = report.get("observedMetrics", {})
                 counted = zip(names, rows, strict=False)
                 spark_counts["batch"] = report["batchId"]
-                # Of files that executors read, Spark's own count is one of files.
+                # If executors read files, Spark counts files, not rows.
                 spark_counts["in"] = {
                     name: spark_counts["in"].get(name, 0)
                     + seen.get(f"{READ} {name}", {READ: count})[READ]
@@ -147,7 +157,7 @@ class LedgerStore:
             self._save()
 
     def _save(self) -> None:
-        with self._saving:  # batches are written by one thread, reports heard by another
+        with self._saving:  # one thread adds batches, another reports
             saved = {name: getattr(self, name) for name in _SAVED}
             write_json(self.file, {"version": _VERSION, **saved})
 
@@ -212,7 +222,7 @@ class LedgerStore:
 
     @property
     def _tables(self) -> dict[str, dict[str, int]]:
-        """What was asked of each table."""
+        """The counts of table joins, by table."""
         found: dict[str, dict[str, int]] = {}
         for key, count in self.sums.items():
             name, slash, what = key.rpartition("/")
@@ -230,7 +240,7 @@ class LedgerStore:
 
     @property
     def is_native(self) -> bool:
-        """Is state kept by an operator of Spark's own, of which only Spark can tell?"""
+        """Whether the query runs on the native engine, whose counts only Spark reports."""
         return bool(self._operators) and choose_query_engine(self.query)[0] is Engine.NATIVE
 
     @property
@@ -239,7 +249,7 @@ class LedgerStore:
 
     @property
     def ended(self) -> bool:
-        """Has the input ended, as far as the state knows?"""
+        """Whether the input has ended, according to the reports of operators."""
         return bool(self.stats) and all(
             each["after"] >= END_OF_TIME for each in self.stats.values()
         )

@@ -1,4 +1,4 @@
-"""Where the rows of a query go: its outputs, late rows and dead letters."""
+"""The locations of a query's outputs, late rows and dead letters."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from millstream.temporal import LateAction
 
 @dataclass(frozen=True, slots=True)
 class OutputLocation:
-    """`rows` is how many of a kind there were, `connector` and `path` where they went."""
+    """Where `rows` rows of a kind were written."""
 
     what: str
     rows: int
     connector: str
     path: str | None = None
     format: str = "json"
-    partitions: tuple[str, ...] = ()  # columns whose values are folders of that path
+    partitions: tuple[str, ...] = ()  # partition columns
 
 
 def output_locations(
@@ -83,7 +83,7 @@ def side_output_locations(
             for what, count in _rejected(source.name, ledger)
         ]
     for table in query_references(query):
-        what, count = _not_asked(table), ledger.written.get(dead_letters_of(table.name), 0)
+        what, count = _failed_lookups(table), ledger.written.get(dead_letters_of(table.name), 0)
         if count and (named := job.sink(table.dead_letter or "")):
             found.append(_location(named, what, count, settings))
         elif count:
@@ -96,7 +96,7 @@ def _rejected(source: str, ledger: Ledger) -> Iterator[tuple[str, int]]:
     read = [
         each
         for each in ledger.inputs
-        # Of one source twice, accounts add the alias.
+        # If a source is read twice, ledgers add the alias.
         if each.name == source or each.name.startswith(f"{source} ")
     ][:1]
     yield f"malformed records of {source}", sum(each[RowOutcome.MALFORMED] for each in read)
@@ -104,8 +104,8 @@ def _rejected(source: str, ledger: Ledger) -> Iterator[tuple[str, int]]:
         yield f"rows of {source} ahead of time", ahead
 
 
-def _not_asked(table: ReferenceTable) -> str:
-    return f"rows that {table.name} could not be asked for"
+def _failed_lookups(table: ReferenceTable) -> str:
+    return f"rows whose lookup in {table.name} failed"
 
 
 def _location(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> OutputLocation:
@@ -117,13 +117,13 @@ def _location(sink: SinkDef, what: str, rows: int, settings: RunSettings) -> Out
 
 
 def _checkpoint_location(what: str, rows: int, folder: Path) -> OutputLocation:
-    """Rows that stay in the checkpoint."""
+    """The location of rows that are stored in the checkpoint."""
     sink = checkpoint_sink(what, folder)
     return OutputLocation(what, rows, sink.connector, str(folder), sink.option("format"))
 
 
 def reject_foreign_files(job: Job, settings: RunSettings) -> None:
-    """A new checkpoint counts batches from 0: it must not write over files of an earlier run."""
+    """Rejects a new checkpoint if sinks have files of another run, which its batches would replace."""
     for query in group_into_queries(job):
         if Checkpoint(settings.checkpoint / query.name).has_started:
             continue
@@ -132,16 +132,15 @@ def reject_foreign_files(job: Job, settings: RunSettings) -> None:
                 shown = mask_secret("path", _location(sink, "rows", 0, settings).path or sink.name)
                 raise StateError(
                     "MS-STATE-SINK",
-                    f"{shown} holds files of another run, and a new checkpoint would write its "
-                    "batches over them.",
-                    fix="Go on from that run's --checkpoint, give the sink another path, or add "
-                    "--fresh to remove those files and start anew.",
+                    f"{shown} has files of another run, and a new checkpoint would replace them.",
+                    fix="Resume from that run's --checkpoint, give the sink another path, or add "
+                    "--fresh to remove those files and start again.",
                     place=sink.place,
                 )
 
 
 def remove_outputs(job: Job, settings: RunSettings) -> None:
-    """Remove the checkpoint of each query and what its sinks wrote."""
+    """Removes the checkpoint of each query and the output of its sinks."""
     remove_versions(settings.checkpoint)
     for query in group_into_queries(job):
         folder = settings.checkpoint / query.name
@@ -153,7 +152,7 @@ def remove_outputs(job: Job, settings: RunSettings) -> None:
 
 
 def _outputs(job: Job, query: Query, settings: RunSettings) -> Iterator[tuple[SinkDef, SinkOutput]]:
-    """The sinks of a query whose connector knows what it has written."""
+    """The sinks of a query whose output is known to the connector."""
     names = [source.dead_letter for source in query_sources(query)]
     names += [table.dead_letter for table in query_references(query)]
     names += [operator.late.sink for operator in query_operators(query)]

@@ -1,4 +1,4 @@
-"""Makes the file of Spark's classes: a small job of every kind runs in a process of its own."""
+"""Creates the class data archive: runs a small job of each kind in a separate process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SELECT k, upper(name) AS name, at FROM c WHERE k > 1;
 
 
 def make(path: Path) -> None:
-    """Write the file, whole or not at all."""
+    """Creates the archive, completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as folder:
         made, log = Path(folder) / path.name, Path(folder) / "log"
@@ -42,10 +42,10 @@ def make(path: Path) -> None:
         with log.open("wb") as out:
             done = subprocess.run(command, stdout=out, stderr=out, check=False)  # noqa: S603 -- ours
         if done.returncode or not made.exists():
-            told = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise RunError(
                 "MS-RUN-PREPARE",
-                f"Spark's classes could not be kept: {told[-1] if told else 'no file was made'}",
+                f"the class data archive was not created: {lines[-1] if lines else 'no file was written'}",
                 fix="Jobs run without it; they start a few seconds later.",
             )
         made.replace(path)

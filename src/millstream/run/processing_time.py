@@ -1,4 +1,4 @@
-"""Processing time of a run: the clock, and the messages that send it to queries.
+"""Processing time of a run: time source, and the messages that send it to queries.
 
 Queries with idle timeouts or processing-time windows need the time while no rows arrive: an idle
 source starts no micro-batch, so no operator would notice that it is idle. The time is a message of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from millstream.run.job import JobRun
 
 _STEP = 1_000_000  # microseconds; smaller differences are clock adjustments
-_LEAST = 1_000_000  # a micro-batch a second is enough
+_MIN_INTERVAL = 1_000_000  # microseconds
 
 
 def wall_clock() -> int:
@@ -40,7 +40,7 @@ class ProcessingClock:
     wall: Callable[[], int] = wall_clock
     monotonic: Callable[[], int] = monotonic_clock
     start: int = 0
-    _read: int = field(init=False)  # the last reading, and the monotonic clock at it
+    _read: int = field(init=False)  # the last time, and the monotonic clock at that moment
     _at: int = field(init=False)
     _offset: int = field(init=False)  # system clock minus monotonic clock
 
@@ -65,20 +65,20 @@ class ProcessingClock:
 
 
 def processing_time_spans(query: Query) -> list[int]:
-    """The spans of wall-clock time that a query waits for: silences and windows of the clock."""
-    silences = [source.idle for source in query_sources(query) if source.idle is not None]
+    """Returns the processing-time intervals of a query: idle timeouts and processing-time windows."""
+    timeouts = [source.idle for source in query_sources(query) if source.idle is not None]
     windows = [
         window.size
         for operator in query_operators(query)
         if (window := kind_of(operator).window(operator)) and window.wall_clock
     ]
-    return silences + windows
+    return timeouts + windows
 
 
 @dataclass(slots=True)
 class ProcessingTimeSender:
-    """Ticks are timed by the monotonic clock, so that setting the system clock neither stops them
-    nor adds more."""
+    """Sends processing time to queries in intervals of the monotonic clock, so that setting the system
+    clock neither stops nor adds messages."""
 
     run: JobRun
     clock: ProcessingClock
@@ -87,20 +87,20 @@ class ProcessingTimeSender:
     def __post_init__(self) -> None:
         self._last = self.clock.monotonic()
 
-    def beat(self) -> None:
-        """Send the time if it is due."""
+    def send_if_due(self) -> None:
+        """Sends processing time if the interval has passed."""
         if step := self.clock.step_back():
             self.run.warn(
                 f"the system clock was set back by {format_span(step // 1000 * 1000)}. Processing "
                 "time continues without the step."
             )
-        at = self.clock.monotonic()
-        every = self._every()
-        if every is not None and at - self._last >= every:
-            self._last = at
+        now = self.clock.monotonic()
+        interval = self._interval()
+        if interval is not None and now - self._last >= interval:
+            self._last = now
             self.run.send_processing_time(self.clock.now())
 
-    def _every(self) -> int | None:
-        """Half the shortest timeout or window, so that it is noticed in time."""
+    def _interval(self) -> int | None:
+        """The interval of messages: half the shortest timeout or window."""
         spans = [span for each in self.run.running for span in processing_time_spans(each.plan)]
-        return max(min(spans) // 2, _LEAST) if spans else None
+        return max(min(spans) // 2, _MIN_INTERVAL) if spans else None

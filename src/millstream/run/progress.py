@@ -1,4 +1,4 @@
-"""How far a query is: its last batch, its watermarks, its state."""
+"""The progress of a query: its last batch, its watermarks, its state."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SPARK_WATERMARK = "all inputs"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`watermarks` are microseconds by input, None where no row came yet."""
+    """`watermarks` are microseconds by input, None before the first row."""
 
     name: str
-    batch: int | None  # the last one that this run has done
+    batch: int | None  # the last batch of this run
     rows_in: int  # since the checkpoint began
     rows_out: int
     rate: float  # rows a second in the last batch
@@ -33,7 +33,7 @@ class Progress:
 
     @property
     def pressure(self) -> float | None:
-        """How full state is, by the limit that is nearer; None where there is no limit."""
+        """The part of the state limit that is used, for the limit that is closer; None without limit."""
         parts = []
         if self.limit.max_rows:
             parts.append(self.state_rows / self.limit.max_rows)

@@ -1,4 +1,4 @@
-"""One query that runs, and what Spark reports of it."""
+"""A running query and the progress that Spark reports of it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from millstream.run.query_writer import QueryWriter
 
 @dataclass(slots=True)
 class RunningQuery:
+    """A query of a run."""
+
     plan: Query
     engine: Engine
     query: StreamingQuery
@@ -25,22 +27,22 @@ class RunningQuery:
     writer: QueryWriter
     first_batch: int
     _report: StreamingQueryProgress | None = None
-    _last_counted: int = field(init=False)  # the last batch that has been heard of
-    _lock: Lock = field(default_factory=Lock)  # those who run it and those who show it ask
+    _last_counted: int = field(init=False)  # the last batch in the ledger
+    _lock: Lock = field(default_factory=Lock)  # the threads that run and display it
 
     def __post_init__(self) -> None:
         self._last_counted = self.first_batch - 1
 
     @property
     def report(self) -> StreamingQueryProgress | None:
-        """What Spark reports of the last batch that this run has done."""
+        """Spark's report of the last batch of this run."""
         last = self.query.lastProgress
         if last is None:
             return self._report
         if _is_batch(last):
             self._report = last
         elif self._report is None or self._report.batchId < last.batchId - 1:
-            # A trigger that found nothing to do has reported since, under the next batch's number.
+            # A trigger without new rows has reported since, with the number of the next batch.
             done = filter(_is_batch, reversed(self.query.recentProgress))
             self._report = next(done, self._report)
         return self._report
@@ -52,7 +54,7 @@ class RunningQuery:
         return bool(status["isTriggerActive"] and status["isDataAvailable"])
 
     def update_ledger(self) -> None:
-        """Add to the ledger what only Spark can tell."""
+        """Adds counts to the ledger that only Spark reports."""
         if self.writer.is_direct or self.ledger_store.is_native:
             with self._lock:
                 self._update_ledger()
@@ -61,7 +63,7 @@ class RunningQuery:
         last = self.query.lastProgress
         if last is None or _done(last) == self._last_counted:
             return
-        # Asking for all of them takes Spark a while.
+        # Spark takes a while to return all reports.
         follows = _is_batch(last) and last.batchId == self._last_counted + 1
         reports = [last] if follows else self.query.recentProgress
         if self.writer.is_direct:
@@ -77,7 +79,7 @@ class RunningQuery:
 
 
 def _done(report: StreamingQueryProgress) -> int:
-    """The last batch that was done by then: one that found nothing to do has the next one's."""
+    """The last complete batch. A trigger without new rows reports the number of the next batch."""
     return report.batchId if _is_batch(report) else report.batchId - 1
 
 

@@ -61,7 +61,7 @@ from millstream.run.state_limits import StateLimits
 from millstream.temporal import LateAction, MalformedAction
 from millstream.values import Lookup, OnError
 
-_LATE, _REJECTED = "late ", "rejected "  # begin the names of outputs, before that of the sink
+_LATE, _REJECTED = "late ", "rejected "  # prefixes of output names, before the sink's name
 
 
 def main_output(sink: str, *, several: bool) -> str:
@@ -90,6 +90,8 @@ class Opener(Protocol):
 
 @dataclass(slots=True)
 class QueryWriter:
+    """Writes one query to its sinks."""
+
     run: Opener
     spark: SparkSession
     plan: Query
@@ -105,11 +107,11 @@ class QueryWriter:
     _routing: Routing = field(default_factory=Routing)
     _checks: dict[str, ItemCheck] = field(default_factory=dict)  # by source
     _missing: MissingFiles | None = None
-    _may_reject: bool = False  # may rows come that go to dead letters?
+    _may_reject: bool = False  # whether rows can go to dead letters
     _warned: set[str] = field(default_factory=set)  # sources with a row ahead of time
 
     def open(self, sources: Mapping[str, DataFrame | DeferredFrame]) -> None:
-        """Open all sinks, so that one which cannot be is told of before anything runs."""
+        """Opens all sinks, so that an error is reported before the query starts."""
         self._may_reject = any(
             BAD in sources[source.name].schema.names
             and source.malformed is MalformedAction.DEAD_LETTER
@@ -150,8 +152,8 @@ class QueryWriter:
         self._names[output] = name
 
     def _open_late(self) -> dict[tuple[int, int], tuple[str, LateTable]]:
-        """Late rows of several operators may go to one sink. An operator that the query computes
-        twice has the same late rows twice: those of the first are written."""
+        """Opens the sinks of late rows; several operators may share one. If the query computes an
+        operator twice, its late rows are written once."""
         operators: dict[str, list[CompiledOperator]] = {}
         found_operators = query_operators(self.plan)
         for number, operator in enumerate(found_operators):
@@ -193,8 +195,8 @@ class QueryWriter:
 
     @property
     def is_direct(self) -> bool:
-        """Does Spark itself write the rows? Only if no others ride with them, and to a sink that
-        keeps none: rows that it wrote could not be told from those of a batch's first try."""
+        """Whether Spark writes the rows. Only possible without side rows, and if the sink discards
+        rows: rows of a retried batch would be duplicates."""
         only_rows = not self._routing.late and not self._may_reject and not self.limits.limited
         return self._by_spark is not None and only_rows
 
@@ -206,7 +208,7 @@ class QueryWriter:
         return sink if one and isinstance(sink, SparkSink) else None
 
     def start(self, trigger: Mapping[str, object]) -> StreamingQuery:
-        """Start the query; `trigger` is what Spark's `DataStreamWriter.trigger` takes."""
+        """Starts the query. `trigger` are the arguments of Spark's `DataStreamWriter.trigger`."""
         checkpoint = self.checkpoint.spark
         checks = ((each, self._checks.get(each.name)) for each in query_sources(self.plan))
         read = [ReadSource(each, check) for each, check in checks if check]
@@ -222,8 +224,8 @@ class QueryWriter:
         return placed.trigger(**trigger).start()  # type: ignore[call-overload,no-any-return]
 
     def record_report(self, batch: int, metrics: Mapping[str, Any]) -> None:
-        """Add Spark's report of a batch that it has written to the ledger."""
-        if METRICS_NAME not in metrics:  # Spark reports nothing of a batch that it finds empty
+        """Adds Spark's report of a batch that it has written to the ledger."""
+        if METRICS_NAME not in metrics:  # Spark reports no metrics for an empty batch
             self.ledger_store.add(batch, [], {})
             return
         reading = self.query.reading
@@ -238,11 +240,11 @@ class QueryWriter:
             self.error = RunError(
                 "MS-RUN-SINK",
                 f"a sink of {self.plan.title} could not be written: {error}.",
-                fix="Mend that and run again: the batch is then written anew.",
+                fix="Correct that and run again: the batch is then written again.",
             )
             raise
         except (MillstreamError, PySparkException, Py4JJavaError) as error:
-            # On its way back through Spark it would be wrapped in texts of Spark's.
+            # Spark would wrap the error in texts of its own.
             self.error = failure(error, self.log)
             if isinstance(error, MillstreamError):
                 error.annotate()
@@ -250,7 +252,7 @@ class QueryWriter:
 
     @contextmanager
     def report_own_error(self) -> Iterator[None]:
-        """What this writer itself found wrong is said in its own words."""
+        """Raises the error of this writer instead of Spark's report of it."""
         try:
             yield
         except MillstreamError as error:
@@ -301,7 +303,7 @@ class QueryWriter:
     def _add_missing_files(
         self, report: BatchReport, ids: Mapping[str, BatchId], openers: Openers, batch: int
     ) -> None:
-        """Dead letters of files that were deleted before they were read: only the driver knows."""
+        """Writes dead letters of files that were deleted before they were read, on the driver."""
         for table in self._missing.dead_letters(batch) if self._missing is not None else ():
             source = table["_source"][0].as_py()
             output, _ = self._routing.rejected[source]
@@ -318,8 +320,7 @@ class QueryWriter:
             )
 
     def _written(self, report: BatchReport) -> Counter[str]:
-        """How many rows were written to each sink of late rows, and of each source or table to
-        dead letters."""
+        """Counts rows written to each sink of late rows, and dead letters of each source or table."""
         written: Counter[str] = Counter()
         for output, reports in report.outputs.items():
             for each in reports:
@@ -330,7 +331,7 @@ class QueryWriter:
         return written
 
     def _warn_ahead(self, report: BatchReport) -> None:
-        """One warning a source and run, with the first of the rows."""
+        """Adds one warning per source and run, with the first of the rows."""
         for output, reports in report.outputs.items():
             found = {source: text for each in reports for source, text in each.ahead.items()}
             for source, text in found.items():

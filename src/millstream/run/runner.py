@@ -1,4 +1,4 @@
-"""Drives a run in its own thread: calls into Spark block, and a signal must be heard meanwhile."""
+"""Runs a job in a thread of its own, because calls into Spark block and signals must be handled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _STARTING = "starting queries"
 
 @dataclass(slots=True)
 class Runner:
-    """One run, from Spark's start to its end. `phase` says what it is at, `error` why it ended."""
+    """A run of a job, from the start of Spark to the end. `phase` is its current step, `error` the reason
+    of its failure."""
 
     job: Job
     settings: RunSettings
@@ -39,22 +40,23 @@ class Runner:
     _thread: Thread | None = None
 
     def start(self) -> None:
+        """Starts the thread."""
         # A daemon, so that a Spark that hangs cannot keep the process alive.
         self._thread = Thread(target=self._work, name="millstream-run", daemon=True)
         self._thread.start()
 
     def done(self, seconds: float) -> bool:
-        """Wait so long at most; has the run ended?"""
+        """Waits for `seconds` at most. Returns whether the run has ended."""
         assert self._thread is not None
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def stop(self) -> None:
-        """End the run: a batch under way is given up, and done again by the next run."""
+        """Stops the run. The next run repeats a batch that is not complete."""
         self._stopping.set()
         if self.run is None:
             return
-        # Queries may still be started; then the thread itself stops them.
+        # If queries are still being started, the thread stops them.
         patience = _PATIENCE if self.phase == _STARTING else 1.0
         self.phase = "stopping"
         self.run.stop()
@@ -88,7 +90,7 @@ class Runner:
     def _explained(self, error: BaseException) -> BaseException:
         found = explained(error, self.log)
         if found is not None and found.code in ("MS-RUN-FAILED", "MS-RUN-DISK", "MS-RUN-SINK"):
-            # Spark's report rarely names the folder that it could not write.
+            # Spark's report rarely contains the folder that it could not write.
             return unwritable_checkpoint(self.settings.checkpoint) or found
         return found or error
 
@@ -99,11 +101,11 @@ class Runner:
         if self.settings.flush:
             run.process_available()
             if not self._stopping.is_set():
-                self.phase = "closing: the input has ended"
+                self.phase = "flushing: the input has ended"
                 run.flush()
             return
-        ticks = ProcessingTimeSender(run, ProcessingClock(start=run.last_processing_time))
+        sender = ProcessingTimeSender(run, ProcessingClock(start=run.last_processing_time))
         while not self._stopping.is_set() and not run.wait(_POLL):
-            ticks.beat()
-            run.tables.beat()
+            sender.send_if_due()
+            run.tables.refresh_due()
             self.phase = "; ".join(["running", *run.tables.news.values()])

@@ -1,4 +1,4 @@
-"""How a job shall run: as the command line says, else as SET in its text says, else by default."""
+"""The settings of a run: from the command line, else from SET in the job, else the defaults."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FOLDER = ".millstream"
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """`base` is the folder that the job's relative paths start from."""
+    """The settings of a run. Relative paths of the job start from `base`."""
 
     base: Path
     checkpoint: Path
-    every: int = 0  # microseconds between the starts of micro-batches; 0: as fast as they go
+    every: int = 0  # microseconds between the starts of micro-batches; 0: without delay
     once: bool = False
     flush: bool = False
     groups: int | None = None
@@ -35,10 +35,10 @@ class RunSettings:
 
     @property
     def trigger(self) -> dict[str, object]:
-        """What Spark's `DataStreamWriter.trigger` takes."""
+        """The arguments of Spark's `DataStreamWriter.trigger`."""
         if self.once and not self.flush:
             return {"availableNow": True}
-        # Spark takes whole milliseconds, and 0 for "at once".
+        # In whole milliseconds; 0: without delay.
         return {"processingTime": f"{-(-self.every // 1000)} milliseconds"}
 
 
@@ -52,12 +52,12 @@ def settings_of(
     every: str | None = None,
     connectors: ConnectorRegistry | None = None,
 ) -> RunSettings:
-    """Settings for the job of a file. A path in the job is relative to the file's folder."""
+    """Returns the settings for the job in a file. Paths in the job are relative to its folder."""
     base = file.resolve().parent
     known = installed_connectors() if connectors is None else connectors
-    said = job.setting("trigger").lower()
-    if not once and every is None and said:
-        once, every = said == "once", None if said == "once" else said
+    trigger = job.setting("trigger").lower()
+    if not once and every is None and trigger:
+        once, every = trigger == "once", None if trigger == "once" else trigger
     groups = job.setting("key_groups")
     _reject_unusable(job, base, known)
     return RunSettings(
@@ -73,7 +73,7 @@ def settings_of(
 
 
 def checkpoint_of(file: Path, setting: str) -> Path:
-    """Returns the checkpoint of a file's job: where SET 'checkpoint' says, or beside the file."""
+    """Returns the checkpoint of the job in a file: SET 'checkpoint', or a folder beside the file."""
     return file.resolve().parent / (setting or f"{FOLDER}/{file.stem}")
 
 
@@ -85,7 +85,9 @@ def _span(every: str) -> int:
     except PropertyError as error:
         raise PropertyError("MS-PROP-TRIGGER", error.cause, fix=_TRIGGER) from None
     if span <= 0:
-        raise PropertyError("MS-PROP-TRIGGER", f"'{every}' is no time to wait.", fix=_TRIGGER)
+        raise PropertyError(
+            "MS-PROP-TRIGGER", f"the trigger '{every}' is not positive.", fix=_TRIGGER
+        )
     return span
 
 
@@ -96,8 +98,8 @@ def _reject_unusable(job: Job, base: Path, connectors: ConnectorRegistry) -> Non
     if job.setting("batch.target"):
         raise PlanError(
             "MS-PLAN-NOT-YET",
-            "'batch.target' cannot be used yet.",
-            fix="Take it out; 'max.files.per.batch' of a source limits a batch.",
+            "'batch.target' is not supported yet.",
+            fix="Remove it; 'max.files.per.batch' of a source limits a batch.",
         )
     _reject_shared_folders(job, base, connectors)
     users: dict[str, tuple[str, str]] = {}
@@ -113,8 +115,8 @@ def _reject_unusable(job: Job, base: Path, connectors: ConnectorRegistry) -> Non
 
 
 def _reject_shared_folders(job: Job, base: Path, connectors: ConnectorRegistry) -> None:
-    """Sinks name their files by batch: two in one folder would replace each other's. And a source
-    that reads what the job writes would never come to an end."""
+    """Rejects sinks that share a folder, because they name files by batch and would replace each
+    other's files, and sources that would read the output of the job."""
     used = {pipeline.sink.name: pipeline.sink for pipeline in job.pipelines}
     for query in group_into_queries(job):
         for name, _ in _side_sinks(query):
@@ -141,19 +143,19 @@ def _reject_shared_folders(job: Job, base: Path, connectors: ConnectorRegistry) 
                     "MS-PLAN-SHARED-SINK",
                     f"the sink {sink.name} writes to {path}, where the source {source.name} "
                     "would read its files again.",
-                    fix="Give the sink a 'path' outside of what is read.",
+                    fix="Give the sink a 'path' outside of the folders that are read.",
                     place=sink.place,
                 )
 
 
 def _path_of(node: Source | SinkDef, role: Role, connectors: ConnectorRegistry) -> str:
-    """Where a source reads or a sink writes; empty if that is no path."""
+    """The path of a source or sink; empty if its connector has none."""
     named = connectors[node.connector].path_property(role)
     return node.option(named) if named else ""
 
 
 def _is_in(folder: str, path: str, base: Path) -> bool:
-    """Does a sink's folder lie in what a source reads?"""
+    """Whether the folder of a sink is in the folder that a source reads."""
     if not path:
         return False
     read = resolve(path, base).rstrip("/")
@@ -161,7 +163,7 @@ def _is_in(folder: str, path: str, base: Path) -> bool:
 
 
 def _side_sinks(query: Query) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The sinks of a query's side outputs, each with who writes what to it."""
+    """The sinks of side outputs of a query, each with the query and the kind of its rows."""
     for source in query_sources(query):
         if source.dead_letter:
             yield source.dead_letter, (query.title, "dead letters")
@@ -174,7 +176,7 @@ def _side_sinks(query: Query) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def _shared_sink_fix(job: Job, sink: str) -> str:
-    """The fix if several queries write to one sink, such as the 'dead_letter.sink' of a source."""
+    """The fix for several queries that write to one sink, such as the 'dead_letter.sink' of a source."""
     readers = Counter(
         name
         for query in group_into_queries(job)
@@ -184,7 +186,7 @@ def _shared_sink_fix(job: Job, sink: str) -> str:
         if queries > 1:
             return (
                 f"Leave 'dead_letter.sink' out of {source}, which {queries} queries read: each "
-                "then keeps its dead letters in the checkpoint."
+                "then stores its dead letters in the checkpoint."
             )
     return "Use a different sink for each; without one, the rows are stored in the checkpoint."
 

@@ -1,7 +1,7 @@
-"""The reference tables of a job: read when it starts, read anew as each of them asks.
+"""The reference tables of a job: read when it starts, and refreshed as each table specifies.
 
 <checkpoint>/reference-tables/<table>/   its versions (connectors/versions)
-                               refresh   there when a person has asked for a new version
+                               refresh   exists if a user has requested a refresh
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from millstream.plan.nodes import Broadcast, ReferenceTable
 from millstream.run.processing_time import monotonic_clock, wall_clock
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
-FOLDER = "reference-tables"  # no query is called so
+FOLDER = "reference-tables"  # not a valid name of a query
 _REQUEST = "refresh"
-_CHECK_INTERVAL = 1_000_000  # a look at the files a second is enough
+_CHECK_INTERVAL = 1_000_000  # microseconds between checks of files
 
 
 def request_refresh(checkpoint: Path, table: str) -> None:
-    """Ask the job that runs from a checkpoint to read a table anew."""
+    """Requests that the job that runs from a checkpoint refreshes a table."""
     folder = checkpoint / FOLDER / table
     if not folder.is_dir():
         raise StateError(
@@ -46,7 +46,7 @@ def request_refresh(checkpoint: Path, table: str) -> None:
 
 @dataclass(slots=True)
 class JobTables:
-    """`read` gives a table's rows in the place of its connector: tests do."""
+    """The tables of a job. `read` replaces connectors, in tests."""
 
     spark: SparkSession
     path: Path
@@ -55,15 +55,19 @@ class JobTables:
     connectors: ConnectorRegistry = field(default_factory=installed_connectors)
     clock: Callable[[], int] = wall_clock
     pace: Callable[[], int] = monotonic_clock
-    problems: dict[str, MillstreamError] = field(default_factory=dict)  # with tables, for now
-    news: dict[str, str] = field(default_factory=dict)  # what was last read of each, if it is new
+    problems: dict[str, MillstreamError] = field(
+        default_factory=dict
+    )  # of tables, until they are read again
+    news: dict[str, str] = field(default_factory=dict)  # the last refresh of each table, as text
     _tables: dict[str, ReferenceTable] = field(default_factory=dict)
-    _last_checked: dict[str, int] = field(default_factory=dict)  # when a table was last looked at
+    _last_checked: dict[str, int] = field(
+        default_factory=dict
+    )  # the time of the last check of each table
     _latest: int = 0  # the latest reading of the system clock
 
     def open(self, table: ReferenceTable, *, is_fixed: bool = False) -> None:
-        """Have a version of a table that workers hold: the last one, if nothing has changed. One
-        that results which change were joined with must be `steady`: they are taken back by it."""
+        """Makes sure that there is a version of the table. With `is_fixed`, the table must not change
+        while the job runs: changelogs are joined with it, and retractions need the same rows."""
         if not isinstance(table.access, Broadcast) or table.name in self._tables:
             return
         self._tables[table.name] = table
@@ -76,9 +80,9 @@ class JobTables:
         elif self._digest(table) != last.digest:
             raise StateError(
                 "MS-STATE-TABLE",
-                f"table {table.name} has changed since the job began, and rows that were told with "
-                "it may have to be taken back.",
-                fix="Start anew with another checkpoint, or put back its files.",
+                f"table {table.name} has changed since the job began, and results that were joined "
+                "with it may have to be retracted.",
+                fix="Start again with another checkpoint, or restore its files.",
             )
 
     def refresh(
@@ -88,7 +92,7 @@ class JobTables:
         *,
         again: bool = False,
     ) -> Version:
-        """Read a table; a new version, if it is not what it was."""
+        """Reads a table. Publishes a new version if the table has changed."""
         versions = self.versions(table)
         digest, last = self._digest(table), versions.last
         if last is not None and digest and digest == last.digest and not again:
@@ -104,25 +108,25 @@ class JobTables:
     def _opened(self, table: ReferenceTable) -> TableReader:
         return open_table(self.connectors, self.spark, table, self.base)
 
-    def beat(self) -> None:
-        """Look whether a table is to be read anew. One that cannot be read stays as it is."""
+    def refresh_due(self) -> None:
+        """Refreshes tables that are due. If a table cannot be read, its last version is used."""
         self._watch_clock()
         for table in self._tables.values():
-            asked = Path(self.folder(table)) / _REQUEST
-            again = asked.exists()
-            asked.unlink(missing_ok=True)
+            request = Path(self.folder(table)) / _REQUEST
+            again = request.exists()
+            request.unlink(missing_ok=True)
             if not again and not self._due(table):
                 continue
             try:
                 version = self.refresh(table, again=again)
             except MillstreamError as error:
                 self.problems[table.name] = error
-                self.news[table.name] = f"{table.name} stays as it is: {error.cause}"
+                self.news[table.name] = f"{table.name} was not refreshed: {error.cause}"
             else:
                 self.problems.pop(table.name, None)
                 if version.number > 1:
-                    told = f"{table.name}: version {version.number}, {version.rows:,} rows"
-                    self.news[table.name] = told
+                    text = f"{table.name}: version {version.number}, {version.rows:,} rows"
+                    self.news[table.name] = text
 
     def _watch_clock(self) -> None:
         now = self.clock()
@@ -149,7 +153,7 @@ class JobTables:
     def versions(self, table: ReferenceTable) -> Versions:
         return Versions(table.name, self.path / table.name)
 
-    # What the compiler asks (spark.tables.join.Tables).
+    # The protocol `engine.compile.table_join.Tables`.
 
     def folder(self, table: ReferenceTable) -> str:
         return str(self.path / table.name)
@@ -166,7 +170,7 @@ class JobTables:
         if access.refreshed:
             return None
         frame = None
-        since = BEGIN_OF_TIME  # so that a batch before the oldest version reads it
+        since = BEGIN_OF_TIME  # a batch before the oldest version reads that version
         for version, until in self.versions(table).spans():
             rows = self.versions(table).rows(version)
             if not IndexedTable(rows, keys).unique:
