@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from millstream.catalog.model import Column, DataFormat, Dataset, VersionFile
+from millstream.catalog.model import Column, DataFormat, Dataset, Table, VersionFile
 from millstream.catalog.publishing.csv_values import check_values
 from millstream.catalog.publishing.files import file_path
 from millstream.catalog.publishing.json_records import check_records
 from millstream.catalog.publishing.key_check import KeyCheck
-from millstream.catalog.publishing.parquet_columns import read_columns
 from millstream.catalog.types import arrow_type, spark_type
 from millstream.connectors.dead_letters import BAD, Rejection
 from millstream.connectors.file.csv_files import CsvFiles
@@ -90,9 +89,32 @@ def _parquet(dataset: Dataset, paths: Sequence[str], check: KeyCheck) -> Inspect
     _check_columns(dataset, first, paths[0])
     for path in paths if check.columns else ():
         check.start_file(path)
-        for batch in read_columns(path, dataset.table, check.columns):
+        for batch in _read_columns(path, dataset.table, check.columns):
             check.add(batch)
     return Inspection(first, rows)
+
+
+def _read_columns(path: str, table: Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yields columns of a table under their declared names and types, from a file whose schema has
+    been checked. Raises MS-CATALOG-ROWS if the file cannot be read."""
+    types = {column.name: arrow_type(column.type) for column in table.all_columns}
+    try:
+        system, name = filesystem(path)
+        with system.open_input_file(name) as opened:
+            file = pq.ParquetFile(opened)
+            spelt = {each.lower(): each for each in file.schema_arrow.names}
+            stored = [spelt[each.lower()] for each in names]
+            for batch in file.iter_batches(columns=stored):
+                arrays = [
+                    batch.column(own).cast(types[each])
+                    for own, each in zip(stored, names, strict=True)
+                ]
+                yield pa.record_batch(arrays, names=list(names))
+    except (pa.ArrowInvalid, OSError) as error:
+        why = str(error).splitlines()[0].rstrip(".")
+        raise CatalogError(
+            "MS-CATALOG-ROWS", f"{path} cannot be read: {why}.", fix="Write the file again."
+        ) from None
 
 
 def _columns_of(schema: pa.Schema, path: str, dataset: Dataset) -> tuple[Column, ...]:
