@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-from tests.kernels.oracle import Row
+from tests.kernels.interval_join.oracle import Row
 
 from millstream.kernels.state.compaction import LogSettings
 from millstream.values import Compare, JoinType, Logic, Predicate

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 import pytest
-from tests.kernels.chain import ROUNDS, Operator
+from tests.kernels.operator_chain import ROUNDS, Operator
 
 from millstream.kernels.core.specs import OverAggregateSpec
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec

@@ -9,7 +9,7 @@ from functools import partial
 
 import polars as pl
 import pytest
-from tests.kernels.chain import ROUNDS, Operator, cut
+from tests.kernels.operator_chain import ROUNDS, Operator, cut
 
 from millstream.kernels.aggregate.kernel import create_kernel, pre_aggregate
 from millstream.kernels.core.kernel import DELETE, HASH, OP, UPDATE_BEFORE

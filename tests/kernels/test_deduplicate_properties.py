@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels import single, strategies
-from tests.kernels.single import Batches, Host, Key, Row
+from tests.kernels import single_input, strategies
+from tests.kernels.single_input import Batches, Harness, Key, Row
 
 from millstream.kernels.core.kernel import WatermarkAdvance
 from millstream.kernels.deduplicate import Deduplicate, DeduplicateSpec
@@ -57,49 +57,55 @@ class Oracle:
         return sum(t + self.within >= advance.after for _, t in self.passed)
 
 
-def check(host: Host, oracle: Oracle) -> None:
-    counts = host.last.counts
+def check(harness: Harness, oracle: Oracle) -> None:
+    counts = harness.last.counts
     accepted = counts["input.accepted"]
     assert accepted == counts["rows_out"] == len(oracle.passed)
-    assert counts["input.in_state"] == counts["state_rows"] == oracle.held(host.advance)
+    assert counts["input.in_state"] == counts["state_rows"] == oracle.held(harness.advance)
     assert accepted == counts["input.in_state"] + counts["input.expired"] + counts["input.evicted"]
     assert counts["input.late"] == oracle.late_rows
     assert oracle.rows == accepted + counts["input.duplicate"] + counts["input.late"]
 
 
 @given(
-    single.rows(), st.data(), WITHIN, LATE, strategies.log_settings, single.trouble, single.hashes
+    single_input.rows(),
+    st.data(),
+    WITHIN,
+    LATE,
+    strategies.log_settings,
+    single_input.trouble,
+    single_input.hashes,
 )
-def test_every_batch_lets_through_exactly_what_was_not_seen(
+def test_every_batch_emits_exactly_the_new_keys(
     rows: list[Row], data: st.DataObject, within: int | None, late: LatePolicy,
-    settings: LogSettings, trouble: random.Random | None, hashing: single.Hash,
+    settings: LogSettings, trouble: random.Random | None, hashing: single_input.Hash,
 ) -> None:  # fmt: skip
-    batches, delay = data.draw(st.one_of(single.any_order(rows), single.in_time(rows)))
+    batches, delay = data.draw(st.one_of(single_input.any_order(rows), single_input.in_time(rows)))
     spec = DeduplicateSpec(("k1", "k2"), ("id", "x"), within, late)
-    host = Host(Deduplicate(spec, settings=settings), delay, hashing, trouble)
+    harness = Harness(Deduplicate(spec, settings=settings), delay, hashing, trouble)
     oracle = Oracle(within, late)
     for batch in batches:
-        out = [row["id"] for row in host.feed(batch)]
-        passing = oracle.step(batch, host.advance)
+        out = [row["id"] for row in harness.feed(batch)]
+        passing = oracle.step(batch, harness.advance)
         assert out == [row.id for row in batch if row.id in passing]
-        check(host, oracle)
-    assert host.finish() == []
+        check(harness, oracle)
+    assert harness.finish() == []
 
 
-@given(single.rows(), st.data(), single.trouble)
-def test_however_rows_arrive_in_time_the_same_keys_pass(
+@given(single_input.rows(), st.data(), single_input.trouble)
+def test_any_order_of_rows_in_time_the_same_keys_pass(
     rows: list[Row], data: st.DataObject, trouble: random.Random | None
 ) -> None:
-    batches, delay = data.draw(single.in_time(rows))
+    batches, delay = data.draw(single_input.in_time(rows))
     spec = DeduplicateSpec(("k1", "k2"), ("k1", "k2"), None)
-    host = Host(Deduplicate(spec), delay, trouble=trouble)
-    out = [tuple(row.values()) for batch in batches for row in host.feed(batch)]
+    harness = Harness(Deduplicate(spec), delay, trouble=trouble)
+    out = [tuple(row.values()) for batch in batches for row in harness.feed(batch)]
     assert len(out) == len(set(out))
     assert set(out) == {row.key for row in rows}
 
 
-@given(single.rows(), st.data(), WITHIN, single.trouble)
-def test_rows_in_the_order_of_time_pass_alike_however_they_are_cut(
+@given(single_input.rows(), st.data(), WITHIN, single_input.trouble)
+def test_rows_in_the_order_of_time_pass_alike_however_they_are_batched(
     rows: list[Row], data: st.DataObject, within: int | None, trouble: random.Random | None
 ) -> None:
     rows = sorted(rows, key=lambda row: row.t)
@@ -108,7 +114,7 @@ def test_rows_in_the_order_of_time_pass_alike_however_they_are_cut(
         rows[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True)
     ]
     spec = DeduplicateSpec(("k1", "k2"), ("id",), within)
-    host = Host(Deduplicate(spec), trouble=trouble)
-    out = [row["id"] for batch in batches for row in host.feed(batch)]
-    whole = Host(Deduplicate(spec)).feed(rows)
+    harness = Harness(Deduplicate(spec), trouble=trouble)
+    out = [row["id"] for batch in batches for row in harness.feed(batch)]
+    whole = Harness(Deduplicate(spec)).feed(rows)
     assert out == [row["id"] for row in whole]

@@ -76,11 +76,11 @@ def test_rows_find_the_rows_of_a_key_of_two_columns(
     assert joined(table, asked, first=first) == oracle(table, asked, first)
 
 
-def test_a_table_without_rows_is_asked_in_vain() -> None:
+def test_a_table_without_rows_matches_nothing() -> None:
     assert joined([], [(1,), (None,)]) == [(0, -1), (1, -1)]
 
 
-def test_a_row_comes_out_once_for_each_row_of_its_key() -> None:
+def test_a_row_is_emitted_once_for_each_row_of_its_key() -> None:
     assert joined([(1,), (2,), (1,)], [(2,), (1,), (3,)]) == [(0, 1), (1, 0), (1, 2), (2, -1)]
 
 
