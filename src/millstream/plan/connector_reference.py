@@ -49,7 +49,7 @@ def _connector(spec: ConnectorSpec) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for each in spec.properties:
         roles = ", ".join(role for role in each.roles if spec.has_role(role))
-        value = _cell(each.kind.says)
+        value = _cell(each.kind.description)
         yield f"| `{each.name}` | {roles} | {value} | {_default(each)} | {_help(each)} |"
 
 

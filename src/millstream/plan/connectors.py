@@ -1,6 +1,6 @@
 """Declarations of connectors: their properties and capabilities as plain values.
 
-A connector's folder holds its `ConnectorSpec`. Planning validates the properties of a statement
+A connector's folder defines its `ConnectorSpec`. Planning validates the properties of a statement
 against a registry of such values; the implementation is named as "module:function" and imported
 when the connector is opened.
 """
@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from millstream.errors import Place, PropertyError
-from millstream.sql.properties import TEXT, Kind
+from millstream.sql.properties import TEXT, PropertyType
 from millstream.sql.statements import Property as GivenProperty
 from millstream.temporal import OutputMode
 
@@ -38,7 +38,9 @@ class Delivery(StrEnum):
 
 
 ANY_ROLE = (Role.SOURCE, Role.TABLE, Role.SINK)
-PATH = Kind("a path or URL", TEXT.accepts)  # a relative path starts at the folder of the SQL file
+PATH = PropertyType(
+    "a path or URL", TEXT.accepts
+)  # a relative path starts at the folder of the SQL file
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Property:
     """
 
     name: str
-    kind: Kind
+    kind: PropertyType
     help: str
     roles: tuple[Role, ...] = ANY_ROLE
     default: str | None = None
@@ -114,7 +116,7 @@ class ConnectorSpec:
             is another name for others.
         check: Checks properties that depend on each other and completes the options that the
             implementation gets.
-        check_columns: Checks a sink against the columns of its query; `operation` tells whether
+        check_columns: Checks a sink against the columns of its query; the last argument is whether
             rows have a column `_OP`.
     """
 
@@ -161,12 +163,14 @@ class ConnectorSpec:
 
     def path_property(self, role: Role) -> str | None:
         """Returns the property that says where rows are, if it is a path."""
-        return next((each.name for each in self.properties_of(role).values() if each.kind is PATH), None)
+        return next(
+            (each.name for each in self.properties_of(role).values() if each.kind is PATH), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorRegistry:
-    """The connectors that a job can use. `problems` says which packages could not be loaded."""
+    """The connectors that a job can use. `problems` lists packages that could not be loaded."""
 
     specs: tuple[ConnectorSpec, ...]
     problems: tuple[str, ...] = ()
@@ -211,7 +215,7 @@ def spec_json(spec: ConnectorSpec) -> dict[str, Any]:
             {
                 "name": each.name,
                 "roles": [str(role) for role in each.roles],
-                "type": each.kind.says,
+                "type": each.kind.description,
                 "default": each.default,
                 "required": bool(each.required),
                 "secret": each.secret,

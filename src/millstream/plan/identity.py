@@ -1,10 +1,10 @@
-"""What a checkpoint depends on, derived from the fields of plan nodes.
+"""Derives the identity of a query: what its checkpoint depends on.
 
 Each field declares its role in its annotation (`millstream.field_roles`). The identity has:
 `state`, which must be the same for a checkpoint to be resumed, and `output`, which is recorded
 beside it. A field is encoded by its own value only: durations in microseconds, enums by value,
-expressions by their canonical text. No wording of explain and no text of a library is part of it,
-so only a change of the plan changes an identity.
+expressions by their canonical text. Texts of explain and of libraries are not part of it, so only a
+change of the plan changes an identity.
 
 The columns and filters above the last operator are output. Where results may be retracted they are
 state: with others, rows would be retracted that the sink never received.
@@ -49,7 +49,7 @@ class FieldDeclaration(NamedTuple):
 
 @cache
 def field_declarations(kind: type) -> tuple[FieldDeclaration, ...]:
-    """The fields of a node or value with what they declare."""
+    """Returns the fields of a node or value with their roles."""
     hints = get_type_hints(kind, localns=ANNOTATION_NAMES, include_extras=True)
     return tuple(_declaration(each.name, hints[each.name]) for each in fields(kind))
 
@@ -65,19 +65,19 @@ def _declaration(name: str, hint: Any) -> FieldDeclaration:
 
 
 def _marks(hint: Any) -> list[Any]:
-    """The marks of an annotation, from the outside in."""
+    """Returns the marks of an annotation, outermost first."""
     own = list(hint.__metadata__) if get_origin(hint) is Annotated else []
     inner = get_args(hint)[:1] if own else get_args(hint)
     return own + [mark for each in inner for mark in _marks(each)]
 
 
 def kind_name(kind: type) -> str:
-    """The name of a kind of operator: WindowJoin is "window_join"."""
+    """Returns the name of a kind of operator: WindowJoin is "window_join"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
 
 
 def query_identity(query: Query) -> Document:
-    """What a query's checkpoint depends on, and what only its output depends on."""
+    """Returns what a query's checkpoint depends on, and what only its output depends on."""
     sources, operators = query_sources(query), query_operators(query)
     parts: dict[Role, Document] = {}
     for role in (Role.STATE, Role.OUTPUT):
@@ -92,7 +92,7 @@ def query_identity(query: Query) -> Document:
 
 
 def _describe_outputs(query: Query, role: Role) -> Document:
-    """What `role` depends on of the outputs, by name."""
+    """Returns the parts of the outputs that `role` depends on, by name."""
     found: Document = {}
     for name, output in zip(query.output_names, query.outputs, strict=True):
         document = _without(describe_fields(output, role), "root")
@@ -104,13 +104,16 @@ def _describe_outputs(query: Query, role: Role) -> Document:
 
 
 def _role_of_result(output: Pipeline) -> Role:
-    """What depends on the columns and filters above the last operator."""
+    """Returns the role of the columns and filters above the last operator."""
     return Role.STATE if can_retract(output.root) else Role.OUTPUT
 
 
 def operator_identities(query: Query) -> tuple[Document, ...]:
-    """What the state of each operator depends on, by its number. The last operator of an output
-    whose results may be retracted depends on the columns and filters above it."""
+    """Returns what the state of each operator depends on, by its number.
+
+    If results can be retracted, the last operator of an output also depends on the columns and
+    filters above it.
+    """
     operators = query_operators(query)
     found = [_describe_operator(operator, Role.STATE) for operator in operators]
     for output in query.outputs:
@@ -130,7 +133,7 @@ def _without(document: Document, name: str) -> Document:
 
 
 def describe_fields(value: Any, role: Role) -> Document:
-    """The fields of a node or value on which `role` depends."""
+    """Returns the fields of a node or value on which `role` depends."""
     found: Document = {}
     for each in field_declarations(cast("type", type(value))):
         held, own = getattr(value, each.name), each.role or Role.STATE
@@ -149,8 +152,10 @@ def describe_fields(value: Any, role: Role) -> Document:
 
 
 def encode(value: Any, role: Role, form: ValueForm | None = None) -> Any:
-    """Encodes a value for JSON; for the output only the parts declared output-only, None if there
-    are none."""
+    """Encodes a value for JSON.
+
+    For the role output, only the parts declared output-only; None if there are none.
+    """
     if isinstance(value, Source):
         return value.name if role is Role.STATE else None
     if isinstance(value, Operator):

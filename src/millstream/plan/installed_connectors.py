@@ -1,4 +1,4 @@
-"""Finds the connectors that are installed: those of Millstream, and those of other packages.
+"""Finds the installed connectors of Millstream and of other packages.
 
 Another package declares its connectors as entry points of the group `millstream.connectors`:
 

@@ -1,7 +1,7 @@
-"""What the planner reads but cannot run yet, refused by name and place.
+"""Rejects SQL that parses but is not supported, with its name and position.
 
-Only clauses that the planner takes care of may be in a tree; any other clause is refused. So a
-clause that sqlglot learns to read one day is never dropped in silence.
+A tree can contain only clauses that the planner supports; any other clause is rejected. So a clause
+that a new version of sqlglot parses is never ignored silently.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def not_supported(what: str, place: Place | None, fix: str = "") -> PlanError:
 
 
 def offset_of(node: exp.Expr) -> int | None:
-    """Where a node's text begins, as near as the tree tells."""
+    """Returns where a node's text begins, as exactly as the tree has positions."""
     span = span_of(node)
     if span:
         return span[0]
@@ -59,7 +59,7 @@ def place_of(node: exp.Expr, text: SourceText, default: Place | None = None) -> 
 
 
 def reject_clauses(query: exp.Select, text: SourceText) -> None:
-    """Refuse every clause of a SELECT, its tables and its joins that is not planned for."""
+    """Rejects unsupported clauses of a SELECT, its tables and its joins."""
     place = place_of(query, text)
     _reject_arguments(query.args, _SELECT, text, place)
     joins: list[exp.Join] = query.args.get("joins") or []
@@ -91,14 +91,14 @@ def _reject_relation(relation: exp.Expr, text: SourceText, place: Place | None) 
         if not isinstance(relation.parent, exp.Join):
             raise PlanError(
                 "MS-PLAN-TEMPORAL",
-                "AS OF stands after the first table, and there is no row yet whose time it means.",
+                "AS OF is after the first table of FROM, which has no row to take the time from.",
                 fix="Write it after the joined table: JOIN … FOR SYSTEM_TIME AS OF … ON …",
                 place=place,
             )
 
 
 def is_proctime(version: exp.Expr) -> bool:
-    """Is it AS OF PROCTIME()?"""
+    """Returns whether a version is AS OF PROCTIME()."""
     moment = version.expression
     return isinstance(moment, exp.Anonymous) and moment.name.upper() == "PROCTIME"
 
@@ -116,11 +116,11 @@ def _reject_arguments(
 
 
 def reject_aggregates(part: exp.Expr, text: SourceText) -> None:
-    """Refuse a part of an expression that is an aggregate or a window function."""
+    """Rejects a part of an expression that is an aggregate or a window function."""
     if isinstance(part, exp.Window):
         raise PlanError(
             "MS-PLAN-OVER",
-            "a window function (OVER) stands in the select list or in QUALIFY, not here.",
+            "a window function (OVER) is only allowed in the select list and in QUALIFY.",
             fix="Compute it in a query in FROM, and use its column here.",
             place=place_of(part, text),
         )
@@ -128,14 +128,14 @@ def reject_aggregates(part: exp.Expr, text: SourceText) -> None:
         name = function_name(part, text)
         raise PlanError(
             "MS-PLAN-AGGREGATE",
-            f"the aggregate {name} stands where rows are not grouped.",
-            fix="Filter groups with HAVING; for a value of a value, aggregate in a query in FROM.",
+            f"the aggregate {name} is used where rows are not grouped.",
+            fix="Filter groups with HAVING; for nested aggregates, aggregate in a query in FROM.",
             place=place_of(part, text),
         )
 
 
 def function_name(node: exp.Expr, text: SourceText) -> str:
-    """The name of a function as it was written."""
+    """Returns the name of a function as the user wrote it."""
     return text.parsed[offset_of(node) or 0 :].split("(")[0].strip()
 
 
@@ -154,7 +154,7 @@ _WINDOW_ONLY = (
     *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.Ntile, exp.CumeDist),
     *(exp.Lag, exp.Lead, exp.NthValue),
 )
-# Aggregates of Spark that sqlglot takes for unknown functions.
+# Aggregate functions of Spark that sqlglot does not know.
 _AGGREGATES = (
     *("bitmap_construct_agg", "bitmap_or_agg", "count_min_sketch", "every", "histogram_numeric"),
     *("hll_sketch_agg", "mean", "product", "schema_of_json_agg", "some", "std", "try_avg"),

@@ -1,4 +1,4 @@
-"""Secrets stay out of plans, explanations and logs."""
+"""Masks secrets in `explain` output, messages and logs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ from collections.abc import Iterable
 from millstream.plan.connectors import ConnectorSpec
 from millstream.secret_names import SECRET_PARAMETER
 
-# Of settings, and of options that no connector declares.
+# Names of settings, and of options that no connector declares.
 _SECRET = re.compile(r"passw|secret|token|credential|jaas|key", re.IGNORECASE)
 _NOT_SECRET = ("key_groups",)
-# Up to the last @: what stands before it is often not escaped as it should be.
+# Up to the last @: passwords in URLs are often not escaped.
 _LOGIN_IN_URL = re.compile(r"(?<=://)\S+(?=@)")
 
 
 def mask_secret(name: str, value: str) -> str:
-    """The value of a setting, or stars where its name or what a URL holds says it is a secret."""
+    """Returns the value of a setting, with stars in place of secrets.
+
+    The whole value is a secret if its name suggests it; logins in URLs are always masked.
+    """
     if _SECRET.search(name) and name not in _NOT_SECRET:
         return "***"
     return _without_login(value)
 
 
 def mask_options(spec: ConnectorSpec, options: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The options of a connector; those that it declares secret as stars. Options that it does not
-    declare are judged by their names."""
+    """Returns the options of a connector, with stars for those that it declares secret.
+
+    Options that it does not declare are masked by their names.
+    """
     return {
         name: ("***" if spec.is_secret(name) else _without_login(value))
         if spec.declares(name)

@@ -1,9 +1,9 @@
-"""What `explain` says of a job, as a plain value that `plan.explain` renders as text or JSON.
+"""The document that `explain` shows of a job: plain values, rendered as text or JSON.
 
     Job ── Query ──┬── outputs: Section (a sink)
                    └── root: Section ── Child ── Section …
 
-The kind of an operator describes its own facts; the walker in `plan.explain` puts them together.
+`plan.kinds` describes the facts of each operator; `plan.explain` combines them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Line = tuple[str, str]  # label, text
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One fact: `data` under `name` in JSON, `lines` in text. Without a name it is in text only,
-    without lines in JSON only."""
+    """One fact: `data` under `name` in JSON, `lines` in text. A fact without a name is in text
+    only, one without lines in JSON only."""
 
     name: str | None
     data: Any = None
@@ -26,8 +26,8 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A node, table or sink with its facts and what it reads. A section without a title is one
-    level in JSON only."""
+    """A node, table or sink with its facts and inputs. A section without a title exists in JSON
+    only."""
 
     title: str
     facts: tuple[Fact, ...] = ()
@@ -36,7 +36,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """The sections under one field of JSON, a list if there may be several."""
+    """The sections under one JSON field: a list if `is_list`, otherwise one."""
 
     field: str
     sections: tuple[Section, ...]
@@ -45,7 +45,7 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query: what it computes, and the outputs that its rows are written to."""
+    """One query: its plan and the outputs that its rows are written to."""
 
     title: str
     facts: tuple[Fact, ...]
@@ -55,7 +55,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All queries of a job, the sinks that it declares, and the tables that it reads."""
+    """The queries of a job, the sinks that it declares and the tables that it reads."""
 
     facts: tuple[Fact, ...]
     sinks: tuple[Section, ...]
@@ -65,8 +65,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What the kind of an operator says of one: a title, its facts and, where there are any,
-    facts of each input."""
+    """The description of an operator by its kind: title, facts, and facts of each input if any."""
 
     title: str
     facts: tuple[Fact, ...]
@@ -74,16 +73,16 @@ class Description:
 
 
 def data(name: str, value: Any) -> Fact:
-    """A fact of JSON only."""
+    """Returns a fact for JSON only."""
     return Fact(name, value)
 
 
 def text(label: str, *texts: str) -> Fact:
-    """A fact of text only."""
+    """Returns a fact for text only."""
     return fact(None, None, label, *texts)
 
 
 def fact(name: str | None, value: Any, label: str, *texts: str) -> Fact:
-    """A fact with one label, and a line for each text."""
+    """Returns a fact with one label, and a line for each text."""
     lines = tuple((label if number == 0 else "", each) for number, each in enumerate(texts))
     return Fact(name, value, lines)

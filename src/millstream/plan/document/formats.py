@@ -1,4 +1,4 @@
-"""Parts of operators in words and as data."""
+"""Formats parts of operators as text and as data."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from millstream.temporal import LateAction, LatePolicy, StateLimit, Window, form
 
 
 def shifted_text(time: str, span: int) -> str:
-    """A column and a span as a sum or difference: "event_time + 24h"."""
+    """Formats a column and a duration as a sum or difference: "event_time + 24h"."""
     if span == 0:
         return time
     return f"{time} {'+' if span > 0 else '-'} {format_span(abs(span))}"
 
 
 def watermark_text(side: Input) -> str:
-    """The watermark of an input: of its source's times, or of the operator it is made by."""
+    """Formats the watermark of an input: from its source's times, or from the operator below."""
     if isinstance(upstream_of(side.node), Source):
         return shifted_text(f"{side.alias}.{side.progress or side.time}", -side.delay)
-    return f"that of {shifted_text(side.alias, -side.delay)}"
+    return f"watermark of {shifted_text(side.alias, -side.delay)}"
 
 
 def used_columns_text(side: Input) -> str:
-    return ", ".join(side.used) or "none but key and time"
+    return ", ".join(side.used) or "key and time only"
 
 
 def join_key(join: Join) -> str:
@@ -107,31 +107,33 @@ def order_data(order: Order) -> dict[str, Any]:
 
 
 def late_fact(policy: LatePolicy, *, shown: bool = True) -> Fact:
-    """`shown`: rows can be late."""
-    told: dict[str, Any] = {"action": str(policy.action), "sink": policy.sink}
+    """Returns the fact of the late policy; `shown` is false if no row can be late."""
+    value: dict[str, Any] = {"action": str(policy.action), "sink": policy.sink}
     if policy.budget:
-        told["budget_us"] = policy.budget
-    return fact("late", told, "late", late_text(policy)) if shown else data("late", told)
+        value["budget_us"] = policy.budget
+    return fact("late", value, "late", late_text(policy)) if shown else data("late", value)
 
 
 def late_text(policy: LatePolicy) -> str:
     match policy.action:
         case LateAction.SIDE_OUTPUT:
-            return f"side_output: late rows go to {policy.sink or 'the port late'}"
+            return f"side_output: late rows go to {policy.sink or 'the output late'}"
         case LateAction.REASSIGN:
             budget = format_span(policy.budget)
-            return f"reassign: rows up to {budget} late get the watermark as their time, others go"
+            return (
+                f"reassign: rows up to {budget} late get the watermark as time, others are dropped"
+            )
         case LateAction.DROP:
-            return "drop: late rows are counted and dropped"
+            return "drop: late rows are dropped and counted"
 
 
 def limit_fact(state: StateLimit) -> Fact:
-    told = {
+    value = {
         "max_rows": state.max_rows,
         "max_bytes": state.max_bytes,
         "on_limit": str(state.on_limit),
     }
-    return fact("limit", told, "limit", limit_text(state))
+    return fact("limit", value, "limit", limit_text(state))
 
 
 def limit_text(state: StateLimit) -> str:
@@ -142,5 +144,5 @@ def limit_text(state: StateLimit) -> str:
         parts.append(f"{state.max_bytes} bytes")
     if not parts:
         return "none"
-    then = {"fail": "then the job stops", "evict": "then the oldest rows go, counted"}
+    then = {"fail": "then the job stops", "evict": "then the oldest rows are evicted and counted"}
     return f"{' or '.join(parts)}, {then[state.on_limit]}"

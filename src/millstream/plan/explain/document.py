@@ -1,5 +1,7 @@
-"""The document of a job: one walk over its nodes. Kinds describe operators, facts say what follows
-from the plan around them."""
+"""Builds the document that `explain` renders, in one walk over the nodes of a job.
+
+`plan.kinds` describes each operator; `plan.facts` derives what depends on the plan around it.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,11 @@ from millstream.plan.connectors import ConnectorRegistry, Delivery
 from millstream.plan.document import Child, Fact, Query, Section, data, fact, text
 from millstream.plan.document import Job as JobDocument
 from millstream.plan.document.formats import output_data
-from millstream.plan.explain.source_use import SourceUse
-from millstream.plan.explain.sources import source_section
+from millstream.plan.explain.sources import SourceUse, source_section
 from millstream.plan.explain.tables import table_join_facts, table_line, table_section
 from millstream.plan.expressions.spark_sql import sql_or_none
 from millstream.plan.facts.branches import query_operators
-from millstream.plan.facts.operator import derive_operator_facts
-from millstream.plan.facts.pipeline import PipelineFacts, derive_job_facts
+from millstream.plan.facts.pipeline import PipelineFacts, derive_job_facts, derive_operator_facts
 from millstream.plan.facts.table_join import derive_table_facts
 from millstream.plan.facts.watermark_delay import result_time
 from millstream.plan.kinds import kind_of
@@ -35,17 +35,17 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.nodes import Query as PlannedQuery
 from millstream.plan.nodes.traversal import (
+    can_retract,
     inputs_of,
     operators_of,
     reference_tables_of,
-    can_retract,
 )
-from millstream.plan.secrets import mask_secret, mask_options, options_text
+from millstream.plan.secrets import mask_options, mask_secret, options_text
 from millstream.temporal import OutputMode
 
 
 def build_document(job: Job, connectors: ConnectorRegistry) -> JobDocument:
-    """What `explain` says of a job."""
+    """Builds the document of a job."""
     settings = {name: mask_secret(name, value) for name, value in job.settings}
     query_of = {output: query for query in group_into_queries(job) for output in query.outputs}
     tables = reference_tables_of(job)
@@ -71,7 +71,7 @@ def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegis
     if engine is facts.engine:
         reason = facts.reason
     elif not facts.operators:
-        reason = "other outputs of the same Spark query run on it"
+        reason = "used by other outputs of the same Spark query"
     return Query(
         f"Pipeline {pipeline.name}",
         (
@@ -89,7 +89,7 @@ def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegis
 
 
 def _shared_query_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ...]:
-    """What a pipeline has in common with the other outputs of its query; nothing if it is one."""
+    """Describes what a pipeline shares with other outputs of its query; empty if it has none."""
     others = [each for each in query.outputs if each is not pipeline]
     if not others:
         return ()
@@ -105,13 +105,13 @@ def _shared_query_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ..
 
 
 _MODES = {
-    OutputMode.APPEND: "append: rows are never taken back",
-    OutputMode.UPSERT: "upsert: _op says +I new, +U changed, -D gone; old rows are left out",
-    OutputMode.RETRACT: "retract: _op says +I new, -U the old and +U the new of a change, -D gone",
+    OutputMode.APPEND: "append: rows are never retracted",
+    OutputMode.UPSERT: "upsert: _op is +I insert, +U update, -D delete; no old values",
+    OutputMode.RETRACT: "retract: _op is +I insert, -U/+U update (old, new value), -D delete",
 }
 _DELIVERY = {
-    Delivery.EXACTLY_ONCE: "exactly once: a batch that is written again replaces itself",
-    Delivery.AT_LEAST_ONCE: "at least once: after a failure, rows may be written again",
+    Delivery.EXACTLY_ONCE: "exactly once: a repeated batch replaces its first attempt",
+    Delivery.AT_LEAST_ONCE: "at least once: rows may be written again after a failure",
     Delivery.NONE: "none: rows are not stored",
 }
 
@@ -131,17 +131,17 @@ def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> Section:
 
 
 def _node(node: Node, use: SourceUse, alias: str | None = None) -> Section:
-    called = f" as {alias}" if alias and alias != node_name(node, "") else ""
+    renamed = f" as {alias}" if alias and alias != node_name(node, "") else ""
     if isinstance(node, Source):
-        return source_section(node, use, called)
+        return source_section(node, use, renamed)
     if isinstance(node, Select):
-        return _select(node, use, called)
+        return _select(node, use, renamed)
     if isinstance(node, TableJoin):
         facts = derive_table_facts(node)
-        title, told = table_join_facts(facts)
+        title, join_facts = table_join_facts(facts)
         left = Child("left", (_input(node.left, use),))
         table = table_section(node.table, use.connectors, node.alias, facts)
-        return Section(title, told, (left, Child("table", (table,))))
+        return Section(title, join_facts, (left, Child("table", (table,))))
     return _operator(node, use)
 
 
@@ -164,28 +164,28 @@ def _input(side: Input, use: SourceUse, facts: Iterable[Fact] = ()) -> Section:
         data("alias", side.alias),
         data("time", side.time),
         data("delay_us", side.delay),
-        data("columns_held", list(side.used)),
+        data("columns_read", list(side.used)),
         *facts,
     )
     return Section("", own, (Child("node", (_node(side.node, use, side.alias),)),))
 
 
-def _select(select: Select, use: SourceUse, called: str) -> Section:
-    hold = result_time(select)
+def _select(select: Select, use: SourceUse, renamed: str) -> Section:
+    found = result_time(select)
     columns = ", ".join(_column(str(each.expression), each.name) for each in select.outputs)
     window = ["{} to {}".format(*select.window)] if select.window else []
     where = [str(select.where)] if select.where else []
-    time = str(hold) if hold else "none: no output is an event time"
+    time = str(found) if found else "none: no output column is an event time"
     return Section(
-        f"Select{called}",
+        f"Select{renamed}",
         (
             data("kind", "select"),
             fact("outputs", [output_data(each) for each in select.outputs], "columns", columns),
             fact("where", sql_or_none(select.where), "where", *where),
             data("alias", select.alias),
             fact("window", list(select.window) if select.window else None, "window", *window),
-            fact("time", hold.time if hold else None, "time", time),
-            data("hold_us", hold.delay if hold else None),
+            fact("time", found.time if found else None, "time", time),
+            data("watermark_delay_us", found.delay if found else None),
         ),
         (Child("input", (_node(select.input, use, select.alias),)),),
     )

@@ -1,4 +1,4 @@
-"""A join with a table, and the table, in the document of `explain`."""
+"""Describes table joins and their reference tables for `explain`."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from millstream.values import Lookup
 
 
 def table_join_facts(facts: TableFacts) -> tuple[str, tuple[Fact, ...]]:
-    """The title of a join with a table, and its facts."""
+    """Returns the title of a table join, and its facts."""
     join = facts.join
     lookup = isinstance(join.table.access, Lookup)
     left = stream_name(join.left)
-    where = [f"{join.left_where} (or it finds nothing)"] if join.left_where else []
-    across = [f"{join.across_sql} (Spark decides)"] if join.across_sql else []
-    conditions = [facts.conditions] if facts.conditions else []
+    where = [f"{join.left_where} (otherwise no match)"] if join.left_where else []
+    across = [f"{join.across_sql} (evaluated by Spark)"] if join.across_sql else []
+    conditions = [f"{facts.conditions} (of {join.table.name})"] if facts.conditions else []
     sides = f"{with_alias(left, join.left.alias)}, {with_alias(join.table.name, join.alias)}"
     return f"{'Lookup' if lookup else 'Broadcast'} join, {join.how}: {sides}", (
         data("kind", "lookup_join" if lookup else "broadcast_join"),
         data("how", str(join.how)),
         fact("keys", keys_data(join.keys), "key", facts.key),
         fact("strategy", str(facts.strategy), "strategy", str(facts.strategy)),
-        fact("conditions", facts.conditions or None, "asks for", *conditions),
-        fact("left_where", sql_or_none(join.left_where), "before", *where),
+        fact("conditions", facts.conditions or None, "filter", *conditions),
+        fact("left_where", sql_or_none(join.left_where), "on rows", *where),
         fact("across", sql_or_none(join.across_sql), "on pairs", *across),
-        text("time", "the table as it is when a row is read"),
-        text("state", "none"),
+        text("time", "processing time: the table's content when the row is read"),
+        text("state size", "none"),
         data("alias", join.alias),
         fact(
             "columns_read",
             list(join.used),
             "columns",
-            f"of {left}: {used_columns_text(join.left)}",
-            f"of {join.table.name}: {', '.join(join.used) or 'none but the key'}",
+            f"{left}: {used_columns_text(join.left)}",
+            f"{join.table.name}: {', '.join(join.used) or 'key only'}",
         ),
-        fact("comes_out", list(facts.emits), "comes out", *facts.emits),
+        fact("emits", list(facts.emits), "emits", *facts.emits),
     )
 
 
@@ -53,20 +53,20 @@ def table_section(
     alias: str | None = None,
     facts: TableFacts | None = None,
 ) -> Section:
-    """A table and how it is read. `facts` are those of the join that reads it."""
-    called = f" as {alias}" if alias and alias != table.name else ""
+    """Describes a table and how it is read. `facts` are those of the join that reads it."""
+    renamed = f" as {alias}" if alias and alias != table.name else ""
     own = _facts(table, connectors[table.connector], facts)
-    return Section(f"Table {table.name}{called}: {table.connector}", tuple(own))
+    return Section(f"Table {table.name}{renamed}: {table.connector}", tuple(own))
 
 
 def table_line(table: ReferenceTable, spec: ConnectorSpec) -> str:
-    """Which table is read of what, for the whole job."""
+    """Returns a line for the head of the job: the table, its access and its location."""
     options = mask_options(spec, table.options)
-    where = " ".join(options[name] for name in ("url", "path") if options.get(name))
-    there = table.option("table")
-    of = f"{table.connector}{f' {where}' if where else ''}{f', table {there}' if there else ''}"
-    asked = isinstance(table.access, Lookup)
-    return f"{table.name}: {'asked of' if asked else 'held whole, read from'} {of}"
+    url = " ".join(options[name] for name in ("url", "path") if options.get(name))
+    name = table.option("table")
+    origin = f"{table.connector}{f' {url}' if url else ''}{f', table {name}' if name else ''}"
+    is_lookup = isinstance(table.access, Lookup)
+    return f"{table.name}: {'lookup in' if is_lookup else 'broadcast from'} {origin}"
 
 
 def _facts(table: ReferenceTable, spec: ConnectorSpec, facts: TableFacts | None) -> Iterator[Fact]:
@@ -80,8 +80,8 @@ def _facts(table: ReferenceTable, spec: ConnectorSpec, facts: TableFacts | None)
     if isinstance(access, Lookup):
         yield data("cache_rows", access.cache_rows)
         yield data("cache_ttl_us", access.cache_ttl)
-        yield data("questions", access.capacity)
-        yield data("keys_a_question", access.batch)
+        yield data("async_capacity", access.capacity)
+        yield data("batch", access.batch)
         yield data("timeout_us", access.timeout)
         yield data("retries", access.retries)
         yield data("on_error", str(access.on_error))

@@ -1,12 +1,12 @@
-"""The expression as a value: what a plan knows of a piece of SQL, parsed once.
+"""SQL expressions of a plan as values, parsed once.
 
-`Expression` holds the user's own characters with every column resolved, the resolved sqlglot tree,
-and where it comes from. `to_spark_sql` generates the text that Spark runs.
+`Expression` has the user's own characters with every column resolved, the resolved sqlglot tree,
+and the position in the user's text. `to_spark_sql` generates the text that Spark runs.
 """
 
 from millstream.plan.expressions.compose import (
-    join_with_and,
     column,
+    join_with_and,
     parenthesise_if_needed,
     template,
 )
@@ -17,8 +17,8 @@ __all__ = [
     "ColumnReference",
     "Expression",
     "Origin",
-    "join_with_and",
     "column",
+    "join_with_and",
     "parenthesise_if_needed",
     "template",
     "to_spark_sql",

@@ -1,7 +1,8 @@
-"""The normalised text of an expression, which the identity of state is derived from.
+"""Normalises the text of an expression for state identity.
 
-It is made of the user's characters by rules of our own, and not of a parser's tree, whose shape and
-generated text may change with a release. A change of these rules changes the identity of jobs.
+The text is made from the user's characters by the rules of this module, not from a parser's tree,
+whose shape and generated text can change with a release. A change of these rules changes the
+identity of jobs.
 """
 
 from __future__ import annotations
@@ -42,8 +43,11 @@ _BEFORE_GROUP = frozenset(
 
 
 def canonical_text(parts: Iterable[str | tuple[str | None, str]]) -> str:
-    """Tokens with one way of spacing. A column is its alias and name in backticks; keywords and
-    names of functions are in lower case, other words as they were written."""
+    """Returns the tokens with normalised spacing.
+
+    A column is its alias and name in backticks. Keywords and function names are in lower case,
+    other words unchanged.
+    """
     tokens: list[tuple[str, bool]] = []  # and whether it is an unquoted word
     for part in parts:
         if isinstance(part, str):
@@ -62,7 +66,7 @@ def canonical_text(parts: Iterable[str | tuple[str | None, str]]) -> str:
 
 
 def _is_joined(before: str, text: str) -> bool:
-    """Does a token follow the one before it without a blank?"""
+    """Returns whether a token follows the one before it without a blank."""
     if before in ("(", "[", ".") or text in (")", "]", ",", "."):
         return True
     is_word = before[-1].isalnum() or before[-1] in "_`"

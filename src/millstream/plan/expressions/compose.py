@@ -1,4 +1,4 @@
-"""Makes expressions of others: columns, conjunctions, and templates of Spark SQL."""
+"""Composes expressions: columns, conjunctions, and templates of Spark SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPERAND = "_ms_operand_"
 
 
 def column(alias: str | None, name: str, kind: str | None = None) -> Expression:
-    """A reference to a column of type `kind` of the stream called `alias`."""
+    """Returns a reference to a column of type `kind` of the stream with an alias."""
     reference = ColumnReference(alias, name)
     return Expression((reference,), partial(column_tree, reference), kind)
 
@@ -26,7 +26,10 @@ def column_tree(reference: ColumnReference) -> exp.Expr:
 
 
 def template(text: str, *operands: Expression | int, kind: str | None = None) -> Expression:
-    """Spark SQL with an operand in place of every `{}`. The text is ours, so few are parsed."""
+    """Returns Spark SQL with an operand in place of every `{}`.
+
+    `text` is a constant of the planner, so its tree is cached.
+    """
     texts = text.split("{}")
     assert len(texts) == len(operands) + 1, f"{text} takes {len(texts) - 1} operands"
     parts: list[Part] = [texts[0]]
@@ -38,7 +41,7 @@ def template(text: str, *operands: Expression | int, kind: str | None = None) ->
 
 
 def merge_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """The parts, with characters that stand side by side in one."""
+    """Returns the parts with adjacent strings merged."""
     found: list[Part] = []
     for part in parts:
         if isinstance(part, str) and found and isinstance(found[-1], str):
@@ -70,7 +73,7 @@ def _parsed(text: str) -> exp.Expr:
 
 
 def join_with_and(terms: Iterable[Expression]) -> Expression | None:
-    """The conjunction of predicates, or None for none. An OR among them must be in parentheses."""
+    """Returns the conjunction of predicates, or None. An OR among them must be in parentheses."""
     found = list(terms)
     if len(found) < 2:
         return found[0] if found else None
@@ -100,6 +103,6 @@ def _parenthesised_tree(expression: Expression) -> exp.Expr:
 
 
 def parenthesise_if_needed(expression: Expression) -> Expression:
-    """The expression as it may stand inside another: in parentheses, unless it is one word."""
+    """Returns the expression in parentheses, unless it is one word."""
     is_word = to_spark_sql(expression).replace("_", "a").isalnum()
     return expression if is_word else parenthesise(expression)

@@ -1,5 +1,7 @@
-"""Finds the parts of an expression that are not deterministic: functions of time, of chance, or of
-the place where a row is read."""
+"""Finds non-deterministic parts of an expression.
+
+These are functions of the current time, of random numbers, or of the task that reads a row.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,14 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-# The names are those of functions unknown to sqlglot.
+# Names of functions that sqlglot does not know.
 _TIME_FUNCTIONS = ("now", "localtime")
 _TIME_NODES = (
     *(exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.CurrentDatetime),
     *(exp.Localtimestamp, exp.Localtime),
 )
-# Texts that become the date or time of the query where they are a DATE or a TIMESTAMP: special
-# values, and times of a day, to which Spark adds the date of today.
+# Strings that become the current date or time when cast to DATE or TIMESTAMP: special values, and
+# times of day, to which Spark adds the current date.
 _TIME_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow|T?\d{1,2}:\d.*)\s*", re.IGNORECASE)
 _TO_TIMESTAMP = ("to_timestamp", "try_to_timestamp", "to_timestamp_ltz", "to_timestamp_ntz")
 _OTHER_FUNCTIONS = (
@@ -31,8 +33,10 @@ _OTHER_NODES = (
 
 
 def nondeterministic_parts(tree: exp.Expr, *, clock: bool = True) -> Iterator[exp.Expr]:
-    """The parts that may give another value each time they are evaluated; without `clock`, only
-    those that do so for another reason than that time passes."""
+    """Yields the parts that can give another value each time they are evaluated.
+
+    Without `clock`, functions of the current time are not included.
+    """
     for part in tree.walk():
         name = part.name.lower() if isinstance(part, exp.Anonymous) else ""
         if (
@@ -44,7 +48,7 @@ def nondeterministic_parts(tree: exp.Expr, *, clock: bool = True) -> Iterator[ex
 
 
 def _depends_on_time(part: exp.Expr, name: str) -> bool:
-    if isinstance(part, exp.StrToUnix) and not part.this:  # unix_timestamp() is the clock
+    if isinstance(part, exp.StrToUnix) and not part.this:  # unix_timestamp() is the current time
         return True
     return isinstance(part, _TIME_NODES) or name in _TIME_FUNCTIONS or _is_time_text(part, name)
 

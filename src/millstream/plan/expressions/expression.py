@@ -1,4 +1,4 @@
-"""Defines the value that plan nodes hold for a piece of SQL."""
+"""The values of expressions in plan nodes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from millstream.sql.text import SourceText
 
 @dataclass(frozen=True, slots=True)
 class ColumnReference:
-    """A resolved column: the alias of the stream it is read from, or None over an operator's own
-    columns, and the column's declared name."""
+    """A resolved column: the alias of its stream and its declared name.
+
+    The alias is None for an operator's own columns.
+    """
 
     alias: str | None
     name: str
@@ -27,7 +29,7 @@ Part = str | ColumnReference
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the user has written an expression: offsets of its first and last character."""
+    """The position of an expression in the user's text: offsets of first and last character."""
 
     text: SourceText
     span: tuple[int, int]
@@ -35,16 +37,16 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """An expression of SQL over resolved columns.
+    """An SQL expression over resolved columns.
 
     `parts` are the user's own characters, on one line and without comments, with a reference in
-    place of every column: Spark must run what was written, and sqlglot's generator rewrites some
+    place of every column. Spark must run exactly this text, and sqlglot's generator rewrites some
     functions. Two expressions are equal if their canonical texts are.
     """
 
     parts: tuple[Part, ...]
-    build: Callable[[], exp.Expr] = field(repr=False)  # makes the resolved tree, when first needed
-    type: str | None = field(default=None, repr=False)  # Spark SQL; None: only Spark can tell
+    build: Callable[[], exp.Expr] = field(repr=False)  # builds the resolved tree on first use
+    type: str | None = field(default=None, repr=False)  # Spark SQL; None: only Spark knows it
     origin: Origin | None = field(default=None, repr=False)
 
     @cached_property
@@ -54,18 +56,18 @@ class Expression:
 
     @property
     def columns(self) -> tuple[ColumnReference, ...]:
-        """The columns that the expression names, each once, in the order of the text."""
+        """The distinct columns of the expression, in the order of the text."""
         return tuple(dict.fromkeys(part for part in self.parts if not isinstance(part, str)))
 
     @property
     def has_star(self) -> bool:
-        """Does it read all columns of a stream, as in `struct(*)`?"""
+        """Whether the expression reads all columns of a stream, as in `struct(*)`."""
         stars = any("*" in part for part in self.parts if isinstance(part, str))
         return stars and self.tree.find(exp.Star) is not None
 
     @property
     def column(self) -> ColumnReference | None:
-        """The column that the expression is, in parentheses or not; None if it is more."""
+        """The column reference that the expression consists of, or None."""
         found = None
         for part in self.parts:
             if isinstance(part, str):
@@ -83,12 +85,14 @@ class Expression:
 
     @property
     def is_deterministic(self) -> bool:
-        """Does it give the same value whenever it is evaluated for the same row?"""
+        """Whether the expression always gives the same value for the same row."""
         return next(nondeterministic_parts(self.tree), None) is None
 
     def column_of(self, alias: str | None, *, qualified: bool = False) -> str | None:
-        """The name of the column that the expression is, if it is read from `alias`. A reference
-        without an alias counts, unless it must be `qualified`."""
+        """Returns the column's name if the expression is a column reference to `alias`.
+
+        A reference without an alias counts, unless it must be `qualified`.
+        """
         found = self.column
         if found is None:
             return None
@@ -97,8 +101,11 @@ class Expression:
         return found.name if found.alias == alias else None
 
     def canonical(self) -> str:
-        """The normalised text for state identity. It is ours: releases of sqlglot do not change
-        it, and neither do blanks, comments and the case of keywords and functions."""
+        """Returns the normalised text for state identity.
+
+        It does not depend on the version of sqlglot, on blanks and comments, or on the case of
+        keywords and functions.
+        """
         return self._canonical
 
     @cached_property
@@ -110,7 +117,7 @@ class Expression:
         )
 
     def __str__(self) -> str:
-        """Its Spark SQL, for messages and `explain`."""
+        """Returns the Spark SQL, for messages and `explain`."""
         from millstream.plan.expressions.spark_sql import to_spark_sql
 
         return to_spark_sql(self)

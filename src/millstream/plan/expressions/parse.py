@@ -1,4 +1,4 @@
-"""Reads an expression from a text whose columns are resolved already."""
+"""Parses an expression whose columns are already resolved."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PREFIX = "SELECT "
 
 
 def parse_expression(text: str, kind: str | None = None) -> Expression:
-    """The expression that a text of Spark SQL is. A name of one part is a column without an alias;
-    of more parts, the first is an alias, the second a column, and others are fields."""
+    """Parses Spark SQL. A name with one part is a column without an alias; with more parts, the
+    first is an alias, the second a column, and others are fields."""
     select = _PREFIX + text
     tree: exp.Expr = parse_one(select, read=Millstream).expressions[0].pop()
     parts: list[Part] = []
@@ -35,5 +35,5 @@ def parse_expression(text: str, kind: str | None = None) -> Expression:
         node.replace(new)
     parts.append(select[last:])
     for part in tree.walk():
-        part.meta.clear()  # spans are those of a user's text
+        part.meta.clear()  # spans refer to a user's text
     return Expression(merge_parts(parts), lambda: tree, kind)

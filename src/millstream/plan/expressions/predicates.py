@@ -1,4 +1,4 @@
-"""Predicates that need no engine: columns compared with literals, and AND, OR, NOT of these."""
+"""Predicates that do not need Spark: columns compared with literals, and AND, OR, NOT of these."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class IsNull:
 
 @dataclass(frozen=True, slots=True)
 class IsTrue:
-    """A boolean column that stands alone."""
+    """A boolean column as a predicate."""
 
     column: ColumnReference
 
@@ -58,7 +58,7 @@ LiteralPredicate = Comparison | IsNull | IsTrue | Negation | Junction
 
 
 def literal_predicate(expression: Expression) -> LiteralPredicate | None:
-    """The predicate that an expression is, if it compares columns with literals only."""
+    """Returns an expression as a predicate if it only compares columns with literals, or None."""
     try:
         return _read(expression.tree)
     except _NotLiteralError:
@@ -66,7 +66,7 @@ def literal_predicate(expression: Expression) -> LiteralPredicate | None:
 
 
 class _NotLiteralError(Exception):
-    """Ends the search: only an engine can evaluate the expression."""
+    """Raised if only Spark can evaluate the expression."""
 
 
 def _read(tree: Any) -> LiteralPredicate:

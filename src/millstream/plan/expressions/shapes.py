@@ -1,4 +1,4 @@
-"""Recognises expressions of a certain shape by their resolved trees."""
+"""Recognises certain expressions by their resolved trees."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sqlglot import exp
 
 from millstream.plan.expressions.compose import merge_parts
 from millstream.plan.expressions.expression import ColumnReference, Expression
-from millstream.plan.expressions.quoting import quote
+from millstream.plan.expressions.spark_sql import quote
 from millstream.sql.spans import span_of
 
 
 def coalesced_columns(expression: Expression) -> tuple[ColumnReference, ...]:
-    """The columns of `column` or `coalesce(column, …)`; none of another expression."""
+    """Returns the columns of `column` or `coalesce(column, …)`, and none of other expressions."""
     if expression.column is not None:
         return (expression.column,)
     tree = expression.tree
@@ -31,7 +31,7 @@ class ExplodeCall(NamedTuple):
 
 
 def explode_call(expression: Expression) -> ExplodeCall | None:
-    """The call of explode that an expression is, if it is one."""
+    """Returns an expression as a call of explode, or None."""
     tree = expression.tree
     if not isinstance(tree, exp.Explode) or isinstance(tree, exp.Posexplode):
         return None
@@ -47,8 +47,10 @@ def explode_call(expression: Expression) -> ExplodeCall | None:
 
 
 def struct_fields(expression: Expression) -> list[str] | None:
-    """The fields of the struct that an expression makes, as they were written, in CASE or not;
-    None if it makes none."""
+    """Returns the SQL of the fields of a struct that an expression creates, also inside CASE.
+
+    None if it creates no struct.
+    """
     tree = expression.tree
     if isinstance(tree, exp.Case):  # FILTER
         tree = tree.args["ifs"][0].args["true"]
@@ -61,12 +63,12 @@ def struct_fields(expression: Expression) -> list[str] | None:
 
 
 def unqualified_sql(expression: Expression) -> str:
-    """An expression as the user would write it over one stream, for messages."""
+    """Returns an expression as the user would write it over one stream, for messages."""
     return "".join(part if isinstance(part, str) else quote(part.name) for part in expression.parts)
 
 
 def source_sql(part: exp.Expr, expression: Expression) -> str:
-    """A part of an expression's tree as the user wrote it, for messages."""
+    """Returns the user's text of a part of an expression's tree, for messages."""
     span, origin = span_of(part), expression.origin
     if span is None or origin is None:
         return part.sql("spark")

@@ -1,17 +1,16 @@
 """The branches of a query with several outputs: which operators it computes, each once.
 
-Outputs whose last operator is the same, or that read the same source without one, form a branch:
-what they have in common is computed once, and its rows are copied to each of them. If an operator
-of an earlier branch occurs in a later one, the later one reads its results instead of computing
-them again:
+Outputs with the same last operator or, without an operator, the same source form a branch: their
+common steps are computed once, and the rows are copied to each output. If an operator of an earlier
+branch occurs in a later one, the later one reads its results instead of computing them again:
 
     CREATE STREAM matched AS … JOIN …         branch 1: the join     ─▶ sinks a and b
     sinks a and b: SELECT … FROM matched                  └─ results
     sink c: SELECT count(*) FROM matched …    branch 2: aggregate ◀─┘ ─▶ sink c
 
-A branch reads one earlier operator at most, the largest one. Others are computed again, with the
-same results, since all branches of a query process the same micro-batches. Expressions that are not
-deterministic are evaluated once per branch.
+A branch reads at most one earlier operator, the largest one. Others are computed again, with the
+same results, since all branches of a query process the same micro-batches. Non-deterministic
+expressions are evaluated once per branch.
 """
 
 from __future__ import annotations
@@ -23,19 +22,24 @@ from millstream.plan.nodes import Node, Operator, Query, ReferenceTable, Select,
 from millstream.plan.nodes.traversal import (
     Stateless,
     children_of,
-    upstream_of,
     nodes_of,
     operators_of,
     reference_tables_of,
     sources_of,
     step_input,
+    upstream_of,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Outputs by their numbers in the query, and the node that they all read. `shared` is the
-    operator of an earlier branch whose results it reads."""
+    """Outputs with common steps.
+
+    Attributes:
+        outputs: Their numbers in the query.
+        root: The last node that all of them read.
+        shared: The operator of an earlier branch whose results this branch reads.
+    """
 
     outputs: tuple[int, ...]
     root: Node
@@ -43,7 +47,7 @@ class Branch:
 
     @property
     def operators(self) -> tuple[Operator, ...]:
-        """The operators that it computes, from the sink's side to the sources."""
+        """The operators that the branch computes, from the sink to the sources."""
         return tuple(_operators(self.root, [self.shared]))
 
     @property
@@ -54,7 +58,7 @@ class Branch:
 
 
 def branches_of(query: Query) -> tuple[Branch, ...]:
-    """The branches of a query, in the order of their first outputs."""
+    """Returns the branches of a query, in the order of their first outputs."""
     grouped: dict[Source | Operator, list[int]] = {}
     for number, output in enumerate(query.outputs):
         grouped.setdefault(upstream_of(output.root), []).append(number)
@@ -70,12 +74,12 @@ def branches_of(query: Query) -> tuple[Branch, ...]:
 
 
 def query_operators(query: Query) -> tuple[Operator, ...]:
-    """Every operator that a query computes. Its place in the tuple is its number."""
+    """Returns every operator that a query computes. Its index is its number."""
     return tuple(each for branch in branches_of(query) for each in branch.operators)
 
 
 def operator_order(query: Query) -> tuple[int, ...]:
-    """The numbers of a query's operators, each after those that it reads."""
+    """Returns the numbers of a query's operators, each after those that it reads."""
     found: list[int] = []
     for branch in branches_of(query):
         count = len(branch.operators)
@@ -84,19 +88,19 @@ def operator_order(query: Query) -> tuple[int, ...]:
 
 
 def query_sources(query: Query) -> tuple[Source, ...]:
-    """Every source of a query once."""
+    """Returns the distinct sources of a query."""
     found = (source for output in query.outputs for source in sources_of(output.root))
     return tuple(dict.fromkeys(found))
 
 
 def query_references(query: Query) -> tuple[ReferenceTable, ...]:
-    """Every table that rows of a query are looked up in, once."""
+    """Returns the distinct reference tables of a query."""
     found = (table for output in query.outputs for table in reference_tables_of(output.root))
     return tuple(dict.fromkeys(found))
 
 
 def steps_above(root: Node, common: Node) -> tuple[Select | TableJoin, ...]:
-    """The stateless steps from `common` up to an output, in the order in which rows pass them."""
+    """Returns the stateless steps from `common` to an output, in the order of processing."""
     found: list[Select | TableJoin] = []
     node = root
     while node != common:
@@ -107,7 +111,7 @@ def steps_above(root: Node, common: Node) -> tuple[Select | TableJoin, ...]:
 
 
 def _last_common_node(roots: list[Select]) -> Node:
-    """The last node that all of them read; with one root, the root itself."""
+    """Returns the last node that all roots read; with one root, the root itself."""
     chains = [_steps_of(root) for root in roots]
     shared: Node = chains[0][0]
     for nodes in zip(*chains, strict=False):
@@ -118,14 +122,14 @@ def _last_common_node(roots: list[Select]) -> Node:
 
 
 def _is_same_stream(one: Node, other: Node) -> bool:
-    """Whether two nodes are one stream: two streams with the same text are not."""
+    """Returns whether two nodes are the same stream; two streams with equal SQL are not."""
     if isinstance(one, Select) and isinstance(other, Select) and one.stream != other.stream:
         return False
     return one == other
 
 
 def _steps_of(root: Node) -> list[Node]:
-    """The stateless steps of an output, after what they read."""
+    """Returns the stateless steps of an output, each after the node that it reads."""
     found = [root]
     while isinstance(node := found[-1], Select | TableJoin):
         found.append(step_input(node))
@@ -133,7 +137,7 @@ def _steps_of(root: Node) -> list[Node]:
 
 
 def _operators(node: Node, skipped: list[Operator | None]) -> Iterator[Operator]:
-    """The operators from `node` on, without the first occurrence of each in `skipped`."""
+    """Yields the operators below `node`, without the first occurrence of each in `skipped`."""
     if not isinstance(node, Stateless):
         if node in skipped:
             skipped.remove(node)
@@ -144,12 +148,12 @@ def _operators(node: Node, skipped: list[Operator | None]) -> Iterator[Operator]
 
 
 def named_streams(root: Node) -> set[str]:
-    """The names of the streams declared with CREATE STREAM that an output reads."""
+    """Returns the names of the streams declared with CREATE STREAM that an output reads."""
     return {node.stream for node in nodes_of(root) if isinstance(node, Select) and node.stream}
 
 
 def computed_named_streams(branch: Branch) -> set[Select]:
-    """The streams declared with CREATE STREAM that a branch computes itself."""
+    """Returns the streams declared with CREATE STREAM that a branch computes itself."""
     skipped = [branch.shared]
 
     def walk(node: Node) -> Iterator[Select]:

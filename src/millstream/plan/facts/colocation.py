@@ -1,5 +1,8 @@
-"""Operators over results of a join, by the key that these were joined by: such rows lie where they
-are needed."""
+"""Finds operators that are co-located with the join below them.
+
+An operator over the results of a join that uses the join's key can read them in the same key group,
+without a second shuffle.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from millstream.plan.nodes import Call, Input, Join, Key, Operator, SingleInput
 from millstream.temporal import LateAction
 from millstream.values import Compare, Logic, PredicateOf
 
-_INEXACT_TYPES = ("FLOAT", "DOUBLE", "REAL")  # with two zeros, which are one when they are compared
+_INEXACT_TYPES = ("FLOAT", "DOUBLE", "REAL")  # 0.0 and -0.0 are equal, but have two encodings
 _HASHABLE_TYPES = (
     *("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "LONG", "BOOLEAN"),
     *("DATE", "TIMESTAMP", "STRING", "BINARY"),
@@ -23,10 +26,14 @@ _COLLECTING = ("collect_list", "collect_set")
 
 @dataclass(frozen=True, slots=True)
 class SharedShuffle:
-    """Input `number` of an operator are the results of `below`, joined by the same key or, if not
-    `whole`, by a part of it. `columns` says of each of its columns which side of `below` it is of,
-    and its name there. `hashable`: a host can hash the operator's key, else it must be told what
-    the join was by."""
+    """The shuffle that an operator shares with the join below it.
+
+    Attributes:
+        number: The number of the operator's input that has the results of `join`.
+        columns: For each column of that input its side of `join`, and its name there.
+        has_whole_key: The operator's key is the join's key; otherwise it has more columns.
+        is_hashable: The processor can hash the operator's key; otherwise it uses the join's hash.
+    """
 
     number: int
     join: Join
@@ -40,7 +47,7 @@ class SharedShuffle:
 
 
 def find_shared_shuffle(operator: Operator) -> SharedShuffle | None:
-    """What an operator can read without an exchange; None if all its rows must be spread."""
+    """Returns the shuffle that an operator shares with a join below it; None if it has its own."""
     if not isinstance(operator, Join):
         return _shuffle_shared_by_single_input(operator)
     inputs = join_kind_of(operator).shared_inputs(operator)
@@ -58,7 +65,7 @@ def _shuffle_shared_by_join(join: Join, number: int) -> SharedShuffle | None:
 
 
 def _has_same_keys(join: Join, shared: SharedShuffle) -> bool:
-    """Are both joins by the same columns, in one order and of one type on all sides?"""
+    """Returns whether both joins use the same key columns, in the same order and of one type."""
     side, other = (join.left, join.right)[:: 1 if shared.number == 0 else -1]
     if len(join.keys) != len(shared.join.keys):
         return False
@@ -71,7 +78,7 @@ def _has_same_keys(join: Join, shared: SharedShuffle) -> bool:
 
 
 def _type_of_join_key(shared: SharedShuffle, name: str | None, key: Key) -> str | None:
-    """The type of a column that the results were joined by, if this is one, as it is held."""
+    """Returns the type of a column if it is a key of the join below and is stored unchanged."""
     at = shared.columns.get(name or "")
     was = [
         own.column_of(each.alias)
@@ -86,7 +93,7 @@ def _type_of_join_key(shared: SharedShuffle, name: str | None, key: Key) -> str 
 
 
 def _is_readable(join: Join, shared: SharedShuffle) -> bool:
-    """Is all that the join reads of the results a column of theirs, as it is held?"""
+    """Returns whether the join reads only columns of the results that are stored unchanged."""
     side = (join.left, join.right)[shared.number]
     if not side.used or not _carries_time(side, shared):
         return False
@@ -97,7 +104,7 @@ def _is_readable(join: Join, shared: SharedShuffle) -> bool:
 
 
 def _carries_time(side: Input, shared: SharedShuffle) -> bool:
-    """Are the columns that are held those of the results, and the time one of them?"""
+    """Returns whether all columns in state, and the time, are columns of the results."""
     at = shared.columns.get(side.time or "")
     if at is None or any(name not in shared.columns for name in side.used):
         return False
@@ -105,7 +112,7 @@ def _carries_time(side: Input, shared: SharedShuffle) -> bool:
 
 
 def _is_exact(join: Join, number: int, across: PredicateOf[Expression] | None) -> bool:
-    """Are all values that the predicate compares columns as they are held?"""
+    """Returns whether the predicate compares only columns that are stored unchanged."""
     side, other = (join.left, join.right) if number == 0 else (join.right, join.left)
     for compare in _comparisons_of(across):
         mine, theirs = (compare.left, compare.right)[:: 1 if number == 0 else -1]
@@ -150,7 +157,7 @@ def _shuffle_shared_by_single_input(operator: SingleInput) -> SharedShuffle | No
 
 
 def _reads_unchanged(side: Input, shared: SharedShuffle, call: Call) -> bool:
-    """Is what a call reads a column of the results, as it is held?"""
+    """Returns whether a call reads only a column of the results, stored unchanged."""
     if call.filter is not None:
         return False
     if call.argument is None:

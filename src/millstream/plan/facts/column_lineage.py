@@ -1,15 +1,15 @@
-"""Where the columns of a stream come from: results of an inner join that were only renamed."""
+"""Traces the columns of a stream to the inner join below, through SELECTs that only rename."""
 
 from __future__ import annotations
 
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.nodes import Input, Join, Node, Select, Source
 
-ColumnOrigins = dict[str, tuple[int, str]]  # to the side that a column is of, and its name there
+ColumnOrigins = dict[str, tuple[int, str]]  # by name: the side, and the name there
 
 
 def trace_to_join(node: Source | Select) -> tuple[Join, ColumnOrigins] | None:
-    """The inner join below SELECTs that only choose and rename, and where each column is from."""
+    """Returns the inner join below SELECTs that only choose and rename, and the column origins."""
     if not isinstance(node, Select) or node.where is not None:
         return None
     below: Node = node.input
@@ -35,7 +35,7 @@ def trace_to_join(node: Source | Select) -> tuple[Join, ColumnOrigins] | None:
 
 
 def equal_columns(side: Input, name: str | None) -> set[str | None]:
-    """The columns of an input whose values are those of one of it, since they were joined so."""
+    """Returns the columns of an input that equal a given one, because a join compared them."""
     found = trace_to_join(side.node)
     if found is None or name not in found[1]:
         return {name}
@@ -55,7 +55,7 @@ def equal_columns(side: Input, name: str | None) -> set[str | None]:
 
 
 def type_of(side: Input, name: str | None) -> str | None:
-    """The type of a column of an input, where it is declared, in capitals."""
+    """Returns the declared type of a column of an input in upper case, or None."""
     kinds = (column.type for column in side.node.columns if column.name == name)
     kind = next(kinds, None)
     return None if kind is None else kind.upper()

@@ -1,7 +1,7 @@
-"""Functions of chance or of the clock over rows that are taken back.
+"""Rejects non-deterministic functions over rows that can be retracted.
 
-A row and its taking back are computed apart, so such a function would tell another row gone than
-the one that was told before.
+A row and its retraction are computed separately, so such a function would retract another row than
+the one that was emitted.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from millstream.plan.expressions.determinism import nondeterministic_parts
 from millstream.plan.expressions.shapes import source_sql
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Node, Select, Source, TableJoin
-from millstream.plan.nodes.traversal import nodes_of, can_retract
+from millstream.plan.nodes.traversal import can_retract, nodes_of
 from millstream.temporal import OutputMode
 
 
 def reject_nondeterministic(root: Select, mode: OutputMode) -> None:
-    """Refuse what gives another value when a row is taken back. With 'upsert' old values are not
-    written, so the outermost list may tell the time of a change."""
+    """Rejects expressions that give another value when a row is retracted.
+
+    With 'upsert', old values are not written, so the outermost select list can use the current
+    time.
+    """
     for node in nodes_of(root):
         clock = not (node is root and mode is OutputMode.UPSERT)
         for expression in _retractable_outputs(node):
@@ -30,13 +33,13 @@ def reject_nondeterministic(root: Select, mode: OutputMode) -> None:
 
 
 def _retractable_outputs(node: Node) -> Iterator[Expression]:
-    """The outputs of rows that may be taken back."""
+    """Yields the outputs of a Select whose rows can be retracted."""
     if isinstance(node, Select) and can_retract(node):
         yield from (output.expression for output in node.outputs)
 
 
 def _expressions_over_retractions(node: Node) -> Iterator[Expression]:
-    """What decides over rows that may be taken back: filters, and the expressions of operators."""
+    """Yields filters and operator expressions over rows that can be retracted."""
     found: tuple[Expression | None, ...] = ()
     if isinstance(node, Select):
         found = (node.where,) if can_retract(node) else ()
@@ -54,9 +57,9 @@ def _reject(expression: Expression, node: Node, *, clock: bool) -> None:
         return
     raise PlanError(
         "MS-PLAN-RETRACT",
-        f"{source_sql(part, expression)} is computed anew when a row is taken back, and gives another "
-        "value then.",
-        fix="Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL "
-        "with a WINDOW and no 'window.lateness'.",
+        f"{source_sql(part, expression)} is evaluated again when a row is retracted, with another "
+        "result.",
+        fix="Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a "
+        "WINDOW and no 'window.lateness'.",
         place=node.place,
     )

@@ -1,41 +1,45 @@
-"""Which engine runs a pipeline, and why that one."""
+"""Chooses the engine that runs a pipeline, and gives the reason."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from millstream.errors import Place, PlanError
-from millstream.plan.facts.comparability import reject_struct_comparison
-from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import Engine, Join, Operator, Pipeline, Source
+from millstream.plan.expressions.shapes import struct_fields
+from millstream.plan.expressions.spark_sql import quote
+from millstream.plan.kinds import kind_of, single_input_kind_of
+from millstream.plan.nodes import Call, Engine, Join, Operator, Pipeline, SingleInput, Source
 from millstream.plan.nodes.traversal import operators_of, sources_of, table_joins_of
 
 
 def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
-    """The engine that runs a pipeline, and why that one."""
+    """Returns the engine that runs a pipeline, and the reason."""
     operators = operators_of(pipeline.root)
-    asked = pipeline.engine
+    requested = pipeline.engine
     if not operators:
-        reason = "the query keeps no state, so Spark runs it as it stands under either engine"
-        return (Engine.NATIVE if asked is Engine.AUTO else asked), reason
+        reason = "the query is stateless, so Spark runs it directly"
+        return (Engine.NATIVE if requested is Engine.AUTO else requested), reason
     no_columnar = _columnar_limitation(operators)
     no_native = _native_limitation(operators, sources_of(pipeline.root))
     if not no_native and table_joins_of(pipeline.root):
-        no_native = "Spark's operators hand on nothing of what a table join says beside its rows"
-    if asked is not Engine.NATIVE:
+        no_native = "Spark's operators do not pass on the rejected rows of a table join"
+    if requested is not Engine.NATIVE:
         reject_struct_comparison(operators, native=not no_native)
-    if asked is Engine.COLUMNAR and no_columnar:
+    if requested is Engine.COLUMNAR and no_columnar:
         raise _engine_error(operators, "columnar", no_columnar)
-    if asked is Engine.NATIVE and no_native:
+    if requested is Engine.NATIVE and no_native:
         raise _engine_error(operators, "native", no_native)
-    if asked is not Engine.AUTO:
-        return asked, "asked for by 'engine'"
+    if requested is not Engine.AUTO:
+        return requested, "set by the property 'engine'"
     if not no_columnar:
         return Engine.COLUMNAR, _columnar_reason(operators)
     if no_native:
         raise PlanError(
             "MS-PLAN-ENGINE",
-            f"no engine can run {_query_phrase(operators)}: for the columnar one, {no_columnar}; "
-            f"for the native one, {no_native}.",
-            fix="Give up one of the two.",
+            f"no engine can run {_query_phrase(operators)}. Columnar engine: {no_columnar}. "
+            f"Native engine: {no_native}.",
+            fix="Remove one of the two features.",
             place=_place(operators),
         )
     return Engine.NATIVE, no_columnar
@@ -43,8 +47,8 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
 
 def _columnar_reason(operators: tuple[Operator, ...]) -> str:
     if all(isinstance(operator, Join) for operator in operators):
-        return "rows are joined by key group against columnar state"
-    return "rows are taken by key group against columnar state"
+        return "joins whole key groups with columnar state"
+    return "processes whole key groups with columnar state"
 
 
 def _columnar_limitation(operators: tuple[Operator, ...]) -> str:
@@ -53,18 +57,18 @@ def _columnar_limitation(operators: tuple[Operator, ...]) -> str:
 
 
 def _native_limitation(operators: tuple[Operator, ...], sources: tuple[Source, ...]) -> str:
-    """Why Spark's own operators cannot run this; empty if they can."""
+    """Returns why Spark's own operators cannot run the query; empty if they can."""
     if len(operators) > 1:
-        return "there is more than one operator with state, and Spark's cannot hand on watermarks"
+        return "there are several stateful operators, and Spark's do not pass on their watermarks"
     (operator,) = operators
     return kind_of(operator).native_limitation(operator) or _native_source_limitation(sources)
 
 
 def _native_source_limitation(sources: tuple[Source, ...]) -> str:
     if any(source.idle is not None for source in sources):
-        return "Spark's watermark waits for a silent source, whatever 'idle.timeout' says"
+        return "Spark's watermark waits for an idle source; it has no 'idle.timeout'"
     if any(source.watermark and source.watermark.every > 1 for source in sources):
-        return "Spark's watermark advances with every row, not by 'watermark.every'"
+        return "Spark's watermark advances with every row; it has no 'watermark.every'"
     if any(source.max_ahead for source in sources):
         return "Spark cannot reject rows by 'watermark.max_ahead'"
     return ""
@@ -84,6 +88,42 @@ def _engine_error(operators: tuple[Operator, ...], engine: str, reason: str) -> 
     return PlanError(
         "MS-PLAN-ENGINE",
         f"the {engine} engine cannot run {_query_phrase(operators)}: {reason}.",
-        fix=f"Leave 'engine' out, or try '{other}'.",
+        fix=f"Remove 'engine', or set it to '{other}'.",
         place=_place(operators),
     )
+
+
+def reject_struct_comparison(operators: Iterable[Operator], *, native: bool) -> None:
+    """Rejects max_by and min_by over a STRUCT that the call creates.
+
+    `native`: Spark's own operators could run the query.
+    """
+    for operator in operators:
+        if isinstance(operator, Join):
+            continue
+        for call in single_input_kind_of(operator).calls(operator):
+            fields = None if call.by is None else struct_fields(call.by)
+            if fields is not None:
+                raise _struct_error(call, fields, operator, native)
+
+
+def _struct_error(call: Call, fields: list[str], operator: SingleInput, native: bool) -> PlanError:
+    ways = ["Order by one number computed from its fields"]
+    if partition := single_input_kind_of(operator).as_partition(operator):
+        down = " DESC" if call.function == "max_by" else ""
+        order = ", ".join(f"{_without_alias(field, operator)}{down}" for field in fields) or "…"
+        over = f"PARTITION BY {', '.join(partition)} ORDER BY {order}"
+        ways.append(f"take the first row by each of them with ROW_NUMBER() OVER ({over}) = 1")
+    if native:
+        ways.append("set 'engine' = 'native'")
+    return PlanError(
+        "MS-PLAN-KEY-TYPE",
+        f"{call.function} orders by a STRUCT, which the columnar engine does not compare.",
+        fix=f"{', or '.join(ways)}.",
+        place=operator.place,
+    )
+
+
+def _without_alias(field: str, operator: SingleInput) -> str:
+    """Returns a field as the user would write it over a stream without an alias."""
+    return re.sub(rf"(?<![\w`.]){re.escape(quote(operator.input.alias))}\.", "", field)

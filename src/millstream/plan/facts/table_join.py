@@ -1,10 +1,10 @@
-"""What follows from a join with a table: how the table is asked or held, and what comes out."""
+"""Derives the facts of a table join: how the table is read, and what the join emits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.plan.kinds.distribution import Strategy
+from millstream.plan.kinds.base import Strategy
 from millstream.plan.kinds.stream_names import stream_name
 from millstream.plan.nodes import Broadcast, TableJoin
 from millstream.temporal import format_span
@@ -13,7 +13,7 @@ from millstream.values import Condition, JoinType, Lookup, OnError
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """`access` are facts of how the table is read, each under its label."""
+    """The facts of a table join. `access` are labelled texts about how the table is read."""
 
     join: TableJoin
     strategy: Strategy
@@ -58,24 +58,26 @@ def _literal(value: int | str | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _lookup_access(access: Lookup, letters: str | None) -> tuple[tuple[str, str], ...]:
-    cache = "none: every batch asks anew"
+def _lookup_access(access: Lookup, dead_letter: str | None) -> tuple[tuple[str, str], ...]:
+    cache = "none: every batch queries the database"
     if access.cache_rows:
-        cache = f"{access.cache_rows} keys a worker, each for {format_span(access.cache_ttl)}"
-    asks = f"up to {access.batch} keys a question, {access.capacity} questions at a time a worker"
-    tries = "no retry" if not access.retries else f"{access.retries} retries, each after a pause"
+        cache = f"{access.cache_rows} keys per worker, for {format_span(access.cache_ttl)} each"
+    lookup = (
+        f"up to {access.batch} keys per request, {access.capacity} requests at a time per worker"
+    )
+    retries = "no retry" if not access.retries else f"{access.retries} retries with pauses"
     return (
-        ("asks", asks),
+        ("lookup", lookup),
         ("cache", cache),
-        ("timeout", f"{format_span(access.timeout)} a question, then {tries}"),
-        ("on error", _ON_ERROR[access.on_error].format(letters=letters or "the dead letters")),
+        ("timeout", f"{format_span(access.timeout)} per request, then {retries}"),
+        ("on error", _ON_ERROR[access.on_error].format(sink=dead_letter or "the dead letters")),
     )
 
 
 _ON_ERROR = {
     OnError.FAIL: "fail: the job stops",
-    OnError.NULL: "null: the row goes on as if it had found nothing",
-    OnError.SIDE_OUTPUT: "side_output: the row goes to {letters}, with the reason",
+    OnError.NULL: "null: the row is treated as unmatched",
+    OnError.SIDE_OUTPUT: "side_output: the row goes to {sink} with the reason",
 }
 
 
@@ -84,20 +86,21 @@ def _broadcast_access(access: Broadcast) -> tuple[tuple[str, str], ...]:
     if access.refreshed:
         when = [f"every {format_span(access.interval)}"] if access.interval is not None else []
         when += ["when its files change"] if access.watch else []
-        often = f"{', '.join(when)} or " if when else ""
-        read = f"when the job starts; again {often}when `millstream refresh` asks for it"
+        automatic = f"{', '.join(when)} or " if when else ""
+        read = f"when the job starts; again {automatic}on `millstream refresh`"
     size = f"{access.max_rows} rows or {access.max_bytes} bytes, then the job stops"
-    return (("read", read), ("version", "a row meets that of its micro-batch"), ("limit", size))
+    version = "all rows of a micro-batch see the same version"
+    return (("read", read), ("version", version), ("limit", size))
 
 
 def _emits(join: TableJoin) -> tuple[str, ...]:
-    row, table = f"a row of {stream_name(join.left)} at once", join.table.name
+    row, table = f"each row of {stream_name(join.left)} immediately", join.table.name
     match join.how:
         case JoinType.SEMI:
-            return (f"{row} if {table} has its key",)
+            return (f"{row}, if {table} has a match",)
         case JoinType.ANTI:
-            return (f"{row} if {table} has not its key",)
+            return (f"{row}, if {table} has no match",)
         case JoinType.LEFT:
-            return (f"{row} with each row of {table} that has its key, with NULLs if none has",)
+            return (f"{row}, once per match in {table}, with NULLs if there is none",)
         case _:
-            return (f"{row} with each row of {table} that has its key",)
+            return (f"{row}, once per match in {table}",)

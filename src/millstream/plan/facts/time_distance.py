@@ -1,4 +1,4 @@
-"""How far apart two times of one row can be, as the joins that made the row bound it."""
+"""Derives how far apart two times of a row can be, from the bounds of the joins below."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import coalesced_columns
 from millstream.plan.kinds import join_kind_of
-from millstream.plan.kinds.open_bounds import ZERO_BOUNDS, TimeBounds
+from millstream.plan.kinds.time_bounds import ZERO_BOUNDS, TimeBounds
 from millstream.plan.nodes import WINDOW_TIME, Join, Node, Select, Source, TableJoin
 
 
 def side_columns_of(join: Join, expression: Expression) -> list[tuple[int, str]]:
-    """The columns of a join's sides, each with the side's number, that an expression is: one, or
-    the first of two that is there."""
+    """Returns the columns of a join's sides that an expression is, with the sides' numbers.
+
+    These are one column, or those of `coalesce(column, …)`.
+    """
     found = coalesced_columns(expression)
     return [each for reference in found for each in _side_columns(join, reference)]
 
@@ -26,7 +28,7 @@ def _side_columns(join: Join, reference: ColumnReference) -> Iterator[tuple[int,
 
 
 def offset_from_join_time(join: Join, number: int, name: str) -> TimeBounds:
-    """How far a column of a side is after the time that the join goes by there."""
+    """Returns how far a column of a side is after the time that the join uses on that side."""
     side = (join.left, join.right)[number]
     if name == side.time:
         return ZERO_BOUNDS
@@ -41,7 +43,7 @@ def offset_from_join_time(join: Join, number: int, name: str) -> TimeBounds:
 
 
 def time_difference(node: Node, one: str, other: str) -> TimeBounds:
-    """How far the column `other` of a stream is after its column `one`."""
+    """Returns how far the column `other` of a stream is after its column `one`."""
     if one == other:
         return ZERO_BOUNDS
     if not isinstance(node, Select):
@@ -75,7 +77,7 @@ def _column_name(
 
 
 def _difference_over_join(join: Join, one: Expression, other: Expression) -> TimeBounds:
-    """From each column that `one` may be to each that `other` may be."""
+    """Returns bounds over each column that `one` can be and each that `other` can be."""
     found: TimeBounds | None = None
     for from_number, from_name in side_columns_of(join, one):
         for to_number, to_name in side_columns_of(join, other):

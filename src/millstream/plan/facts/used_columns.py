@@ -1,4 +1,4 @@
-"""Which columns of its sources a plan may speak of: others need not be read."""
+"""Finds the columns of a source that a plan can read; others need not be read from files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.plan.nodes import Node, Source
 
 
 def used_columns(root: Node, source: Source) -> tuple[str, ...]:
-    """Columns of a source whose names the plan refers to, of whatever stream."""
+    """Returns the columns of a source whose names occur in the plan, in any stream."""
     names = {source.time.lower()} if source.time else set()
     for each in _references(root):
         if isinstance(each, str):
@@ -24,7 +24,7 @@ def used_columns(root: Node, source: Source) -> tuple[str, ...]:
 
 
 def _references(value: Any) -> Iterator[str | Expression]:
-    """Expressions, and texts such as the names of columns that operators buffer."""
+    """Yields expressions, and strings such as the names of columns in state."""
     if isinstance(value, str | Expression):
         yield value
     elif isinstance(value, tuple):

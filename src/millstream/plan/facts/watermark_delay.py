@@ -1,35 +1,37 @@
-"""How far the watermark of a result lags behind that of its operator's input.
+"""Derives how far the watermark of a result is behind the watermark of its operator's input.
 
-The hold of a join. Its result's watermark must not pass a row that is still to come out. A pair
-comes out when its later row arrives, which is at W or after:
+Joins. The watermark of the result must not pass a row that is emitted later. A pair is emitted when
+its later row arrives, which is at W or after:
 
     left row arrives    left time >= W                    right time >= left + lower >= W + lower
     right row arrives   left time >= right - upper >= W - upper            right time >= W
-    left row unmatched  comes out once W > t + upper, so one that has not has t >= W - upper
-    right row unmatched comes out once W > t - lower, so one that has not has t >= W + lower
+    left row unmatched  is emitted once W > t + upper, so before that t >= W - upper
+    right row unmatched is emitted once W > t - lower, so before that t >= W + lower
 
-Hence a result with the left time lags by max(upper, 0), with the right time by max(-lower, 0), for
-inner and outer joins alike. No microsecond is added: a row at the watermark is in time.
+So a result with the left time is delayed by max(upper, 0), and with the right time by
+max(-lower, 0), for inner and outer joins alike. No microsecond is added: a row at the watermark is
+not late.
 
-A join of a join's result may carry a time that it does not go by. Such a time lags by as much more
-as it can be before the one that the join goes by, which the bounds of the joins below tell.
+A join of a join's result can carry a time that it does not use. The delay is longer by the largest
+distance of this time before the one that the join uses, which follows from the bounds of the joins
+below.
 
-A row of a temporal join leaves once the watermark has passed it; looking ahead, it may wait for the
-tolerance. A pair of a regular join holds no row that is older than its 'state.ttl' allows, so each
-of its times lags by that.
+A row of a temporal join is emitted once the watermark has passed it; forward, it can also wait for
+the tolerance. A pair of a regular join has no row older than 'state.ttl', so each of its times is
+delayed by 'state.ttl'.
 
-The hold of windows. A result carries the last microsecond of its window, end - 1. A window can
-change while end + lateness > W, so such a result has a time of W - lateness or later: it lags by
-the allowed lateness, and by nothing if there is none. A session lags by a microsecond more: a row
-just at its end would still extend it, so it closes once the watermark is past its end. Pairs of
-sessions carry the later of both ends, and come out when both are closed.
+Windows. A result carries the last microsecond of its window, end - 1. A window can change while
+end + lateness > W, so its result has a time of W - lateness or later: the delay is the allowed
+lateness. A session has one microsecond more: a row exactly at its end would still extend it, so it
+closes once the watermark is past its end. Pairs of sessions carry the later of both ends, and are
+emitted when both are closed.
 
-A join with a table is a step of the stream: it holds nothing back.
+A table join is stateless and adds no delay.
 
-Other operators. A row that passes a deduplication at once, or that leaves once the watermark is
-past it, was not late before the batch in which it comes out: no hold. Nor have the first results of
-a window, which come out when it closes. Rows that are taken back at any time carry no event time.
-A late row that is reassigned counts as in time, but still carries its own: it lags by the budget.
+Other operators. A row that is emitted immediately, or once the watermark is past it, was not late
+before its batch: no delay. The same is true of the first result of a window, which is emitted when
+the window closes. Rows that can be retracted at any time carry no event time. A late row that is
+reassigned is not treated as late, but still carries its own time: the delay is the budget.
 """
 
 from __future__ import annotations
@@ -46,19 +48,19 @@ from millstream.temporal import LateAction, format_span
 
 @dataclass(frozen=True, slots=True)
 class ResultTime:
-    """The event time of a Select's rows and how far its watermark lags behind the input's."""
+    """The event time of a result, and the delay of its watermark behind the input."""
 
     time: str
     delay: int
 
     def __str__(self) -> str:
         if self.delay == 0:
-            return f"{self.time}; its watermark is that of the input"
-        return f"{self.time}; its watermark is {format_span(self.delay)} behind that of the input"
+            return f"{self.time}; same watermark as the input"
+        return f"{self.time}; watermark {format_span(self.delay)} behind the input"
 
 
 def result_time(select: Select) -> ResultTime | None:
-    """The event time of the rows of a Select and the lag its own input adds, if it carries one."""
+    """Returns the event time of a Select's rows and the delay that its input adds, or None."""
     if select.time is None:
         return None
     return ResultTime(select.time, _added_delay(select))
@@ -75,8 +77,11 @@ def _added_delay(select: Select) -> int:
 
 
 def _added_delay_of_pairs(join: Join, carried: Expression) -> int:
-    """The lag of pairs with a time of either side, which may be before the one that the join uses
-    there. A late row that is reassigned still carries its own time."""
+    """Returns the delay of pairs that carry a time of either side.
+
+    This time can be before the one that the join uses. A late row that is reassigned still carries
+    its own time.
+    """
     kind, holds = join_kind_of(join), []
     for number, name in side_columns_of(join, carried):
         least = offset_from_join_time(join, number, name).lower
@@ -86,7 +91,7 @@ def _added_delay_of_pairs(join: Join, carried: Expression) -> int:
 
 
 def watermark_delay_of(node: Source | Select) -> int:
-    """How far a stream lags: a source by its delay, results behind their operator's input."""
+    """Returns the watermark delay of a stream: a source's own, or of results behind their input."""
     if isinstance(node, Source):
         return node.watermark.delay if node.watermark else 0
     below = node.input

@@ -1,8 +1,7 @@
 """One record per kind of operator, by the class of its node.
 
-Planning, engine choice, `explain` (text and JSON), `millstream run` and the ledger read it. A new
-kind is a module here and a line in JOINS or SINGLE_INPUT; its compiler is registered in
-`spark.compilers`.
+Planning, engine choice, `explain`, `millstream run` and the ledger read these records. A new kind
+is a module here and an entry in JOINS or SINGLE_INPUT. `engine.compile` registers its compiler.
 """
 
 from __future__ import annotations
@@ -68,5 +67,5 @@ def single_input_kind_of(operator: SingleInput) -> SingleInputKind[Any]:
 
 
 def _registered_class(node: type) -> type:
-    """The class itself, or the one that it extends while a query is planned."""
+    """Returns the registered class: the class itself, or the one that a planning class extends."""
     return next(each for each in node.__mro__ if each in KINDS)

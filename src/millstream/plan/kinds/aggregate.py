@@ -1,4 +1,4 @@
-"""GROUP BY, with a window or without."""
+"""Describes GROUP BY, with or without a window."""
 
 from __future__ import annotations
 
@@ -18,42 +18,40 @@ from millstream.plan.kinds.base import (
 from millstream.plan.kinds.single_input import (
     describe_operator,
     emit_fact,
-    input_title,
     expiry_by_ttl,
+    input_title,
 )
 from millstream.plan.kinds.stream_names import delay_behind_sources, input_name
 from millstream.plan.nodes import WINDOW_END, WINDOW_START, Aggregate
 from millstream.temporal import Emit, Window, WindowKind, format_span
 
 _SKETCHES = ("approx_count_distinct", "approx_percentile")
-_LATER_ROW = "a row of it that comes later begins anew, at nothing"
+_LATER_ROW = "a later row of the key starts a new group"
 
 
 def _state(node: Aggregate) -> StateFacts:
     if node.window is None:
-        held = expiry_by_ttl(
-            node.ttl, "a group", keyed=bool(node.keys), one="the one group", anew=_LATER_ROW
-        )
-        return StateFacts(held, _group_state_size(node), _emits(node))
-    held = _window_expiry(node, node.window)
-    return StateFacts(held, _window_state_size(node, node.window), _emits(node))
+        expiry = expiry_by_ttl(node.ttl, "group", has_key=bool(node.keys), after_expiry=_LATER_ROW)
+        return StateFacts(expiry, _group_state_size(node), _emits(node))
+    expiry = _window_expiry(node, node.window)
+    return StateFacts(expiry, _window_state_size(node, node.window), _emits(node))
 
 
 def _time_name(node: Aggregate) -> str:
-    return "the clock" if node.window and node.window.wall_clock else "the watermark"
+    return "processing time" if node.window and node.window.wall_clock else "the watermark"
 
 
 def _window_expiry(node: Aggregate, window: Window) -> tuple[str, ...]:
     end = "its end" if not node.lateness else f"its end + {format_span(node.lateness)}"
+    why = " ('window.lateness')" if node.lateness else ""
     session = window.kind is WindowKind.SESSION
-    what, comes_to = ("a session", "passes") if session else ("a window", "reaches")
-    why = "as 'window.lateness' asks" if node.lateness else "when no row can change it any more"
-    return (f"{what} is held until {_time_name(node)} {comes_to} {end}, {why}",)
+    what, verb = ("a session", "passes") if session else ("a window", "reaches")
+    return (f"{what} when {_time_name(node)} {verb} {end}{why}",)
 
 
 def _window_state_size(node: Aggregate, window: Window) -> str:
     name = input_name(node.input)
-    groups = "a row for each" if not node.keys else "a row for each key and"
+    groups = "one row per" if not node.keys else "one row per key and"
     span = (
         window.size + node.lateness + (0 if window.wall_clock else delay_behind_sources(node.input))
     )
@@ -62,7 +60,7 @@ def _window_state_size(node: Aggregate, window: Window) -> str:
             return f"{groups} open session of {name}"
         case WindowKind.INHERITED:
             return f"{groups} open window of {name}"
-    return f"{groups} window of the last {format_span(span)} of {name}"
+    return f"{groups} window in the last {format_span(span)} of {name}"
 
 
 def _group_state_size(node: Aggregate) -> str:
@@ -70,27 +68,26 @@ def _group_state_size(node: Aggregate) -> str:
         return "one row"
     name = input_name(node.input)
     if node.ttl is None:
-        return f"a row for each key of {name} that ever came"
-    return f"a row for each key of the last {format_span(node.ttl)} of {name}"
+        return f"one row per key of {name}"
+    return f"one row per key in the last {format_span(node.ttl)} of {name}"
 
 
 def _emits(node: Aggregate) -> tuple[str, ...]:
     what = "session" if node.window and node.window.kind is WindowKind.SESSION else "window"
-    group = f"a {what}'s row" if node.window else "a group's row"
+    group = what if node.window else "group"
     if node.emit is Emit.FINAL:
-        first = f"a window once, when {_time_name(node)} reaches its end"
-        if what == "session":  # a row just at its end would still be of it
-            first = f"a session once, when {_time_name(node)} has passed its end"
+        first = f"a window when {_time_name(node)} reaches its end"
+        if what == "session":  # a row just at its end would still extend it
+            first = f"a session when {_time_name(node)} passes its end"
         if not node.lateness:
             return (first,)
-        again = "a row that comes after it, within the allowed lateness, puts out the pair"
-        return (first, f"{again} -U old, +U new")
-    told = [f"{group} when it is new (+I), the pair -U old, +U new after a batch that changes it"]
+        return (first, "-U/+U after each batch with late rows within the allowed lateness")
+    emits = [f"after each batch: +I for each new {group}, -U/+U for each changed one"]
     if what == "session":
-        told.append("-D for each session that others swallow")
+        emits.append("-D for each session that is merged into another")
     if node.over_changes:
-        told.append("-D once all rows of a group are taken back")
-    return tuple(told)
+        emits.append("-D when all rows of a group are retracted")
+    return tuple(emits)
 
 
 def _describe(node: Aggregate, facts: OperatorFacts) -> Description:
@@ -112,13 +109,13 @@ def _describe(node: Aggregate, facts: OperatorFacts) -> Description:
 
 
 def _window_text(node: Aggregate, window: Window) -> str:
-    by = " by the clock" if window.wall_clock else ""
+    by = " by processing time" if window.wall_clock else ""
     given = f": {node.given[0]} to {node.given[1]}" if node.given else ""
     return f"{window}{given}{by}"
 
 
 def _watermark_delay(node: Aggregate, _: int) -> int:
-    """A window may change for as long as the allowed lateness; a session also at its end."""
+    """Returns the allowed lateness; a session can also change exactly at its end."""
     session = node.window is not None and node.window.kind is WindowKind.SESSION
     return node.lateness + session
 
@@ -126,24 +123,24 @@ def _watermark_delay(node: Aggregate, _: int) -> int:
 def _native_limitation(node: Aggregate) -> str:
     window = node.window
     if window is None or node.emit is Emit.CHANGES:
-        return "Spark tells changed rows without the old ones"
+        return "Spark emits changed rows without the old values"
     if window.kind is WindowKind.INHERITED:
-        return "Spark cannot close windows that rows come with"
+        return "Spark cannot aggregate by the windows of the query below"
     if window.wall_clock:
-        return "Spark's windows go by event time"
+        return "Spark's windows use event time"
     if window.kind is WindowKind.SESSION and not node.keys:
         return "Spark has no sessions without a key"
     if node.lateness:
-        return "Spark drops late rows, and does not fire a window again"
+        return "Spark drops late rows, and does not update an emitted window"
     return late_and_limit_limitation(node) or _native_call_limitation(node)
 
 
 def _native_call_limitation(node: Aggregate) -> str:
     for call in node.calls:
         if call.function in ("first", "last"):
-            return f"Spark's own {call.function} goes by arrival, not by event time"
+            return f"Spark's own {call.function} uses arrival order, not event time"
         if call.function in _SKETCHES:
-            return f"Spark's own {call.function} has another sketch, with other results"
+            return f"Spark's own {call.function} uses another sketch, with other results"
         if call.function == "count_distinct":
             return "Spark has no COUNT(DISTINCT …) over streams"
     return ""
@@ -170,7 +167,7 @@ def _expressions_over_retractions(node: Aggregate) -> tuple[Expression | None, .
 
 
 def _as_partition(node: Aggregate) -> list[str]:
-    """The groups as a partition of rows; none of sessions, which rows do not know of."""
+    """Returns the groups as a PARTITION BY list; empty for sessions."""
     window, keys = node.window, [unqualified_sql(key.expression) for key in node.keys]
     if window is None:
         return keys

@@ -1,4 +1,4 @@
-"""The cross join: every row with every row of the same window."""
+"""Describes the cross join: every row with every row of the same window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DISTINCT: the first row of each key."""
+"""Describes DISTINCT: the first row of each key."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from millstream.plan.document import Description, fact
 from millstream.plan.expressions.spark_sql import sql_list, to_spark_sql
 from millstream.plan.kinds.base import OperatorFacts, SingleInputKind, StateFacts
 from millstream.plan.kinds.single_input import (
-    row_delay,
     describe_operator,
-    input_title,
     has_window_rows,
+    input_title,
     pass_window_time,
+    row_delay,
 )
 from millstream.plan.kinds.stream_names import input_name
 from millstream.plan.nodes import Deduplicate
@@ -18,25 +18,24 @@ from millstream.temporal import format_span
 
 
 def _state(node: Deduplicate) -> StateFacts:
-    comes_out = ("the first row of a key, when it arrives; no other",)
+    emits = ("the first row of each key, when it arrives",)
     name = input_name(node.input)
     if node.within is None:
-        held = ("a key is held for ever, as 'state.ttl' = 'forever' asks",)
-        return StateFacts(held, f"a row for each key of {name} that ever came", comes_out)
+        expiry = ("never: 'state.ttl' = 'forever'",)
+        return StateFacts(expiry, f"one row per key of {name}", emits)
     span = format_span(node.within)
-    until = f"the watermark passes the time of the row that passed + {span}"
     return StateFacts(
         (
-            f"a key is held until {until}, as 'state.ttl' asks",
-            f"a row of the same key more than {span} away from it passes again",
+            f"a key when the watermark passes its first row + {span} ('state.ttl')",
+            f"a row of the key that is more than {span} away from it is emitted again",
         ),
-        f"a row for each key of the last {span} of {name}",
-        comes_out,
+        f"one row per key in the last {span} of {name}",
+        emits,
     )
 
 
 def _describe(node: Deduplicate, facts: OperatorFacts) -> Description:
-    within = "for ever" if node.within is None else format_span(node.within)
+    within = "forever" if node.within is None else format_span(node.within)
     own = (
         fact("keys", list(map(to_spark_sql, node.keys)), "keys", sql_list(node.keys)),
         fact("within_us", node.within, "within", within),
@@ -51,7 +50,7 @@ KIND = SingleInputKind[Deduplicate](
     label=lambda _, inputs: f"deduplication of {inputs}",
     summary=lambda node: f"distinct rows of {input_name(node.input)}",
     watermark_delay=row_delay,
-    native_limitation=lambda _: "it has no DISTINCT",
+    native_limitation=lambda _: "Spark has no DISTINCT with 'state.ttl' over streams",
     has_window_time=has_window_rows,
     with_window_time=pass_window_time,
     keys=lambda node: node.keys,

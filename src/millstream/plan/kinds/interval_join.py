@@ -1,8 +1,8 @@
-"""The interval join, and what it shares with the window join.
+"""Describes the interval join, and what it shares with the window join.
 
-How long a row is held. A pair satisfies `left + lower <= right <= left + upper`, and a row that is
-not late is not older than the watermark W. So a left row at t can meet a new partner while
-W <= t + upper, a right row while W <= t - lower; after that it is let go.
+When a row expires: a pair satisfies `left + lower <= right <= left + upper`, and a row that is not
+late is not older than the watermark W. So a left row at t can find a new match while
+W <= t + upper, and a right row while W <= t - lower. Then it expires.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from millstream.plan.document import Description, Fact, data, fact, text
 from millstream.plan.document.formats import late_fact, limit_fact, shifted_text, used_columns_text
-from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds import stream_joins
 from millstream.plan.kinds.base import (
     OperatorFacts,
@@ -20,19 +19,28 @@ from millstream.plan.kinds.base import (
     StreamJoinKind,
     late_and_limit_limitation,
 )
-from millstream.plan.kinds.open_bounds import TimeBounds
 from millstream.plan.kinds.operator_properties import JOIN
 from millstream.plan.kinds.stream_names import input_name, results_delay, with_alias
-from millstream.plan.nodes import BoundedJoin, Input, IntervalJoin
+from millstream.plan.kinds.time_bounds import TimeBounds
+from millstream.plan.nodes import BoundedJoin, Input, IntervalJoin, JoinKind
 from millstream.temporal import format_span
 from millstream.values import JoinType
 
-SALT_LIMITATION = "Spark spreads rows by their key alone"
+SALT_LIMITATION = "Spark distributes rows by their key only"
 
 
 @dataclass(frozen=True, slots=True)
 class SideFacts:
-    """One side of a join: `shift` after its own time no new partner can come for a row."""
+    """One side of a join.
+
+    Attributes:
+        match_delay: How long after its own time a row can find a new match.
+        retention: The value of 'join.retention'.
+        window: The size of the window that ends just after `time`.
+        last_window_delay: How long after that window the last window of its rows ends.
+        copies: The number of windows that a row is in.
+        results_delay: The watermark's delay behind the sources, if it is more than `delay`.
+    """
 
     name: str
     alias: str
@@ -40,19 +48,15 @@ class SideFacts:
     delay: int
     match_delay: int
     retention: int | None
-    window: int | None = None  # how long the window is that `time` is the last moment of
-    last_window_delay: int = (
-        0  # how long after it rows may still come, which are in windows to come
-    )
+    window: int | None = None
+    last_window_delay: int = 0
     lateness: int = 0
-    copies: int = 1  # how many windows a row is in
-    results_delay: int | None = (
-        None  # how far the watermark is behind, if that is more than `delay`
-    )
+    copies: int = 1
+    results_delay: int | None = None
 
     @property
     def window_expiry(self) -> str:
-        """When a window's rows are let go, by the watermark that reaches it."""
+        """The watermark at which the rows of a window expire."""
         more = self.last_window_delay + self.lateness + self.match_delay
         return f"the end of its window{f' + {format_span(more)}' if more else ''}"
 
@@ -65,34 +69,35 @@ class SideFacts:
 
     @property
     def expiry(self) -> str:
+        """When a row leaves the state."""
         if self.window is not None:
-            return f"a row of {self.name} is held until the watermark reaches {self.window_expiry}"
-        until = f"the watermark passes {shifted_text(self.time, self.match_delay)}"
+            return f"{self.name}: when the watermark reaches {self.window_expiry}"
+        last_match = shifted_text(self.time, self.match_delay)
         if self.expires_after == self.match_delay:
-            return f"{self.name} rows are held until {until}, the last time a partner can carry"
+            return f"{self.name}: when the watermark passes {last_match}; no later row can match"
         return (
-            f"{self.name} rows are held until the watermark passes {shifted_text(self.time, self.expires_after)}, "
-            f"as 'join.retention' asks; the last time a partner can carry is "
-            f"{shifted_text(self.time, self.match_delay)}"
+            f"{self.name}: when the watermark passes "
+            f"{shifted_text(self.time, self.expires_after)} ('join.retention'); "
+            f"no match after {last_match}"
         )
 
     @property
     def state_size(self) -> str:
-        """Estimated state while both streams keep pace."""
+        """An estimate of the state if both streams advance equally fast."""
         lag = self.delay if self.results_delay is None else self.results_delay
         span = (
             self.expires_after + lag + (self.window or 0) + self.last_window_delay + self.lateness
         )
-        each = f", each in {self.copies} windows" if self.copies > 1 else ""
-        return f"rows of {format_span(max(span, 0))} of {self.name}{each}"
+        copies = f" ({self.copies} windows per row)" if self.copies > 1 else ""
+        return f"the last {format_span(max(span, 0))} of {self.name}{copies}"
 
     @property
     def unmatched(self) -> str:
-        """When a row without a partner is emitted."""
-        after = f"has passed {shifted_text(self.time, self.match_delay)}"
+        """When an unmatched row is emitted."""
+        after = f"passes {shifted_text(self.time, self.match_delay)}"
         if self.window is not None:
-            after = f"has reached {self.window_expiry}"
-        return f"a row of {self.name} without a partner once the watermark {after}"
+            after = f"reaches {self.window_expiry}"
+        return f"an unmatched row of {self.name} when the watermark {after}"
 
 
 Sides = tuple[SideFacts, SideFacts]
@@ -118,25 +123,27 @@ def _side(join: IntervalJoin, number: int) -> SideFacts:
 
 
 def _match_delay(join: IntervalJoin, number: int) -> int:
-    """How long after its own time a row of a side may still match."""
+    """Returns how long after its own time a row of a side can find a new match."""
     return -join.bounds.lower if number else join.bounds.upper
 
 
 def state_facts(join: BoundedJoin, sides: Sides) -> StateFacts:
     left, right = sides
-    state = f"{left.state_size} and {right.state_size}, while both keep pace"
+    state = f"{left.state_size} and {right.state_size}"
     return StateFacts((left.expiry, right.expiry), state, _emits(join, sides))
 
 
 def _emits(join: BoundedJoin, sides: Sides) -> tuple[str, ...]:
-    told = []
+    emits = []
     if join.how is JoinType.SEMI:
-        told.append(f"a row of {sides[0].name} once, when its first partner is there")
+        emits.append(f"a row of {sides[0].name} once, when its first match arrives")
     elif join.how is not JoinType.ANTI:
-        told.append("a pair when its later row arrives")
-    keeps = (join.how.preserves_left, join.how.preserves_right)
-    told += [side.unmatched for kept, side in zip(keeps, sides, strict=True) if kept]
-    return tuple(told)
+        emits.append("a pair when its later row arrives")
+    preserved = (join.how.preserves_left, join.how.preserves_right)
+    emits += [
+        side.unmatched for is_preserved, side in zip(preserved, sides, strict=True) if is_preserved
+    ]
+    return tuple(emits)
 
 
 def bound_text(join: BoundedJoin) -> str:
@@ -158,12 +165,12 @@ def describe_bounded_join(
             fact("bounds_us", [join.bounds.lower, join.bounds.upper], "bound", bound_text(join)),
             stream_joins.watermark_fact(join),
             *stream_joins.predicate_facts(join),
-            text("held", *facts.expiry),
-            text("state", facts.state_size),
+            text("expiry", *facts.expiry),
+            text("state size", facts.state_size),
             text(
-                "columns",
-                f"held of {left.name}: {used_columns_text(join.left)}",
-                f"held of {right.name}: {used_columns_text(join.right)}",
+                "in state",
+                f"{left.name}: {used_columns_text(join.left)}",
+                f"{right.name}: {used_columns_text(join.right)}",
             ),
             fact("retention_us", join.retention, "retention", *retention),
             late_fact(join.late),
@@ -181,9 +188,9 @@ def _side_title(side: SideFacts) -> str:
 def _side_facts(side: SideFacts, read: Input) -> tuple[Fact, ...]:
     return (
         data("name", side.name),
-        data("held_us", side.expires_after),
-        data("why", side.expiry),
-        data("state", side.state_size),
+        data("expires_after_us", side.expires_after),
+        data("expiry", side.expiry),
+        data("state_size", side.state_size),
         *([] if read.progress is None else [data("progress", read.progress)]),
     )
 

@@ -1,21 +1,20 @@
-"""The session join: rows of sessions of both sides that meet."""
+"""Describes the session join: rows of overlapping sessions of both sides."""
 
 from __future__ import annotations
 
 from millstream.plan.document import Description, data, fact, text
 from millstream.plan.document.formats import lateness_fact
-from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.base import (
+    NoEventTime,
     OperatorFacts,
     StateFacts,
     StreamJoinKind,
     TimeFix,
-    NoEventTime,
 )
 from millstream.plan.kinds.operator_properties import WINDOW_JOIN
 from millstream.plan.kinds.stream_joins import describe_join, names_of
 from millstream.plan.kinds.stream_names import stream_name
-from millstream.plan.nodes import SessionJoin
+from millstream.plan.nodes import JoinKind, SessionJoin
 from millstream.temporal import Emit, Window, WindowKind, format_span
 from millstream.values import JoinType
 
@@ -23,38 +22,39 @@ from millstream.values import JoinType
 def _state(join: SessionJoin) -> StateFacts:
     names = stream_name(join.left), stream_name(join.right)
     last = format_span(join.gap + join.lateness)
-    held = tuple(
-        f"a session of {one} is held until the watermark passes its last row + {last}, and as "
-        f"long as one of {other} is open that it has met"
+    expiry = tuple(
+        f"a session of {one} when the watermark passes its last row + {last}, and no overlapping "
+        f"session of {other} is open"
         for one, other in (names, names[::-1])
     )
-    state = f"rows of open sessions of {names[0]} and {names[1]}, and of those that they have met"
-    return StateFacts(held, state, _emits(join, names))
+    state = f"open sessions of {names[0]} and {names[1]}, and sessions that overlap them"
+    return StateFacts(expiry, state, _emits(join, names))
 
 
 def _emits(join: SessionJoin, names: tuple[str, str]) -> tuple[str, ...]:
     more = f" + {format_span(join.lateness)}" if join.lateness else ""
-    closed = f"once the watermark has passed the end of both sessions{more}"
+    when = f"when the watermark passes the end of both sessions{more}"
     if join.emit is Emit.CHANGES:
-        closed = "as soon as their sessions meet"
-    told = []
+        when = "as soon as their sessions overlap"
+    emits = []
     if join.how is JoinType.SEMI:
-        closed = closed.replace("their sessions meet", "its session meets one")
-        told.append(f"a row of {names[0]} once, {closed}")
+        when = when.replace("their sessions overlap", "its session overlaps another")
+        emits.append(f"a row of {names[0]} once, {when}")
     elif join.how is not JoinType.ANTI:
-        told.append(f"two rows {closed}")
-    for keeps, name in zip((join.how.preserves_left, join.how.preserves_right), names, strict=True):
-        if keeps:
-            passed = f"once the watermark has passed its end{more}"
-            told.append(f"a row of {name} whose session met none {passed}")
-    return tuple(told)
+        emits.append(f"a pair {when}")
+    preserved = (join.how.preserves_left, join.how.preserves_right)
+    for is_preserved, name in zip(preserved, names, strict=True):
+        if is_preserved:
+            end = f"the end of its session{more}"
+            emits.append(f"an unmatched row of {name} when the watermark passes {end}")
+    return tuple(emits)
 
 
 def _describe(join: SessionJoin, facts: OperatorFacts) -> Description:
     gap = format_span(join.gap)
     own = (
         data("gap_us", join.gap),
-        text("window", f"sessions of each side with a gap of {gap}, joined if they share a moment"),
+        text("window", f"sessions of each side with a gap of {gap}; overlapping ones are joined"),
         lateness_fact(join.lateness),
         fact("emit", str(join.emit), "emit", str(join.emit)),
         data("retracts", join.retracts),
@@ -65,7 +65,7 @@ def _describe(join: SessionJoin, facts: OperatorFacts) -> Description:
 def _missing_time(join: SessionJoin) -> NoEventTime | None:
     if join.emit is Emit.FINAL:
         return None
-    return NoEventTime("joins sessions as they meet", TimeFix.EMIT_FINAL)
+    return NoEventTime("joins sessions before they close", TimeFix.EMIT_FINAL)
 
 
 KIND = StreamJoinKind[SessionJoin](

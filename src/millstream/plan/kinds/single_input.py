@@ -1,4 +1,4 @@
-"""What kinds of operators with one input share."""
+"""Facts and expiry texts that operators with one input share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from millstream.plan.document import Description, Fact, data, fact, text
 from millstream.plan.document.formats import (
-    watermark_text,
     late_fact,
     limit_fact,
     used_columns_text,
+    watermark_text,
 )
 from millstream.plan.expressions import Expression, column
 from millstream.plan.expressions.spark_sql import sql_list
@@ -40,21 +40,26 @@ def describe_operator(
     can_be_late: bool = True,
     buffers_rows: bool = True,
 ) -> Description:
-    """`own` are the facts of the kind. `can_be_late`: rows with an event time can be late."""
-    timed = node.input.time is not None
+    """Describes an operator with one input.
+
+    Args:
+        own: The facts of the kind.
+        can_be_late: Rows with an event time can be late.
+    """
+    has_time = node.input.time is not None
     return Description(
         title,
         (
             *own,
-            *([text("watermark", watermark_text(node.input))] if timed else []),
+            *([text("watermark", watermark_text(node.input))] if has_time else []),
             data("retracts", node.retracts),
             data("strategy", str(facts.strategy)),
-            fact("held", list(facts.expiry), "held", *facts.expiry),
-            fact("state", facts.state_size, "state", facts.state_size),
-            *([text("columns", f"held: {used_columns_text(node.input)}")] if buffers_rows else []),
-            late_fact(node.late, shown=can_be_late and timed),
+            fact("expiry", list(facts.expiry), "expiry", *facts.expiry),
+            fact("state_size", facts.state_size, "state size", facts.state_size),
+            *([text("in state", used_columns_text(node.input))] if buffers_rows else []),
+            late_fact(node.late, shown=can_be_late and has_time),
             limit_fact(node.limit),
-            fact("comes_out", list(facts.emits), "comes out", *facts.emits),
+            fact("emits", list(facts.emits), "emits", *facts.emits),
         ),
     )
 
@@ -64,41 +69,43 @@ def input_title(side: Input) -> str:
 
 
 def emit_fact(node: Aggregate | TopN) -> Fact:
-    changes = "; rows of the input may be taken back" if node.over_changes else ""
+    changes = "; the input may retract rows" if node.over_changes else ""
     return fact("emit", str(node.emit), "emit", f"{node.emit}{changes}")
 
 
 def partition_fact(found: tuple[Expression, ...]) -> Fact:
-    """The key of a partition in words; a kind adds it as data."""
+    """Returns the text of a partition's key; each kind adds the data."""
     return text("partition", sql_list(found) or "none: all rows")
 
 
 def expiry_by_ttl(
-    ttl: int | None, what: str, *, keyed: bool, one: str, anew: str
+    ttl: int | None, what: str, *, has_key: bool, after_expiry: str
 ) -> tuple[str, ...]:
-    """How long state without a window is held. `one` says what there is of it without a key, `anew`
-    what happens to a row whose key has expired."""
+    """Describes when state without a window expires.
+
+    `what` is a group or partition; `after_expiry` says what a row starts whose key has expired.
+    """
     if ttl is None:
-        if not keyed:
-            return (f"{one} is held for ever",)
-        return (f"{what} is held for ever, as 'state.ttl' = 'forever' asks",)
+        return ("never: 'state.ttl' = 'forever'" if has_key else f"never: there is one {what}",)
     until = f"the watermark passes its last row + {format_span(ttl)}"
-    return f"{what} is held until {until}, as 'state.ttl' asks", anew
+    return f"a {what} when {until} ('state.ttl')", after_expiry
 
 
 def row_delay(node: SingleInput, _: int) -> int:
-    """The delay of rows that are emitted as they arrive, or once the watermark has passed them.
-    A late row that is reassigned still carries its own time."""
+    """Returns the watermark delay of rows emitted on arrival or once the watermark passes them.
+
+    A late row that is reassigned still carries its own time.
+    """
     return node.late.budget if node.late.action is LateAction.REASSIGN else 0
 
 
 def has_window_rows(node: SingleInput) -> bool:
-    """Are rows of the input results of windows?"""
+    """Returns whether rows of the input are results of windows."""
     return node.input.time == WINDOW_TIME
 
 
 def pass_window_time(node: Buffering) -> tuple[Buffering, Expression]:
-    """The node whose results have the window's time of its input."""
+    """Returns the node with the window time of its input among its results."""
     time = column(None, WINDOW_TIME, "TIMESTAMP")
     if WINDOW_TIME in node.input.used:
         return node, time

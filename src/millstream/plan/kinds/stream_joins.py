@@ -1,4 +1,4 @@
-"""What kinds of joins of two streams share."""
+"""Facts that all joins of two streams share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from millstream.plan.document import Description, Fact, data, fact, text
 from millstream.plan.document.formats import (
-    watermark_text,
     join_key,
     keys_data,
     late_fact,
     limit_fact,
     used_columns_text,
+    watermark_text,
 )
 from millstream.plan.kinds.base import Matching, OperatorFacts
 from millstream.plan.kinds.stream_names import input_name, stream_name, with_alias
@@ -28,7 +28,7 @@ def describe_join(
     timed: bool = True,
     predicates: Sequence[Fact] = (),
 ) -> Description:
-    """`own` are the facts of the kind. `timed`: the join has a watermark, so rows can be late."""
+    """Describes a join. `own` are the facts of its kind; `timed`: rows can be late."""
     return Description(
         f"{title}, {join.how}: {side_title(join.left)}, {side_title(join.right)}",
         (
@@ -36,8 +36,8 @@ def describe_join(
             *own,
             *([watermark_fact(join)] if timed else []),
             *predicates,
-            fact("held", list(facts.expiry), "held", *facts.expiry),
-            fact("state", facts.state_size, "state", facts.state_size),
+            fact("expiry", list(facts.expiry), "expiry", *facts.expiry),
+            fact("state_size", facts.state_size, "state size", facts.state_size),
             state_columns_fact(join),
             late_fact(join.late, shown=timed),
             limit_fact(join.limit),
@@ -55,17 +55,16 @@ def opening_facts(join: Join, facts: OperatorFacts) -> tuple[Fact, ...]:
 
 
 def watermark_fact(join: Join) -> Fact:
-    clocks = f"{watermark_text(join.left)} and {watermark_text(join.right)}"
-    return text("watermark", f"the lesser of {clocks}")
+    return text("watermark", f"min({watermark_text(join.left)}, {watermark_text(join.right)})")
 
 
 def state_columns_fact(join: Join) -> Fact:
     sides = (join.left, join.right)
-    return text("columns", *(f"held of {stream_name(s)}: {used_columns_text(s)}" for s in sides))
+    return text("in state", *(f"{stream_name(s)}: {used_columns_text(s)}" for s in sides))
 
 
 def emits_fact(facts: OperatorFacts) -> Fact:
-    return fact("comes_out", list(facts.emits), "comes out", *facts.emits)
+    return fact("emits", list(facts.emits), "emits", *facts.emits)
 
 
 def side_title(side: Input) -> str:
@@ -77,12 +76,12 @@ def names_of(join: Join) -> tuple[str, str]:
 
 
 def salt_fact(join: BoundedJoin | TemporalJoin) -> Fact:
-    """What 'join.salt' does, if it is asked for."""
+    """Describes the effect of 'join.salt', if it is set."""
     if join.salt == 1:
         return data("salt", join.salt)
-    held = stream_name(join.left if join.how is JoinType.RIGHT else join.right)
-    spread = f"rows of a key are spread over {join.salt} groups; {held} is held {join.salt} times"
-    return fact("salt", join.salt, "spread", spread)
+    copied = stream_name(join.left if join.how is JoinType.RIGHT else join.right)
+    effect = f"each key is distributed over {join.salt} key groups; {copied} is copied to all"
+    return fact("salt", join.salt, "salt", effect)
 
 
 def matching_of(join: BoundedJoin | RegularJoin) -> Matching:
@@ -92,18 +91,18 @@ def matching_of(join: BoundedJoin | RegularJoin) -> Matching:
 
 
 def predicate_facts(join: BoundedJoin | RegularJoin) -> tuple[Fact, ...]:
-    """The predicates beside key and bound, each with what or who decides it."""
-    what = "filters" if join.how is JoinType.INNER else "decides matching"
+    """Describes the predicates besides key and bound, with their effect or evaluator."""
+    effect = "filter" if join.how is JoinType.INNER else "otherwise no match"
     wheres = (join.left_where, join.right_where)
-    lines = [("before", f"{each} ({what})") for each in wheres if each]
+    lines = [("on rows", f"{each} ({effect})") for each in wheres if each]
     if join.across_sql:
-        decider = "Spark" if join.only_spark else "the join"
-        lines.append(("on pairs", f"{join.across_sql} ({decider} decides)"))
+        evaluator = "Spark" if join.only_spark else "the join"
+        lines.append(("on pairs", f"{join.across_sql} (evaluated by {evaluator})"))
     shown = Fact("predicates", [each for _, each in lines], tuple(lines))
     return shown, data("only_spark", join.only_spark)
 
 
 def columnar_limitation(join: BoundedJoin | RegularJoin) -> str:
     if join.only_spark and join.how is not JoinType.INNER:
-        return "only Spark can decide a predicate of ON that decides matching"
+        return "only Spark can evaluate a predicate of ON, and the join type needs it for matching"
     return ""

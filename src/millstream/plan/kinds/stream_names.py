@@ -1,23 +1,23 @@
-"""What a stream is called in explanations and errors, and how far it is behind its sources."""
+"""Names of streams in `explain` and errors, and their delay behind the sources."""
 
 from __future__ import annotations
 
 from millstream.plan.nodes import Input, Join, Node, Select, Source
-from millstream.plan.nodes.traversal import upstream_of, inputs_of
+from millstream.plan.nodes.traversal import inputs_of, upstream_of
 
 
 def node_name(node: Node, alias: str) -> str:
-    """What a stream is called: a source by its name, anything else by its alias."""
+    """Returns the name of a stream: a source's name, otherwise the alias."""
     return node.name if isinstance(node, Source) else alias
 
 
 def input_name(side: Input) -> str:
-    """The name of the stream that an operator reads."""
+    """Returns the name of the stream that an operator reads."""
     return node_name(side.node, side.alias)
 
 
 def stream_name(side: Input) -> str:
-    """What a stream is called that the planner has given windows or a filter, under its alias."""
+    """Returns the name of the user's stream below windows and filters that the planner added."""
     node: Node = side.node
     while isinstance(node, Select) and node.alias == side.alias:
         node = node.input
@@ -29,8 +29,11 @@ def with_alias(name: str, alias: str) -> str:
 
 
 def results_delay(join: Join) -> int | None:
-    """How far the watermark of a join of results is behind their sources: the operators below add
-    up, and the other side waits for them. None for a join of sources."""
+    """Returns how far the watermark of a join of results is behind the sources.
+
+    Delays of the operators below add up, and the other side waits for them. None for a join of
+    sources.
+    """
     sides = (join.left, join.right)
     if all(isinstance(upstream_of(side.node), Source) for side in sides):
         return None
@@ -38,7 +41,7 @@ def results_delay(join: Join) -> int | None:
 
 
 def delay_behind_sources(side: Input) -> int:
-    """How far the watermark of an input is behind its sources."""
+    """Returns how far the watermark of an input is behind its sources."""
     below = upstream_of(side.node)
     if isinstance(below, Source):
         return side.delay

@@ -1,12 +1,13 @@
-"""The temporal join: each row with the version of its key that is valid at its time.
+"""Describes the temporal join: each row with the version of its key that is valid at its time.
 
-A row at t waits while a version may come that it should meet. Versions are in time at W and after,
-so looking back, a row waits while W <= t. Looking ahead, it waits while W <= v, v being the nearest
-version known, and without one while W <= t + tolerance.
+A row at t waits until its version is certain. Versions that are not late have times from the
+watermark W on. Backward, a row waits while W <= t. Forward, it waits while W <= v, where v is the
+nearest version known, and without one while W <= t + tolerance.
 
-A version at v is needed by rows that wait or that may come, those at W and after. Looking back,
-that is the last version of each key at or before W, and all later ones. Looking ahead it is needed
-while W <= v. Looking both ways, a row within `tolerance` of v waits for as long again at most.
+A version at v stays in state for waiting rows and for rows that can still arrive, from W on.
+Backward, these are the last version of each key at or before W, and all later ones. Forward, it
+stays while W <= v. For the nearest version, a row within `tolerance` of v waits at most as long
+again.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from __future__ import annotations
 from millstream.plan.document import Description, data, fact
 from millstream.plan.document.formats import shifted_text
 from millstream.plan.expressions.spark_sql import sql_or_none
-from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds.base import Matching, OperatorFacts, StateFacts, StreamJoinKind
 from millstream.plan.kinds.operator_properties import TEMPORAL_JOIN
 from millstream.plan.kinds.stream_joins import describe_join, names_of, salt_fact
 from millstream.plan.kinds.stream_names import results_delay, stream_name
-from millstream.plan.nodes import Input, TemporalJoin
+from millstream.plan.nodes import Input, JoinKind, TemporalJoin
 from millstream.temporal import format_span
 from millstream.values import Direction, JoinType
 
@@ -29,7 +29,7 @@ def _state(join: TemporalJoin) -> StateFacts:
 
 
 def _row_delay(join: TemporalJoin) -> int:
-    """How far behind the watermark a row may be that comes out."""
+    """Returns how far behind the watermark an emitted row can be."""
     if join.direction is Direction.BACKWARD:
         return 0
     return join.tolerance or 0
@@ -49,7 +49,7 @@ def _version_text(join: TemporalJoin) -> str:
         case Direction.FORWARD:
             return f"the earliest at or after {row}{within}"
         case Direction.NEAREST:
-            return f"the nearest to {row}, the one before if two are as near{within}"
+            return f"the nearest to {row}, the earlier of two equally near{within}"
 
 
 def _latest_emission(join: TemporalJoin) -> str:
@@ -59,55 +59,54 @@ def _latest_emission(join: TemporalJoin) -> str:
 def _row_expiry(join: TemporalJoin) -> str:
     name, until = stream_name(join.left), f"the watermark passes {_latest_emission(join)}"
     if join.direction is Direction.BACKWARD:
-        return f"{name} rows are held until {until}: then no version can come for them"
-    certain = "until their version is certain, at the latest when"
-    return f"{name} rows are held {certain} {until}"
+        return f"{name}: when {until}; their version is then certain"
+    return f"{name}: when their version is certain, at the latest when {until}"
 
 
 def _version_expiry(join: TemporalJoin) -> str:
     name, time, tolerance = stream_name(join.right), str(join.right.time), join.tolerance
     if join.direction is Direction.BACKWARD and tolerance is None:
         return (
-            f"{name} rows are held until the watermark reaches a later one of their key: the last "
-            "version of a key is held for ever"
+            f"{name}: when the watermark reaches a later version of the key; the last version of "
+            "a key never expires"
         )
     match join.direction:
         case Direction.BACKWARD:
             last = shifted_text(time, tolerance or 0)
-            why = "or reaches a later one of their key"
+            why = "or reaches a later version of the key"
         case Direction.FORWARD:
-            last, why = time, "the last time a row may carry that meets them"
+            last, why = time, "when no later row can match"
         case Direction.NEAREST:
             last, why = (
                 shifted_text(time, 2 * (tolerance or 0)),
-                "when no row can wait for them any more",
+                "when no row can wait for it",
             )
-    return f"{name} rows are held until the watermark passes {last}, {why}"
+    return f"{name}: when the watermark passes {last}, {why}"
 
 
 def _state_size(join: TemporalJoin) -> str:
     lag = results_delay(join)
     waits = format_span(_row_delay(join) + (join.left.delay if lag is None else lag))
-    rows = f"rows of {waits} of {stream_name(join.left)}"
+    rows = f"the last {waits} of {stream_name(join.left)}"
     if join.direction is Direction.BACKWARD and join.tolerance is None:
-        return f"{rows}, and a version for each key of {stream_name(join.right)} that ever came"
+        return f"{rows}, and one version per key of {stream_name(join.right)}"
     back = {Direction.BACKWARD: 1, Direction.FORWARD: 0, Direction.NEAREST: 2}[join.direction]
     span = format_span(back * (join.tolerance or 0) + (join.right.delay if lag is None else lag))
-    return f"{rows} and versions of {span} of {stream_name(join.right)}"
+    return f"{rows} and the last {span} of {stream_name(join.right)}"
 
 
 def _emits(join: TemporalJoin) -> tuple[str, ...]:
     name, last = stream_name(join.left), _latest_emission(join)
     if join.direction is Direction.BACKWARD:
-        found = f"a row of {name} with its version once the watermark has passed {last}"
+        matched = f"a row of {name} with its version when the watermark passes {last}"
     else:
-        found = (
-            f"a row of {name} with its version once the watermark says that none can be nearer, "
-            f"at the latest when it has passed {last}"
+        matched = (
+            f"a row of {name} with its version as soon as it is certain, at the latest when the "
+            f"watermark passes {last}"
         )
     if join.how is JoinType.LEFT:
-        return found, f"a row without one, its columns NULL, once the watermark has passed {last}"
-    return (found,)
+        return matched, f"an unmatched row, padded with NULL, when the watermark passes {last}"
+    return (matched,)
 
 
 def _describe(join: TemporalJoin, facts: OperatorFacts) -> Description:
@@ -124,7 +123,7 @@ def _describe(join: TemporalJoin, facts: OperatorFacts) -> Description:
 
 def _summary(join: TemporalJoin) -> str:
     one, other = names_of(join)
-    return f"{join.how} join of {one} and the version of {other} in force"
+    return f"{join.how} join of {one} and the version of {other} valid at its time"
 
 
 KIND = StreamJoinKind[TemporalJoin](
@@ -133,7 +132,7 @@ KIND = StreamJoinKind[TemporalJoin](
     describe=_describe,
     label=lambda join, inputs: f"{join.how} temporal join of {inputs}",
     summary=_summary,
-    # A row is emitted once the watermark has passed it; looking ahead, it waits for the tolerance.
+    # A row is emitted when the watermark passes it; forward, it also waits for the tolerance.
     watermark_delay=lambda join, _: _row_delay(join),
     native_limitation=lambda _: "Spark has no temporal join of streams",
     type=JoinKind.TEMPORAL,

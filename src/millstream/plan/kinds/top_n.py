@@ -1,4 +1,4 @@
-"""The first rows of each partition."""
+"""Describes Top-N: the first rows of each partition."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from millstream.plan.expressions import Expression
 from millstream.plan.expressions.spark_sql import sql_or_none, to_spark_sql
 from millstream.plan.kinds.base import OperatorFacts, SingleInputKind, StateFacts
 from millstream.plan.kinds.single_input import (
-    row_delay,
     describe_operator,
     emit_fact,
-    input_title,
+    expiry_by_ttl,
     has_window_rows,
+    input_title,
     partition_fact,
     pass_window_time,
-    expiry_by_ttl,
+    row_delay,
 )
 from millstream.plan.kinds.stream_names import input_name
 from millstream.plan.nodes import TopN
 from millstream.temporal import Emit
 
-_LATER_ROW = "a row of it that comes later begins anew, at the first place"
+_LATER_ROW = "a later row of the partition starts a new ranking"
 
 
 def _state(node: TopN) -> StateFacts:
@@ -29,21 +29,17 @@ def _state(node: TopN) -> StateFacts:
     rows = "all rows" if node.over_changes else f"{node.n} row{'s' if node.n > 1 else ''}"
     if node.emit is Emit.FINAL:
         return StateFacts(
-            ("a partition is held until the watermark reaches the end of its window",),
-            f"{rows} for each partition and open window of {name}",
-            ("the first rows once, when their window closes",),
+            ("a partition when the watermark reaches the end of its window",),
+            f"{rows} per partition and open window of {name}",
+            (f"the first {node.n} row{'s' if node.n > 1 else ''}, when their window closes",),
         )
-    held = expiry_by_ttl(
-        node.ttl,
-        "a partition",
-        keyed=bool(node.partition),
-        one="the one partition",
-        anew=_LATER_ROW,
+    expiry = expiry_by_ttl(
+        node.ttl, "partition", has_key=bool(node.partition), after_expiry=_LATER_ROW
     )
-    change = "-D for rows that left the first ones, +I for rows that came in"
+    change = f"+I for rows that enter the first {node.n}, -D for rows that leave"
     if node.rank:
-        change = "the pair -U old, +U new for each number that another row has now"
-    return StateFacts(held, f"{rows} for each partition of {name}", (f"after a batch, {change}",))
+        change = "-U/+U for each row number that another row takes"
+    return StateFacts(expiry, f"{rows} per partition of {name}", (f"after each batch: {change}",))
 
 
 def _describe(node: TopN, facts: OperatorFacts) -> Description:

@@ -1,4 +1,7 @@
-"""The window join: an interval join by the end of the window. The cross join shares most of it."""
+"""Describes the window join, an interval join by the end of the window.
+
+The cross join shares most of it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import TypeVar
 from millstream.plan.document import Description, Fact, fact
 from millstream.plan.document.formats import lateness_fact, window_data
 from millstream.plan.expressions import Expression, column
-from millstream.plan.join_kinds import JoinKind
 from millstream.plan.kinds import interval_join, stream_joins
 from millstream.plan.kinds.base import (
     JoinWindows,
@@ -17,16 +19,16 @@ from millstream.plan.kinds.base import (
     WindowTimes,
 )
 from millstream.plan.kinds.interval_join import SideFacts, Sides
-from millstream.plan.kinds.open_bounds import TimeBounds
 from millstream.plan.kinds.operator_properties import WINDOW_JOIN
 from millstream.plan.kinds.stream_names import results_delay, stream_name
+from millstream.plan.kinds.time_bounds import TimeBounds
 from millstream.plan.kinds.window_pairs import (
     WindowPair,
-    window_side_of,
     coalesce_sides,
     pair_windows,
+    window_side_of,
 )
-from millstream.plan.nodes import WINDOW_TIME, CrossJoin, WindowJoin
+from millstream.plan.nodes import WINDOW_TIME, CrossJoin, JoinKind, WindowJoin
 
 Windowed = WindowJoin | CrossJoin
 OneWindowed = TypeVar("OneWindowed", bound=Windowed)
@@ -68,7 +70,7 @@ def _describe(join: WindowJoin, facts: OperatorFacts) -> Description:
 
 def windows_facts(join: Windowed) -> tuple[Fact, ...]:
     one, other = join.windows
-    shown = f"the same of both: {one}"
+    shown = str(one)
     if one != other:
         shown = f"{one} and {other}: a pair once if any of its windows overlap"
     windows = [window_data(window) for window in join.windows]
@@ -78,11 +80,11 @@ def windows_facts(join: Windowed) -> tuple[Fact, ...]:
 def _native_limitation(join: WindowJoin) -> str:
     if join.salt > 1:
         return interval_join.SALT_LIMITATION
-    return "Spark's join of streams keeps rows by their own times, not until a window closes"
+    return "Spark's stream-stream join expires rows by their own times, not when a window closes"
 
 
 def _with_window_time(join: OneWindowed) -> tuple[OneWindowed, Expression]:
-    """The join with the time of the window among the columns that are read, and that time."""
+    """Returns the join with the window time among the columns it reads, and that time."""
     sides, times = [], []
     for side in (join.left, join.right):
         shown = WINDOW_TIME in side.used

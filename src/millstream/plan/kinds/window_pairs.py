@@ -1,4 +1,4 @@
-"""The windows of both sides of a join, and the bound between the panes that rows stand for."""
+"""The windows of both sides of a join, and the bound between the panes of its rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import gcd
 
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expression, template
-from millstream.plan.kinds.open_bounds import TimeBounds
+from millstream.plan.kinds.time_bounds import TimeBounds
 from millstream.plan.reject import not_supported
 from millstream.temporal import Bounds, Window, WindowKind
 from millstream.values import JoinType
@@ -15,10 +15,15 @@ from millstream.values import JoinType
 
 @dataclass(frozen=True, slots=True)
 class WindowPair:
-    """`panes` are the windows that rows are given: those asked for but, beside a tumbling window,
-    of a sliding one its slides. `later` is how long after the pane the last window of its rows
-    ends. `bounds` are between the last moments of these. `chief` is the side whose window the
-    result has."""
+    """The windows of both sides of a join.
+
+    Attributes:
+        panes: The windows that rows are assigned to: the query's windows, but slides in place of
+            a sliding window that is joined with a tumbling one.
+        bounds: The bound between the last moments of the panes of a pair.
+        window_side: The side whose window the result has.
+        last_window_delay: How long after a pane the last window of its rows ends.
+    """
 
     windows: tuple[Window, Window]
     panes: tuple[Window, Window]
@@ -31,8 +36,8 @@ class WindowPair:
         return self.panes[0] == self.panes[1] and self.windows == self.panes
 
     def match_delay(self, number: int) -> int:
-        """How long after the last window of a row of one side the windows of the other side that
-        overlap it may still be open."""
+        """Returns how long after the last window of a row the other side's windows that overlap
+        it may still be open."""
         if self.are_equal or self.windows[0] == self.windows[1]:
             return 0
         own, other = self.windows[number], self.windows[1 - number]
@@ -42,7 +47,7 @@ class WindowPair:
         return other.size - nearest
 
     def time_bounds(self, number: int) -> TimeBounds:
-        """How far the own time of a row of one side is after the time of the result's window."""
+        """Returns how far the own time of a row of a side is after the result's window time."""
         inside = TimeBounds(-(self.panes[number].size - 1), 0)
         if number == self.window_side:
             return inside
@@ -58,7 +63,7 @@ def pair_windows(
 ) -> WindowPair:
     windows = _normalise(one), _normalise(other)
     if any(window.wall_clock for window in windows):
-        raise not_supported("a join of windows of the clock", place)
+        raise not_supported("a join of processing-time windows", place)
     kinds = [window.kind for window in windows]
     chief = window_side_of(windows, how)
     if windows[0] == windows[1]:
@@ -66,9 +71,8 @@ def pair_windows(
     if kinds[0] is kinds[1]:
         raise PlanError(
             "MS-PLAN-WINDOW",
-            f"{names[0]} is in {windows[0]}, {names[1]} in {windows[1]}: no window is in both.",
-            fix="Give both the same window; TUMBLING on one side and SLIDING on the other is the "
-            "other way.",
+            f"{names[0]} has {windows[0]}, {names[1]} has {windows[1]}: they share no window.",
+            fix="Use the same window on both sides, or TUMBLING on one and SLIDING on the other.",
             place=place,
         )
     by_kind = {window.kind: window for window in windows}
@@ -82,15 +86,17 @@ def pair_windows(
 
 
 def _normalise(window: Window) -> Window:
-    """A sliding window that slides by its size is a tumbling one."""
+    """Returns a sliding window that slides by its size as a tumbling one."""
     if window.kind is WindowKind.SLIDING and window.size == window.slide:
         return Window(WindowKind.TUMBLING, window.size, window.size, window.offset)
     return window
 
 
 def window_side_of(windows: tuple[Window, Window], how: JoinType) -> int:
-    """The side whose window the result of a join has: the tumbling one, else one that no row
-    lacks."""
+    """Returns the side whose window the result of a join has.
+
+    It is the side with the tumbling window, otherwise a preserved side.
+    """
     if how.left_only:
         return 0
     if windows[0].kind is windows[1].kind:
@@ -99,13 +105,12 @@ def window_side_of(windows: tuple[Window, Window], how: JoinType) -> int:
 
 
 def is_padded(how: JoinType, chief: int) -> bool:
-    """May a row of the result lack the side whose window counts?"""
+    """Returns whether the side whose window the result has can be NULL in a result row."""
     return not how.left_only and (how.preserves_right if chief == 0 else how.preserves_left)
 
 
 def coalesce_sides(sides: tuple[Expression, Expression], how: JoinType, chief: int) -> Expression:
-    """A window's column: that of the side whose window counts or, in a row that lacks it, of the
-    other."""
+    """Returns a window column of the result: of `window_side`, or of the other where it is NULL."""
     one, other = sides[chief], sides[1 - chief]
     if not is_padded(how, chief):
         return one

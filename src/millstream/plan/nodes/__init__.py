@@ -1,5 +1,6 @@
-"""The plan: frozen nodes that SQL and Python share. Expressions are values of
-`plan.expressions`; Spark runs them.
+"""The plan of a job: frozen nodes, created from SQL and from the Python API.
+
+Expressions are values of `plan.expressions`; Spark evaluates them.
 
     Job ── Pipeline ── Select ──┬── Source
               │                 ├── Select            (a view, a subquery)
@@ -7,19 +8,18 @@
                                 │                  └── Input ── Source | Select
                                 └── Aggregate | Deduplicate | TopN | RowsOver ── Input ── …
 
-A Select is stateless; what it stands on may keep state, and so may what its Inputs stand on: an
-operator reads the results of another through a Select.
+A Select is stateless. An operator reads the results of another operator through a Select.
 
-A join offers its users two columns, each a struct named as the side's alias, so that `o.total` and
-`o.*` mean in Spark what they mean in the query. The other operators offer plain columns, named in
-their `columns`, as their Select's input without an alias.
+A join has two output columns, each a struct named as the side's alias, so `o.total` and `o.*` mean
+in Spark what they mean in the query. The output columns of other operators are listed in `columns`;
+the Select above them has no alias.
 
 A Job has a Pipeline for each INSERT INTO. Pipelines that read the same CREATE STREAM or write to
-the same sink run as one Query (`plan.queries`).
+the same sink run as one Query (`plan.build.query_groups`).
 
-Results that change. Some operators take rows back (`retracts`). Rows of such a stream carry their
-kind in the column `_op`: +I new, -U the old and +U the new value of a change, -D gone. A Select
-passes it on; a pipeline shows it as its sink's mode asks.
+Some operators retract rows (`retracts`). The column `_op` of such a stream has the kind of a row:
++I insert, -U and +U the old and new value of an update, -D delete. A Select passes it on; a
+pipeline writes it as its sink's output mode requires.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ from millstream.plan.nodes.values import (
     Call,
     Column,
     Engine,
+    JoinKind,
     Key,
     Order,
     Output,
@@ -92,6 +93,7 @@ __all__ = [
     "IntervalJoin",
     "Job",
     "Join",
+    "JoinKind",
     "Key",
     "Node",
     "Operator",

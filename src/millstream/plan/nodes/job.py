@@ -1,4 +1,4 @@
-"""Queries with their sinks: what a file asks for."""
+"""Jobs, queries, pipelines and sinks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millstream.temporal import Emit, OutputMode
 
 @dataclass(frozen=True, slots=True)
 class SinkDef:
-    """Where rows go: a connector with its options."""
+    """A sink: a connector with its options."""
 
     name: State[str]
     connector: State[str]
@@ -39,29 +39,29 @@ class Pipeline:
     emit: OutputOnly[Emit | None] = None
     engine: Neither[Engine] = Engine.AUTO
     mode: State[OutputMode] = OutputMode.APPEND  # other modes add the column `_op`
-    # Where its SELECT is in the job's SQL: offsets of the first and the last character.
+    # Position of its SELECT in the job's SQL: offsets of the first and last character.
     span: Neither[tuple[int, int] | None] = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The outputs that one streaming query of Spark computes and writes together.
+    """The outputs that one Spark streaming query computes and writes together.
 
     Pipelines that read the same CREATE STREAM or write to the same sink are in one query, except
-    that a query on the native engine has one operator (`plan.queries`). `plan.branches` has the
-    operators that are computed once.
+    that a query on the native engine has one operator (`plan.build.query_groups`).
+    `plan.facts.branches` finds the operators that are computed once.
     """
 
     outputs: State[tuple[Pipeline, ...]]
 
     @property
     def name(self) -> str:
-        """The name of its checkpoint folder: that of the first output."""
+        """The name of the checkpoint folder, which is the name of the first output."""
         return self.outputs[0].name
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """A name for each output: its sink, with a number if it is not the sink's first output."""
+        """A name per output: its sink, with a number if it is not the sink's first output."""
         count: Counter[str] = Counter()
         names = []
         for output in self.outputs:
@@ -72,18 +72,18 @@ class Query:
 
     @property
     def sinks(self) -> tuple[SinkDef, ...]:
-        """The sinks of its outputs, each once."""
+        """The distinct sinks of its outputs."""
         return tuple({output.sink.name: output.sink for output in self.outputs}.values())
 
     @property
     def title(self) -> str:
-        """Its name in progress and errors: the names of all its sinks."""
+        """The name in progress and errors: the names of all sinks."""
         return ", ".join(sink.name for sink in self.sinks)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All pipelines of a file, the sinks that side outputs may name, and the job's settings."""
+    """The pipelines of a job, the sinks that side outputs can name, and the job's settings."""
 
     pipelines: State[tuple[Pipeline, ...]]
     sinks: Neither[tuple[SinkDef, ...]] = ()

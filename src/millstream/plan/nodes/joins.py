@@ -1,4 +1,4 @@
-"""Joins: of two streams, and of a stream with a table."""
+"""Joins of two streams, and of a stream with a table."""
 
 from __future__ import annotations
 
@@ -19,25 +19,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _BoundedJoin:
-    """What an interval and a window join share: `right.time` in [left.time + lower, left.time +
-    upper], keys equal, predicates true. One kernel runs both."""
+    """Base of interval, window and cross joins; one kernel runs all of them.
+
+    A pair has equal keys, `right.time` in [left.time + lower, left.time + upper], and predicates
+    that are true.
+    """
 
     left: State[Input]
     right: State[Input]
     how: State[JoinType]
     keys: State[tuple[Key, ...]]
     bounds: State[Bounds]
-    # predicates of ON over one side alone: they decide matching
+    # predicates of ON over one side: a row for which they are not true has no match
     left_where: State[Expression | None] = None
     right_where: State[Expression | None] = None
-    # predicates of ON over both sides that a kernel can decide
+    # predicates of ON over both sides that a kernel can evaluate
     across: State[PredicateOf[Expression] | None] = None
-    across_sql: State[Expression | None] = None  # the same, and what only Spark can decide
-    only_spark: State[bool] = False  # does across_sql say more than `across`?
+    across_sql: State[Expression | None] = None  # `across`, and what only Spark can evaluate
+    only_spark: State[bool] = False  # does `across_sql` have more terms than `across`?
     late: OutputOnly[LatePolicy] = LatePolicy()
     retention: State[Micros | None] = None
     limit: OutputOnly[StateLimit] = StateLimit()
-    salt: State[int] = 1  # over so many groups the rows of a key are spread
+    salt: State[int] = 1  # the number of key groups that rows of a key are distributed over
     place: Neither[Place | None] = field(default=None, compare=False)
 
     @property
@@ -47,14 +50,14 @@ class _BoundedJoin:
 
 @dataclass(frozen=True, slots=True)
 class IntervalJoin(_BoundedJoin):
-    """The times of a pair are apart by a bound that the query gives."""
+    """Joins rows whose times differ by a bound of the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WindowedJoin(_BoundedJoin):
-    """Rows of one window: the bound is between the ends of the windows of a pair's rows."""
+    """Joins rows of a window. The bound is between the ends of the windows of a pair."""
 
-    # of each side: `time` is made of them
+    # of each side; `time` is computed from them
     windows: State[tuple[Window, Window]] = field(kw_only=True)
     # how long after its end a window accepts rows
     lateness: State[Micros] = field(default=0, kw_only=True)
@@ -62,21 +65,21 @@ class _WindowedJoin(_BoundedJoin):
 
 @dataclass(frozen=True, slots=True)
 class WindowJoin(_WindowedJoin):
-    """Rows of one key and window."""
+    """Joins rows with the same key and window."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrossJoin(_WindowedJoin):
-    """Every row with every row of the same window, whose start is the only key."""
+    """Joins every row with every row of the same window. The window start is the only key."""
 
 
 @dataclass(frozen=True, slots=True)
 class TemporalJoin:
-    """Each row of `left` with the version of its key that was in force at its time.
+    """Joins each row of `left` with the version of its key that is valid at its time.
 
-    `right` are versions: rows of a stream, each in force from its own time until the next of its
-    key. `deletes`, over the right alias, is true of a row that ends its key's version. A row
-    comes out once the watermark says that no version can come that it should have met.
+    Rows of `right` are versions, each valid from its own time until the next one of its key.
+    `deletes`, over the right alias, is true for a row that ends its key's version. A row is emitted
+    once no version can arrive that would match it better.
     """
 
     left: State[Input]
@@ -98,13 +101,13 @@ class TemporalJoin:
 
 @dataclass(frozen=True, slots=True)
 class SessionJoin:
-    """Sessions of `left` with sessions of `right` of one key: every row with every row.
+    """Joins every row of a session of `left` with every row of an overlapping session of `right`.
 
-    Sessions are built a side, with one gap; two meet when [first, last + gap] of both share a
-    moment. They only grow, so two that have met stay together. FINAL: rows come out once both
-    sessions are closed. CHANGES: two rows come out as soon as their sessions meet. A session that
-    met none comes out once it is closed. Gives the window's columns beside the two sides: from the
-    first row of both sessions to the end of both; under CHANGES, as far as they are known.
+    Sessions are built per side and key, with the same gap; two sessions overlap if their intervals
+    [first, last + gap] do. Sessions only grow, so overlapping ones stay so. FINAL emits pairs once
+    both sessions are closed, CHANGES as soon as their sessions overlap. Rows of a session without
+    match are emitted once it is closed. The output also has window columns, from the first row of
+    both sessions to the end of both; with CHANGES, as far as they are known.
     """
 
     left: State[Input]
@@ -113,7 +116,7 @@ class SessionJoin:
     keys: State[tuple[Key, ...]]
     gap: State[Micros]
     emit: State[Emit] = Emit.FINAL
-    lateness: State[Micros] = 0  # a session is closed only so long after its end
+    lateness: State[Micros] = 0  # how long after its end a session is closed
     late: OutputOnly[LatePolicy] = LatePolicy()
     limit: OutputOnly[StateLimit] = StateLimit()
     place: Neither[Place | None] = field(default=None, compare=False)
@@ -125,10 +128,11 @@ class SessionJoin:
 
 @dataclass(frozen=True, slots=True)
 class RegularJoin:
-    """Keys equal, predicates true, whenever the two rows came: a pair comes out at once.
+    """Joins rows with equal keys whose predicates are true, without a time bound.
 
-    A row is held until the watermark is `ttl` past its time; None: for ever. What comes later finds
-    it no more, and a pair is taken back only as long as both its rows are held.
+    A pair is emitted immediately. A row expires when the watermark is `ttl` past its time; None:
+    never. Rows that arrive later do not match it, and a pair can be retracted only while both its
+    rows are in state.
     """
 
     left: State[Input]
@@ -153,8 +157,10 @@ class RegularJoin:
 
 @dataclass(frozen=True, slots=True)
 class TableJoin:
-    """Each row of `left` with the rows of a table that have its key, as the table is when the row
-    is read. It keeps no state: it is a step of the stream, as a SELECT is."""
+    """Joins each row of `left` with the rows of a table that have its key when the row is read.
+
+    It is stateless, like a Select.
+    """
 
     left: State[Input]
     table: State[ReferenceTable]
@@ -162,9 +168,9 @@ class TableJoin:
     how: State[JoinType]  # INNER, LEFT, SEMI or ANTI
     keys: State[tuple[TableKey, ...]]
     used: Neither[tuple[str, ...]]  # columns of the table that are read
-    # of ON: a row of which it is not true finds nothing
+    # of ON: a row for which it is not true has no match
     left_where: State[Expression | None] = None
-    # of ON or WHERE over the table alone: asked of it
+    # of ON or WHERE over the table only: part of the lookup
     conditions: State[tuple[Condition, ...]] = ()
     # the rest of ON; with LEFT, keys must then be unique
     across_sql: State[Expression | None] = None

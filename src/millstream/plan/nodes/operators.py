@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """GROUP BY keys and window. Gives keys (k0, k1, …), the window's start, end and time (the last
-    microsecond in it, the event time of the result), then a column a call (a0, a1, …)."""
+    """Aggregates by keys and window.
+
+    Output columns: keys (k0, k1, …), the window's start, end and time (its last microsecond, the
+    event time of the result), then one column per call (a0, a1, …).
+    """
 
     input: State[Input]
     keys: State[tuple[Output, ...]]
@@ -37,7 +40,7 @@ class Aggregate:
     emit: State[Emit] = Emit.FINAL
     lateness: State[Micros] = 0
     late: OutputOnly[LatePolicy] = LatePolicy()
-    # without a window: how long after its last change a group is kept
+    # without a window: how long after its last change a group expires
     ttl: State[Micros | None] = None
     limit: OutputOnly[StateLimit] = StateLimit()
     over_changes: State[bool] = False  # does the input retract?
@@ -63,8 +66,11 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Deduplicate:
-    """The first row to arrive of each key passes; of one batch, the earliest. A key is known until
-    the watermark is `within` past the row that passed; None: for ever. Gives the columns used."""
+    """Emits the first row of each key to arrive; of several in one batch, the earliest.
+
+    A key expires when the watermark is `within` past the emitted row; None: never. Output columns:
+    those in `used`.
+    """
 
     input: State[Input]
     keys: State[tuple[Expression, ...]]
@@ -84,19 +90,18 @@ class Deduplicate:
 
 @dataclass(frozen=True, slots=True)
 class TopN:
-    """The first `n` rows of each partition by `order`. Gives the columns used and their number in
-    the order (`rank`), from 1.
+    """Emits the first `n` rows of each partition by `order`.
 
-    FINAL: once, when the watermark reaches `due`, a time that all rows of a partition agree on (the
-    end of their window). CHANGES: as it changes; a partition is kept until `ttl` after its last
-    row.
+    Output columns: those in `used`, and the row number from 1 (`rank`). FINAL emits when the
+    watermark reaches `due`, a time that is the same for all rows of a partition (the end of their
+    window). CHANGES emits each change; a partition expires `ttl` after its last row.
     """
 
     input: State[Input]
     partition: State[tuple[Expression, ...]]
     order: State[tuple[Order, ...]]
     n: State[int]
-    rank: State[str | None] = None  # the name of the column with the number, if it is asked for
+    rank: State[str | None] = None  # the column with the row number, if the query uses it
     due: State[Expression | None] = None
     emit: State[Emit] = Emit.CHANGES
     ttl: State[Micros | None] = None
@@ -117,14 +122,17 @@ class TopN:
 @dataclass(frozen=True, slots=True)
 class RowsOver:
     """Every row with aggregates over it and the `preceding` rows before it in its partition, in
-    the order of event time (None: all of them). A row comes out once the watermark has passed it.
-    Gives the columns used, then a column a call."""
+    event-time order (None: all of them).
+
+    A row is emitted once the watermark has passed it. Output columns: those in `used`, then one
+    column per call.
+    """
 
     input: State[Input]
     partition: State[tuple[Expression, ...]]
     preceding: State[int | None]
     calls: State[tuple[Call, ...]]
-    ttl: State[Micros | None] = None  # how long after its last row a partition is kept
+    ttl: State[Micros | None] = None  # how long after its last row a partition expires
     late: OutputOnly[LatePolicy] = LatePolicy()
     limit: OutputOnly[StateLimit] = StateLimit()
     place: Neither[Place | None] = field(default=None, compare=False)

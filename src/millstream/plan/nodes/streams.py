@@ -1,4 +1,4 @@
-"""What comes in, and what is stateless: a source, a SELECT, an input of an operator."""
+"""Sources, SELECTs, and inputs of operators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.errors import Place
 from millstream.field_roles import Micros, Neither, OutputOnly, State
 from millstream.plan.nodes.values import Column, Output
-from millstream.temporal import Malformed, MissingTime, Watermark
+from millstream.temporal import MalformedAction, MissingTime, Watermark
 
 if TYPE_CHECKING:
     from millstream.plan.expressions import Expression
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A stream that comes in, by a connector or, with the kind "dataframe", from Python."""
+    """A stream that a connector reads; with the connector "dataframe", a DataFrame of Python."""
 
     name: State[str]
     columns: State[tuple[Column, ...]]
@@ -25,11 +25,11 @@ class Source:
     connector: State[str] = "dataframe"
     options: Neither[tuple[tuple[str, str], ...]] = ()
     missing_time: OutputOnly[MissingTime] = MissingTime.ERROR
-    malformed: OutputOnly[Malformed] = Malformed.DEAD_LETTER
+    malformed: OutputOnly[MalformedAction] = MalformedAction.DEAD_LETTER
     dead_letter: OutputOnly[str | None] = None
-    # silent for so long, the source no longer holds the watermark back
+    # after how long without rows the watermark does not wait for the source
     idle: OutputOnly[Micros | None] = None
-    # of event to processing time; 0: off, None: the run's default
+    # how far event time can be ahead of processing time; 0: no limit, None: the run's default
     max_ahead: OutputOnly[Micros | None] = None
     # Name and SQL of system columns that the connector declares.
     system_columns: Neither[tuple[tuple[str, str], ...]] = field(default=(), compare=False)
@@ -45,16 +45,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Projection and filter, run by Spark. Inside its expressions the input goes by `alias`.
+    """A projection and filter that Spark runs. Its expressions refer to the input as `alias`.
 
-    Over a join, `alias` is None: the expressions speak of the join's two struct columns.
+    Over a join, `alias` is None: the expressions read the join's two struct columns.
     """
 
     input: State[Node]
     outputs: State[tuple[Output, ...]]
     where: State[Expression | None] = None
     alias: Neither[str | None] = None
-    time: Neither[str | None] = None  # the output that carries the input's event time, if one does
+    time: Neither[str | None] = None  # the output that carries the input's event time, if any
     window: Neither[tuple[str, str] | None] = None  # outputs that carry a window's start and end
     place: Neither[Place | None] = field(default=None, compare=False)
     stream: Neither[str | None] = field(default=None, compare=False)  # its CREATE STREAM
@@ -66,12 +66,12 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What an operator reads: a stream under the alias its users call it by."""
+    """An input of an operator: a stream with the alias that the operator's expressions use."""
 
     alias: State[str]
     node: State[Source | Select]
-    time: State[str | None]  # None: the operator needs no event time, or goes by the wall clock
-    # of the source; of a stream of results, how far they lag behind their input
+    time: State[str | None]  # None: the operator needs no event time, or uses processing time
+    # watermark delay: of the source, or of the results below behind their input
     delay: State[Micros]
-    used: State[tuple[str, ...]]  # columns that the operator's users read; others need not be held
-    progress: State[str | None] = None  # the column that moves the watermark, if it is not `time`
+    used: State[tuple[str, ...]]  # columns of the operator's output; others are not in state
+    progress: State[str | None] = None  # the column that advances the watermark, if not `time`

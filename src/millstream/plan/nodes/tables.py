@@ -1,4 +1,4 @@
-"""Tables that rows are looked up in, as they are at that moment."""
+"""Reference tables: tables that rows of a stream are joined with in processing time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from millstream.values import Lookup
 
 @dataclass(frozen=True, slots=True)
 class Broadcast:
-    """A table that every worker holds whole. Unless it is refreshed, it is read once, when the job
-    starts."""
+    """Access to a table that every worker has a copy of.
+
+    Without a refresh it is read once, when the job starts.
+    """
 
     interval: OutputOnly[Micros | None] = None
-    watch: OutputOnly[bool] = False  # read anew when its files change
-    # read anew when `millstream refresh` asks for it, as the others are
+    watch: OutputOnly[bool] = False  # read again when its files change
+    # read again only on `millstream refresh`
     command: OutputOnly[bool] = False
     max_rows: Neither[int] = 5_000_000
     max_bytes: Neither[int] = 512 * 2**20
@@ -29,7 +31,7 @@ class Broadcast:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTable:
-    """CREATE TABLE without event time: `access` says whether it is asked or held whole."""
+    """A CREATE TABLE without event time. `access` is a lookup by key or a broadcast."""
 
     name: State[str]
     columns: OutputOnly[tuple[Column, ...]]
@@ -37,7 +39,7 @@ class ReferenceTable:
     connector: OutputOnly[str]  # file, memory; postgresql, sqlite
     options: Neither[tuple[tuple[str, str], ...]]
     access: OutputOnly[Lookup | Broadcast]
-    dead_letter: OutputOnly[str | None] = None  # the sink of rows that it could not be asked for
+    dead_letter: OutputOnly[str | None] = None  # the sink of rows whose lookup failed
     place: Neither[Place | None] = field(default=None, compare=False)
 
     def option(self, name: str, default: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Ways through a plan."""
+"""Functions that traverse and replace the nodes of a plan."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Stateless = Source | Select | TableJoin
 
 
 def inputs_of(operator: Operator | TableJoin) -> tuple[Input, ...]:
-    """The streams that an operator reads; a table is none."""
+    """Returns the streams that an operator reads; a table is not one."""
     if isinstance(operator, TableJoin):
         return (operator.left,)
     if isinstance(operator, Join):
@@ -32,7 +32,7 @@ def inputs_of(operator: Operator | TableJoin) -> tuple[Input, ...]:
 
 
 def children_of(node: Node) -> tuple[Node, ...]:
-    """The nodes that a node reads."""
+    """Returns the nodes that a node reads."""
     if isinstance(node, Source):
         return ()
     if isinstance(node, Select):
@@ -41,72 +41,72 @@ def children_of(node: Node) -> tuple[Node, ...]:
 
 
 def nodes_of(node: Node) -> Iterator[Node]:
-    """A node and all below it, from the sink's side to the sources."""
+    """Yields a node and all below it, from the sink to the sources."""
     yield node
     for each in children_of(node):
         yield from nodes_of(each)
 
 
 def operators_of(node: Node) -> tuple[Operator, ...]:
-    """Every node that keeps state, from the sink's side to the sources."""
+    """Returns all stateful nodes, from the sink to the sources."""
     return tuple(found for found in nodes_of(node) if not isinstance(found, Stateless))
 
 
 def nodes_in_order(node: Node) -> Iterator[Node]:
-    """A node and all below it, each after those that it reads, the left side first."""
+    """Yields a node and all below it, each after those that it reads, the left side first."""
     for each in children_of(node):
         yield from nodes_in_order(each)
     yield node
 
 
 def operators_in_order(node: Node) -> tuple[Operator, ...]:
-    """Every node that keeps state, each after those that it reads, the left side first."""
+    """Returns all stateful nodes, each after those that it reads, the left side first."""
     return tuple(found for found in nodes_in_order(node) if not isinstance(found, Stateless))
 
 
 def table_joins_of(node: Node) -> tuple[TableJoin, ...]:
-    """Every join with a table, each after those that it reads."""
+    """Returns all table joins, each after the nodes that it reads."""
     return tuple(found for found in nodes_in_order(node) if isinstance(found, TableJoin))
 
 
 def reference_tables_of(root: Node | Job) -> tuple[ReferenceTable, ...]:
-    """Every table that rows are looked up in, once."""
+    """Returns the distinct reference tables."""
     roots = [pipeline.root for pipeline in root.pipelines] if isinstance(root, Job) else [root]
     found = (join.table for each in roots for join in table_joins_of(each))
     return tuple(dict.fromkeys(found))
 
 
 def sources_of(node: Node) -> tuple[Source, ...]:
-    """Every source once, in the order the query names them."""
+    """Returns the distinct sources, in the order of the query."""
     found = (source for source in nodes_of(node) if isinstance(source, Source))
     return tuple(dict.fromkeys(found))
 
 
 def can_retract(node: Node) -> bool:
-    """May rows of a stream be taken back? A step without state passes on what its input does."""
+    """Returns whether a stream can retract rows. Stateless steps pass retractions on."""
     found = upstream_of(node)
     return not isinstance(found, Source) and found.retracts
 
 
 def upstream_of(node: Node) -> Source | Operator:
-    """What stands below all the steps of a stream that keep no state."""
+    """Returns the nearest source or stateful operator upstream, below all stateless steps."""
     while isinstance(node, Select | TableJoin):
         node = step_input(node)
     return node
 
 
 def step_input(node: Select | TableJoin) -> Node:
-    """What a step without state reads."""
+    """Returns the node that a stateless step reads."""
     return node.left.node if isinstance(node, TableJoin) else node.input
 
 
 def with_sources(job: Job, change: Callable[[Source], Source]) -> Job:
-    """The job with every source replaced, as a test does that brings its own rows."""
+    """Returns the job with every source replaced, as in tests that supply their own rows."""
     return _change_job(job, _Changes(source=change))
 
 
 def with_reference_tables(job: Job, change: Callable[[ReferenceTable], ReferenceTable]) -> Job:
-    """The job with every table replaced that rows are looked up in."""
+    """Returns the job with every reference table replaced."""
     return _change_job(job, _Changes(reference=change))
 
 
@@ -118,7 +118,7 @@ class _Changes:
 
 
 def with_operators(root: Select, operators: Mapping[Operator, Operator]) -> Select:
-    """The plan with operators replaced by others of the same kind."""
+    """Returns the plan with operators replaced by others of the same kind."""
     return _change_node(root, _Changes(operators=operators))
 
 
@@ -130,7 +130,7 @@ def _change_job(job: Job, change: _Changes) -> Job:
 
 
 def _change_node(node: Stream, change: _Changes) -> Stream:
-    """The same kind of node over what was changed."""
+    """Returns a node of the same kind over changed inputs."""
     changed: Node
     if not isinstance(node, Stateless):
         node = change.operators.get(node, node)  # type: ignore[assignment]  # of the same kind

@@ -1,4 +1,4 @@
-"""What nodes are made of: columns, keys, predicates and choices."""
+"""Values that plan nodes consist of: columns, keys, aggregate calls and enums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # executors that know nodes need no parser
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; its type is Spark SQL text, or None where only Spark's analysis can tell it."""
+    """A column. Its type is Spark SQL text, or None if only Spark's analysis can determine it."""
 
     name: State[str]
     type: State[SqlType | None] = None
@@ -29,8 +29,10 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One column of a SELECT: an expression and the name it gets. `pane` says the same as the
-    expression, for those who need not ask Spark."""
+    """One column of a SELECT: an expression and its name.
+
+    `pane` describes the same value for code that can compute it without Spark.
+    """
 
     expression: State[Expression]
     name: State[str]
@@ -43,7 +45,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An equality of the join: one expression a side, over that side's alias."""
+    """An equality of a join: one expression per side, over that side's alias."""
 
     left: State[Expression]
     right: State[Expression]
@@ -51,7 +53,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class TableKey:
-    """An equality with a column of a table, in the join of a stream with it."""
+    """An equality of a table join: an expression over the stream and a column of the table."""
 
     left: State[Expression]
     right: State[str]  # the column's name
@@ -68,18 +70,18 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An aggregate function. Its argument is an expression over the input's alias.
+    """A call of an aggregate function. Its argument is an expression over the input's alias.
 
-    `function` is one of FUNCTIONS. With FILTER, the argument is NULL where the filter is not true,
-    but for functions that see NULLs: those have the filter apart.
+    `function` is one of FUNCTIONS. FILTER makes the argument NULL where the filter is not true.
+    Only functions that do not skip NULLs have it in `filter`.
     """
 
     function: State[str]
     argument: State[Expression | None]  # None: COUNT(*)
-    name: State[str]  # of the column it gives: a0, a1, …
+    name: State[str]  # of the result column: a0, a1, …
     type: Neither[str | None] = None
     filter: State[Expression | None] = None
-    by: State[Expression | None] = None  # max_by, min_by: what they go by
+    by: State[Expression | None] = None  # max_by, min_by: the ordering expression
     ignore_nulls: State[bool] = True  # first, last
     parameters: State[tuple[float, ...]] = ()  # percentiles; accuracy
 
@@ -91,5 +93,19 @@ FUNCTIONS = (
     *("collect_set", "bool_and", "bool_or", "max_by", "min_by"),
 )
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
-WINDOW_UNTIL = "_window_until"  # until when rows of a pane are on time
+WINDOW_UNTIL = "_window_until"  # the time until which rows of a pane are not late
 OP = "_op"
+
+
+class JoinKind(StrEnum):
+    """The values of 'join.type'.
+
+    Syntax determines the kind, except for the regular join: an interval join without a time bound,
+    with 'state.ttl' as its retention.
+    """
+
+    INTERVAL = "interval"
+    WINDOW = "window"
+    TEMPORAL = "temporal"
+    LOOKUP = "lookup"  # with the current rows of any table, by lookup or broadcast
+    REGULAR = "regular"

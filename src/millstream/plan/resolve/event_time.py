@@ -1,4 +1,4 @@
-"""What an operator needs of its input: an event time, and rows that stay."""
+"""Validates the inputs of operators: event time, and rows that are not retracted."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from millstream.errors import Place, PlanError
 from millstream.plan.kinds import kind_of
-from millstream.plan.kinds.base import TimeFix, NoEventTime
+from millstream.plan.kinds.base import NoEventTime, TimeFix
 from millstream.plan.nodes import Join, Select, Source
-from millstream.plan.nodes.traversal import upstream_of, can_retract
+from millstream.plan.nodes.traversal import can_retract, upstream_of
 from millstream.plan.resolve.names import query_phrase
 from millstream.sql.statements import Property
 from millstream.temporal import LateAction, LatePolicy
@@ -21,7 +21,7 @@ JOIN_OF_QUERY = "the join"  # of the same query
 def require_event_time(
     name: str, node: Source | Select, time: str | None, place: Place | None
 ) -> str:
-    """The event time of a stream, or the reason why it has none."""
+    """Returns the event time of a stream; raises an error with the reason if it has none."""
     if time is not None:
         return time
     if isinstance(node, Source):
@@ -29,7 +29,7 @@ def require_event_time(
             (c.name for c in node.columns if (c.type or "").upper().startswith("TIMESTAMP")),
             "event_time",
         )
-        cause = f"{name} has no watermark, so no row of it could ever be let go."
+        cause = f"{name} has no watermark, so its rows would never expire from state."
         fix = f"Declare WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS in {name}."
     elif why := missing_time_reason(name, node):
         cause, fix = (f"{text}." for text in why)
@@ -40,20 +40,19 @@ def require_event_time(
         cause = f"{name} does not carry the event time of its input."
         fix = "Select the event-time column there, unchanged; it may have another name."
     else:
-        cause = f"{below.name}, which {name} is made of, has no watermark."
+        cause = f"{below.name}, the source of {name}, has no watermark."
         fix = f"Declare one in {below.name}, and select its column unchanged."
     raise PlanError("MS-PLAN-NO-WATERMARK", cause, fix=fix, place=place)
 
 
 def missing_time_reason(name: str, node: Source | Select) -> tuple[str, str] | None:
-    """Why what a stream is made by leaves its rows without an event time, and the way out; None if
-    it does not."""
+    """Returns why the operator of a stream has results without event time, and a fix, or None."""
     below = upstream_of(node)
     if isinstance(below, Source):
         return None
     found = kind_of(below).no_event_time(below)
     if found is None and below.retracts:
-        found = NoEventTime("takes rows back at any time", TimeFix.WINDOW)
+        found = NoEventTime("can retract rows at any time", TimeFix.WINDOW)
     if found is None:
         return None
     return f"{name} {found.cause}, so its rows have no event time", _fix(found.fix, name)
@@ -65,14 +64,14 @@ def _fix(fix: TimeFix, name: str) -> str:
             return f"Write EMIT FINAL in {query_phrase(name)}"
         case TimeFix.WINDOW:
             return f"Give {query_phrase(name)} a WINDOW"
-        case TimeFix.BOUND if name == JOIN_OF_QUERY:  # beside an operator that a WINDOW may be for
+        case TimeFix.BOUND if name == JOIN_OF_QUERY:  # a WINDOW would be for the operator above
             return "Give the join a time bound"
         case TimeFix.BOUND:
             return f"Give the join in {query_phrase(name)} a time bound, or a WINDOW"
 
 
 def retraction_fix(node: Source | Select, name: str) -> str:
-    """What to write so that no row of a stream is taken back."""
+    """Returns a fix for a stream that must not retract rows."""
     below = upstream_of(node)
     if not isinstance(below, Source) and not kind_of(below).has_change_key:
         return _fix(TimeFix.BOUND, name)
@@ -80,14 +79,17 @@ def retraction_fix(node: Source | Select, name: str) -> str:
 
 
 def reject_expiring_groups(node: Source | Select, name: str, place: Place | None) -> None:
-    """Refuse a stream that takes rows back but forgets some: a group that was let go and comes back
-    is told as new, and whoever adds up would count it twice."""
+    """Rejects a stream whose groups expire without a retraction.
+
+    If a row of an expired group arrives, the group is emitted as new, and an aggregate over the
+    stream would count it twice.
+    """
     below = upstream_of(node)
     if not isinstance(below, Source) and kind_of(below).expires_without_retraction(below):
         raise PlanError(
             "MS-PLAN-RETRACT",
-            f"{name} lets groups go after 'state.ttl' without taking them back, so one that comes "
-            "again would count twice.",
+            f"groups of {name} expire after 'state.ttl' without a retraction, so a group that "
+            "reappears would count twice.",
             fix=f"Write 'state.ttl' = 'forever' in {query_phrase(name)}, or give it a WINDOW.",
             place=place,
         )
@@ -96,7 +98,7 @@ def reject_expiring_groups(node: Source | Select, name: str, place: Place | None
 def reject_retractions(
     node: Source | Select, name: str, operator: str, place: Place | None
 ) -> None:
-    """Refuse a stream that takes rows back."""
+    """Rejects a stream that retracts rows."""
     if not can_retract(node):
         return
     fix = retraction_fix(node, name)
@@ -104,7 +106,7 @@ def reject_retractions(
         fix += ", or join without a bound and with 'state.ttl' = 'forever'"
     raise PlanError(
         "MS-PLAN-RETRACT",
-        f"{name} takes rows back, and {operator} cannot follow that.",
+        f"{name} retracts rows, which {operator} does not support.",
         fix=f"{fix}.",
         place=place,
     )
@@ -113,14 +115,16 @@ def reject_retractions(
 def reject_late_retractions(
     late: LatePolicy, properties: Mapping[str, Property], name: str, way_out: str
 ) -> None:
-    """Refuse to keep late rows of a stream that takes rows back: the old value of a change would
-    be taken for an ordinary row."""
+    """Rejects late policies other than drop for a stream that retracts rows.
+
+    The retraction of a late row would be processed as an ordinary row.
+    """
     if late.action is LateAction.DROP:
         return
     raise PlanError(
         "MS-PLAN-RETRACT",
-        f"{name} takes rows back, and with 'late.policy' = '{late.action}' a late row that is "
-        "taken back would be taken for a new one.",
-        fix=f"Leave 'late.policy' out, or {way_out[0].lower()}{way_out[1:]}.",
+        f"{name} retracts rows, and with 'late.policy' = '{late.action}' a late retraction would "
+        "be processed as a new row.",
+        fix=f"Remove 'late.policy', or {way_out[0].lower()}{way_out[1:]}.",
         place=properties["late.policy"].place,
     )

@@ -1,7 +1,7 @@
 """Reads expressions of a query: the user's own characters, with every column resolved.
 
-sqlglot's generator would rename functions, so the characters are cut out of the source and only the
-names of columns are replaced. Comments and line breaks become one space.
+sqlglot's generator would rename functions, so the characters are copied from the source and only
+column names are replaced. Comments and line breaks become one space.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from millstream.errors import PlanError
 from millstream.plan.expressions import Expression, Origin, to_spark_sql
 from millstream.plan.expressions.determinism import nondeterministic_parts
 from millstream.plan.reject import place_of, reject_aggregates
-from millstream.plan.resolve.resolved_tree import resolved_tree
 from millstream.plan.resolve.scope import ResolvedName, Scope
 from millstream.plan.resolve.source_text import flat_parts, flat_text
 from millstream.plan.resolve.subqueries import subquery_error
@@ -27,16 +26,17 @@ Replace = Callable[[exp.Expr], ResolvedName | None]
 
 @dataclass(frozen=True, slots=True)
 class ExpressionReader:
-    """Reads expressions of one query, whose names mean what `scope` says.
+    """Reads expressions of one query and resolves their names in `scope`.
 
-    `replace` knows parts of expressions, such as aggregates, that an operator gives as a column.
+    `replace` returns the column for parts of expressions, such as aggregates, that an operator
+    computes.
     """
 
     scope: Scope
     replace: Replace | None = None
 
     def read(self, node: exp.Expr) -> Expression | None:
-        """The expression that a node is; None for the rare node whose characters are not known."""
+        """Returns the expression of a node; None in the rare case that its position is unknown."""
         span = span_of(node)
         if span is None:
             if isinstance(node, exp.Literal | exp.Boolean):
@@ -52,7 +52,7 @@ class ExpressionReader:
         return expression
 
     def _type(self, node: exp.Expr, references: Mapping[int, ResolvedName]) -> str | None:
-        """The type of a column as it is declared, or that of a cast."""
+        """Returns the declared type of a column, or the type of a cast."""
         inside = node
         while isinstance(inside, exp.Paren):
             inside = inside.this
@@ -63,7 +63,7 @@ class ExpressionReader:
         return node.to.sql("spark") if isinstance(node, exp.Cast) else None
 
     def source_sql(self, node: exp.Expr) -> str:
-        """The expression as it was written, on one line."""
+        """Returns the user's text of an expression on one line."""
         span = span_of(node)
         return flat_text(self.scope.text.parsed, span, {}) if span else node.sql("spark")
 
@@ -71,16 +71,16 @@ class ExpressionReader:
         return frozenset(read for reference in self._references(node) for read in reference.reads)
 
     def inputs_read(self, node: exp.Expr) -> frozenset[int]:
-        """The numbers of the operator's inputs that an expression reads."""
+        """Returns the numbers of the operator's inputs that an expression reads."""
         return frozenset(number for number, _ in self.columns_read(node))
 
     def relations_read(self, node: exp.Expr) -> frozenset[int]:
-        """The numbers in FROM of the relations that an expression reads."""
+        """Returns the positions in FROM of the relations that an expression reads."""
         found = (reference.origin for reference in self._references(node))
         return frozenset(origin[0] for origin in found if origin)
 
     def column_reference(self, node: exp.Expr) -> ResolvedName | None:
-        """The reference, if the expression is nothing but a column."""
+        """Returns the reference if the expression is just a column, otherwise None."""
         while isinstance(node, exp.Paren):
             node = node.this
         reference = self.replace(node) if self.replace else None
@@ -94,7 +94,7 @@ class ExpressionReader:
         return next(nondeterministic_parts(node), None) is None
 
     def check(self, node: exp.Expr) -> None:
-        """Refuse what cannot stand in an expression yet, and names that mean nothing."""
+        """Rejects unsupported parts of an expression and unknown names."""
         for part, reference in self._parts(node):
             if isinstance(part, exp.Query):
                 raise subquery_error(part, self.scope.text)
@@ -113,7 +113,7 @@ class ExpressionReader:
         return found
 
     def _parts(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, ResolvedName | None]]:
-        """All parts of an expression, but of those that are replaced only the whole."""
+        """Yields all parts of an expression; of a replaced part only the whole."""
         reference = self.replace(node) if self.replace else None
         yield node, reference
         if reference is None:
@@ -121,7 +121,7 @@ class ExpressionReader:
                 yield from self._parts(part)
 
     def _refuse_capture(self, column: exp.Column) -> None:
-        """Inside `o -> …` the text `o.total` would speak of the variable, not of the stream o."""
+        """Rejects a column that a lambda hides: in `o -> …`, `o.total` refers to the variable."""
         above = column.find_ancestor(exp.Lambda)
         while above is not None:
             names = {variable.name.lower() for variable in above.expressions}
@@ -138,3 +138,35 @@ class ExpressionReader:
                     place=place_of(above, self.scope.text),
                 )
             above = above.find_ancestor(exp.Lambda)
+
+
+def resolved_tree(node: exp.Expr, references: Mapping[int, ResolvedName]) -> exp.Expr:
+    """Returns a copy of the user's tree with every reference replaced by its resolved tree.
+
+    `references` are by their start positions in the text.
+    """
+    return _resolved(node.copy(), references)
+
+
+def _resolved(node: exp.Expr, references: Mapping[int, ResolvedName]) -> exp.Expr:
+    span = span_of(node)
+    reference = references.get(span[0]) if span else None
+    if reference is not None and span is not None:
+        if reference.end == span[1]:
+            return reference.expression.tree.copy()
+        if isinstance(node, exp.Column):
+            return _field(node, reference)
+    for child in list(node.iter_expressions()):
+        new = _resolved(child, references)
+        if new is not child:
+            child.replace(new)
+    return node
+
+
+def _field(node: exp.Column, reference: ResolvedName) -> exp.Expr:
+    """Returns the tree of a field of a struct column."""
+    tree: exp.Expr = reference.expression.tree.copy()
+    for part in node.parts:
+        if part.meta.get("start", -1) > reference.end:
+            tree = exp.Dot(this=tree, expression=part.copy())
+    return tree

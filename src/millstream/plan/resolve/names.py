@@ -1,22 +1,22 @@
-"""Names: how they are quoted, and how errors call those that a query does not give."""
+"""Quotes names, chooses unused names, and names unnamed queries in errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from millstream.errors import Place
-from millstream.plan.expressions.quoting import quote
+from millstream.plan.expressions.spark_sql import quote
 
-__all__ = ["IN_FROM", "unused_name", "query_phrase", "quote", "unnamed_query_phrase"]
+__all__ = ["IN_FROM", "query_phrase", "quote", "unnamed_query_phrase", "unused_name"]
 
 
 def literal(value: str) -> str:
-    """The value as a text of SQL."""
+    """Returns the value as an SQL string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def unused_name(name: str, taken: Iterable[str]) -> str:
-    """The name, with underscores added until no column in `taken` has it."""
+    """Returns the name, with underscores appended until it is not in `taken`."""
     known = {each.lower() for each in taken}
     while name.lower() in known:
         name += "_"
@@ -27,10 +27,10 @@ IN_FROM = "the query in FROM"
 
 
 def unnamed_query_phrase(place: Place | None) -> str:
-    """What errors call a query in FROM that has no alias."""
+    """Returns the name in errors of a query in FROM without an alias."""
     return f"{IN_FROM} (line {place.line}, column {place.column})" if place else IN_FROM
 
 
 def query_phrase(name: str) -> str:
-    """The query that a stream is made by."""
+    """Returns a phrase for the query that computes a stream."""
     return name if name.startswith(IN_FROM) else f"the query of {name}"

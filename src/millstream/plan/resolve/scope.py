@@ -1,4 +1,4 @@
-"""What a column name means inside a query: the relations of its FROM clause and their columns."""
+"""Resolves column names in a query: the relations of its FROM clause and their columns."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from millstream.suggestions import nearest, same
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One item of FROM: a stream under the alias that the query calls it by."""
+    """One item of FROM: a stream with its alias."""
 
     alias: str
-    name: str  # what the stream itself is called: its source's or view's name
+    name: str  # the name of the source or view
     node: Source | Select
     place: Place | None = None
-    is_unqualified: bool = False  # over an operator: its columns go without the alias
-    star_columns: tuple[Column, ...] | None = None  # what `*` stands for, if not all columns
+    is_unqualified: bool = False  # over an operator: columns have no alias
+    star_columns: tuple[Column, ...] | None = None  # the columns of `*`, if not all
     own_window_columns: Mapping[str, str] = field(
         default_factory=dict
     )  # window columns that the stream has
     is_unnamed: bool = (
-        False  # a query in FROM without an alias: the alias is ours, `name` for errors
+        False  # a query in FROM without an alias; `alias` is generated, `name` is for errors
     )
 
     @property
@@ -48,33 +48,33 @@ class Relation:
         return time_of(self.node)
 
     def column(self, name: str) -> Column | None:
-        """The column of that name, or a system column."""
+        """Returns the column or system column of that name."""
         found = next((column for column in self.columns if same(column.name, name)), None)
         return found or system_column(self.node, name)
 
     def own_column(self, name: str) -> Column | None:
-        """The column of that name of the stream itself, where a query adds one of that name."""
+        """Returns the stream's own column where the query adds a window column of that name."""
         return self.column(self.own_window_columns.get(name.lower(), name))
 
     def refer(self, name: str, kind: str | None = None) -> Expression:
-        """A reference to one of its columns."""
+        """Returns a reference to one of its columns."""
         return column(None if self.is_unqualified else self.alias, name, kind)
 
     @property
     def display_name(self) -> str:
-        """What the user calls it; errors show no alias that nobody has written."""
+        """The name for errors, which never show generated aliases."""
         return self.name if self.is_unnamed else self.alias
 
     def display_sql(self, column: str) -> str:
-        """A column as the user may write it."""
+        """Returns a column as the user can write it."""
         return quote(column) if self.is_unnamed else to_spark_sql(self.refer(column))
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedName:
-    """What a name in the text resolves to."""
+    """The column that a name in the text resolves to."""
 
-    expression: Expression  # takes the place of the characters start…end
+    expression: Expression  # replaces the characters start…end
     start: int
     end: int
     reads: tuple[tuple[int, str], ...]  # (number of the operator's input, column)
@@ -85,14 +85,14 @@ class ResolvedName:
 
 @dataclass(frozen=True, slots=True)
 class SharedColumn:
-    """A column that both sides share, by USING or as their window, and what it reads."""
+    """A column that both sides of a join share, by USING or as their window."""
 
     expression: Expression
     reads: tuple[tuple[int, str], ...]
     column: Column
     origin: tuple[int, str] | None = None
-    last: bool | None = False  # does `*` have it after all others? None: not at all
-    unreadable_reason: str = ""  # why nobody may read it, if so
+    last: bool | None = False  # is it last in `*`? None: it is not in `*`
+    unreadable_reason: str = ""  # why it cannot be read; empty if it can
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +105,16 @@ class Scope:
 
     @property
     def star_scope(self) -> Scope:
-        """The scope whose columns `*` stands for."""
+        """The scope whose columns `*` expands to."""
         return self
 
     def output_reference(self, reference: ResolvedName) -> ResolvedName:
-        """A reference of the origin as one of this scope."""
+        """Returns a reference of `star_scope` as a reference of this scope."""
         return reference
 
     @property
     def stream_aliases(self) -> tuple[str, ...]:
-        """What texts call the streams that they read."""
+        """The aliases of the streams in expressions."""
         return tuple(relation.alias for relation in self.relations)
 
     @property
@@ -122,29 +122,29 @@ class Scope:
         return any(relation.is_unqualified for relation in self.relations)
 
     def refer(self, number: int, column: Column) -> ResolvedName:
-        """A column of a relation."""
+        """Returns a reference to a column of a relation."""
         origin = (number, column.name)
         expression = self.relations[number].refer(column.name, column.type)
         return ResolvedName(expression, 0, 0, (origin,), column, False, origin)
 
     def shared_column(self, name: str) -> ResolvedName | None:
-        """The column of that name which both sides of a join share."""
+        """Returns the column of that name that both sides of a join share."""
         found = self.shared_columns.get(name.lower())
         if found is None or found.unreadable_reason:
             return None
         return ResolvedName(found.expression, 0, 0, found.reads, found.column, False, found.origin)
 
     def unreadable_reason(self, name: str) -> str:
-        """Why a column that both sides share may not be read; empty if there is none."""
+        """Returns why a shared column cannot be read; empty if it can."""
         found = self.shared_columns.get(name.lower())
         return found.unreadable_reason if found else ""
 
     def shared_names(self, *, last: bool) -> tuple[str, ...]:
-        """Names of shared columns, in lower case: those first in `*`, or those last."""
+        """Returns the names of shared columns in lower case: those first in `*`, or those last."""
         return tuple(name for name, found in self.shared_columns.items() if found.last is last)
 
     def resolve(self, column: exp.Column) -> ResolvedName:
-        """The meaning of a column reference, by Spark's rules: a qualifier goes before a struct."""
+        """Resolves a column reference by Spark's rules: an alias has precedence over a struct."""
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
         names = [part.name for part in parts]
         start, end = parts[0].meta["start"], parts[0].meta["end"]
@@ -170,7 +170,7 @@ class Scope:
         if not owners and (why := self.unreadable_reason(names[0])):
             raise PlanError(
                 "MS-PLAN-WINDOW-COLUMN",
-                f"{names[0]} is not known: {why}.",
+                f"{names[0]} is unknown: {why}.",
                 fix="Write EMIT FINAL.",
                 place=place,
             )
@@ -193,7 +193,7 @@ class Scope:
 
     @property
     def _aliases(self) -> list[str]:
-        """Those that the user has written."""
+        """The aliases that the user has written."""
         return [relation.alias for relation in self.relations if not relation.is_unnamed]
 
     def _unknown(self, names: list[str], place: Place | None) -> PlanError:

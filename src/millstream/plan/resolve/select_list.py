@@ -1,24 +1,25 @@
-"""The select list: names, types, `*`, and which output carries the event time."""
+"""Resolves the select list: names, types, `*`, and the output that carries the event time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from millstream.errors import Place, PlanError
-from millstream.plan.expressions import to_spark_sql
-from millstream.plan.nodes import WINDOW_END, WINDOW_START, Output
+from millstream.plan.expressions import Expression, parenthesise_if_needed, to_spark_sql
+from millstream.plan.nodes import WINDOW_END, WINDOW_START, Column, Output
 from millstream.plan.reject import not_supported, place_of
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import ResolvedName, Scope
 from millstream.plan.resolve.size_limits import reject_many_columns
+from millstream.sql.spans import span_of
 
 
 @dataclass(frozen=True, slots=True)
 class SelectItem:
-    """An output, the columns it reads, and the reference if it is nothing else."""
+    """An output, the columns it reads, and the reference if it is just a column."""
 
     output: Output
     reads: frozenset[tuple[int, str]]
@@ -52,14 +53,14 @@ def _read_outputs(tree: exp.Select, expressions: ExpressionReader) -> Iterator[S
 
 
 def is_star(item: exp.Expr) -> bool:
-    """Is a member of the select list `*` or `alias.*`?"""
+    """Returns whether an item of the select list is `*` or `alias.*`."""
     return isinstance(item, exp.Star) or (
         isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
     )
 
 
 def _default_name(value: exp.Expr, expressions: ExpressionReader) -> str:
-    """A column or a field keeps its own name; anything else is called by its text."""
+    """Returns the name of a column or field, or the text of another expression."""
     while isinstance(value, exp.Paren):
         value = value.this
     if isinstance(value, exp.Column | exp.Dot):
@@ -68,7 +69,7 @@ def _default_name(value: exp.Expr, expressions: ExpressionReader) -> str:
 
 
 def expand_star(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[SelectItem]:
-    """The outputs of `*` or `alias.*`."""
+    """Yields the outputs of `*` or `alias.*`."""
     for found in _star_columns(item, scope.star_scope, place):
         assert found.reference is not None
         bare = scope.output_reference(found.reference)
@@ -77,7 +78,7 @@ def expand_star(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[S
 
 
 def _star_columns(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[SelectItem]:
-    """The columns of a scope; over USING, `*` begins with the merged ones."""
+    """Yields the columns of a scope; with USING, `*` begins with the shared columns."""
     star = item.this if isinstance(item, exp.Column) else item
     if any(star.args.values()):
         raise not_supported("* EXCEPT", place)
@@ -126,15 +127,16 @@ def require_distinct_names(
         alias = _new_name(twice[0], scope)
         raise PlanError(
             "MS-PLAN-DUPLICATE-COLUMN",
-            f"the result has more than one column called {names}.",
-            fix=f"List the columns and rename one of each: {_item_sql(twice[0], scope)} AS {alias}.",
+            f"the result has more than one column {names}.",
+            fix="List the columns and rename one of each: "
+            f"{_item_sql(twice[0], scope)} AS {alias}.",
             place=twice[0].place or place,
         )
     return tuple(item.output for item in items)
 
 
 def _item_sql(item: SelectItem, scope: Scope) -> str:
-    """An output as a user would write it, who knows nothing of names between joins."""
+    """Returns an output as the user would write it, without internal names of joins."""
     origin = item.reference.origin if item.reference else None
     if origin and 0 <= origin[0] < len(scope.relations):
         return scope.relations[origin[0]].display_sql(origin[1])
@@ -154,7 +156,7 @@ def _new_name(item: SelectItem, scope: Scope) -> str:
 def find_time_output(
     items: list[SelectItem], times: tuple[tuple[int, str | None], ...]
 ) -> str | None:
-    """The first output that is a bare reference to one of the event times, in their order."""
+    """Returns the first output that is a reference to one of the event times, in their order."""
     for time in times:
         for item in items:
             if item.reference and item.reference.reads == (time,):
@@ -163,6 +165,40 @@ def find_time_output(
 
 
 def find_window_outputs(items: list[SelectItem]) -> tuple[str, str] | None:
-    """The outputs that are nothing but a window's start and end, if both are there."""
+    """Returns the outputs that are a window's start and end, if both exist."""
     start, end = (find_time_output(items, ((0, name),)) for name in (WINDOW_START, WINDOW_END))
     return (start, end) if start and end else None
+
+
+@dataclass(frozen=True, slots=True)
+class AliasScope(Scope):
+    """A scope with the aliases of the select list; columns have precedence."""
+
+    base: Scope | None = None
+    aliases: Mapping[str, Expression] = field(default_factory=dict)  # by lower name
+
+    def resolve(self, column: exp.Column) -> ResolvedName:
+        assert self.base is not None
+        try:
+            return self.base.resolve(column)
+        except PlanError:
+            found = self.aliases.get(column.name.lower())
+            if found is None or len(column.parts) > 1:
+                raise
+        return ResolvedName(
+            parenthesise_if_needed(found),
+            *(span_of(column) or (0, 0)),
+            (),
+            Column(column.name),
+            False,
+        )
+
+    @property
+    def is_unqualified(self) -> bool:
+        assert self.base is not None
+        return self.base.is_unqualified
+
+
+def with_aliases(scope: Scope, items: list[SelectItem]) -> AliasScope:
+    aliases = {item.output.name.lower(): item.output.expression for item in items}
+    return AliasScope(scope.relations, scope.text, base=scope, aliases=aliases)

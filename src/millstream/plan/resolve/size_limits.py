@@ -1,6 +1,6 @@
-"""Rejects plans that are too large to be planned in bounded time.
+"""Rejects queries that are too large to be planned in bounded time.
 
-A stream that is read twice is planned twice, so a few statements could describe billions of steps.
+A stream that is read twice is planned twice, so a few statements can describe billions of steps.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def reject_many_steps(root: Node, place: Place | None) -> None:
         count += 1
         if count > MAX_STEPS:
             raise _too_large_error(
-                f"this query consists of more than {MAX_STEPS} sources, queries, joins and "
-                "operators; a stream counts each time it is read.",
+                f"this query has more than {MAX_STEPS} sources, queries, joins and operators; a "
+                "stream counts each time it is read.",
                 place,
             )
         waiting += children_of(waiting.pop())
@@ -34,7 +34,7 @@ def reject_many_joins(tree: exp.Select, text: SourceText) -> None:
     joins = tree.args.get("joins") or []
     if len(joins) > MAX_JOINS:
         raise _too_large_error(
-            f"this query has {len(joins)} joins, and may have {MAX_JOINS}.",
+            f"this query has {len(joins)} joins; at most {MAX_JOINS} are allowed.",
             place_of(joins[MAX_JOINS], text),
         )
 

@@ -1,4 +1,4 @@
-"""Characters of the user's text, on one line."""
+"""Copies parts of the user's text to one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millstream.sql.text import SourceText
 
 
 def flat_text(source: str, span: tuple[int, int], references: dict[int, ResolvedName]) -> str:
-    """The characters of a span with references put in place, on one line and without comments."""
+    """Returns the text of a span with references resolved, on one line and without comments."""
     parts, _ = flat_parts(source, span, references)
     return "".join(part if isinstance(part, str) else reference_sql(part) for part in parts)
 
@@ -20,7 +20,7 @@ def flat_text(source: str, span: tuple[int, int], references: dict[int, Resolved
 def flat_parts(
     source: str, span: tuple[int, int], references: dict[int, ResolvedName]
 ) -> tuple[tuple[Part, ...], tuple[Piece, ...]]:
-    """The parts of an expression that a span becomes, and the pieces that its text is made of."""
+    """Returns the parts of the expression in a span, and the origins of its text."""
     start, end = span
     parts: list[Part] = []
     origins: list[Piece] = []
@@ -45,5 +45,5 @@ def flat_parts(
 
 
 def contains_variable(span: tuple[int, int], text: SourceText) -> bool:
-    """Was a variable filled in there? Errors show no values of variables."""
-    return any(start <= span[1] and span[0] < end for start, end, *_ in text.fillings)
+    """Returns whether a variable was substituted in a span; errors do not show its value."""
+    return any(start <= span[1] and span[0] < end for start, end, *_ in text.substitutions)

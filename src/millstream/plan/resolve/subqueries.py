@@ -1,4 +1,4 @@
-"""A query inside an expression: refused, with the rewrite that works for the user's own text."""
+"""Rejects queries inside expressions, with a rewrite of the user's own text as the fix."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def subquery_error(node: exp.Expr, text: SourceText) -> PlanError:
         fix = "Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT EXISTS, with a time bound."
     else:
         fix = _running_value_fix(node, text) or (
-            "Put its value beside every row in a query in FROM: join a windowed aggregate, or "
+            "Add its value to every row in a query in FROM: join a windowed aggregate, or "
             f"write agg(x) {_RUNNING}."
         )
     return PlanError(
         "MS-PLAN-SUBQUERY",
-        "a query inside an expression has no one value while its stream goes on.",
+        "a query inside an expression has no single value while its stream continues.",
         fix=fix,
         place=place_of(node, text),
     )
 
 
 def _running_value_fix(node: exp.Expr, text: SourceText) -> str | None:
-    """The rows compared with the running value, if the query is an aggregate of the same stream."""
+    """Returns a rewrite with the running value if the query aggregates the same stream, or None."""
     inner, outer = node, node.find_ancestor(exp.Select)
     while isinstance(inner, exp.Subquery):
         inner = inner.this
@@ -60,14 +60,14 @@ def _running_value_fix(node: exp.Expr, text: SourceText) -> str | None:
     name = "_".join(re.findall(r"\w+", call.lower()))
     compared = text.parsed[whole[0] : span[0]] + name + text.parsed[span[1] + 1 : whole[1] + 1]
     return (
-        "For the value in force when a row came, write "
+        "For the value at the time of each row, write "
         f"SELECT … FROM (SELECT *, {call} {_RUNNING} AS {name} FROM {stream}) "
         f"WHERE {_unqualified(_flat(compared), outer)}."
     )
 
 
 def _has_other_clauses(query: exp.Select) -> bool:
-    """Is there more to a query than FROM, WHERE and a list?"""
+    """Returns whether a query has other clauses than FROM, WHERE and a select list."""
     plain = {"expressions", "from_", "emit", "options", "kind"}
     more = {name for name, value in query.args.items() if value} - plain
     return bool(more - ({"where"} if query.find_ancestor(exp.Select) is None else set()))

@@ -1,7 +1,7 @@
-"""System columns: what a stream knows beside the columns that it shows.
+"""Resolves system columns: columns that a stream has besides its declared columns.
 
-Two of them stand in no column and are added below when a query reads them: the time of the file a
-row was read from, and the event time of a window's result, which its query need not select.
+Two of them are added below when a query reads them: the modification time of the file of a row, and
+the event time of a window's result if its query does not select it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _KAFKA_COLUMNS = ("_partition", "_offset")
 
 
 def time_of(node: Source | Select) -> str | None:
-    """The event time of a stream: a column, or that of a window's result, which can be had."""
+    """Returns the event time of a stream: a column, or the window time, which can be added."""
     if node.time is not None:
         return node.time
     return WINDOW_TIME if isinstance(node, Select) and _has_window_time(node) else None
 
 
 def _has_window_time(node: Select) -> bool:
-    """Could the time of a window's result be carried up to here?"""
+    """Returns whether the time of a window's result can be added here."""
     if any(same(each.name, WINDOW_TIME) for each in node.columns):
         return False
     below = node.input
@@ -43,7 +43,7 @@ def _has_window_time(node: Select) -> bool:
 
 
 def system_column(node: Source | Select, name: str) -> Column | None:
-    """The column that a system name stands for, if the stream has it."""
+    """Returns the column of a system column's name, if the stream has it."""
     lower = name.lower()
     known = {each.name: each for each in node.columns}
     time = time_of(node)
@@ -57,7 +57,7 @@ def system_column(node: Source | Select, name: str) -> Column | None:
 
 
 def with_system_columns(node: Source | Select, names: Collection[str | None]) -> Source | Select:
-    """The stream with those of the named columns that it can have and does not show."""
+    """Returns the stream with those of the named system columns added that it can have."""
     missing = set(names) - {each.name for each in node.columns}
     if isinstance(node, Source):
         return _with_file_time(node) if TIMESTAMP in missing else node
@@ -100,33 +100,33 @@ def _with_window_time(node: Select) -> Select:
 def missing_system_column_error(
     name: str, node: Source | Select, place: Place | None
 ) -> PlanError | None:
-    """Why a stream has not the system column of that name; None if it is none."""
+    """Returns an error if the name is a system column that the stream does not have, or None."""
     lower = name.lower()
-    called = f"the source {node.name}" if isinstance(node, Source) else "a query"
+    stream = f"the source {node.name}" if isinstance(node, Source) else "a query"
     if lower in WINDOW_COLUMNS or lower == WINDOW_TIME:
         return PlanError(
             "MS-PLAN-WINDOW-COLUMN",
-            f"{name} is known once rows are in windows, and here they are not.",
-            fix="Add WINDOW to the query; HAVING comes after the windows, WHERE before."
+            f"{name} exists only after windows are assigned, which is not the case here.",
+            fix="Add WINDOW to the query; HAVING is evaluated after windows, WHERE before."
             if isinstance(node, Source)
-            else "Let the query below select _WINDOW_START and _WINDOW_END.",
+            else "Select _WINDOW_START and _WINDOW_END in the query below.",
             place=place,
         )
     if lower == TIMESTAMP:
         by = f" by '{node.connector}'" if isinstance(node, Source) else ""
         return PlanError(
             "MS-PLAN-SYSTEM-COLUMN",
-            f"{name} is the time of the file that a row was read from, and {called} is read{by}."
+            f"{name} is the modification time of the file of a row, but {stream} is read{by}."
             if by
-            else f"{name} is a column of sources, and {called} stands between.",
-            fix="Let a column of the source carry the time." if by else f"Select {name} there.",
+            else f"{name} is a column of sources, and here the input is {stream}.",
+            fix="Add a time column to the source." if by else f"Select {name} in that query.",
             place=place,
         )
     if lower in _KAFKA_COLUMNS:
         return PlanError(
             "MS-PLAN-SYSTEM-COLUMN",
-            f"{name} is a column of Kafka's records, and {called} is none of Kafka.",
-            fix="Leave it out.",
+            f"{name} is a column of Kafka records, and {stream} does not read from Kafka.",
+            fix="Remove it.",
             place=place,
         )
     return not_supported(f"the system column {name}", place) if lower == "_op" else None

@@ -1,4 +1,4 @@
-"""A query over a table, where a stream is asked for: the join with the table that says the same."""
+"""Rejects queries over tables where a stream is needed, with an equivalent join as the fix."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from millstream.plan.nodes import Column
 from millstream.plan.reject import place_of
 from millstream.plan.resolve.names import quote
 from millstream.plan.resolve.scope import ResolvedName
-from millstream.plan.resolve.source_text import flat_text, contains_variable
+from millstream.plan.resolve.source_text import contains_variable, flat_text
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
 from millstream.suggestions import same
 
-_IS_TABLE = "table"  # the mark of a name that means a table
+_IS_TABLE = "table"  # marks names of tables
 
 
 def mark_tables(tree: exp.Expr, is_table: Callable[[exp.Expr], bool]) -> None:
-    """Mark every name in a query that means a table, for those who know names no more."""
+    """Marks every table name in a query, for code that cannot resolve names."""
     for item in tree.find_all(exp.Table):
         item.meta[_IS_TABLE] = is_table(item)
 
 
 def reject_table_query_join(join: exp.Join, text: SourceText) -> None:
-    """Refuse a join with a query over nothing but a table."""
+    """Rejects a join with a query over only a table."""
     item = join.this
     table = _only_table(item.this) if isinstance(item, exp.Subquery) else None
     if table is None:
@@ -35,8 +35,8 @@ def reject_table_query_join(join: exp.Join, text: SourceText) -> None:
     written = _join_sql(join, item, table, text)
     raise PlanError(
         "MS-PLAN-TABLE",
-        f"{table.name} is a table: a row is looked up in it, not in a query over it.",
-        fix=f"Join {table.name} itself, with what filters its rows in ON: {written}.",
+        f"{table.name} is a table; a stream can be joined with it, but not with a query over it.",
+        fix=f"Join {table.name} itself, and filter its rows in ON: {written}.",
         place=place_of(table, text),
     )
 
@@ -59,7 +59,7 @@ def _join_sql(join: exp.Join, item: exp.Subquery, table: exp.Table, text: Source
 
 
 def table_join_fix(node: exp.Expr, text: SourceText) -> str:
-    """The join that IN or EXISTS with a query over a table stands for; empty if it is another."""
+    """Returns a fix with the join equivalent to IN or EXISTS over a table; otherwise empty."""
     parent = node.parent
     inner = node.this if isinstance(node, exp.Subquery) else node
     table = _only_table(inner)
@@ -102,13 +102,13 @@ def _on_sql(parent: exp.Expr, inner: exp.Select, table: exp.Table, text: SourceT
 
 
 def _reads_one_stream(query: exp.Select) -> bool:
-    """Does it read one stream, with a name?"""
+    """Returns whether a query reads one named stream."""
     from_ = query.args.get("from_")
     return from_ is not None and bool(from_.this.alias_or_name) and not query.args.get("joins")
 
 
 def _only_table(query: exp.Expr) -> exp.Table | None:
-    """The table that a query reads, if that is all it reads."""
+    """Returns the table that a query reads if it reads nothing else."""
     from_ = query.args.get("from_") if isinstance(query, exp.Select) else None
     table = from_.this if from_ is not None else None
     if not isinstance(table, exp.Table) or not table.meta.get(_IS_TABLE) or query.args.get("joins"):
@@ -117,14 +117,14 @@ def _only_table(query: exp.Expr) -> exp.Table | None:
 
 
 def _is_projection(query: exp.Select) -> bool:
-    """Is it nothing but columns, as they are, and a filter?"""
+    """Returns whether a query has only unchanged columns and a filter."""
     others = {name for name, value in query.args.items() if value}
     others -= {"expressions", "from_", "where", "kind"}
     return not others and all(isinstance(each, exp.Column | exp.Star) for each in query.expressions)
 
 
 def _filter_terms(query: exp.Select, table: exp.Table, alias: str, text: SourceText) -> list[str]:
-    """WHERE of a query over a table, with its columns called by the alias."""
+    """Returns WHERE of a query over a table, with its columns qualified by the alias."""
     where = query.args.get("where")
     if where is None:
         return []
@@ -140,7 +140,7 @@ def _filter_terms(query: exp.Select, table: exp.Table, alias: str, text: SourceT
 def _term_sql(
     node: exp.Expr, text: SourceText, columns: dict[int, ResolvedName] | None = None
 ) -> str:
-    """An expression as it was written, so that AND may follow."""
+    """Returns the user's text of an expression, in parentheses if AND cannot follow it."""
     span = span_of(node)
     written = flat_text(text.parsed, span, columns or {}) if span else node.sql("spark")
     return f"({written})" if isinstance(node, exp.Or) else written

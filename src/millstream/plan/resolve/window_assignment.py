@@ -1,6 +1,6 @@
-"""WINDOW without an aggregate: every row gets the windows it is in, as Spark computes them.
+"""Assigns windows to rows with Spark expressions, for WINDOW without an aggregate.
 
-A row of a tumbling window is in one window; a row of a sliding window comes out once for each.
+With tumbling windows a row is in one window; with sliding windows it is repeated for each.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ def assign_windows(
     place: Place | None,
     moments: Mapping[str, int] | None = None,
 ) -> Relation:
-    """The stream with `_window_start` and `_window_end`, and with columns that are so many
-    microseconds after the window's end."""
+    """Returns the stream with `_window_start` and `_window_end`.
+
+    `moments` are more columns, by name: microseconds after the window's end.
+    """
     after = {} if moments is None else dict(moments)
     if window.kind is WindowKind.SESSION or window.wall_clock:
-        what = "where a session ends" if not window.wall_clock else "the time a row was read"
+        what = "the end of a session" if not window.wall_clock else "processing time"
         raise PlanError(
             "MS-PLAN-WINDOW",
-            f"{what} is known to an aggregate only, and this query has none.",
+            f"{what} is only available in an aggregate, and this query has none.",
             fix="Add GROUP BY and aggregates, or use TUMBLING or SLIDING windows of event time.",
             place=place,
         )
@@ -78,7 +80,7 @@ def assign_windows(
 def _explode_windows(
     inner: Select, relation: Relation, window: Window, after: Mapping[str, int]
 ) -> Select:
-    """A row a window. A row without a time has no windows, and stays to be dealt with."""
+    """Returns one row per window. A row without a time has no windows and is kept once."""
     own = inner.outputs[:-1]
     columns = tuple(Output(relation.refer(o.name, o.type), o.name) for o in own)
     starts = relation.refer(inner.outputs[-1].name)

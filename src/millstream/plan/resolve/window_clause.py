@@ -1,4 +1,4 @@
-"""WINDOW TUMBLING | SLIDING | SESSION as a value, its spans checked."""
+"""Reads and validates the clause WINDOW TUMBLING | SLIDING | SESSION."""
 
 from __future__ import annotations
 
@@ -25,17 +25,20 @@ _WORDS = {"SIZE": "size", "SLIDE": "slide", "GAP": "gap", "OFFSET": "offset"}
 
 
 def find_window_clause(tree: exp.Select, text: SourceText, *, joins: bool) -> exp.Expr | None:
-    """The query's WINDOW clause, wherever it stands; `joins` says that it joins streams."""
+    """Returns the query's WINDOW clause, after FROM or after the table.
+
+    `joins`: the query joins streams.
+    """
     of_query: exp.Expr | None = tree.args.get("stream_window")
     from_ = tree.args.get("from_")
     of_table: exp.Expr | None = from_.this.args.get("stream_window") if from_ else None
-    if joins:  # a window a side is for the join
+    if joins:  # a window after a table belongs to the join
         return of_query
     if of_query and of_table:
         raise PlanError(
             "MS-PLAN-WINDOW",
-            "WINDOW is given twice.",
-            fix="Leave one of the two out.",
+            "there are two WINDOW clauses.",
+            fix="Remove one of them.",
             place=place_of(of_query, text),
         )
     return of_query or of_table
@@ -56,13 +59,13 @@ def read_window(clause: exp.Expr, text: SourceText) -> Window:
             )
         return Window(kind, size[0], wall_clock=wall_clock)
     if slide > size[0]:
-        fix = f"Give a slide of {format_span(size[0])} or less."
+        fix = f"Use a slide of {format_span(size[0])} or less."
         cause = f"the slide {format_span(slide)} is longer than the size {format_span(size[0])}"
         raise _window_error(f"{cause}, so rows between windows would be lost.", slide_place, fix)
     if size[0] // slide > MAX_PANES:
-        cause = f"every row belongs to {size[0] // slide:,} windows, and may belong to"
-        fix = f"Give a slide of {format_span(-(-size[0] // MAX_PANES))} or more."
-        raise _window_error(f"{cause} {MAX_PANES:,}.", slide_place, fix)
+        cause = f"every row is in {size[0] // slide:,} windows; at most"
+        fix = f"Use a slide of {format_span(-(-size[0] // MAX_PANES))} or more."
+        raise _window_error(f"{cause} {MAX_PANES:,} are allowed.", slide_place, fix)
     if size[0] % slide:
         raise _indivisible_error(size[0], slide, slide_place)
     if offset < 0 or offset >= slide:
@@ -76,12 +79,12 @@ def read_window(clause: exp.Expr, text: SourceText) -> Window:
 
 
 def _indivisible_error(size: int, slide: int, place: Place | None) -> PlanError:
-    """The nearest slide that divides the size, by how many slides there would be."""
+    """Returns an error with the nearest slide that divides the size."""
     around = [size // count for count in range(1, 2 + size // slide * 2) if size % count == 0]
     nearest = min(around, key=lambda found: abs(found - slide))
     return _window_error(
         f"the slide {format_span(slide)} does not divide the size {format_span(size)}, "
-        "so windows would not be made of whole panes.",
+        "so windows would not consist of whole panes.",
         place,
         f"The nearest slide that does is {format_span(nearest)}.",
     )
@@ -90,7 +93,7 @@ def _indivisible_error(size: int, slide: int, place: Place | None) -> PlanError:
 def _spans(
     kind: WindowKind, clause: exp.Expr, text: SourceText
 ) -> dict[str, tuple[int, Place | None]]:
-    """Each argument by its name; those without a name are taken in order."""
+    """Returns the arguments by name; those without a name are assigned in order."""
     names = _ARGUMENTS[kind]
     spans: dict[str, tuple[int, Place | None]] = {}
     unnamed = iter(names)
@@ -98,7 +101,7 @@ def _spans(
         place = place_of(argument, text)
         name = argument.name or next(unnamed, "")
         if name in spans or name not in (*names, "OFFSET"):
-            raise _window_error(f"{kind.upper()} takes other arguments.", place, _example_fix(kind))
+            raise _window_error(f"{kind.upper()} has no such argument.", place, _example_fix(kind))
         micros = interval_micros(argument.expression, text)
         if micros is None:
             fix = "Use weeks, days, hours, minutes, seconds or milliseconds, written as a constant."
@@ -111,7 +114,7 @@ def _spans(
         spans[name] = (micros, place)
     missing = [name for name in names if name not in spans]
     if missing:
-        cause = f"{kind.upper()} does not say its {_WORDS[missing[0]]}."
+        cause = f"{kind.upper()} has no {_WORDS[missing[0]]}."
         raise _window_error(cause, place_of(clause, text), _example_fix(kind))
     return spans
 

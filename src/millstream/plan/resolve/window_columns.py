@@ -1,6 +1,6 @@
-"""Renames window columns that a stream already has before a query adds its own window.
+"""Renames the window columns of a stream before a query adds its own window.
 
-`l._WINDOW_START` is the column of the stream `l`; `_WINDOW_START` that of the query's window.
+`l._WINDOW_START` is the column of the stream `l`; `_WINDOW_START` is that of the query's window.
 """
 
 from __future__ import annotations

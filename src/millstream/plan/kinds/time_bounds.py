@@ -1,4 +1,4 @@
-"""Bounds of a difference of two times, either end of which may be unknown."""
+"""Bounds of the difference of two times; either end may be unknown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TimeBounds:
-    """Bounds in the making; None is an end not given."""
+    """A range of time differences in microseconds; None is an unknown end."""
 
     lower: int | None = None
     upper: int | None = None
@@ -30,7 +30,7 @@ class TimeBounds:
         return TimeBounds(lower, None if self.lower is None else -self.lower)
 
     def __or__(self, other: TimeBounds) -> TimeBounds:
-        """Bounds of what keeps to either."""
+        """Returns bounds that contain both."""
         lowers, uppers = (self.lower, other.lower), (self.upper, other.upper)
         return TimeBounds(
             None if None in lowers else min(end for end in lowers if end is not None),

@@ -1,12 +1,13 @@
-"""Rejects names of columns and aliases that the engine uses for its own columns."""
+"""Validates names: reserved column names, and object names that become folder names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from millstream.errors import Place, PlanError
 from millstream.plan.nodes import Node, Pipeline, Select, Source, TableJoin
-from millstream.plan.nodes.traversal import inputs_of, nodes_of, operators_of, can_retract
+from millstream.plan.nodes.traversal import can_retract, inputs_of, nodes_of, operators_of
 from millstream.suggestions import same
 from millstream.temporal import LateAction
 
@@ -33,7 +34,7 @@ def reject_reserved_names(pipeline: Pipeline) -> None:
 
 
 def _user_names(node: Node) -> Iterable[str]:
-    """Columns and aliases that users have named."""
+    """Yields the columns and aliases that users have named."""
     if isinstance(node, Source | Select):
         return (column.name for column in node.columns)
     aliases = [side.alias for side in inputs_of(node)]
@@ -56,5 +57,30 @@ def _reserved_name_error(name: str, why: str, place: Place | None) -> PlanError:
         "MS-PLAN-RESERVED-NAME",
         f"{name} cannot be the name of a column or alias here. {why} reserved.",
         fix="Give it another name with AS.",
+        place=place,
+    )
+
+
+_NAME = re.compile(r"\w(?:[\w .-]*[\w-])?")
+_MAX_BYTES = 200  # file systems allow 255, and some names get a suffix
+# Other files and folders of a checkpoint, besides one folder per pipeline.
+_RESERVED = ("reference-tables", "catalog.json", "lock", "spark.log")
+
+
+def check_object_name(kind: str, name: str, place: Place | None) -> None:
+    """Rejects a name that is not a safe folder name: its path could leave the checkpoint."""
+    if len(name.encode()) > _MAX_BYTES:
+        cause = f"has {len(name.encode()):,} bytes; {_MAX_BYTES} are allowed"
+    elif not _NAME.fullmatch(name):
+        cause = "contains characters that are not allowed in a folder name"
+    elif kind == "sink" and name.lower() in _RESERVED:
+        cause = "is reserved: a checkpoint contains a file or folder of this name"
+    else:
+        return
+    shown = name if len(name) <= 40 else f"{name[:39]}…"
+    raise PlanError(
+        "MS-PLAN-NAME",
+        f"the name {shown!r} of a {kind} {cause}.",
+        fix="Use letters, digits, _, -, and inside the name also . and blanks.",
         place=place,
     )
