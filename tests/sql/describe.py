@@ -128,7 +128,7 @@ def _relation(word: str, item: exp.Expr, text: SourceText) -> Iterator[str]:
 
 def _window(window: exp.Expr) -> str:
     arguments = (f"{a.name} {_span(a.expression)}".strip() for a in window.expressions)
-    clock = " by the clock" if window.args.get("wall_clock") else ""
+    clock = " on processing time" if window.args.get("wall_clock") else ""
     return f"window {window.args['kind'].lower()} {', '.join(arguments)}{clock}"
 
 

@@ -1,4 +1,4 @@
-"""Every construct of the SQL, read and described, and every way of not reading it."""
+"""Compares parsed statements and syntax errors with golden files."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from tests.sql.describe import describe
 
 
 @pytest.mark.parametrize("case", cases.cases("sql"))
-def test_text_is_read_as_its_golden_file_says(case: cases.Case) -> None:
+def test_statements_of_a_text_equal_their_golden_file(case: cases.Case) -> None:
     cases.check(case, describe)

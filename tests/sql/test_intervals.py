@@ -59,13 +59,13 @@ def test_interval_of_no_fixed_length_is_none(text: str) -> None:
 
 
 @given(st.integers(-(10**15), 10**15))
-def test_a_span_is_read_as_it_is_written(micros: int) -> None:
+def test_a_formatted_duration_is_parsed_to_the_same_value(micros: int) -> None:
     assert parse_span(format_span(micros)) == micros
 
 
 @pytest.mark.parametrize(
     "text", ["\u0663d", "1h -30m", "-1h -30m", "--1h", "- ", "1h 30", "1 fortnight"]
 )
-def test_what_is_not_a_span(text: str) -> None:
+def test_invalid_durations_are_rejected(text: str) -> None:
     with pytest.raises(PropertyError):
         parse_span(text)

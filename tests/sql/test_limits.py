@@ -1,4 +1,4 @@
-"""Texts of any size and depth are accepted or refused with a code; none exhausts a resource."""
+"""Texts of any size and depth are accepted or rejected with a code; none exhausts a resource."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_expressions_nest_as_deep_as_the_limit_and_no_deeper(before, inside, aft
         return f"SELECT {before * levels}{inside}{after * levels} AS x FROM a"
 
     explain(build_job(f"{SOURCES}{SINK}{select(limits.MAX_NESTING)}"))
-    refused = error(select(limits.MAX_NESTING + 1))
-    assert str(refused).startswith("MS-SQL-SIZE at line 3, column ")
-    assert refused.cause == "the text is nested more than 100 levels deep here."
-    assert refused.place is not None
-    assert refused.place.column > len(before) * limits.MAX_NESTING
+    rejected = error(select(limits.MAX_NESTING + 1))
+    assert str(rejected).startswith("MS-SQL-SIZE at line 3, column ")
+    assert rejected.cause == "the text is nested more than 100 levels deep here."
+    assert rejected.place is not None
+    assert rejected.place.column > len(before) * limits.MAX_NESTING
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_expressions_nest_as_deep_as_the_limit_and_no_deeper(before, inside, aft
     ],
     ids=["not", "minus", "open", "subquery", "type", "field", "index", "or", "union"],
 )
-def test_deep_texts_are_refused_at_their_place(query):
-    refused = error(query)
-    assert refused.code == "MS-SQL-SIZE"
-    assert refused.place is not None
-    assert refused.place.line == 3
+def test_deeply_nested_texts_are_rejected_at_their_position(query):
+    rejected = error(query)
+    assert rejected.code == "MS-SQL-SIZE"
+    assert rejected.place is not None
+    assert rejected.place.line == 3
 
 
-def test_a_chain_of_operators_is_refused_where_it_begins():
+def test_a_chain_of_operators_is_rejected_at_its_start():
     assert str(error(f"SELECT {'k + ' * 1_000}k AS x FROM a")) == (
         "MS-SQL-SIZE at line 3, column 55: more than 200 operators are chained here. "
         "Split it over several queries; for a list of values, write IN (…)."
@@ -80,13 +80,13 @@ def test_two_hundred_alternatives_are_planned():
     assert "k = 1" in explain(build_job(job))
 
 
-def test_the_recursion_limit_is_as_before_when_a_text_was_read():
+def test_the_recursion_limit_is_restored_after_parsing():
     before = sys.getrecursionlimit()
     error(f"SELECT {'NOT ' * 10_000} k FROM a")
     assert sys.getrecursionlimit() == before
 
 
-def test_deep_texts_are_refused_in_a_thread():
+def test_deeply_nested_texts_are_rejected_in_a_thread():
     found: list[MillstreamError] = []
     query = f"SELECT {'- ' * 20_000} k AS x FROM a"
     thread = threading.Thread(target=lambda: found.append(error(query)))
@@ -106,59 +106,59 @@ def test_deep_texts_are_refused_in_a_thread():
         ("SELECT x" + "x" * 1_000, "this name has 1,001 characters, and the maximum is 1,000."),
     ],
 )
-def test_large_texts_are_refused(text, cause):
+def test_large_texts_are_rejected(text, cause):
     with pytest.raises(SqlError) as caught:
         parse(text)
     assert (caught.value.code, caught.value.cause) == ("MS-SQL-SIZE", cause)
 
 
-def test_variables_count_as_text():
-    refused = error("SELECT '${v}${v}${v}' AS x FROM a", v="x" * 200_000)
-    assert refused.code == "MS-SQL-SIZE"
-    assert "after its variables are substituted" in refused.cause
-    assert refused.place is not None
-    assert refused.place.column == 64
+def test_substituted_variables_count_as_text():
+    rejected = error("SELECT '${v}${v}${v}' AS x FROM a", v="x" * 200_000)
+    assert rejected.code == "MS-SQL-SIZE"
+    assert "after its variables are substituted" in rejected.cause
+    assert rejected.place is not None
+    assert rejected.place.column == 64
 
 
 @pytest.mark.parametrize(
     "text",
     ["'\\" * 200_000, "${" * 50_000, "${a" * 50_000, "/*" * 200_000, "`" * 100_001, '"' * 99_999],
 )
-def test_texts_without_an_end_are_refused_in_time_linear_in_their_length(text):
+def test_unclosed_texts_are_rejected_in_linear_time(text):
     with pytest.raises(SqlError):
         parse(text)
 
 
 def test_a_long_line_is_not_shown():
-    refused = error(f"SELECT {', '.join(f'k AS k{number}' for number in range(500))}, x FROM a")
-    assert refused.place is not None
-    assert refused.place.text == ""
+    rejected = error(f"SELECT {', '.join(f'k AS k{number}' for number in range(500))}, x FROM a")
+    assert rejected.place is not None
+    assert rejected.place.text == ""
 
 
 @pytest.mark.parametrize(
     ("character", "shown"),
     [("\0", "U+0000 (NUL)"), ("\ud800", "U+D800 (unpaired surrogate)")],
 )
-def test_characters_that_are_no_text_are_refused(character, shown):
+def test_invalid_characters_are_rejected(character, shown):
     assert str(error(f"SELECT '{character}' AS x FROM a")) == (
         f"MS-SQL-CHARACTER at line 3, column 56: the character {shown} is not allowed in text. "
         "Remove it, or save the text as UTF-8."
     )
-    refused = error("SELECT '${v}' AS x FROM a", v=character)
-    assert refused.code == "MS-SQL-VARIABLE"
+    rejected = error("SELECT '${v}' AS x FROM a", v=character)
+    assert rejected.code == "MS-SQL-VARIABLE"
 
 
-def test_an_escaped_nul_is_refused_in_a_property():
-    refused = error("SELECT k FROM a", before="SET 'checkpoint' = 'a\\0b';")
-    assert isinstance(refused, PropertyError)
-    assert refused.cause == "the character U+0000 (NUL) is not allowed in text."
+def test_an_escaped_nul_is_rejected_in_a_property():
+    rejected = error("SELECT k FROM a", before="SET 'checkpoint' = 'a\\0b';")
+    assert isinstance(rejected, PropertyError)
+    assert rejected.cause == "the character U+0000 (NUL) is not allowed in text."
 
 
 @pytest.mark.parametrize("value", ["9" * 5_000, "9" * 19, "٣", "-1", "1e3", "inf"])
 def test_numbers_of_properties_have_64_bits(value):
-    refused = error(f"SELECT k FROM a WITH ('state.max_rows' = '{value}')")
-    assert refused.code == "MS-PROP-VALUE"
-    assert len(refused.cause) < 200
+    rejected = error(f"SELECT k FROM a WITH ('state.max_rows' = '{value}')")
+    assert rejected.code == "MS-PROP-VALUE"
+    assert len(rejected.cause) < 200
 
 
 def test_there_are_not_more_key_groups_than_the_limit():
@@ -178,23 +178,23 @@ def test_there_are_not_more_key_groups_than_the_limit():
     ids=["aggregate", "join"],
 )
 def test_a_row_belongs_to_a_limited_number_of_windows(query):
-    refused = error(query)
-    assert refused.code == "MS-PLAN-WINDOW"
-    assert refused.cause.endswith("windows, and may belong to 100,000.")
-    assert refused.fix == "Give a slide of 25s 920ms or more."
+    rejected = error(query)
+    assert rejected.code == "MS-PLAN-WINDOW"
+    assert rejected.cause.endswith("windows, and may belong to 100,000.")
+    assert rejected.fix == "Give a slide of 25s 920ms or more."
 
 
 @pytest.mark.parametrize("rows", [1_000_001, 10**18, 10**90])
 def test_frames_and_rankings_have_a_limited_number_of_rows(rows):
     over = f"OVER (PARTITION BY k ORDER BY t ROWS BETWEEN {rows} PRECEDING AND CURRENT ROW)"
-    refused = error(f"SELECT k, sum(k) {over} AS x FROM a WITH ('state.ttl' = '1h')")
-    assert (refused.code, refused.cause) == (
+    rejected = error(f"SELECT k, sum(k) {over} AS x FROM a WITH ('state.ttl' = '1h')")
+    assert (rejected.code, rejected.cause) == (
         "MS-PLAN-OVER",
         f"the frame has {rows:,} rows, and the maximum is 1,000,000.",
     )
     ranked = "SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY t) AS n FROM a"
-    refused = error(f"SELECT k FROM ({ranked}) WHERE n <= {rows} WITH ('state.ttl' = '1h')")
-    assert (refused.code, refused.cause) == (
+    rejected = error(f"SELECT k FROM ({ranked}) WHERE n <= {rows} WITH ('state.ttl' = '1h')")
+    assert (rejected.code, rejected.cause) == (
         "MS-PLAN-TOP-N",
         f"the ranking keeps {rows:,} rows per group; the maximum is 1,000,000.",
     )
@@ -207,10 +207,10 @@ def test_a_stream_that_is_read_twice_counts_twice():
         f"CREATE STREAM s{number} AS SELECT x.k, x.t FROM {read} x JOIN {read} y {within};"
         for number, read in enumerate(below)
     )
-    refused = error("SELECT k FROM s40", before=streams)
-    assert isinstance(refused, PlanError)
-    assert refused.code == "MS-PLAN-SIZE"
-    assert refused.cause.startswith("this query consists of more than 500 sources, queries, joins")
+    rejected = error("SELECT k FROM s40", before=streams)
+    assert isinstance(rejected, PlanError)
+    assert rejected.code == "MS-PLAN-SIZE"
+    assert rejected.cause.startswith("this query consists of more than 500 sources, queries, joins")
 
 
 def test_streams_read_streams_as_deep_as_the_limit_and_no_deeper():
@@ -249,18 +249,18 @@ def test_a_query_has_a_limited_number_of_joins_and_columns():
         (b"x" * 11, "it is larger than 10 bytes"),
     ],
 )
-def test_files_that_are_no_text_of_a_bounded_size_are_refused(tmp_path: Path, content, reason):
+def test_large_or_binary_files_are_rejected(tmp_path: Path, content, reason):
     file = tmp_path / "job.sql"
     file.write_bytes(content)
     with pytest.raises(ValueError, match=re.escape(reason)):
         limits.read_text(file, 10)
 
 
-def test_a_device_without_an_end_is_read_up_to_the_limit():
+def test_an_infinite_device_is_read_up_to_the_limit():
     with pytest.raises(ValueError, match=r"larger than 10 bytes"):
         limits.read_text(Path("/dev/zero"), 10)
 
 
-def test_a_name_with_nul_is_no_file():
+def test_a_file_name_with_nul_is_rejected():
     with pytest.raises(ValueError, match="its name contains NUL"):
         limits.read_text(Path(f"a{os.sep}\0"), 10)

@@ -39,9 +39,7 @@ def given(name: str, value: str) -> Property:
         (PropertyOwner.JOB, "key_groups", "32"),
     ],
 )
-def test_known_property_with_a_good_value_passes(
-    where: PropertyOwner, name: str, value: str
-) -> None:
+def test_a_valid_property_is_accepted(where: PropertyOwner, name: str, value: str) -> None:
     assert check_properties(where, [given(name, value)])[name].value.lower() == value.lower()
 
 
@@ -80,7 +78,7 @@ def test_known_property_with_a_good_value_passes(
         (PropertyOwner.JOB, "checkpoint", "", "Use a non-empty string."),
     ],
 )
-def test_bad_value_is_refused_at_the_value(
+def test_an_invalid_value_is_rejected_at_its_position(
     where: PropertyOwner, name: str, value: str, fix: str
 ) -> None:
     with pytest.raises(PropertyError) as caught:
@@ -90,7 +88,7 @@ def test_bad_value_is_refused_at_the_value(
     )
 
 
-def test_misspelt_property_names_the_nearest() -> None:
+def test_a_misspelt_property_suggests_the_nearest() -> None:
     with pytest.raises(PropertyError) as caught:
         check_properties(PropertyOwner.SOURCE, [given("event.mising", "skip")])
     assert str(caught.value) == (

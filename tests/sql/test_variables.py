@@ -17,7 +17,7 @@ def value_of(text: str, **variables: str) -> str:
     return statement.property.value
 
 
-def test_a_variable_in_a_string_takes_any_value() -> None:
+def test_a_variable_in_a_string_accepts_any_value() -> None:
     given = """it's "quoted" \\ and ${not} a
 new line; -- no comment"""
     assert value_of("SET 'checkpoint' = 'x${v}y'", v=given) == f"x{given}y"
@@ -27,14 +27,14 @@ def test_a_value_in_double_quotes_is_escaped_too() -> None:
     assert value_of("SET 'checkpoint' = \"${v}\"", v='say "hi"') == 'say "hi"'
 
 
-def test_a_variable_outside_of_strings_is_plain_tokens() -> None:
+def test_a_variable_outside_of_strings_is_parsed_as_tokens() -> None:
     assert substitute_variables(
         "SELECT ${what} FROM ${where}", {"what": "a.b", "where": "t"}
     ).parsed == ("SELECT a.b FROM t")
 
 
 @pytest.mark.parametrize("value", ["x'y", "a;b", "a(b)", "a\nb", "a--b", "--", "a,b", "`a`"])
-def test_a_value_that_could_change_the_statement_is_refused_outside_of_strings(value: str) -> None:
+def test_a_value_that_could_change_the_statement_is_rejected_outside_of_strings(value: str) -> None:
     with pytest.raises(SqlError) as caught:
         substitute_variables("SELECT a FROM\n ${t}", {"t": value})
     assert str(caught.value) == (
@@ -56,7 +56,7 @@ def test_a_value_may_not_leave_a_quoted_name_or_a_raw_string() -> None:
             substitute_variables(text, {"v": "a`b'c"})
 
 
-def test_a_variable_without_a_value_is_an_error_with_its_place() -> None:
+def test_a_variable_without_a_value_is_rejected_at_its_position() -> None:
     with pytest.raises(SqlError) as caught:
         parse("SET 'engine' = 'native';\nSET 'checkpoint' = '${root}/x'", {"home": "h"})
     assert str(caught.value) == (
@@ -67,12 +67,12 @@ def test_a_variable_without_a_value_is_an_error_with_its_place() -> None:
     assert caught.value.place.text == "SET 'checkpoint' = '${root}/x'"
 
 
-def test_variables_in_comments_are_left_alone() -> None:
+def test_variables_in_comments_are_not_substituted() -> None:
     text = "-- ${a}\nSELECT /* ${b} */ 'x'"
     assert substitute_variables(text, {}).parsed == text
 
 
-def test_places_after_a_filling_speak_of_what_was_written() -> None:
+def test_positions_after_a_substitution_refer_to_the_written_text() -> None:
     with pytest.raises(SqlError) as caught:
         parse("SELECT '${secret}' AS a b c FROM t", {"secret": "a very long value"})
     error = caught.value
@@ -91,7 +91,7 @@ def test_places_after_a_filling_speak_of_what_was_written() -> None:
         "CREATE SOURCE a (id INT); CREATE SINK s AS SELECT ${password}(id) FROM ${password};",
     ],
 )
-def test_no_error_shows_a_value_that_was_filled_in(text: str) -> None:
+def test_no_error_shows_the_value_of_a_variable(text: str) -> None:
     with pytest.raises(MillstreamError) as caught:
         build_job(text, variables={"password": "hunter2"})
     assert "hunter2" not in str(caught.value)

@@ -241,7 +241,7 @@ SELECT sum(a)::INT AS x, collect_list(b)[0] AS y, max(payload).kind AS z FROM ev
 -->     call max(events.payload) AS a2 : STRUCT<kind: STRING, inner: STRUCT<x: INT>>
 -->     input events, time t, used none
 
--- without a window, kept for a while
+-- without a window, with a TTL
 SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')
 --> mode retract
 --> select
@@ -253,7 +253,7 @@ SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.
 -->     ttl 1d
 -->     input orders, time event_time, used none
 
--- without a window, kept for ever
+-- without a window, without expiry
 SELECT user_id, count(*) AS n FROM clicks GROUP BY user_id WITH ('state.ttl' = 'Forever')
 --> mode retract
 --> select
@@ -275,7 +275,7 @@ SELECT count(*) AS n, avg(total) AS mean FROM orders
 -->     call avg(orders.total) AS a1 : DOUBLE
 -->     input orders, time event_time, used none
 
--- a list alone is kept without end too
+-- a list without a key has unbounded state
 SELECT customer_id, collect_list(order_id) AS l FROM orders GROUP BY customer_id
 --> MS-PLAN-UNBOUNDED at line 1, column 1: the state would keep every group of orders forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
@@ -288,7 +288,7 @@ SELECT _window_start, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
 -->     call count(*) AS a0 : BIGINT
 -->     input orders, time event_time, used none
 
--- keys alone
+-- only keys
 SELECT customer_id FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id
 --> select
 -->   k0 AS customer_id : STRING
@@ -373,7 +373,7 @@ SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY custm
 SELECT customer_id, median(total) AS m FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id
 --> MS-PLAN-AGGREGATE at line 1, column 21: there is no aggregate median over streams. Supported: count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
 
--- an aggregate of Spark alone
+-- an aggregate that only Spark has
 SELECT try_sum(total) AS s FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
 --> MS-PLAN-AGGREGATE at line 1, column 8: there is no aggregate try_sum over streams. Supported: count, count_distinct, sum, avg, min, max, stddev_samp, stddev_pop, var_samp, var_pop, first, last, approx_count_distinct, approx_percentile, collect_list, collect_set, bool_and, bool_or, max_by, min_by.
 
@@ -383,11 +383,11 @@ SELECT sum(DISTINCT total) AS s FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
 
 -- an aggregate of an aggregate
 SELECT max(count(*)) AS m FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-AGGREGATE at line 1, column 12: the aggregate count stands where rows are not grouped. Filter groups with HAVING; for a value of a value, aggregate in a query in FROM.
+--> MS-PLAN-AGGREGATE at line 1, column 12: the aggregate count is used where rows are not grouped. Filter groups with HAVING; for nested aggregates, aggregate in a query in FROM.
 
 -- an aggregate in WHERE
 SELECT customer_id, count(*) AS n FROM orders WHERE count(*) > 1 WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id
---> MS-PLAN-AGGREGATE at line 1, column 53: the aggregate count stands where rows are not grouped. Filter groups with HAVING; for a value of a value, aggregate in a query in FROM.
+--> MS-PLAN-AGGREGATE at line 1, column 53: the aggregate count is used where rows are not grouped. Filter groups with HAVING; for nested aggregates, aggregate in a query in FROM.
 
 -- a fraction that is none
 SELECT approx_percentile(total, 50) AS p FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)

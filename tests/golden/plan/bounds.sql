@@ -151,7 +151,7 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND 
 -->     left o, time event_time, used order_id
 -->     right s, time event_time, used none
 
--- several bounds hold all at once
+-- several bounds
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 2 HOURS ON o.order_id = s.order_id AND s.event_time <= o.event_time + INTERVAL 1 HOUR WITH ('join.lower_bound' = '10m')
 --> select
 -->   o.order_id AS order_id : STRING
@@ -249,7 +249,7 @@ SELECT order_id FROM orders WITHIN 5 MINUTES
 
 -- no watermark on the right
 SELECT o.order_id FROM orders o JOIN clicks c ON o.customer_id = c.user_id AND c.at BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR
---> MS-PLAN-NO-WATERMARK at line 1, column 38: clicks has no watermark, so no row of it could ever be let go. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
+--> MS-PLAN-NO-WATERMARK at line 1, column 38: clicks has no watermark, so its rows would never expire from state. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
 
 -- a subquery that loses the time
 SELECT o.order_id FROM (SELECT order_id FROM orders) o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id

@@ -28,7 +28,7 @@ SELECT order_id FROM orders WITH ('output.mode' = 'retract')
 -->   orders.order_id AS order_id : STRING
 -->   source orders
 
--- an aggregate over rows that are taken back
+-- an aggregate over rows that can be retracted
 SELECT n, count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x GROUP BY n WITH ('state.ttl' = 'forever')
 --> mode retract
 --> select
@@ -76,7 +76,7 @@ SELECT DISTINCT customer_id FROM orders EMIT FINAL WITH ('state.ttl' = '1d')
 SELECT n FROM (SELECT count(*) AS n FROM orders) x EMIT FINAL
 --> MS-PLAN-EMIT-FINAL at line 1, column 52: EMIT FINAL emits results when their window closes, and this query has no window. Write EMIT CHANGES, or remove EMIT.
 
--- append of rows that are taken back
+-- append of rows that can be retracted
 SELECT count(*) AS n FROM orders WITH ('output.mode' = 'append')
 --> MS-PLAN-RETRACT at line 1, column 40: the query retracts rows, and 'output.mode' = 'append' cannot represent retractions. Set 'retract' or 'upsert', or use EMIT FINAL with a WINDOW and no 'window.lateness'.
 
@@ -88,17 +88,17 @@ SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('output.
 SELECT n FROM (SELECT count(*) AS n FROM orders WITH ('output.mode' = 'upsert')) x
 --> MS-PROP-UNUSED at line 1, column 55: 'output.mode' is set on an inner query. It defines how the sink is written: set it on the outermost query.
 
--- max over rows that are taken back
+-- max over rows that can be retracted
 SELECT max(n) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x
 --> MS-PLAN-RETRACT at line 1, column 8: x retracts rows, and max does not support retraction. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use one of count, count_distinct, sum, avg, collect_list, collect_set, stddev_samp, stddev_pop, var_samp, var_pop, bool_and, bool_or.
 
--- a join with rows that are taken back
+-- a join with rows that can be retracted
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WITHIN 5 MINUTES ON o.customer_id = x.customer_id
---> MS-PLAN-RETRACT at line 1, column 38: x takes rows back, and a join by event time cannot follow that. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or join without a bound and with 'state.ttl' = 'forever'.
+--> MS-PLAN-RETRACT at line 1, column 38: x retracts rows, which a join by event time does not support. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or join without a bound and with 'state.ttl' = 'forever'.
 
--- DISTINCT of rows that are taken back
+-- DISTINCT of rows that can be retracted
 SELECT DISTINCT n FROM (SELECT count(*) AS n FROM orders) x WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 24: x takes rows back, and DISTINCT cannot follow that. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 24: x retracts rows, which DISTINCT does not support. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
 
 -- reassigned late rows
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('late.policy' = 'reassign', 'late.budget' = '30s')
@@ -129,7 +129,7 @@ SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.
 SELECT user_id, count(*) AS n FROM clicks GROUP BY user_id WITH ('state.ttl' = '1d')
 --> MS-PLAN-NO-WATERMARK at line 1, column 66: 'state.ttl' depends on the watermark, and clicks has no event time. Declare a watermark in the source and select its column in clicks, or write 'state.ttl' = 'forever'.
 
--- a list over rows that are taken back is as long as what is below
+-- a list over retractions
 SELECT collect_list(n) AS l FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
 --> mode retract
 --> select
@@ -146,19 +146,19 @@ SELECT collect_list(n) AS l FROM (SELECT customer_id, count(*) AS n FROM orders 
 -->           call count(*) AS a0 : BIGINT
 -->           input orders, time event_time, used none
 
--- over groups that are let go without being taken back
+-- over groups that expire without retraction
 SELECT n, count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x GROUP BY n WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 30: x lets groups go after 'state.ttl' without taking them back, so one that comes again would count twice. Write 'state.ttl' = 'forever' in the query of x, or give it a WINDOW.
+--> MS-PLAN-RETRACT at line 1, column 30: groups of x expire after 'state.ttl' without a retraction, so a group that reappears would count twice. Write 'state.ttl' = 'forever' in the query of x, or give it a WINDOW.
 
--- the first rows of groups that are let go
+-- the first rows of groups that expire
 SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 10 WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 28: x lets groups go after 'state.ttl' without taking them back, so one that comes again would count twice. Write 'state.ttl' = 'forever' in the query of x, or give it a WINDOW.
+--> MS-PLAN-RETRACT at line 1, column 28: groups of x expire after 'state.ttl' without a retraction, so a group that reappears would count twice. Write 'state.ttl' = 'forever' in the query of x, or give it a WINDOW.
 
--- sessions of rows that are taken back
+-- sessions of rows that can be retracted
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW SESSION(GAP INTERVAL 1 HOUR)
 --> MS-PLAN-RETRACT at line 1, column 27: x retracts rows, and a session window cannot shrink. Write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness', or use a TUMBLING or SLIDING window here.
 
--- sessions of results that are told once
+-- sessions of results that are final
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT FINAL) x WINDOW SESSION(GAP INTERVAL 1 HOUR)
 --> select
 -->   a0 AS m : BIGINT
@@ -176,7 +176,7 @@ SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _wi
 -->           call count(*) AS a0 : BIGINT
 -->           input orders, time event_time, used none
 
--- windows of rows that are taken back
+-- windows of rows that can be retracted
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'drop')
 --> select
 -->   a0 AS m : BIGINT
@@ -195,19 +195,19 @@ SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _wi
 -->           call count(*) AS a0 : BIGINT
 -->           input orders, time event_time, used none
 
--- reassigned late rows that are taken back
+-- reassigned late retractions
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'reassign', 'late.budget' = '30s')
---> MS-PLAN-RETRACT at line 1, column 210: x takes rows back, and with 'late.policy' = 'reassign' a late row that is taken back would be taken for a new one. Leave 'late.policy' out, or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 210: x retracts rows, and with 'late.policy' = 'reassign' a late retraction would be processed as a new row. Remove 'late.policy', or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
 
--- late rows that are taken back, put out
+-- retracted late rows to a side output
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x WINDOW TUMBLING(INTERVAL 1 DAY) WITH ('late.policy' = 'side_output')
---> MS-PLAN-RETRACT at line 1, column 210: x takes rows back, and with 'late.policy' = 'side_output' a late row that is taken back would be taken for a new one. Leave 'late.policy' out, or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 210: x retracts rows, and with 'late.policy' = 'side_output' a late retraction would be processed as a new row. Remove 'late.policy', or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
 
--- late rows that are taken back, of the first of a window
+-- late rows that can be retracted, of the first of a window
 SELECT customer_id FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) x QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY n) <= 3 EMIT FINAL WITH ('late.policy' = 'side_output')
---> MS-PLAN-RETRACT at line 1, column 256: x takes rows back, and with 'late.policy' = 'side_output' a late row that is taken back would be taken for a new one. Leave 'late.policy' out, or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 256: x retracts rows, and with 'late.policy' = 'side_output' a late retraction would be processed as a new row. Remove 'late.policy', or write EMIT FINAL in the query of x, with a WINDOW and no 'window.lateness'.
 
--- every and some of rows that are taken back
+-- every and some of rows that can be retracted
 SELECT every(n > 1) AS e, bool_or(n > 5) AS s FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
 --> mode retract
 --> select
@@ -226,11 +226,11 @@ SELECT every(n > 1) AS e, bool_or(n > 5) AS s FROM (SELECT customer_id, count(*)
 -->           call count(*) AS a0 : BIGINT
 -->           input orders, time event_time, used none
 
--- chance in a result that changes
+-- random values in a result that changes
 SELECT count(*) * rand() AS n FROM orders
---> MS-PLAN-RETRACT at line 1, column 1: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: rand() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- chance in a result that is told once
+-- random values in a result that is final
 SELECT count(*) * rand() AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
 --> select
 -->   a0 * rand() AS n
@@ -238,11 +238,11 @@ SELECT count(*) * rand() AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
 -->     call count(*) AS a0 : BIGINT
 -->     input orders, time event_time, used none
 
--- the clock in a result that changes
+-- processing time in a result that changes
 SELECT count(*) AS n, current_timestamp() AS at FROM orders
---> MS-PLAN-RETRACT at line 1, column 1: current_timestamp() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: current_timestamp() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- the clock in a result of which the new value is written
+-- processing time in a result with upserts
 SELECT count(*) AS n, Now() AS at, unix_timestamp() AS s FROM orders WITH ('output.mode' = 'upsert')
 --> mode upsert
 --> select
@@ -253,39 +253,39 @@ SELECT count(*) AS n, Now() AS at, unix_timestamp() AS s FROM orders WITH ('outp
 -->     call count(*) AS a0 : BIGINT
 -->     input orders, time event_time, used none
 
--- chance in a result of which the new value is written
+-- random values in a result with upserts
 SELECT count(*) AS n, uuid() AS id, now() AS at FROM orders WITH ('output.mode' = 'upsert')
---> MS-PLAN-RETRACT at line 1, column 1: uuid() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: uuid() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- the clock in HAVING of a result of which the new value is written
+-- processing time in HAVING of a result with upserts
 SELECT max(event_time) AS t FROM orders HAVING t < now() WITH ('output.mode' = 'upsert')
---> MS-PLAN-RETRACT at line 1, column 1: now() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: now() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- the clock inside a query of which the new value is written
+-- processing time inside a query with upserts
 SELECT n, at FROM (SELECT count(*) AS n, current_date AS at FROM orders) x WITH ('output.mode' = 'upsert')
---> MS-PLAN-RETRACT at line 1, column 20: current_date is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 20: current_date is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- chance in WHERE of rows that are taken back
+-- random values in WHERE of rows that can be retracted
 SELECT n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x WHERE n > 5 AND rand(1) < 0.5
---> MS-PLAN-RETRACT at line 1, column 1: rand(1) is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: rand(1) is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- chance below an aggregate of rows that are taken back
+-- random values below an aggregate of rows that can be retracted
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x WHERE rand() < 0.5
---> MS-PLAN-RETRACT at line 1, column 27: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 27: rand() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- chance inside an aggregate of rows that are taken back
+-- random values inside an aggregate of rows that can be retracted
 SELECT sum(n * rand()) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x
---> MS-PLAN-RETRACT at line 1, column 1: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: rand() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- the clock in a key of rows that are taken back
+-- processing time in a key of rows that can be retracted
 SELECT count(*) AS m FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x GROUP BY n, current_date() WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 1: current_date() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: current_date() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- chance in the order of rows that are taken back
+-- random values in the order of rows that can be retracted
 SELECT customer_id FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x QUALIFY ROW_NUMBER() OVER (ORDER BY rand()) <= 3 WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 135: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 135: rand() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- chance and the clock below what takes rows back
+-- random values and processing time below retractions
 SELECT day, sum(r) AS s FROM (SELECT current_date() AS day, rand() AS r FROM orders) x GROUP BY day WITH ('state.ttl' = 'forever')
 --> mode retract
 --> select
@@ -300,7 +300,7 @@ SELECT day, sum(r) AS s FROM (SELECT current_date() AS day, rand() AS r FROM ord
 -->         rand() AS r
 -->         source orders
 
--- a column that is called as a function of the clock
+-- a column named like a processing-time function
 SELECT n, `current_date` FROM (SELECT count(*) AS n, max(customer_id) AS `current_date` FROM orders) x
 --> mode retract
 --> select over x

@@ -77,7 +77,7 @@ SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.orde
 -->     left o, time event_time, used order_id, total
 -->     right s, time event_time, used weight
 
--- chance and the clock filter the pairs of an inner join
+-- random values and processing time filter the pairs of an inner join
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total > rand() WHERE s.event_time < current_timestamp() AND true
 --> select
 -->   o.order_id AS order_id : STRING
@@ -87,7 +87,7 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id 
 -->     left o, time event_time, used order_id, total
 -->     right s, time event_time, used event_time
 
--- chance in ON of an outer join is for Spark to decide
+-- random values in ON of an outer join is for Spark to decide
 SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total > rand()
 --> select
 -->   o.order_id AS order_id : STRING
@@ -256,7 +256,7 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_i
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.total > s.weight
 --> MS-PLAN-NO-KEY at line 1, column 33: the join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
 
--- a key of one side alone
+-- a key of one side only
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = 'x' AND s.order_id = 'x'
 --> MS-PLAN-NO-KEY at line 1, column 33: the join of orders and shipments has no key. Add an equality of both sides to ON, such as o.id = s.id.
 
@@ -282,11 +282,11 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (custome
 
 -- clashing names of a star
 SELECT * FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id
---> MS-PLAN-DUPLICATE-COLUMN at line 1, column 8: the result has more than one column called order_id, event_time. List the columns and rename one of each: s.order_id AS s_order_id.
+--> MS-PLAN-DUPLICATE-COLUMN at line 1, column 8: the result has more than one column order_id, event_time. List the columns and rename one of each: s.order_id AS s_order_id.
 
 -- clashing names of two stars
 SELECT o.*, s.* FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id
---> MS-PLAN-DUPLICATE-COLUMN at line 1, column 13: the result has more than one column called order_id, event_time. List the columns and rename one of each: s.order_id AS s_order_id.
+--> MS-PLAN-DUPLICATE-COLUMN at line 1, column 13: the result has more than one column order_id, event_time. List the columns and rename one of each: s.order_id AS s_order_id.
 
 -- the right side of LEFT SEMI is not visible
 SELECT s.carrier FROM orders o LEFT SEMI JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id

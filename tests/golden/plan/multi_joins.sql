@@ -1,4 +1,4 @@
--- the next join goes by the time that its bound names
+-- the next join uses the event time in its bound
 SELECT o.order_id, s.carrier, e.a FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR JOIN events e ON e.s = s.carrier AND e.t BETWEEN s.event_time AND s.event_time + INTERVAL 2 HOURS
 --> select
 -->   o_s.order_id AS order_id : STRING
@@ -80,7 +80,7 @@ SELECT a.total, b.total AS b_total, c.total AS c_total FROM orders a, orders b, 
 -->           right b, time event_time, used order_id, total, event_time
 -->     right c, time event_time, used total
 
--- a bound from a time that some rows lack holds by way of one that none lacks
+-- a bound to a nullable event time that follows from a non-null one
 SELECT o.order_id, o.event_time, e.t FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR LEFT JOIN events e ON e.s = s.carrier AND e.t BETWEEN s.event_time AND s.event_time + INTERVAL 2 HOURS WHERE o.total > 5
 --> select
 -->   o_s.order_id AS order_id : STRING
@@ -355,7 +355,7 @@ SELECT o.total FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s
 
 -- clashing names of a star over a chain
 SELECT * FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 5 MINUTES USING (order_id)
---> MS-PLAN-DUPLICATE-COLUMN at line 1, column 8: the result has more than one column called customer_id, total, event_time, customer_id, total, event_time. List the columns and rename one of each: b.customer_id AS b_customer_id.
+--> MS-PLAN-DUPLICATE-COLUMN at line 1, column 8: the result has more than one column customer_id, total, event_time, customer_id, total, event_time. List the columns and rename one of each: b.customer_id AS b_customer_id.
 
 -- the native engine runs one operator
 SELECT a.total FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native')
@@ -410,4 +410,4 @@ SELECT x.k, s.carrier FROM (SELECT a.order_id AS k, b.event_time AS at FROM orde
 
 -- a time of the file a row was read from is no event time
 SELECT a.order_id FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c ON c.order_id = a.order_id AND c.event_time BETWEEN a._timestamp AND b.event_time
---> MS-PLAN-SYSTEM-COLUMN at line 1, column 147: _timestamp is the time of the file that a row was read from, and the source orders is read by 'memory'. Let a column of the source carry the time.
+--> MS-PLAN-SYSTEM-COLUMN at line 1, column 147: _timestamp is the modification time of the file of a row, but the source orders is read by 'memory'. Add a time column to the source.

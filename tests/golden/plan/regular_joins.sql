@@ -264,7 +264,7 @@ SELECT o.order_id, o.event_time, s.event_time AS shipped FROM orders o JOIN ship
 -->           right s, time event_time, used event_time
 -->     right e, time t, used none
 
--- the time that is not bound to the one that the next join goes by
+-- an event time without a bound to that of the next join
 SELECT s.event_time FROM orders o JOIN shipments s ON o.order_id = s.order_id JOIN events e WITHIN 5 MINUTES ON e.s = o.order_id WITH ('state.ttl' = '1h')
 --> select
 -->   o_s.s_event_time AS event_time : TIMESTAMP
@@ -357,7 +357,7 @@ SELECT s.carrier, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id
 --> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
 
--- an interval join asked for
+-- join.type requires an interval join
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'join.type' = 'interval')
 --> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
 
@@ -365,7 +365,7 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WITH ('state.ttl' = '1d')
 --> MS-PROP-UNUSED at line 1, column 100: a join does not use 'state.ttl': its time bound determines when rows expire. Remove it.
 
--- a bound where none is asked for
+-- a bound with join.type regular
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WITH ('join.type' = 'regular')
 --> MS-PROP-UNUSED at line 1, column 114: 'join.type' is 'regular', but the type of the join is 'interval'. Remove the bound and add 'state.ttl', or remove it.
 
@@ -387,11 +387,11 @@ SELECT k.user_id FROM shipments s JOIN clicks k ON k.user_id = s.order_id WITH (
 
 -- a changelog without time
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) v ON v.customer_id = o.customer_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 192: 'state.ttl' depends on the watermark, and v takes rows back at any time, so its rows have no event time. Give the query of v a WINDOW, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 192: 'state.ttl' depends on the watermark, and v can retract rows at any time, so its rows have no event time. Give the query of v a WINDOW, or write 'state.ttl' = 'forever'.
 
--- a changelog that forgets
+-- a changelog with expiring groups
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = '1d')) v ON v.customer_id = o.customer_id WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 38: v lets groups go after 'state.ttl' without taking them back, so one that comes again would count twice. Write 'state.ttl' = 'forever' in the query of v, or give it a WINDOW.
+--> MS-PLAN-RETRACT at line 1, column 38: groups of v expire after 'state.ttl' without a retraction, so a group that reappears would count twice. Write 'state.ttl' = 'forever' in the query of v, or give it a WINDOW.
 
 -- no key
 SELECT o.order_id FROM orders o JOIN shipments s ON o.total > s.weight WITH ('state.ttl' = '1d')
@@ -415,7 +415,7 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH
 
 -- late rows of a changelog
 SELECT o.order_id, v.n FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) v ON v.customer_id = o.customer_id WITH ('state.ttl' = '1d', 'late.policy' = 'side_output')
---> MS-PLAN-RETRACT at line 1, column 219: v takes rows back, and with 'late.policy' = 'side_output' a late row that is taken back would be taken for a new one. Leave 'late.policy' out, or write EMIT FINAL in the query of v, with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 219: v retracts rows, and with 'late.policy' = 'side_output' a late retraction would be processed as a new row. Remove 'late.policy', or write EMIT FINAL in the query of v, with a WINDOW and no 'window.lateness'.
 
 -- lateness of no window
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'window.lateness' = '1m')
@@ -429,21 +429,21 @@ SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'engine' = 'native')
 --> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark has no join that expires rows by 'state.ttl' or retracts pairs. Remove 'engine', or set it to 'columnar'.
 
--- chance over rows that are taken back
+-- random values over rows that can be retracted
 SELECT o.order_id, rand() AS r FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d')
---> MS-PLAN-RETRACT at line 1, column 1: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: rand() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- chance in ON over a changelog
+-- random values in ON over a changelog
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) v ON v.customer_id = o.customer_id AND v.n > o.total * rand() WITH ('state.ttl' = 'forever')
---> MS-PLAN-RETRACT at line 1, column 1: rand() is computed anew when a row is taken back, and gives another value then. Compute it in a query below, where rows are not taken back yet, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
+--> MS-PLAN-RETRACT at line 1, column 1: rand() is evaluated again when a row is retracted, with another result. Compute it in a query below, where rows are not retracted, or write EMIT FINAL with a WINDOW and no 'window.lateness'.
 
--- an interval join over rows that are taken back
+-- an interval join over rows that can be retracted
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id JOIN events e WITHIN 5 MINUTES ON e.s = o.order_id WITH ('state.ttl' = '1h')
 --> MS-PLAN-RETRACT at line 1, column 82: the join of orders, shipments retracts rows, and the next join does not support retraction. Add a time bound to it, or move it to the end; a join without a bound, with 'state.ttl', supports retraction.
 
 -- the next query needs rows that stay
 SELECT v.order_id FROM (SELECT o.order_id, o.event_time FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1h')) v JOIN events e WITHIN 5 MINUTES ON e.s = v.order_id
---> MS-PLAN-RETRACT at line 1, column 24: v takes rows back, and a join by event time cannot follow that. Give the join in the query of v a time bound, or a WINDOW, or join without a bound and with 'state.ttl' = 'forever'.
+--> MS-PLAN-RETRACT at line 1, column 24: v retracts rows, which a join by event time does not support. Give the join in the query of v a time bound, or a WINDOW, or join without a bound and with 'state.ttl' = 'forever'.
 
 -- the next query needs a time
 SELECT count(*) AS n FROM (SELECT o.event_time FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = 'forever')) v WINDOW TUMBLING(INTERVAL 1 HOUR)
@@ -477,7 +477,7 @@ SELECT o.customer_id, count(*) AS n FROM orders o LEFT JOIN shipments s ON o.ord
 
 -- a group as its left side and a ttl
 SELECT t.n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) t JOIN shipments s ON t.customer_id = s.order_id WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 185: 'state.ttl' depends on the watermark, and t takes rows back at any time, so its rows have no event time. Give the query of t a WINDOW, or write 'state.ttl' = 'forever'.
+--> MS-PLAN-NO-WATERMARK at line 1, column 185: 'state.ttl' depends on the watermark, and t can retract rows at any time, so its rows have no event time. Give the query of t a WINDOW, or write 'state.ttl' = 'forever'.
 
 -- a chain over one that takes rows back
 SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id JOIN events e ON o.customer_id = e.s WITH ('state.ttl' = '1d')

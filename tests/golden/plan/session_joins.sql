@@ -263,11 +263,11 @@ SELECT v.order_id, e.id FROM (SELECT o.order_id FROM orders o JOIN shipments s O
 
 -- window columns that are not known yet
 SELECT o.order_id, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) EMIT CHANGES
---> MS-PLAN-WINDOW-COLUMN at line 1, column 20: _window_end is not known: rows are emitted before the end of their sessions is known. Write EMIT FINAL.
+--> MS-PLAN-WINDOW-COLUMN at line 1, column 20: _window_end is unknown: rows are emitted before the end of their sessions is known. Write EMIT FINAL.
 
 -- window columns that are not known yet, above a table
 SELECT o.order_id, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id JOIN customers c ON c.id = o.customer_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) EMIT CHANGES
---> MS-PLAN-WINDOW-COLUMN at line 1, column 20: _window_end is not known: rows are emitted before the end of their sessions is known. Write EMIT FINAL.
+--> MS-PLAN-WINDOW-COLUMN at line 1, column 20: _window_end is unknown: rows are emitted before the end of their sessions is known. Write EMIT FINAL.
 
 -- no event time as sessions meet
 SELECT count(*) AS n FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) EMIT CHANGES) v WINDOW TUMBLING(INTERVAL 1 HOUR)
@@ -301,7 +301,7 @@ SELECT o.order_id FROM orders o WINDOW TUMBLING(INTERVAL 5 MINUTES) JOIN shipmen
 SELECT o.order_id FROM orders o JOIN shipments s WINDOW SESSION(INTERVAL 10 MINUTES) ON o.order_id = s.order_id
 --> MS-PLAN-WINDOW at line 1, column 50: one side of the join has a WINDOW, and orders has none. Write a WINDOW after orders, or one for both sides after ON.
 
--- sessions of the clock
+-- processing-time sessions
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(INTERVAL 10 MINUTES) ON PROCTIME()
 --> MS-PLAN-NOT-YET at line 1, column 77: a join of processing-time windows cannot be run yet.
 
@@ -329,10 +329,10 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WIND
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '10' MINUTES) WITH ('engine' = 'native')
 --> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark has no join of sessions. Remove 'engine', or set it to 'columnar'.
 
--- rows that are taken back
+-- rows that can be retracted
 SELECT o.order_id FROM orders o JOIN (SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id EMIT CHANGES) v ON v.customer_id = o.customer_id WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-RETRACT at line 1, column 38: v takes rows back, and a join by event time cannot follow that. Write EMIT FINAL in the query of v, with a WINDOW and no 'window.lateness', or join without a bound and with 'state.ttl' = 'forever'.
+--> MS-PLAN-RETRACT at line 1, column 38: v retracts rows, which a join by event time does not support. Write EMIT FINAL in the query of v, with a WINDOW and no 'window.lateness', or join without a bound and with 'state.ttl' = 'forever'.
 
 -- no event time
 SELECT o.order_id FROM orders o JOIN clicks k ON k.user_id = o.customer_id WINDOW SESSION(GAP INTERVAL '10' MINUTES)
---> MS-PLAN-NO-WATERMARK at line 1, column 38: clicks has no watermark, so no row of it could ever be let go. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
+--> MS-PLAN-NO-WATERMARK at line 1, column 38: clicks has no watermark, so its rows would never expire from state. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.

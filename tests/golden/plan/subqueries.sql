@@ -1,8 +1,8 @@
 -- a scalar subquery of the same stream
 SELECT order_id FROM orders WHERE total > 1.5 * (SELECT avg(total) FROM orders)
---> MS-PLAN-SUBQUERY at line 1, column 49: a query inside an expression has no one value while its stream goes on. For the value in force when a row came, write SELECT … FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > 1.5 * avg_total.
+--> MS-PLAN-SUBQUERY at line 1, column 49: a query inside an expression has no single value while its stream continues. For the value at the time of each row, write SELECT … FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > 1.5 * avg_total.
 
--- the rewrite that is told
+-- the suggested rewrite
 SELECT order_id FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > 1.5 * avg_total
 --> select over _query
 -->   _query.order_id AS order_id : STRING
@@ -20,19 +20,19 @@ SELECT order_id FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWE
 
 -- of another stream
 SELECT order_id FROM orders WHERE total > (SELECT avg(weight) FROM shipments)
---> MS-PLAN-SUBQUERY at line 1, column 43: a query inside an expression has no one value while its stream goes on. Put its value beside every row in a query in FROM: join a windowed aggregate, or write agg(x) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW).
+--> MS-PLAN-SUBQUERY at line 1, column 43: a query inside an expression has no single value while its stream continues. Add its value to every row in a query in FROM: join a windowed aggregate, or write agg(x) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW).
 
 -- in the select list
 SELECT (SELECT max(total) FROM orders) AS m FROM orders
---> MS-PLAN-SUBQUERY at line 1, column 8: a query inside an expression has no one value while its stream goes on. Put its value beside every row in a query in FROM: join a windowed aggregate, or write agg(x) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW).
+--> MS-PLAN-SUBQUERY at line 1, column 8: a query inside an expression has no single value while its stream continues. Add its value to every row in a query in FROM: join a windowed aggregate, or write agg(x) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW).
 
 -- IN
 SELECT * FROM orders WHERE order_id IN (SELECT order_id FROM shipments)
---> MS-PLAN-SUBQUERY at line 1, column 48: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT IN, with a time bound.
+--> MS-PLAN-SUBQUERY at line 1, column 48: a query inside an expression has no single value while its stream continues. Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT IN, with a time bound.
 
 -- EXISTS
 SELECT * FROM orders o WHERE EXISTS (SELECT 1 FROM shipments s WHERE s.order_id = o.order_id)
---> MS-PLAN-SUBQUERY at line 1, column 45: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT EXISTS, with a time bound.
+--> MS-PLAN-SUBQUERY at line 1, column 45: a query inside an expression has no single value while its stream continues. Write LEFT SEMI JOIN … ON …, or LEFT ANTI JOIN for NOT EXISTS, with a time bound.
 
 -- joins over joins
 WITH j AS (SELECT o.order_id, o.event_time FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 1 HOUR)
@@ -93,11 +93,11 @@ SELECT x.order_id FROM (SELECT DISTINCT ON (order_id) order_id, event_time FROM 
 
 -- a column of Kafka
 SELECT _Offset FROM orders
---> MS-PLAN-SYSTEM-COLUMN at line 1, column 8: _Offset is a column of Kafka's records, and the source orders is none of Kafka. Leave it out.
+--> MS-PLAN-SYSTEM-COLUMN at line 1, column 8: _Offset is a column of Kafka records, and the source orders does not read from Kafka. Remove it.
 
 -- the time of a file, of no file
 SELECT order_id FROM orders WHERE _TIMESTAMP > TIMESTAMP '2026-01-01'
---> MS-PLAN-SYSTEM-COLUMN at line 1, column 35: _TIMESTAMP is the time of the file that a row was read from, and the source orders is read by 'memory'. Let a column of the source carry the time.
+--> MS-PLAN-SYSTEM-COLUMN at line 1, column 35: _TIMESTAMP is the modification time of the file of a row, but the source orders is read by 'memory'. Add a time column to the source.
 
 -- the kind of a row
 SELECT _op FROM (SELECT count(*) AS n FROM orders) x
@@ -135,7 +135,7 @@ SELECT count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) WITH ('engi
 
 -- with aliases
 SELECT order_id FROM orders o WHERE o.total > (SELECT avg(x.total) FROM orders x)
---> MS-PLAN-SUBQUERY at line 1, column 47: a query inside an expression has no one value while its stream goes on. For the value in force when a row came, write SELECT … FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > avg_total.
+--> MS-PLAN-SUBQUERY at line 1, column 47: a query inside an expression has no single value while its stream continues. For the value at the time of each row, write SELECT … FROM (SELECT *, avg(total) OVER (ORDER BY _EVENT_TIME ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS avg_total FROM orders) WHERE total > avg_total.
 
 -- a query in FROM without an alias that has no event time
 SELECT count(*) AS n FROM (SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW SESSION(GAP INTERVAL '30' MINUTES) EMIT CHANGES) WINDOW TUMBLING(INTERVAL '1' HOUR)
@@ -171,20 +171,20 @@ SELECT s.order_id, * FROM shipments s JOIN (SELECT order_id, event_time AS at FR
 
 -- IN of a table
 SELECT o.order_id FROM orders o WHERE o.customer_id IN (SELECT id FROM customers)
---> MS-PLAN-SUBQUERY at line 1, column 64: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN customers ON o.customer_id = customers.id; a table needs no time bound.
+--> MS-PLAN-SUBQUERY at line 1, column 64: a query inside an expression has no single value while its stream continues. Write LEFT SEMI JOIN customers ON o.customer_id = customers.id; a table needs no time bound.
 
 -- NOT IN of a table, filtered
 SELECT order_id FROM orders WHERE total > 1 AND customer_id NOT IN (SELECT id FROM customers c WHERE tier > 1 OR c.active)
---> MS-PLAN-SUBQUERY at line 1, column 76: a query inside an expression has no one value while its stream goes on. Write LEFT ANTI JOIN customers c ON orders.customer_id = c.id AND (c.tier > 1 OR c.active); a table needs no time bound.
+--> MS-PLAN-SUBQUERY at line 1, column 76: a query inside an expression has no single value while its stream continues. Write LEFT ANTI JOIN customers c ON orders.customer_id = c.id AND (c.tier > 1 OR c.active); a table needs no time bound.
 
 -- EXISTS of a table
 SELECT o.order_id FROM orders o WHERE EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer_id)
---> MS-PLAN-SUBQUERY at line 1, column 54: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN customers c ON c.id = o.customer_id; a table needs no time bound.
+--> MS-PLAN-SUBQUERY at line 1, column 54: a query inside an expression has no single value while its stream continues. Write LEFT SEMI JOIN customers c ON c.id = o.customer_id; a table needs no time bound.
 
 -- NOT EXISTS of a table
 SELECT o.order_id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer_id)
---> MS-PLAN-SUBQUERY at line 1, column 58: a query inside an expression has no one value while its stream goes on. Write LEFT ANTI JOIN customers c ON c.id = o.customer_id; a table needs no time bound.
+--> MS-PLAN-SUBQUERY at line 1, column 58: a query inside an expression has no single value while its stream continues. Write LEFT ANTI JOIN customers c ON c.id = o.customer_id; a table needs no time bound.
 
 -- IN of an expression over a table
 SELECT o.order_id FROM orders o WHERE o.customer_id IN (SELECT upper(id) FROM customers)
---> MS-PLAN-SUBQUERY at line 1, column 64: a query inside an expression has no one value while its stream goes on. Write LEFT SEMI JOIN customers ON …, or LEFT ANTI JOIN for NOT IN; a table needs no time bound.
+--> MS-PLAN-SUBQUERY at line 1, column 64: a query inside an expression has no single value while its stream continues. Write LEFT SEMI JOIN customers ON …, or LEFT ANTI JOIN for NOT IN; a table needs no time bound.

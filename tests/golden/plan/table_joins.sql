@@ -99,7 +99,7 @@ SELECT o.order_id FROM orders o JOIN customers c ON c.id = o.customer_id AND c.i
 -->     used none
 -->     left o, time event_time, used order_id
 
--- comparisons with constants are asked of the table
+-- comparisons with constants are pushed to the table
 SELECT o.order_id FROM orders o JOIN customers c ON c.id = o.customer_id AND c.tier >= 2 AND 5 > c.tier AND c.region IN ('EU', 'US') AND c.active WHERE c.region <> 'US' AND c.tier BETWEEN -1 AND 7 AND (c.region IS NOT NULL)
 --> select
 -->   o.order_id AS order_id : STRING
@@ -127,7 +127,7 @@ SELECT o.order_id FROM orders o LEFT JOIN customers c ON c.id = o.customer_id AN
 -->     used none
 -->     left o, time event_time, used order_id
 
--- of an escaped text Spark alone knows the meaning
+-- only Spark resolves an escaped string
 SELECT o.order_id FROM orders o JOIN customers c ON c.id = o.customer_id AND c.region = 'it\'s'
 --> select
 -->   o.order_id AS order_id : STRING
@@ -202,7 +202,7 @@ SELECT o.order_id, t.tax FROM orders o LEFT JOIN taxes t ON t.region = o.custome
 -->     used tax
 -->     left o, time event_time, used order_id, total
 
--- chance is no predicate of the key
+-- random values is no predicate of the key
 SELECT o.order_id FROM orders o JOIN customers c ON c.id = o.customer_id AND rand() < 0.5 WHERE o.total > rand()
 --> select
 -->   o.order_id AS order_id : STRING
@@ -575,7 +575,7 @@ SELECT DISTINCT c.region FROM orders o JOIN customers c ON c.id = o.customer_id 
 -->           used region
 -->           left o, time event_time, used event_time
 
--- rows that are taken back meet a table that is read once
+-- retractions and a table that is read once
 SELECT v.n, t.tax FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) v LEFT JOIN taxes t ON t.region = v.customer_id
 --> mode retract
 --> select

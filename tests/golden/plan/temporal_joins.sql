@@ -1,4 +1,4 @@
--- the version in force
+-- the valid version
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id, r.rate, o.event_time FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency WHERE o.total > 5 AND r.rate > 1
 --> select
@@ -226,7 +226,7 @@ CREATE SINK out AS SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 
 -- as of the first table
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT r.rate FROM rates FOR SYSTEM_TIME AS OF r.valid_from AS r
---> MS-PLAN-TEMPORAL at line 2, column 39: AS OF stands after the first table, and there is no row yet whose time it means. Write it after the joined table: JOIN … FOR SYSTEM_TIME AS OF … ON …
+--> MS-PLAN-TEMPORAL at line 2, column 39: AS OF is after the first table of FROM, which has no row to take the time from. Write it after the joined table: JOIN … FOR SYSTEM_TIME AS OF … ON …
 
 -- RIGHT
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
@@ -347,10 +347,10 @@ CREATE SINK out AS SELECT o.order_id, s.n FROM orders o LEFT JOIN busy FOR SYSTE
 -->           call count(*) AS a0 : BIGINT
 -->           input shipments, time event_time, used none
 
--- versions that are taken back
+-- versions that can be retracted
 CREATE STREAM busy AS SELECT carrier, count(*) AS n FROM shipments WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY carrier EMIT CHANGES;
 CREATE SINK out AS SELECT o.order_id, s.n FROM orders o LEFT JOIN busy FOR SYSTEM_TIME AS OF o.event_time AS s ON o.customer_id = s.carrier
---> MS-PLAN-RETRACT at line 2, column 67: busy takes rows back, and a join by event time cannot follow that. Write EMIT FINAL in the query of busy, with a WINDOW and no 'window.lateness', or join without a bound and with 'state.ttl' = 'forever'.
+--> MS-PLAN-RETRACT at line 2, column 67: busy retracts rows, which a join by event time does not support. Write EMIT FINAL in the query of busy, with a WINDOW and no 'window.lateness', or join without a bound and with 'state.ttl' = 'forever'.
 
 -- a name of WITH hides a table
 CREATE TABLE rates (currency STRING PRIMARY KEY, t TIMESTAMP, WATERMARK FOR t AS t);

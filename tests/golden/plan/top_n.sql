@@ -51,7 +51,7 @@ SELECT order_id FROM (SELECT order_id, ROW_NUMBER() OVER (ORDER BY total DESC) A
 -->       ttl 1d
 -->       input orders, time event_time, used order_id
 
--- one number alone
+-- one row number
 SELECT order_id FROM (SELECT order_id, ROW_NUMBER() OVER (ORDER BY total) AS rn FROM orders) t WHERE rn = 2 WITH ('state.ttl' = '1d')
 --> mode retract
 --> select over t
@@ -184,7 +184,7 @@ SELECT order_id, total FROM (SELECT order_id, total, ROW_NUMBER() OVER (PARTITIO
 -->           timestamp_micros(unix_micros(orders.event_time) - pmod(unix_micros(orders.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
 -->           source orders
 
--- over rows that are taken back
+-- over rows that can be retracted
 SELECT customer_id, n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = 'forever')) x QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 10 WITH ('state.ttl' = 'forever')
 --> mode retract
 --> select
@@ -310,6 +310,6 @@ SELECT order_id FROM orders QUALIFY ROW_NUMBER() OVER (ORDER BY total) <= 5
 -->     order orders.total ASC
 -->     input orders, time event_time, used order_id
 
--- by the start of sessions, which does not tell their end
+-- by the start of sessions only
 SELECT * FROM (SELECT customer_id, n, _window_start, _window_end, ROW_NUMBER() OVER (PARTITION BY _window_start ORDER BY n DESC) AS rn FROM (SELECT customer_id, count(*) AS n, _window_start, _window_end FROM orders WINDOW SESSION(GAP INTERVAL 1 HOUR) GROUP BY customer_id)) WHERE rn <= 1
 --> MS-PLAN-WINDOW at line 1, column 141: start and end identify a session window, and PARTITION BY has only the start. Partition by the end, or by both.

@@ -253,7 +253,7 @@ SELECT o.order_id, s.carrier, _window_start, _window_end, _window_time FROM orde
 -->         timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
 -->         source shipments
 
--- ANTI, with late rows put out
+-- ANTI, with a side output of late rows
 SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR) EMIT CHANGES WITH ('late.policy' = 'side_output', 'join.type' = 'window')
 --> select
 -->   o.order_id AS order_id : STRING
@@ -617,11 +617,11 @@ SELECT DISTINCT o.order_id, _window_start FROM orders o JOIN shipments s ON o.or
 SELECT o.order_id FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) JOIN shipments s WINDOW TUMBLING(INTERVAL 2 HOURS) ON o.order_id = s.order_id
 --> MS-PLAN-WINDOW at line 1, column 83: orders has tumbling windows of 1h, shipments has tumbling windows of 2h: they share no window. Use the same window on both sides, or TUMBLING on one and SLIDING on the other.
 
--- a window on one side alone
+-- a window on the left side only
 SELECT o.order_id FROM orders o WINDOW TUMBLING(INTERVAL 1 HOUR) JOIN shipments s ON o.order_id = s.order_id
 --> MS-PLAN-WINDOW at line 1, column 33: one side of the join has a WINDOW, and shipments has none. Write a WINDOW after shipments, or one for both sides after ON.
 
--- a window on the other side alone
+-- a window on the right side only
 SELECT o.order_id FROM orders o JOIN shipments s WINDOW TUMBLING(INTERVAL 1 HOUR) ON o.order_id = s.order_id
 --> MS-PLAN-WINDOW at line 1, column 50: one side of the join has a WINDOW, and orders has none. Write a WINDOW after orders, or one for both sides after ON.
 
@@ -647,9 +647,9 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.total > s.weight WINDOW TU
 
 -- no time to window by
 SELECT o.order_id FROM orders o JOIN clicks c ON o.order_id = c.user_id WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-NO-WATERMARK at line 1, column 38: clicks has no watermark, so no row of it could ever be let go. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
+--> MS-PLAN-NO-WATERMARK at line 1, column 38: clicks has no watermark, so its rows would never expire from state. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
 
--- a window join by its property alone
+-- join.type window without a WINDOW
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('join.type' = 'window')
 --> MS-PROP-UNUSED at line 1, column 97: 'join.type' is 'window', but the type of the join is 'interval'. Add WINDOW TUMBLING(…), SLIDING(…) or SESSION(…), or remove it.
 
@@ -838,7 +838,7 @@ SELECT o.order_id, s.order_id, sum(s.weight) AS weight FROM orders o JOIN shipme
 SELECT date(o.event_time) AS day, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY date(o.event_time)
 --> MS-PLAN-UNBOUNDED at line 1, column 63: the join of orders and shipments has no time bound, so its state would grow forever: WINDOW of a query with an aggregate applies to the aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d'). For a window join, write a subquery: SELECT … FROM (SELECT o.event_time, _window_start, _window_end FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR)) GROUP BY …, _window_start, _window_end.
 
--- the same with windows of the clock
+-- the same with processing-time windows
 SELECT count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL '1' HOUR) ON PROCTIME()
 --> MS-PLAN-UNBOUNDED at line 1, column 36: the join of orders and shipments has no time bound, so its state would grow forever: WINDOW of a query with an aggregate applies to the aggregate. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or WITH ('state.ttl' = '1d').
 

@@ -41,7 +41,7 @@ SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 DAY) OFFSET INTERVAL
 -->     call count(*) AS a0 : BIGINT
 -->     input orders, time event_time, used none
 
--- by the clock, on a stream without a watermark
+-- by processing time, on a stream without a watermark
 SELECT user_id, count(*) AS n FROM clicks WINDOW TUMBLING(INTERVAL 10 SECONDS) ON PROCTIME() GROUP BY user_id
 --> select
 -->   k0 AS user_id : STRING
@@ -109,7 +109,7 @@ SELECT order_id, _window_start, _window_end FROM orders o WINDOW SLIDING(SIZE IN
 -->         transform(sequence(0, 2), _nth -> timestamp_micros(unix_micros(o.event_time) - pmod(unix_micros(o.event_time), 300000000) - _nth * 300000000L)) AS _window_starts
 -->         source orders
 
--- windows of rows below are given to the aggregate above
+-- an aggregate by the windows of rows below
 SELECT customer_id, _window_start, count(*) AS n FROM (SELECT customer_id, event_time, _window_start, _window_end FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)) x GROUP BY customer_id, _window_start, _window_end
 --> select
 -->   k0 AS customer_id : STRING
@@ -134,7 +134,7 @@ SELECT customer_id, _window_start, count(*) AS n FROM (SELECT customer_id, event
 -->           timestamp_micros(unix_micros(orders.event_time) - pmod(unix_micros(orders.event_time), 3600000000) + 3600000000) AS _window_end : TIMESTAMP  <- window
 -->           source orders
 
--- windows of results below, too; their time is carried unasked
+-- an aggregate by the windows of results below, without their time selected
 SELECT _window_start, _window_end, max(n) AS most FROM (SELECT customer_id, _window_start, _window_end, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY customer_id) x GROUP BY _window_start, _window_end
 --> select
 -->   _window_start AS _window_start : TIMESTAMP  <- window
@@ -222,7 +222,7 @@ SELECT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) G
 -->     lateness 5m
 -->     input orders, time event_time, used none
 
--- lateness of a window holds the watermark above back
+-- window.lateness delays the watermark above
 SELECT k, count(*) AS n FROM (SELECT customer_id AS k, sum(total) AS s FROM orders WINDOW TUMBLING(INTERVAL 1 MINUTE) GROUP BY customer_id WITH ('window.lateness' = '5m')) x WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY k
 --> select
 -->   k0 AS k : STRING
@@ -268,19 +268,19 @@ SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 MONTH)
 
 -- no slide
 SELECT count(*) AS n FROM orders WINDOW SLIDING(SIZE INTERVAL 1 HOUR)
---> MS-PLAN-WINDOW at line 1, column 34: SLIDING does not say its slide. Write WINDOW SLIDING(SIZE INTERVAL '1' HOUR, SLIDE INTERVAL '5' MINUTE).
+--> MS-PLAN-WINDOW at line 1, column 34: SLIDING has no slide. Write WINDOW SLIDING(SIZE INTERVAL '1' HOUR, SLIDE INTERVAL '5' MINUTE).
 
 -- an argument of another window
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(GAP INTERVAL 1 HOUR)
---> MS-PLAN-WINDOW at line 1, column 50: TUMBLING takes other arguments. Write WINDOW TUMBLING(INTERVAL '1' HOUR).
+--> MS-PLAN-WINDOW at line 1, column 50: TUMBLING has no such argument. Write WINDOW TUMBLING(INTERVAL '1' HOUR).
 
 -- a slide that does not divide
 SELECT count(*) AS n FROM orders WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 7 MINUTES)
---> MS-PLAN-WINDOW at line 1, column 71: the slide 7m does not divide the size 1h, so windows would not be made of whole panes. The nearest slide that does is 6m 40s.
+--> MS-PLAN-WINDOW at line 1, column 71: the slide 7m does not divide the size 1h, so windows would not consist of whole panes. The nearest slide that does is 6m 40s.
 
 -- a slide longer than the size
 SELECT count(*) AS n FROM orders WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTERVAL 2 HOURS)
---> MS-PLAN-WINDOW at line 1, column 71: the slide 2h is longer than the size 1h, so rows between windows would be lost. Give a slide of 1h or less.
+--> MS-PLAN-WINDOW at line 1, column 71: the slide 2h is longer than the size 1h, so rows between windows would be lost. Use a slide of 1h or less.
 
 -- a session without a gap
 SELECT count(*) AS n FROM orders WINDOW SESSION(GAP INTERVAL 0 SECONDS)
@@ -296,7 +296,7 @@ SELECT count(*) AS n FROM orders WINDOW SLIDING(SIZE INTERVAL 1 HOUR, SLIDE INTE
 
 -- no watermark
 SELECT user_id, count(*) AS n FROM clicks WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY user_id
---> MS-PLAN-NO-WATERMARK at line 1, column 36: clicks has no watermark, so no row of it could ever be let go. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
+--> MS-PLAN-NO-WATERMARK at line 1, column 36: clicks has no watermark, so its rows would never expire from state. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
 
 -- a query that loses the time
 SELECT k, count(*) AS n FROM (SELECT customer_id AS k FROM orders) x WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY k
@@ -304,27 +304,27 @@ SELECT k, count(*) AS n FROM (SELECT customer_id AS k FROM orders) x WINDOW TUMB
 
 -- a window over results without one
 SELECT sum(n) AS s FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d')) x WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-NO-WATERMARK at line 1, column 25: x takes rows back at any time, so its rows have no event time. Give the query of x a WINDOW.
+--> MS-PLAN-NO-WATERMARK at line 1, column 25: x can retract rows at any time, so its rows have no event time. Give the query of x a WINDOW.
 
 -- a session without an aggregate
 SELECT order_id FROM orders WINDOW SESSION(GAP INTERVAL 5 MINUTES)
---> MS-PLAN-WINDOW at line 1, column 29: where a session ends is known to an aggregate only, and this query has none. Add GROUP BY and aggregates, or use TUMBLING or SLIDING windows of event time.
+--> MS-PLAN-WINDOW at line 1, column 29: the end of a session is only available in an aggregate, and this query has none. Add GROUP BY and aggregates, or use TUMBLING or SLIDING windows of event time.
 
 -- one column of a session
 SELECT _window_start, count(*) AS n FROM (SELECT customer_id, _window_start, _window_end FROM orders WINDOW SESSION(GAP INTERVAL 5 MINUTES) GROUP BY customer_id) x GROUP BY _window_start
 --> MS-PLAN-WINDOW at line 1, column 42: start and end identify a session window, and GROUP BY has only one of them. Group by both.
 
--- a window given twice
+-- a window specified twice
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) GROUP BY order_id WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-WINDOW at line 1, column 85: WINDOW is given twice. Leave one of the two out.
+--> MS-PLAN-WINDOW at line 1, column 85: there are two WINDOW clauses. Remove one of them.
 
 -- a window column where there is no window
 SELECT _window_start FROM orders
---> MS-PLAN-WINDOW-COLUMN at line 1, column 8: _window_start is known once rows are in windows, and here they are not. Add WINDOW to the query; HAVING comes after the windows, WHERE before.
+--> MS-PLAN-WINDOW-COLUMN at line 1, column 8: _window_start exists only after windows are assigned, which is not the case here. Add WINDOW to the query; HAVING is evaluated after windows, WHERE before.
 
 -- a window column in WHERE of its own query
 SELECT count(*) AS n FROM orders WHERE _window_start > TIMESTAMP '2026-01-01' WINDOW TUMBLING(INTERVAL 1 HOUR)
---> MS-PLAN-WINDOW-COLUMN at line 1, column 40: _window_start is known once rows are in windows, and here they are not. Add WINDOW to the query; HAVING comes after the windows, WHERE before.
+--> MS-PLAN-WINDOW-COLUMN at line 1, column 40: _window_start exists only after windows are assigned, which is not the case here. Add WINDOW to the query; HAVING is evaluated after windows, WHERE before.
 
 -- lateness without a window
 SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.ttl' = '1d', 'window.lateness' = '1m')
@@ -338,6 +338,6 @@ SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id WITH ('state.
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) WITH ('state.ttl' = '1d')
 --> MS-PROP-UNUSED at line 1, column 73: a windowed query does not use 'state.ttl': its windows expire when they close. Remove it.
 
--- late rows of the clock
+-- late rows of processing-time windows
 SELECT count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR) ON PROCTIME() WITH ('late.policy' = 'drop')
 --> MS-PROP-UNUSED at line 1, column 87: 'late.policy' does not apply to a query with processing-time windows: no row is late. Remove it.

@@ -131,7 +131,7 @@ SELECT a FROM s WHERE
 SELECT a FROM s WITH ('engine')
 --> MS-SQL-PARSE at line 1, column 31: unexpected ")", expected =.
 
--- DISTINCT alone
+-- only DISTINCT
 SELECT DISTINCT k, v FROM s
 --> query
 -->   select distinct k, v

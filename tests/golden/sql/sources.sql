@@ -64,7 +64,7 @@ CREATE SOURCE a (k STRING); -- the first
 --> source a
 -->   columns k STRING
 
--- a property given twice
+-- a property specified twice
 CREATE SOURCE a (k STRING) WITH ('path' = 'x', 'path' = 'y');
 --> MS-SQL-PARSE at line 1, column 48: 'path' is specified twice, first at line 1, column 34.
 

@@ -46,7 +46,7 @@ SET 'checkpoint' = '/data/check'; SET 'spark.sql.shuffle.partitions' = '8';
 --> set checkpoint = /data/check
 --> set spark.sql.shuffle.partitions = 8
 
--- a query alone
+-- only a query
 SELECT a AS b, upper(c) FROM s
 --> query
 -->   select a AS b, upper(c)

@@ -72,22 +72,22 @@ SELECT k FROM s WINDOW TUMBLING(INTERVAL 1 DAY) OFFSET INTERVAL 6 HOURS GROUP BY
 -->   GROUP BY k
 -->   LIMIT 5
 
--- by the clock
+-- by processing time
 SELECT k FROM s x WINDOW TUMBLING(INTERVAL 10 SECONDS) ON PROCTIME() GROUP BY k EMIT FINAL
 --> query
 -->   select k
 -->   from s as x
--->     window tumbling 10s by the clock
+-->     window tumbling 10s on processing time
 -->   GROUP BY k
 -->   emit final
 
--- by the clock, on a side of a join
+-- by processing time, on a side of a join
 SELECT * FROM a JOIN b WINDOW TUMBLING(INTERVAL 10 SECONDS) ON PROCTIME() ON a.k = b.k
 --> query
 -->   select *
 -->   from a
 -->   join b
--->     window tumbling 10s by the clock
+-->     window tumbling 10s on processing time
 -->     on a.k = b.k
 
 -- QUALIFY and a named window

@@ -113,7 +113,7 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         ),
     ],
 )
-def test_a_property_is_checked_against_the_declaration(sql: str, error: str) -> None:
+def test_properties_are_validated_against_the_declaration(sql: str, error: str) -> None:
     assert rejected(sql) == error
 
 
@@ -151,7 +151,7 @@ def test_properties_of_an_added_connector_are_validated_without_its_code() -> No
     )
 
 
-def test_a_declaration_may_complete_the_options() -> None:
+def test_a_declaration_can_complete_the_options() -> None:
     def check(declared: ConnectorStatement, options: Options) -> Options:
         return {**options, "owner": declared.name}
 

@@ -112,7 +112,7 @@ def test_sums_and_products_out_of_range_are_rejected(place):
 
 @settings(max_examples=4)
 @given(st.lists(st.integers(0, MAX_SPAN // 1000), min_size=2, max_size=4))
-def test_parts_in_range_make_a_job_or_an_error_that_says_why(parts):
+def test_sums_of_valid_durations_are_planned_or_rejected_with_a_reason(parts):
     sum_of = " + ".join(f"INTERVAL '{part}' MILLISECONDS" for part in parts)
     text = f"{SOURCES}{JOIN} AND b.t BETWEEN a.t AND a.t + {sum_of};"
     if sum(parts) * 1000 > MAX_SPAN:
@@ -121,7 +121,7 @@ def test_parts_in_range_make_a_job_or_an_error_that_says_why(parts):
         assert format_span(sum(parts) * 1000) in explain(build_job(text))
 
 
-def test_the_longest_durations_together_fit_the_times_of_a_plan():
+def test_sums_of_the_longest_durations_do_not_overflow():
     longest = "INTERVAL '36500' DAYS"
     text = f"""
 CREATE SOURCE a (k STRING, t TIMESTAMP, WATERMARK FOR t AS t - {longest});

@@ -79,7 +79,7 @@ def sink(properties: str) -> str:
         ),
     ],
 )
-def test_a_property_that_a_sink_cannot_follow_is_rejected(properties: str, error: str) -> None:
+def test_invalid_properties_of_a_file_sink_are_rejected(properties: str, error: str) -> None:
     with pytest.raises(MillstreamError) as caught:
         build_job(sink(properties))
     assert str(caught.value) == error
@@ -121,7 +121,7 @@ def test_a_dialect_is_that_of_rfc_4180_unless_properties_say_otherwise() -> None
         ("a\\b", "a\\b"),
     ],
 )
-def test_a_text_is_in_quotes_where_it_needs_them(text: str, field: str) -> None:
+def test_values_are_quoted_where_necessary(text: str, field: str) -> None:
     assert CsvDialect().field(text) == field
 
 

@@ -1,4 +1,4 @@
-"""Queries and the plans, or the refusals, that come of them."""
+"""Compares the plans and errors of queries with golden files."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from tests.plan.plans import describe
 
 
 @pytest.mark.parametrize("case", cases.cases("plan"))
-def test_query_is_planned_as_its_golden_file_says(case: cases.Case) -> None:
+def test_plan_of_a_query_equals_its_golden_file(case: cases.Case) -> None:
     cases.check(case, describe)

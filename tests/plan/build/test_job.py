@@ -26,13 +26,13 @@ JOIN = (
 )
 
 
-def refused(sql: str) -> str:
+def rejected(sql: str) -> str:
     with pytest.raises(MillstreamError) as caught:
         job(sql)
     return str(caught.value)
 
 
-def test_a_declared_source_carries_its_policies() -> None:
+def test_a_declared_source_has_its_policies() -> None:
     plan = build_job(
         """CREATE SOURCE a (k STRING, t TIMESTAMP, WATERMARK FOR T AS t - INTERVAL 2 SECONDS)
         WITH ('connector' = 'FILE', 'path' = 'x', 'event.missing' = 'Skip', 'malformed' = 'fail',
@@ -51,13 +51,13 @@ def test_a_declared_source_carries_its_policies() -> None:
     )
 
 
-def test_a_sink_without_a_connector_is_kept_in_memory() -> None:
+def test_a_sink_without_a_connector_is_in_memory() -> None:
     plan = job("CREATE SINK out AS SELECT order_id FROM orders")
     assert plan.pipelines[0].sink.connector == "memory"
     assert plan.sink("out") == plan.pipelines[0].sink
 
 
-def test_insert_into_feeds_a_sink_declared_before_or_after() -> None:
+def test_insert_into_writes_to_a_sink_declared_before_or_after() -> None:
     plan = job(
         """INSERT INTO OUT SELECT order_id FROM orders EMIT CHANGES;
         CREATE SINK out WITH ('connector' = 'console')"""
@@ -112,7 +112,7 @@ def test_policies_of_a_join_reach_the_plan() -> None:
     )
 
 
-def test_a_source_says_how_its_watermark_advances() -> None:
+def test_properties_of_a_sources_watermark() -> None:
     plan = build_job(
         """CREATE SOURCE a (t TIMESTAMP, WATERMARK FOR t AS t)
         WITH ('idle.timeout' = '30s', 'watermark.every' = '100');
@@ -143,11 +143,13 @@ def test_late_rows_of_a_window_reach_their_sink() -> None:
         ("SELECT order_id FROM orders WITH ('output.mode' = 'append')", OutputMode.APPEND),
     ],
 )
-def test_mode_is_what_is_asked_or_what_the_rows_need(query: str, mode: OutputMode) -> None:
+def test_output_mode_is_the_property_or_derived_from_the_query(
+    query: str, mode: OutputMode
+) -> None:
     assert job(f"CREATE SINK a AS {query}").pipelines[0].mode is mode
 
 
-def test_a_sink_that_keeps_rows_refuses_those_that_change() -> None:
+def test_an_append_only_sink_rejects_retractions() -> None:
     log = ConnectorSpec("log", "", sink="nowhere:open_sink")
     sql = "CREATE SINK a WITH ('connector' = 'log') AS SELECT count(*) AS n FROM orders"
     with pytest.raises(MillstreamError) as caught:
@@ -159,7 +161,7 @@ def test_a_sink_that_keeps_rows_refuses_those_that_change() -> None:
     )
 
 
-def test_the_time_of_a_file_is_a_column_of_its_source() -> None:
+def test_the_modification_time_of_a_file_is_a_system_column() -> None:
     plan = build_job(
         """CREATE SOURCE a (k STRING, t TIMESTAMP, WATERMARK FOR t AS t)
         WITH ('connector' = 'file', 'path' = 'x');
@@ -177,14 +179,14 @@ def test_the_time_of_a_file_is_a_column_of_its_source() -> None:
     assert (below.time, isinstance(below.input, Source)) == ("t", True)
 
 
-def test_what_the_text_declares_goes_before_what_is_given() -> None:
+def test_declared_sources_have_precedence_over_passed_ones() -> None:
     plan = job("CREATE SOURCE orders (x INT); CREATE SINK out AS SELECT x FROM orders")
     source = plan.pipelines[0].root.input
     assert isinstance(source, Source)
     assert source.columns == (Column("x", "INT"),)
 
 
-def test_variables_are_filled_in() -> None:
+def test_variables_are_substituted() -> None:
     plan = build_job(
         "CREATE SINK ${name} WITH ('connector' = 'file', 'path' = '${path}') AS "
         "SELECT order_id FROM orders",
@@ -194,7 +196,7 @@ def test_variables_are_filled_in() -> None:
     assert plan.pipelines[0].sink.options == (("path", "it's"),)
 
 
-def test_a_query_alone_goes_back_to_python() -> None:
+def test_build_query_writes_to_a_data_frame() -> None:
     pipeline = build_query(JOIN, SOURCES)
     assert (pipeline.sink.name, pipeline.sink.connector) == ("result", "dataframe")
 
@@ -389,11 +391,11 @@ def test_a_query_alone_goes_back_to_python() -> None:
         ),
     ],
 )
-def test_job_is_refused_with_code_place_and_fix(sql: str, error: str) -> None:
-    assert refused(sql) == error
+def test_invalid_jobs_are_rejected_with_code_position_and_fix(sql: str, error: str) -> None:
+    assert rejected(sql) == error
 
 
-def test_python_takes_exactly_one_select() -> None:
+def test_build_query_accepts_exactly_one_select() -> None:
     with pytest.raises(MillstreamError) as caught:
         build_query(f"{JOIN}; SET 'engine' = 'native'", SOURCES)
     assert str(caught.value) == (

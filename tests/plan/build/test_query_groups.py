@@ -162,11 +162,11 @@ CREATE SINK two AS SELECT v, count(*) AS n FROM pairs WINDOW TUMBLING(INTERVAL 1
 def test_a_sink_that_reads_no_window_time_shares_the_operator_with_one_that_does() -> None:
     (query,) = group_into_queries(build_job(SOURCES + WINDOWED))
     assert [type(each) for each in query_operators(query)] == [WindowJoin, Aggregate]
-    (alone,) = group_into_queries(
+    (single,) = group_into_queries(
         build_job(SOURCES + WINDOWED[: WINDOWED.index("CREATE SINK two")])
     )
-    assert query_operators(alone)[0] != query_operators(query)[0]
-    assert query.outputs[0].root.columns == alone.outputs[0].root.columns
+    assert query_operators(single)[0] != query_operators(query)[0]
+    assert query.outputs[0].root.columns == single.outputs[0].root.columns
 
 
 RANDOM = "CREATE STREAM r AS SELECT k, at, uuid() AS id FROM a;\n"

@@ -26,7 +26,7 @@ def below(sql: str) -> str:
 @pytest.mark.parametrize(
     "window", ["TUMBLING(INTERVAL '1' HOUR)", "SESSION(GAP INTERVAL '1' HOUR)"]
 )
-def test_a_join_in_windows_is_planned_as_the_error_shows(window: str) -> None:
+def test_the_suggested_window_join_can_be_planned(window: str) -> None:
     advised = below(
         f"SELECT o.customer_id, count(*) AS n FROM {JOIN} WINDOW {window} GROUP BY o.customer_id"
     )
@@ -35,7 +35,7 @@ def test_a_join_in_windows_is_planned_as_the_error_shows(window: str) -> None:
     assert aggregate.given is not None
 
 
-def test_columns_of_one_name_are_told_apart_in_the_query_that_the_error_shows() -> None:
+def test_suggested_queries_rename_columns_with_one_name() -> None:
     advised = below(
         f"SELECT o.order_id, s.order_id, sum(s.weight) FROM {JOIN} "
         "AND s.event_time >= o.event_time WHERE s.weight > 1 "
@@ -47,12 +47,12 @@ def test_columns_of_one_name_are_told_apart_in_the_query_that_the_error_shows() 
     ]
 
 
-def test_the_window_of_a_query_without_an_aggregate_is_for_its_join() -> None:
+def test_window_of_a_query_without_an_aggregate_applies_to_its_join() -> None:
     join = plan(f"SELECT o.total FROM {JOIN} WINDOW SESSION(GAP INTERVAL '1' HOUR)").root.input
     assert isinstance(join, SessionJoin)
 
 
-def test_a_value_that_was_filled_in_is_not_shown() -> None:
+def test_suggested_queries_do_not_show_values_of_variables() -> None:
     sql = (
         "SELECT count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s.order_id "
         "AND s.carrier = '${carrier}' WINDOW TUMBLING(INTERVAL '1' HOUR)"
@@ -76,7 +76,7 @@ def test_a_value_that_was_filled_in_is_not_shown() -> None:
         assert "hidden" not in str(raised.value)
 
 
-def test_a_filter_of_a_table_goes_to_on_as_the_error_shows() -> None:
+def test_the_suggested_filter_in_on_can_be_planned() -> None:
     text = error_of(
         "SELECT o.total FROM orders o LEFT JOIN (SELECT id FROM customers WHERE tier > 1) c "
         "ON o.customer_id = c.id"
@@ -101,9 +101,7 @@ def test_a_filter_of_a_table_goes_to_on_as_the_error_shows() -> None:
         ),
     ],
 )
-def test_in_and_exists_of_a_table_are_joined_as_the_error_shows(
-    condition: str, how: JoinType
-) -> None:
+def test_the_suggested_join_for_in_and_exists_can_be_planned(condition: str, how: JoinType) -> None:
     text = error_of(f"SELECT total FROM orders WHERE {condition}")
     found = re.search(r"Write (.*); a table needs no time bound\.", text)
     assert found is not None
@@ -112,7 +110,7 @@ def test_in_and_exists_of_a_table_are_joined_as_the_error_shows(
     assert join.how is how
 
 
-def test_the_first_row_by_two_columns_is_planned_as_the_error_shows() -> None:
+def test_the_suggested_first_row_by_two_columns_can_be_planned() -> None:
     text = error_of(
         "SELECT o.customer_id, max_by(o.order_id, struct(o.total, o.order_id)) AS best "
         "FROM orders o WINDOW TUMBLING(INTERVAL '1' HOUR) GROUP BY o.customer_id"

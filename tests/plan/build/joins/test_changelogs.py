@@ -41,7 +41,7 @@ def test_without_such_a_column_every_row_is_a_version() -> None:
     assert found.deletes is None
 
 
-def test_kinds_of_changes_are_text() -> None:
+def test_kinds_of_changes_must_be_strings() -> None:
     with pytest.raises(PlanError) as error:
         join("CREATE TABLE", "_op INT")
     assert str(error.value) == (

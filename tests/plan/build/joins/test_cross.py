@@ -32,7 +32,7 @@ def warning_of(sql: str) -> str:
     ],
     ids=["after the right stream", "after WHERE", "after both"],
 )
-def test_the_window_is_for_both_sides_and_its_start_is_the_key(sql: str) -> None:
+def test_the_window_applies_to_both_sides_and_its_start_is_the_key(sql: str) -> None:
     (join,) = operators_of(plan(sql).root)
     assert isinstance(join, CrossJoin)
     assert [(str(key.left), str(key.right)) for key in join.keys] == [
@@ -57,7 +57,7 @@ def test_explain_warns_that_a_window_is_in_one_key_group() -> None:
     assert "warning    one key group joins all rows of a window" in text
 
 
-def test_the_columnar_engine_runs_it_and_rows_are_kept_until_the_window_closes() -> None:
+def test_the_columnar_engine_runs_it_and_state_expires_when_the_window_closes() -> None:
     planned = plan(f"{CROSS} {HOURLY}")
     assert choose_engine(planned)[0] == "columnar"
     (facts,) = derive_pipeline_facts(planned).operators

@@ -1,4 +1,4 @@
-"""How far apart times are that joins bound, against rows that keep to the bounds."""
+"""Distances of event times that follow from the bounds of joins, compared with generated rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINUTE = HOUR // 60
 
 @st.composite
 def bounded_rows(draw: st.DrawFn) -> tuple[list[int], EventTimes]:
-    """EventTimes of a row, each joined to one or two before it within bounds that hold for the row."""
+    """Generates the event times of a row, each within bounds of one or two previous ones."""
     row = [draw(st.integers(-20, 20))]
     times = EventTimes().with_time(0, "t0", {})
     for number in range(1, draw(st.integers(2, 5))):

@@ -42,10 +42,11 @@ SIDES = {
     "regular": "{how} JOIN {name} {alias} ON {alias}.order_id = {left}.order_id "
     "AND {alias}.event_time >= {left}.event_time",
     "lookup": "{how} JOIN customers {alias} ON {alias}.id = {left}.order_id AND {alias}.tier < 9",
-    "held": "{how} JOIN taxes {alias} ON {alias}.region = {left}.order_id AND {alias}.year = 2026 "
+    "broadcast": "{how} JOIN taxes {alias} ON {alias}.region = {left}.order_id "
+    "AND {alias}.year = 2026 "
     "AND {left}.event_time > '2026-01-01'",
 }
-COLUMNS = {"temporal": "price", "lookup": "tier", "held": "tax"}
+COLUMNS = {"temporal": "price", "lookup": "tier", "broadcast": "tax"}
 PAIRS = [(how, other) for how in TYPES for other in ("", "LEFT")] + [("", how) for how in TYPES[2:]]
 TABLE = """CREATE TABLE prices (sku STRING PRIMARY KEY, price DOUBLE, op STRING, t TIMESTAMP,
   WATERMARK FOR t AS t) WITH ('changelog.op' = 'op'); CREATE SINK out AS """
@@ -97,17 +98,17 @@ def test_chains_of_three() -> None:
 
 
 @pytest.mark.parametrize("ttl", ["1h", "forever"])
-@pytest.mark.parametrize("other", ["interval", "temporal", "regular", "lookup", "held"])
-def test_regular_joins_beside_others(other: str, ttl: str) -> None:
-    kept = f"WITH ('state.ttl' = '{ttl}')"
+@pytest.mark.parametrize("other", ["interval", "temporal", "regular", "lookup", "broadcast"])
+def test_regular_joins_combined_with_others(other: str, ttl: str) -> None:
+    properties = f"WITH ('state.ttl' = '{ttl}')"
     for kinds in (("regular", other), (other, "regular")):
-        planned = [_planned(query(kinds, hows, "", kept)) for hows in PAIRS]
+        planned = [_planned(query(kinds, hows, "", properties)) for hows in PAIRS]
         assert sum(planned) >= (0 if ttl == "forever" and other in ("interval", "temporal") else 4)
 
 
-@pytest.mark.parametrize("table", ["lookup", "held"])
-@pytest.mark.parametrize("other", ["interval", "within", "temporal", "lookup", "held"])
-def test_joins_with_tables_beside_others(other: str, table: str) -> None:
+@pytest.mark.parametrize("table", ["lookup", "broadcast"])
+@pytest.mark.parametrize("other", ["interval", "within", "temporal", "lookup", "broadcast"])
+def test_table_joins_combined_with_others(other: str, table: str) -> None:
     for kinds in ((table, other), (other, table)):
         planned = [_planned(query(kinds, hows, "", "")) for hows in PAIRS]
         assert sum(planned) >= 4
@@ -117,8 +118,8 @@ def test_joins_with_tables_beside_others(other: str, table: str) -> None:
 
 @pytest.mark.parametrize("window", ["tumbling", "sliding", "session"])
 @pytest.mark.parametrize("tail", ["", "EMIT FINAL", "EMIT FINAL WITH ('window.lateness' = '1m')"])
-def test_windows_beside_tables(window: str, tail: str) -> None:
-    for kinds in (("window", "lookup"), ("held", "window"), ("held", "window", "lookup")):
+def test_window_joins_combined_with_table_joins(window: str, tail: str) -> None:
+    for kinds in (("window", "lookup"), ("broadcast", "window"), ("broadcast", "window", "lookup")):
         for how in TYPES:
             at = kinds.index("window")
             hows = tuple(how if number == at else "LEFT" for number in range(len(kinds)))
@@ -138,7 +139,7 @@ def test_sessions_of_every_type() -> None:
 
 
 def _planned(sql: str) -> bool:
-    """Is a query planned, and sound? Else it is refused with what to do."""
+    """Is a query planned, and sound? Else it is rejected with what to do."""
     try:
         made = job(sql)
     except MillstreamError:

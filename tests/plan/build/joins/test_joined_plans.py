@@ -48,7 +48,7 @@ def test_a_table_is_a_source_with_the_policies_it_declares() -> None:
     assert (rates.dead_letter, rates.idle) == ("bad", 60_000_000)
 
 
-def test_every_join_of_a_chain_puts_its_late_rows_out() -> None:
+def test_every_join_of_a_chain_has_a_side_output_of_late_rows() -> None:
     plan = job(
         RATES
         + TEMPORAL.replace(
@@ -70,7 +70,7 @@ def test_sources_below_both_sides_of_a_temporal_join_can_be_replaced() -> None:
     assert [side.alias for side in inputs_of(join)] == ["o", "r"]
 
 
-def test_explain_json_tells_joins_of_all_kinds() -> None:
+def test_explain_json_contains_joins_of_all_kinds() -> None:
     file = HERE / "explain" / "joins.sql"
     facts = explain_json(build_job(file.read_text(encoding="utf-8")))
     assert json.loads(json.dumps(facts)) == facts
@@ -98,12 +98,14 @@ def test_explain_json_tells_joins_of_all_kinds() -> None:
         ("o JOIN", "o LEFT JOIN", "window join type: inner -> left"),
     ],
 )
-def test_a_window_join_does_not_go_on_from_another(before: str, after: str, change: str) -> None:
-    told = [
+def test_a_window_join_does_not_resume_from_a_different_one(
+    before: str, after: str, change: str
+) -> None:
+    identities = [
         query_identity(Query((plan(text),)))["state"]
         for text in (WINDOWED, WINDOWED.replace(before, after))
     ]
-    assert change in describe_changes(*told)
+    assert change in describe_changes(*identities)
 
 
 @pytest.mark.parametrize(
@@ -116,13 +118,13 @@ def test_a_window_join_does_not_go_on_from_another(before: str, after: str, chan
         ),
     ],
 )
-def test_a_temporal_join_does_not_go_on_from_another(more: str, change: str) -> None:
+def test_a_temporal_join_does_not_resume_from_a_different_one(more: str, change: str) -> None:
     texts = (RATES + TEMPORAL, f"{RATES}{TEMPORAL} {more}")
-    told = [query_identity(Query((job(text).pipelines[-1],)))["state"] for text in texts]
-    assert change in describe_changes(*told)
+    identities = [query_identity(Query((job(text).pipelines[-1],)))["state"] for text in texts]
+    assert change in describe_changes(*identities)
 
 
-def test_pairs_that_wait_for_their_window_keep_no_rows_of_a_partition() -> None:
+def test_pairs_that_wait_for_their_window_need_no_partition_state() -> None:
     (_, waiting) = operators_in_order(plan(WINDOWED + " EMIT FINAL").root)
     assert isinstance(waiting, RowsOver)
     assert (waiting.calls, waiting.preceding, waiting.ttl) == ((), 0, None)

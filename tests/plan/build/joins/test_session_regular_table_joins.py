@@ -54,7 +54,7 @@ COUNTS = """(SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id 
   WITH ('state.ttl' = 'forever')) v"""
 
 
-def test_a_table_join_is_no_operator_and_its_table_no_source() -> None:
+def test_a_table_join_is_not_an_operator_and_its_table_not_a_source() -> None:
     root = plan(CHAIN).root
     assert [type(node) for node in operators_of(root)] == [IntervalJoin]
     assert [join.table.name for join in table_joins_of(root)] == ["customers", "regions"]
@@ -62,7 +62,7 @@ def test_a_table_join_is_no_operator_and_its_table_no_source() -> None:
     assert [table.name for table in reference_tables_of(root)] == ["customers", "regions"]
 
 
-def test_a_table_that_is_joined_twice_is_named_once() -> None:
+def test_a_table_that_is_joined_twice_is_listed_once() -> None:
     twice = f"{LOOKUP} JOIN customers d ON d.id = o.order_id"
     found = job(f"CREATE SINK a AS {LOOKUP}; CREATE SINK b AS {twice}")
     assert [table.name for table in reference_tables_of(found)] == ["customers"]
@@ -77,7 +77,7 @@ def test_sources_and_tables_below_a_table_join_can_be_replaced() -> None:
     assert sources_of(after.pipelines[0].root) == sources_of(before.pipelines[0].root)
 
 
-def test_a_stream_below_a_table_join_is_looked_through() -> None:
+def test_operators_below_a_table_join_are_found() -> None:
     root = plan(LOOKUP).root
     assert upstream_of(root) is sources_of(root)[0]
     assert watermark_delay_of(root) == 5 * MICROS["s"]
@@ -85,13 +85,13 @@ def test_a_stream_below_a_table_join_is_looked_through() -> None:
     assert (hold.time, hold.delay) == ("event_time", 0) if hold else None
 
 
-def test_rows_that_are_taken_back_stay_so_through_a_table() -> None:
+def test_a_table_join_passes_on_retractions() -> None:
     assert not can_retract(plan(LOOKUP).root)
     over_changes = f"SELECT v.n, t.tax FROM {COUNTS} JOIN taxes t ON t.region = v.customer_id"
     assert can_retract(plan(over_changes).root)
 
 
-def test_the_time_above_a_table_lags_as_the_join_below_does() -> None:
+def test_the_event_time_above_a_table_join_has_the_delay_of_the_join_below() -> None:
     by_right = plan(CHAIN).root
     by_left = plan(CHAIN.replace("s.event_time, c.region", "o.event_time, c.region")).root
     for root, hold in ((by_right, MICROS["h"]), (by_left, 2 * MICROS["h"])):
@@ -121,7 +121,7 @@ def test_the_time_above_a_table_lags_as_the_join_below_does() -> None:
         ),
     ],
 )
-def test_results_lag_by_what_may_still_come_out(sql: str, hold: int) -> None:
+def test_watermark_delay_of_results(sql: str, hold: int) -> None:
     found = result_time(plan(sql).root)
     assert found is not None
     assert found.delay == hold
@@ -155,7 +155,7 @@ def test_a_session_join_without_windows_columns_still_has_their_time(how: str) -
         ),
     ],
 )
-def test_what_spark_has_not_runs_on_the_columnar_engine(sql: str, reason: str) -> None:
+def test_queries_that_spark_cannot_run_use_the_columnar_engine(sql: str, reason: str) -> None:
     pipeline = plan(sql)
     assert choose_engine(pipeline)[0] is Engine.COLUMNAR
     with pytest.raises(PlanError) as caught:
@@ -164,7 +164,7 @@ def test_what_spark_has_not_runs_on_the_columnar_engine(sql: str, reason: str) -
 
 
 @pytest.mark.parametrize("engine", list(Engine))
-def test_a_table_join_alone_runs_under_either_engine(engine: Engine) -> None:
+def test_a_query_with_only_a_table_join_runs_on_either_engine(engine: Engine) -> None:
     choose_engine(replace(plan(LOOKUP), engine=engine))
 
 
@@ -172,11 +172,11 @@ def test_a_table_join_below_an_operator_runs_on_the_columnar_engine() -> None:
     counted = f"SELECT region, count(*) AS n FROM ({LOOKUP}) r WINDOW TUMBLING(INTERVAL 1 HOUR)"
     pipeline = plan(f"{counted} GROUP BY region")
     assert choose_engine(pipeline)[0] is Engine.COLUMNAR
-    with pytest.raises(PlanError, match="hand on nothing of what a table join says"):
+    with pytest.raises(PlanError, match="do not pass on the rejected rows of a table join"):
         choose_engine(replace(pipeline, engine=Engine.NATIVE))
 
 
-def test_every_step_says_how_its_rows_are_spread() -> None:
+def test_distribution_strategy_of_every_step() -> None:
     facts = derive_pipeline_facts(plan(CHAIN))
     assert facts.strategies == (
         Strategy("passthrough"),
@@ -196,7 +196,7 @@ def test_every_step_says_how_its_rows_are_spread() -> None:
 @pytest.mark.parametrize(
     ("sql", "sentences"),
     [
-        (LOOKUP, []),  # nothing is held
+        (LOOKUP, []),  # no state
         (
             f"SELECT r.order_id FROM ({LOOKUP}) r JOIN shipments s WITHIN 1 HOUR USING (order_id)",
             [
@@ -207,15 +207,13 @@ def test_every_step_says_how_its_rows_are_spread() -> None:
         ),
     ],
 )
-def test_what_a_table_join_finds_decides_what_is_held_above_it(
-    sql: str, sentences: list[str]
-) -> None:
+def test_columns_of_a_table_join_that_are_in_state_above_it(sql: str, sentences: list[str]) -> None:
     other = sql.replace("c.id = o.customer_id", "c.id = concat(o.customer_id, '!') AND c.tier >= 2")
     found = describe_changes(state_of(plan(sql)), state_of(plan(other)))
     assert sorted(found) == sorted(sentences)
 
 
-def test_how_a_table_is_asked_may_change_from_run_to_run() -> None:
+def test_lookup_properties_may_change_between_runs() -> None:
     joined = f"SELECT r.order_id FROM ({LOOKUP}) r JOIN shipments s WITHIN 1 HOUR USING (order_id)"
     customers = TABLES["customers"]
     moved = replace(customers, options=(("url", "postgresql://other/shop"),))
@@ -253,19 +251,19 @@ SESSION = f"SELECT o.total FROM orders o JOIN shipments s USING (order_id) {SESS
         ),
     ],
 )
-def test_a_change_of_a_join_is_told(sql: str, old: str, new: str, change: str) -> None:
+def test_changes_of_a_join_are_described(sql: str, old: str, new: str, change: str) -> None:
     found = describe_changes(state_of(plan(sql)), state_of(plan(sql.replace(old, new))))
     assert found == [change]
 
 
-def test_operators_of_new_kinds_have_two_inputs() -> None:
+def test_session_and_regular_joins_have_two_inputs() -> None:
     for sql, kind in ((REGULAR, RegularJoin), (SESSION, SessionJoin)):
         (operator,) = operators_of(plan(sql).root)
         assert isinstance(operator, kind)
         assert [side.alias for side in inputs_of(operator)] == ["o", "s"]
 
 
-def test_explain_json_tells_of_the_new_joins() -> None:
+def test_explain_json_contains_session_regular_and_table_joins() -> None:
     facts = explain_json(
         job(f"CREATE SINK a AS {CHAIN}; CREATE SINK b AS {REGULAR}; CREATE SINK c AS {SESSION}")
     )
@@ -293,7 +291,7 @@ def test_no_secret_of_a_table_is_explained() -> None:
         assert "postgresql://***@db/x?sslpassword=***" in text
 
 
-def test_a_given_table_stands_behind_a_declared_one() -> None:
+def test_a_declared_table_has_precedence_over_a_passed_one() -> None:
     text = (
         "CREATE TABLE customers (id INT, name STRING) WITH ('connector' = 'sqlite', 'path' = 'a')"
     )
@@ -301,7 +299,7 @@ def test_a_given_table_stands_behind_a_declared_one() -> None:
     assert [table.connector for table in reference_tables_of(own)] == ["sqlite"]
 
 
-def test_the_time_of_a_table_joins_input_is_the_one_it_carries() -> None:
+def test_a_table_join_uses_the_event_time_of_its_input() -> None:
     join = plan(LOOKUP).root.input
     assert isinstance(join, TableJoin)
     assert join.left == Input(

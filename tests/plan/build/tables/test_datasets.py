@@ -112,7 +112,7 @@ def test_a_dataset_that_cannot_be_used_is_an_error_at_its_place(query: str, mess
         job(query)
 
 
-def test_a_table_has_one_origin_of_its_rows() -> None:
+def test_a_table_with_a_dataset_and_a_path_is_rejected() -> None:
     table = (
         "CREATE TABLE rates (currency STRING, rate DOUBLE) "
         "WITH ('catalog.dataset' = 'fx', 'path' = 'x');"
@@ -123,7 +123,7 @@ def test_a_table_has_one_origin_of_its_rows() -> None:
         job("SELECT id FROM orders", table.replace("'path' = 'x'", "'catalog.version' = 'x'"))
 
 
-def test_a_job_without_a_catalog_says_so() -> None:
+def test_a_dataset_in_a_job_without_a_catalog_is_rejected() -> None:
     query = "SELECT o.id FROM orders o JOIN CATALOG.fx ON o.currency = fx.currency"
     with pytest.raises(PlanError, match=r"MS-PLAN-CATALOG.*the job has no catalog.*--catalog"):
         build_job(ORDERS + SINK + query)

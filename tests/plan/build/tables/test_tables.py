@@ -1,4 +1,4 @@
-"""CREATE TABLE: which tables have versions, which are looked up, and how these are read."""
+"""CREATE TABLE: which tables are versioned, which are looked up, and how these are read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def table(properties: str, columns: str = "k STRING, v INT") -> ReferenceTable:
     return found
 
 
-def refused(properties: str, columns: str = "k STRING, v INT") -> MillstreamError:
+def rejected(properties: str, columns: str = "k STRING, v INT") -> MillstreamError:
     with_ = f" WITH ({properties})" if properties else ""
     with pytest.raises(MillstreamError) as caught:
         job(f"CREATE TABLE t ({columns}){with_}; {QUERY}")
     return caught.value
 
 
-def test_a_database_is_asked_and_anything_else_is_held_whole() -> None:
+def test_databases_are_lookup_tables_and_others_are_broadcast() -> None:
     assert table("") == table("'connector' = 'memory'")
     assert table("").access == Broadcast()
     assert table("'connector' = 'file', 'path' = 'a.csv'").access == Broadcast()
@@ -44,32 +44,32 @@ def test_a_table_with_a_watermark_or_a_changelog_has_versions() -> None:
     )
     assert reference_tables_of(versions) == ()
     assert [source.name for source in sources_of(versions.pipelines[0].root)] == ["orders", "t"]
-    told = "CREATE TABLE t (k STRING PRIMARY KEY, op STRING) WITH ('changelog.op' = 'op')"
+    changelog = "CREATE TABLE t (k STRING PRIMARY KEY, op STRING) WITH ('changelog.op' = 'op')"
     with pytest.raises(MillstreamError, match="MS-PLAN-NO-WATERMARK"):
-        job(f"{told}; {joined}")
+        job(f"{changelog}; {joined}")
 
 
-def test_how_a_database_is_asked_is_said_by_properties() -> None:
-    asked = table(
+def test_properties_of_a_lookup() -> None:
+    lookup = table(
         f"""{PG}, 'lookup.cache.rows' = '10', 'lookup.cache.ttl' = '5m',
         'lookup.async_capacity' = '2', 'lookup.batch' = '50', 'lookup.timeout' = '3s',
         'lookup.retries' = '0', 'lookup.on_error' = 'NULL'"""
     ).access
-    assert asked == Lookup(10, 300_000_000, 2, 50, 3_000_000, 0, OnError.NULL)
+    assert lookup == Lookup(10, 300_000_000, 2, 50, 3_000_000, 0, OnError.NULL)
 
 
-def test_how_a_table_is_held_is_said_by_properties() -> None:
-    held = table(
+def test_properties_of_a_broadcast() -> None:
+    broadcast = table(
         """'connector' = 'file', 'path' = 'a', 'refresh.interval' = '1m', 'refresh.on' = 'change',
         'broadcast.max_rows' = '10', 'broadcast.max_bytes' = '1000'"""
     ).access
-    assert held == Broadcast(interval=60_000_000, watch=True, max_rows=10, max_bytes=1000)
-    assert held.refreshed
+    assert broadcast == Broadcast(interval=60_000_000, watch=True, max_rows=10, max_bytes=1000)
+    assert broadcast.refreshed
 
 
-def test_a_table_may_be_read_anew_when_a_person_asks() -> None:
-    held = table(f"{PG}, 'table.mode' = 'broadcast', 'refresh.on' = 'command'").access
-    assert held == Broadcast(command=True)
+def test_a_table_can_be_refreshed_by_command() -> None:
+    broadcast = table(f"{PG}, 'table.mode' = 'broadcast', 'refresh.on' = 'command'").access
+    assert broadcast == Broadcast(command=True)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_a_table_may_be_read_anew_when_a_person_asks() -> None:
         ),
     ],
 )
-def test_the_connector_is_told_where_the_table_is(
+def test_options_that_the_connector_gets(
     properties: str, connector: str, options: dict[str, str]
 ) -> None:
     found = table(properties)
     assert (found.connector, dict(found.options)) == (connector, options)
 
 
-def test_the_primary_key_is_known_in_the_case_of_its_columns() -> None:
+def test_the_primary_key_has_the_letter_case_of_the_columns() -> None:
     assert table(PG, "K STRING, v INT, PRIMARY KEY (k, V)").primary_key == ("K", "v")
     assert table(PG).primary_key == ()
 
@@ -257,20 +257,20 @@ def unused(name: str, why: str, fix: str = "Remove it.") -> str:
         ),
     ],
 )
-def test_what_a_table_cannot_be_told_is_refused_at_its_place(
+def test_invalid_properties_of_a_table_are_rejected_at_their_position(
     properties: str, at: str, error: str
 ) -> None:
-    found = refused(properties)
+    found = rejected(properties)
     assert found.place is not None
     assert found.place.text[found.place.column - 1 :].startswith(at)
     assert f"{found.code}: {found.cause} {found.fix}" == error
 
 
 def test_columns_are_checked_whether_the_table_is_used_or_not() -> None:
-    assert str(refused("", "k STRING, K INT")).startswith(
+    assert str(rejected("", "k STRING, K INT")).startswith(
         "MS-PLAN-DUPLICATE-COLUMN at line 1, column 27"
     )
-    assert str(refused("", "k STRING, PRIMARY KEY (id)")) == (
+    assert str(rejected("", "k STRING, PRIMARY KEY (id)")) == (
         "MS-PLAN-UNKNOWN-COLUMN at line 1, column 1: the primary key uses id, which is not a "
         "column of t. Known: k."
     )
@@ -279,7 +279,7 @@ def test_columns_are_checked_whether_the_table_is_used_or_not() -> None:
         job(f"{other}; CREATE TABLE t (k STRING); {QUERY}")
 
 
-def test_a_database_tells_no_versions() -> None:
+def test_a_database_cannot_be_a_versioned_table() -> None:
     columns = "k STRING, at TIMESTAMP, PRIMARY KEY (k), WATERMARK FOR at AS at"
     joined = QUERY.replace("JOIN t", "JOIN t FOR SYSTEM_TIME AS OF o.event_time")
     with pytest.raises(MillstreamError) as caught:
@@ -291,6 +291,6 @@ def test_a_database_tells_no_versions() -> None:
     )
 
 
-def test_two_tables_of_one_name_are_refused() -> None:
+def test_two_tables_with_one_name_are_rejected() -> None:
     with pytest.raises(MillstreamError, match="T is declared twice"):
         job(f"CREATE TABLE t (k STRING); CREATE TABLE T (k STRING); {QUERY}")

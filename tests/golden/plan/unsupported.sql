@@ -34,7 +34,7 @@ SELECT * FROM range(10) AS r
 SELECT customer_id, count(*) AS n FROM orders GROUP BY ROLLUP (customer_id)
 --> MS-PLAN-NOT-YET at line 1, column 47: ROLLUP cannot be run yet.
 
--- a window of the clock for a join
+-- a processing-time window for a join
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WINDOW TUMBLING(INTERVAL 1 HOUR) ON PROCTIME()
 --> MS-PLAN-NOT-YET at line 1, column 77: a join of processing-time windows cannot be run yet.
 

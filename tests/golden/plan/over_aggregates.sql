@@ -102,11 +102,11 @@ SELECT count(DISTINCT total) OVER (ORDER BY event_time ROWS 1 PRECEDING) AS s FR
 
 -- in WHERE
 SELECT order_id FROM orders WHERE sum(total) OVER (ORDER BY event_time ROWS 1 PRECEDING) > 1 WITH ('state.ttl' = '1d')
---> MS-PLAN-OVER at line 1, column 35: a window function (OVER) stands in the select list or in QUALIFY, not here. Compute it in a query in FROM, and use its column here.
+--> MS-PLAN-OVER at line 1, column 35: a window function (OVER) is only allowed in the select list and in QUALIFY. Compute it in a query in FROM, and use its column here.
 
 -- no watermark
 SELECT count(*) OVER (ORDER BY at ROWS 1 PRECEDING) AS s FROM clicks WITH ('state.ttl' = '1d')
---> MS-PLAN-NO-WATERMARK at line 1, column 63: clicks has no watermark, so no row of it could ever be let go. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
+--> MS-PLAN-NO-WATERMARK at line 1, column 63: clicks has no watermark, so its rows would never expire from state. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
 
 -- QUALIFY of nothing
 SELECT order_id FROM orders QUALIFY total > 1

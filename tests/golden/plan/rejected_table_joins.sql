@@ -1,4 +1,4 @@
--- a table alone
+-- only a table
 SELECT * FROM customers
 --> MS-PLAN-TABLE at line 1, column 15: customers is a table, and a query needs a stream first in FROM. Join it to a stream: FROM orders o JOIN customers ON …, or declare customers as a SOURCE to read it as a stream.
 
@@ -8,7 +8,7 @@ SELECT c.id FROM customers c JOIN orders o ON c.id = o.customer_id
 
 -- a query over a table
 SELECT o.order_id FROM orders o JOIN (SELECT * FROM customers WHERE active) c ON c.id = o.customer_id
---> MS-PLAN-TABLE at line 1, column 53: customers is a table: a row is looked up in it, not in a query over it. Join customers itself, with what filters its rows in ON: JOIN customers c ON c.id = o.customer_id AND c.active.
+--> MS-PLAN-TABLE at line 1, column 53: customers is a table; a stream can be joined with it, but not with a query over it. Join customers itself, and filter its rows in ON: JOIN customers c ON c.id = o.customer_id AND c.active.
 
 -- RIGHT
 SELECT c.id FROM orders o RIGHT JOIN customers c ON c.id = o.customer_id
@@ -115,17 +115,17 @@ SELECT o.order_id FROM orders o JOIN customers c ON c.id = o.customer_id WITH ('
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('join.type' = 'lookup')
 --> MS-PROP-UNUSED at line 1, column 104: 'join.type' is 'lookup', but the type of the join is 'interval'. Join a table without WATERMARK, or remove it.
 
--- rows that are taken back, asked
+-- retractions and a lookup table
 SELECT v.n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) v JOIN customers c ON c.id = v.customer_id
 --> MS-PLAN-RETRACT at line 1, column 132: v retracts rows, and customers may have changed since the row was joined, so the retraction would not match the emitted row. Join customers in a subquery without retractions, or broadcast it and read it once ('table.mode' = 'broadcast', without 'refresh.interval' and 'refresh.on').
 
--- rows that are taken back, refreshed
+-- retractions and a refreshed table
 SELECT v.n FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id EMIT CHANGES WITH ('state.ttl' = 'forever')) v JOIN regions r ON r.region = v.customer_id
 --> MS-PLAN-RETRACT at line 1, column 132: v retracts rows, and regions may have changed since the row was joined, so the retraction would not match the emitted row. Join regions in a subquery without retractions, or broadcast it and read it once ('table.mode' = 'broadcast', without 'refresh.interval' and 'refresh.on').
 
 -- no event time for the next join
 SELECT k.user_id FROM clicks k JOIN regions r ON r.region = k.user_id JOIN shipments s WITHIN 5 MINUTES ON s.order_id = k.user_id
---> MS-PLAN-NO-WATERMARK at line 1, column 23: clicks has no watermark, so no row of it could ever be let go. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
+--> MS-PLAN-NO-WATERMARK at line 1, column 23: clicks has no watermark, so its rows would never expire from state. Declare WATERMARK FOR at AS at - INTERVAL 5 SECONDS in clicks.
 
 -- one name for two
 SELECT c.id FROM orders c JOIN customers c ON c.id = c.customer_id
@@ -133,15 +133,15 @@ SELECT c.id FROM orders c JOIN customers c ON c.id = c.customer_id
 
 -- a query over a table, with a filter of two terms
 SELECT o.order_id FROM orders o LEFT JOIN (SELECT id, region FROM customers WHERE tier > 1 OR customers.active) AS c ON o.customer_id = c.id
---> MS-PLAN-TABLE at line 1, column 67: customers is a table: a row is looked up in it, not in a query over it. Join customers itself, with what filters its rows in ON: LEFT JOIN customers c ON o.customer_id = c.id AND (c.tier > 1 OR c.active).
+--> MS-PLAN-TABLE at line 1, column 67: customers is a table; a stream can be joined with it, but not with a query over it. Join customers itself, and filter its rows in ON: LEFT JOIN customers c ON o.customer_id = c.id AND (c.tier > 1 OR c.active).
 
 -- a query over a table that computes
 SELECT o.order_id FROM orders o JOIN (SELECT id, upper(region) AS region FROM customers) c ON o.customer_id = c.id
---> MS-PLAN-TABLE at line 1, column 79: customers is a table: a row is looked up in it, not in a query over it. Join customers itself, with what filters its rows in ON: JOIN customers c ON ….
+--> MS-PLAN-TABLE at line 1, column 79: customers is a table; a stream can be joined with it, but not with a query over it. Join customers itself, and filter its rows in ON: JOIN customers c ON ….
 
 -- a query over a table without an alias
 SELECT o.order_id FROM orders o JOIN (SELECT id FROM customers) ON o.customer_id = id
---> MS-PLAN-TABLE at line 1, column 54: customers is a table: a row is looked up in it, not in a query over it. Join customers itself, with what filters its rows in ON: JOIN customers ON o.customer_id = id.
+--> MS-PLAN-TABLE at line 1, column 54: customers is a table; a stream can be joined with it, but not with a query over it. Join customers itself, and filter its rows in ON: JOIN customers ON o.customer_id = id.
 
 -- a table that is not there
 SELECT o.order_id FROM orders o JOIN costumers c ON o.customer_id = c.id
