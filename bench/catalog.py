@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 def run(
     rows: int, rounds: int, datasets: int, versions: int, parts: tuple[str, ...], say: Say
 ) -> dict[str, Any]:
-    """Returns all parts that are asked for, as data."""
+    """Returns all requested parts, as data."""
     result: dict[str, Any] = {
         "benchmark": "catalog",
         "settings": {"rows": rows, "rounds": rounds, "cores": 2, "cpus": os.cpu_count()},

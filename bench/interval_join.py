@@ -1,7 +1,7 @@
 """The interval join against Spark's own, and against itself as state grows.
 
-Three questions: how fast over a whole run and when warm; how fast when a micro-batch is small; how
-much longer a micro-batch takes when ten times as much state is held.
+Measures the rate of a whole run and of a warm one, the time of a small micro-batch, and how much
+longer a micro-batch takes with ten times as much state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FOREVER = 86_400_000_000
 def run(
     rows: int, hows: tuple[str, ...], engines: tuple[str, ...], parts: tuple[str, ...], say: Say
 ) -> dict[str, Any]:
-    """All parts that are asked for, as data."""
+    """Returns all requested parts, as data."""
     result: dict[str, Any] = {
         "benchmark": "interval-join",
         "settings": {"orders": rows, "cores": 2, "files": _FILES, "cpus": os.cpu_count()},

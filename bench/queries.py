@@ -115,7 +115,7 @@ def session_join(spark: SparkSession, task: Task) -> DataFrame:
 
 
 def temporal_join(spark: SparkSession, task: Task) -> DataFrame:
-    """Each trade with the quote in force. Spark must be told how old a quote can be."""
+    """Each trade with the quote valid at its time. For Spark, the age of a quote is limited."""
     trades = _read(spark, task, "trades", data.TRADES)
     quotes = _read(spark, task, "quotes", data.QUOTES)
     if task.engine == "columnar":
@@ -155,7 +155,7 @@ def hot_join(spark: SparkSession, task: Task, salt: int) -> DataFrame:
 
 
 def lookup(spark: SparkSession, task: Task) -> DataFrame:
-    """Each event with its user, asked of a database."""
+    """Each event with its user, looked up in a database."""
     users = ms.database(
         "postgresql",
         "id BIGINT, name STRING, country STRING",

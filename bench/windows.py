@@ -29,7 +29,7 @@ _BEHIND_ROWS = 50_000
 def run(
     rows: int, kinds: tuple[str, ...], engines: tuple[str, ...], parts: tuple[str, ...], say: Say
 ) -> dict[str, Any]:
-    """All parts that are asked for, as data."""
+    """Returns all requested parts, as data."""
     result: dict[str, Any] = {
         "benchmark": "windows",
         "settings": {"events": rows, "cores": 2, "files": _FILES, "cpus": os.cpu_count()},

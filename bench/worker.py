@@ -99,8 +99,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def plain_session(cores: int, provider: str = ROCKSDB) -> SparkSession:
-    """Spark as it comes, told what everyone tells it: no more partitions than cores, and where
-    state is kept."""
+    """Spark with its defaults, except for the number of partitions and the state store."""
     builder = SparkSession.builder
     for name, value in {
         "spark.master": f"local[{cores}]",
@@ -129,7 +128,7 @@ def _rows_of(folder: Path) -> int:
 
 
 def progress(query: Any) -> dict[str, Any]:
-    """What Spark tells of a query's micro-batches, and what all processes have spent on them."""
+    """Spark's reports of a query's micro-batches, and the processor time of all processes."""
     batches = batches_of(query)
     return {
         "rows": sum(p.numInputRows for p in batches),

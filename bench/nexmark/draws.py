@@ -1,5 +1,5 @@
 """Chance by number: a draw depends on the seed, on what it is for and on the event, and on nothing
-that was drawn before. So any slice of the events can be made alone."""
+that was drawn before. So any slice of the events can be generated separately."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INLINE = 12  # a string view holds texts up to this length itself
 
 
 def _mixed(bits: Bits) -> Bits:
-    """Every bit of a number spread over all others: the finisher of SplitMix64."""
+    """Mixes all bits of a number: the finisher of SplitMix64."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))

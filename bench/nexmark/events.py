@@ -24,7 +24,7 @@ KINDS = ("person", "auction", "bid")
 _NOISE = 1 << 20
 _CHANNELS = 10_000
 _HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
-_WITH_ID = 10  # of so many channels, all but one tell their id in the URL
+_WITH_ID = 10  # of so many channels, all but one have their id in the URL
 _STATES = ("AZ", "CA", "ID", "OR", "WA", "WY")
 _CITIES = (
     "Phoenix", "Los Angeles", "San Francisco", "Boise", "Portland",
@@ -41,7 +41,7 @@ _PRICE_STEPS = 1 << 16
 
 @dataclass(slots=True)
 class Generator:
-    """Makes the events of any numbers, in the order they are asked for."""
+    """Generates the events with the given numbers, in that order."""
 
     options: Options
     _draws: Draws = field(init=False)
@@ -246,5 +246,5 @@ def _channels(draws: Draws) -> tuple[pl.Series, pl.Series]:
         }
     )
     url = pl.format("https://www.nexmark.com/{}/{}/{}/item.htm?query=1", "a", "b", "c")
-    told = pl.when("has").then(pl.format("&channel_id={}", "channel")).otherwise(pl.lit(""))
-    return made["name"], made.select(pl.concat_str(url, told)).to_series()
+    text = pl.when("has").then(pl.format("&channel_id={}", "channel")).otherwise(pl.lit(""))
+    return made["name"], made.select(pl.concat_str(url, text)).to_series()

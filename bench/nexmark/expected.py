@@ -46,7 +46,7 @@ _READERS = {
 
 
 def answers(data: Data, queries: Iterable[Query], folder: Path) -> dict[str, pl.DataFrame]:
-    """The results by query, made in a process of its own and kept in `folder`.
+    """The results by query, computed in a separate process and stored in `folder`.
 
     In one that Spark has called back, DuckDB complains at the end of objects that are left.
     """

@@ -2,7 +2,7 @@
 
 The same rows as Millstream's, with the same bounds on state where Spark can keep to them. Written
 over DataFrames, so that over files that are read at once they give the oracle's rows: a test does
-that. Results that change come out in update mode, without the old rows.
+that. Changing results are emitted in update mode, without the old rows.
 """
 
 from __future__ import annotations
@@ -61,16 +61,19 @@ class Streams:
 
 @dataclass(frozen=True, slots=True)
 class SparkQuery:
-    """A frame and how it is written. `kept` is what the driver takes of each batch, to add up."""
+    """A query of Spark and how it is written. `collected` returns the rows of each batch that the
+    driver collects and sums."""
 
     frame: DataFrame
     mode: str = "append"
     partitions: tuple[str, ...] = ()
-    kept: Callable[[DataFrame], DataFrame] | None = None
+    collected: Callable[[DataFrame], DataFrame] | None = None
 
 
 def q0(streams: Streams) -> SparkQuery:
-    return SparkQuery(streams.events("bid").select("auction", "bidder", "price", "dateTime", "extra"))
+    return SparkQuery(
+        streams.events("bid").select("auction", "bidder", "price", "dateTime", "extra")
+    )
 
 
 def q1(streams: Streams) -> SparkQuery:
@@ -107,7 +110,7 @@ def q4(streams: Streams) -> SparkQuery:
         .select("category", "final")
     )
     return SparkQuery(
-        closed, kept=lambda rows: rows.groupBy("category").agg(F.sum("final"), F.count("*"))
+        closed, collected=lambda rows: rows.groupBy("category").agg(F.sum("final"), F.count("*"))
     )
 
 
@@ -295,7 +298,7 @@ def _by_day(counted: DataFrame, *keys: str) -> DataFrame:
 
 
 def q18(streams: Streams) -> SparkQuery:
-    """Spark forgets no group without a window: state grows with every pair."""
+    """Without a window, Spark never removes a group: state grows with every pair."""
     row = F.struct(*(F.col(name) for name in COLUMNS["bid"]))
     last = (
         streams.events("bid").groupBy("bidder", "auction").agg(F.max_by(row, "dateTime").alias("b"))
@@ -351,7 +354,9 @@ def q21(streams: Streams) -> SparkQuery:
 
 def q22(streams: Streams) -> SparkQuery:
     parts = [f"split_part(url, '/', {n + 3}) AS dir{n}" for n in (1, 2, 3)]
-    return SparkQuery(streams.events("bid").selectExpr("auction", "bidder", "price", "channel", *parts))
+    return SparkQuery(
+        streams.events("bid").selectExpr("auction", "bidder", "price", "channel", *parts)
+    )
 
 
 SPARK_QUERIES: dict[str, Callable[[Streams], SparkQuery]] = {

@@ -19,7 +19,7 @@ _COLUMNS = {
     "a batch, ms": "batch",
     "first batch, ms": "first_batch_ms",
     "peak memory, MB": "peak_memory_mb",
-    "rows held": "state_rows",
+    "rows in state": "state_rows",
     "checkpoint, MB": "checkpoint_mb",
     "rows out": "rows_out",
 }
@@ -153,7 +153,7 @@ def _batches(table: list[dict[str, Any]], path: Path) -> bool:
 
 
 def _order(table: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """Queries and engines as they stand in the table, each once."""
+    """The queries and engines of the table, each once."""
     return list(dict.fromkeys(row["query"] for row in table)), list(
         dict.fromkeys(row["engine"] for row in table)
     )

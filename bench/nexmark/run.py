@@ -38,10 +38,10 @@ def run(
 ) -> dict[str, Any]:
     """All figures as data. `data` is a folder with events; without one they are generated. A
     micro-batch takes so many `files` of each kind."""
-    with ExitStack() as held:
+    with ExitStack() as folders:
         if data is None:
             folder = Path(
-                held.enter_context(tempfile.TemporaryDirectory(prefix="millstream-nexmark-"))
+                folders.enter_context(tempfile.TemporaryDirectory(prefix="millstream-nexmark-"))
             )
             made = write(options, folder / "data", files=batches)
             say(f"{made.options.events:,} events in {batches} files of each kind")
@@ -109,8 +109,8 @@ def _compared(query: Query, measured: dict[str, dict[str, Any]]) -> list[dict[st
         row["late_to_early"] = _late_to_early(one)
         if own := measured.get(RAW):
             row["to_spark"] = round(own["seconds"] / one["seconds"], 2)
-            steady = next(other for other in rows if other["engine"] == RAW)
-            ours, theirs = (each["steady_rows_per_second"] for each in (row, steady))
+            baseline = next(other for other in rows if other["engine"] == RAW)
+            ours, theirs = (each["steady_rows_per_second"] for each in (row, baseline))
             row["to_spark_steady"] = round(ours / theirs, 2)
     return rows
 

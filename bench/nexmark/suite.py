@@ -86,7 +86,9 @@ def variables(data: Data, out: Path, files: int = 1, delay: int = DELAY) -> dict
 def job_of(query: Query, data: Data, out: Path, *, files: int, engine: str) -> Job:
     """The query's job on an engine; a PlanError with MS-PLAN-ENGINE if that cannot run it."""
     job = build_job(query.sql(), variables=variables(data, out, files))
-    asked = Engine(engine)
-    job = replace(job, pipelines=tuple(replace(each, engine=asked) for each in job.pipelines))
+    chosen_engine = Engine(engine)
+    job = replace(
+        job, pipelines=tuple(replace(each, engine=chosen_engine) for each in job.pipelines)
+    )
     derive_job_facts(job)
     return job

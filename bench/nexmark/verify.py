@@ -1,6 +1,6 @@
 """Every query against the oracle: other seeds, sizes, orders and cuts into micro-batches.
 
-What comes out in the end, all changes applied, must be the oracle's rows exactly; every row must be
+The final rows, with all changes applied, must equal those of the oracle; every row must be
 accounted for and none may be late.
 """
 
@@ -38,7 +38,7 @@ _HALF_PAST_MIDNIGHT = 1_767_313_800 * _SECOND  # on 2026-01-02
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How events come: `size` is how many of those asked for, `cuts` the number of files,
+    """How events arrive: `size` is how many of the requested ones, `cuts` the number of files,
     `together` how many of them make a micro-batch."""
 
     name: str
@@ -86,10 +86,10 @@ class Verdict:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        told = f"{self.state.upper():7} {self.query:4} {self.engine:9} {self.seconds:5.1f} s"
+        text = f"{self.state.upper():7} {self.query:4} {self.engine:9} {self.seconds:5.1f} s"
         if self.state == "passed":
-            return f"{told}  {self.rows:,} rows as expected"
-        return "  ".join([told, self.detail.replace("\n", "\n        ")])
+            return f"{text}  {self.rows:,} rows as expected"
+        return "  ".join([text, self.detail.replace("\n", "\n        ")])
 
     def as_data(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -161,13 +161,13 @@ class _Check:
 
     def _run(self, job: Job) -> tuple[pl.DataFrame, list[str]]:
         """The rows that came, and what is wrong with the ledger of them."""
-        kept = MemorySink()
+        collected = MemorySink()
         run = JobRun(
             self.spark,
             job,
             checkpoint=self._out.with_name("checkpoint"),
             base=self.folder,
-            sinks=lambda sink: kept if sink.connector == "noop" else self._sink(sink),
+            sinks=lambda sink: collected if sink.connector == "noop" else self._sink(sink),
         )
         try:
             run.start({"processingTime": "0 seconds"})
@@ -182,7 +182,11 @@ class _Check:
                 wrong += ledger.errors
                 late = sum(side["late"] for side in ledger.inputs)
                 wrong += [f"{late} rows were late"] if late else []
-        came = pl.DataFrame(pa.concat_tables(kept.tables)) if kept.tables else self._partitions()
+        came = (
+            pl.DataFrame(pa.concat_tables(collected.tables))
+            if collected.tables
+            else self._partitions()
+        )
         return came, wrong
 
     def _sink(self, sink: SinkDef) -> Sink:
@@ -204,7 +208,7 @@ class _Check:
 
     def _difference(self, came: pl.DataFrame) -> Difference:
         if self.query.name == "q12":
-            # Which window a bid falls into is the wall clock's; that each is counted once is not.
+            # The window of a bid depends on processing time; that each is counted once does not.
             came = came.group_by("bidder").agg(pl.col("bid_count").sum())
         return difference(self.expected, came)
 

@@ -86,11 +86,11 @@ def _ours(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
 def _raw(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
     """Spark's own, written as `SparkQuery` says, to nowhere unless the query is about writing."""
     form = SPARK_QUERIES[task.query](Streams(spark, read(Path(task.folder)), task.files))
-    kept: list[Any] = []
+    collected: list[Any] = []
     writer = form.frame.writeStream.outputMode(form.mode)
     writer = writer.option("checkpointLocation", task.checkpoint)
-    if form.kept is not None:
-        writer = writer.foreachBatch(_keeping(form, kept))
+    if form.collected is not None:
+        writer = writer.foreachBatch(_collecting(form, collected))
     elif form.partitions:
         out = str(Path(task.checkpoint).with_name("out"))
         writer = writer.format("csv").option("header", "true").option("path", out)
@@ -100,13 +100,13 @@ def _raw(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
     started = time.monotonic()
     query = writer.trigger(**_ONCE).start()
     query.awaitTermination()
-    return started, query, {"rows_out": len(kept)} if form.kept is not None else {}
+    return started, query, {"rows_out": len(collected)} if form.collected is not None else {}
 
 
-def _keeping(form: SparkQuery, kept: list[Any]) -> Any:
+def _collecting(form: SparkQuery, collected: list[Any]) -> Any:
     def write(rows: DataFrame, _: int) -> None:
-        assert form.kept is not None
-        kept.extend(form.kept(rows).collect())
+        assert form.collected is not None
+        collected.extend(form.collected(rows).collect())
 
     return write
 

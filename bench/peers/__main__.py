@@ -92,7 +92,7 @@ def compare(
     files: Annotated[
         str, typer.Option(help="Files of each kind in a micro-batch; several: one run for each.")
     ] = "2,10",
-    repeat: Annotated[int, typer.Option(min=1, help="Rounds; medians are told.")] = 3,
+    repeat: Annotated[int, typer.Option(min=1, help="Rounds; the medians are reported.")] = 3,
 ) -> None:
     """Run queries on Millstream and on PyFlink in turn, several times; print medians as JSON."""
     python, made = _python(), read(data.resolve())
@@ -158,7 +158,7 @@ def _measured(python: Path, name: str, data: Data, dealt: Path) -> dict[str, Any
         if done.returncode:
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
             causes = [line for line in lines if "Caused by" in line or "Exception" in line]
-            return {"query": name, "failed": (causes or lines or ["no reason told"])[-1].strip()}
+            return {"query": name, "failed": (causes or lines or ["no reason given"])[-1].strip()}
         measured = json.loads(result.read_text(encoding="utf-8"))
     rows = sum(data.counts()[kind] for kind in QUERIES[name].reads)
     return {

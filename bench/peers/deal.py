@@ -16,12 +16,12 @@ _TURN = 5_000  # events
 
 def deal(options: Options, folder: Path) -> None:
     generator = Generator(options)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         files = {}
         for kind in KINDS:
             (folder / kind).mkdir(parents=True)
             files[kind] = [
-                held.enter_context((folder / kind / f"{reader}.csv").open("wb"))
+                stack.enter_context((folder / kind / f"{reader}.csv").open("wb"))
                 for reader in range(READERS)
             ]
         for turn, start in enumerate(range(0, options.events, _TURN)):

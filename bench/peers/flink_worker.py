@@ -68,7 +68,7 @@ def _sink(task: dict[str, str]) -> TableDescriptor:
 
 
 def _peak() -> int:
-    """The most memory that this process and its JVM have had, as far as the system tells."""
+    """The most memory that this process and its JVM have used, according to the system."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for path in Path("/proc").glob("[0-9]*/status"):
         try:

@@ -1,4 +1,4 @@
-"""Runs a join of two lists of rows on Spark, cut into micro-batches, and gives what came out."""
+"""Runs a join of two lists of rows on Spark, cut into micro-batches, and returns the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a query over a stream of rows on Spark, cut into micro-batches, and gives what came out."""
+"""Runs a query over a stream of rows on Spark, cut into micro-batches, and returns the results."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class CaseResult:
     """What came of a case: a word for the summary, and what is wrong with it."""
 
     outcome: str
@@ -33,7 +33,7 @@ class Tried:
 class Fuzzer(Protocol):
     name: str
 
-    def try_case(self, seed: int) -> Tried: ...
+    def try_case(self, seed: int) -> CaseResult: ...
 
 
 def write_out(text: str) -> None:
@@ -67,7 +67,7 @@ class Campaign:
         try:
             tried = self.fuzzer.try_case(seed)
         except Exception as error:  # noqa: BLE001 -- an error of any kind is a finding
-            tried = Tried("crashed", finding_of(error))
+            tried = CaseResult("crashed", finding_of(error))
         self.outcomes[tried.outcome] += 1
         if tried.finding is not None:
             self._report(seed, tried.finding)

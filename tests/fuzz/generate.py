@@ -70,7 +70,7 @@ def _step(rng: random.Random, streams: list[Stream], last: Stream | None) -> Ste
     if stream.window:
         kinds += ["by_window"] * 4
     if stream.changes and rng.random() < 0.8:
-        kinds.remove("distinct")  # it is refused
+        kinds.remove("distinct")  # it is rejected
     if stream.source:
         kinds += ["frames"]
     fitting = [each for each in streams if each.of(*stream.columns.values())]  # a key is possible

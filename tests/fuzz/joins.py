@@ -10,7 +10,7 @@ from tests.fuzz.shapes import FOREVER, Select, Step, Stream, condition, for_orac
 TYPES = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 ONE_SIDED = ("LEFT SEMI JOIN", "LEFT ANTI JOIN")
 _TABLE_KEYS = ("ki", "kd", "kn", "ks", "kt", "kw", "kx", "id")
-Relations = tuple[str, str]  # what stands in FROM of the oracle for both sides
+Relations = tuple[str, str]  # FROM of the oracle for both sides
 
 
 def on_keys(rng: random.Random, left: Stream, right: Stream) -> list[str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from tests.fuzz.campaign import Finding, Tried
+from tests.fuzz.campaign import CaseResult, Finding
 
 VICTIMS = ("group", "driver", "jvm", "worker", "daemon", "interrupt")
 STARTS = 8  # a job that has not ended after so many starts never will
@@ -58,7 +58,7 @@ class KillFuzzer:
     batches: int = 12
     rows: int = 100
 
-    def try_case(self, seed: int) -> Tried:
+    def try_case(self, seed: int) -> CaseResult:
         rng = random.Random(f"kill {seed}")
         kind = rng.choice(list(QUERIES))
         kills = [rng.choice(VICTIMS) for _ in range(rng.randint(1, 3))]
@@ -72,11 +72,11 @@ class KillFuzzer:
                     job.disturbed(victim)
                 came = job.finished("killed")
             except _FailedError as error:
-                return Tried("failed", Finding(str(error), f"{shown}\n{error.detail}"))
+                return CaseResult("failed", Finding(str(error), f"{shown}\n{error.detail}"))
             if came != wanted:
                 detail = f"{shown}\n{_difference(came, wanted)}"
-                return Tried("different", Finding(f"wrong rows: {kind}", detail))
-        return Tried("equal")
+                return CaseResult("different", Finding(f"wrong rows: {kind}", detail))
+        return CaseResult("equal")
 
 
 class _FailedError(Exception):
@@ -107,19 +107,19 @@ class _Job:
 
     def finished(self, out: str) -> tuple[Counter[str], dict[str, Any]]:
         """Rows and ledger of a job that is started until it ends by itself."""
-        told = ""
+        output = ""
         for _ in range(STARTS):
             process = self._start(out, "--flush")
             try:
-                text, told = process.communicate(timeout=DEADLINE)
+                text, output = process.communicate(timeout=DEADLINE)
             except subprocess.TimeoutExpired:
                 _kill_group(process)
-                raise _FailedError("a job does not end", told) from None
+                raise _FailedError("a job does not end", output) from None
             finally:
                 _kill_group(process)
             if process.returncode == 0:
                 return self._rows(out), _account(json.loads(text))
-        raise _FailedError("a job fails at every start", told)
+        raise _FailedError("a job fails at every start", output)
 
     def disturbed(self, victim: str) -> None:
         """Start the job, and kill a part of it a moment after it has done some batches."""
@@ -132,16 +132,16 @@ class _Job:
         time.sleep(self.rng.random() * 1.5)
         _kill(process, victim)
         try:
-            _, told = process.communicate(timeout=DEADLINE)
+            _, output = process.communicate(timeout=DEADLINE)
         except subprocess.TimeoutExpired:
             _kill_group(process)
             raise _FailedError(f"a job does not end after its {victim} was killed", "") from None
         finally:
             _kill_group(process)
         if self.verbose:
-            print(f"{victim} killed, exit code {process.returncode}: {told}")
-        if victim != "group" and ("Traceback" in told or "MS-RUN-BUG" in told):
-            raise _FailedError(f"a stack trace after the {victim} was killed", told)
+            print(f"{victim} killed, exit code {process.returncode}: {output}")
+        if victim != "group" and ("Traceback" in output or "MS-RUN-BUG" in output):
+            raise _FailedError(f"a stack trace after the {victim} was killed", output)
 
     def _start(self, out: str, *options: str) -> subprocess.Popen[str]:
         millstream = str(Path(sys.executable).with_name("millstream"))
@@ -166,9 +166,9 @@ class _Job:
 
 def _account(result: dict[str, Any]) -> dict[str, Any]:
     """What became of all rows; the layout of state depends on when it was merged."""
-    told = dict(result["queries"][0]["account"])
-    told.pop("state", None)
-    return told
+    ledger = dict(result["queries"][0]["account"])
+    ledger.pop("state", None)
+    return ledger
 
 
 def _kill(process: subprocess.Popen[str], victim: str) -> None:

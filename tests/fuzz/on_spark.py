@@ -29,7 +29,7 @@ class OnSpark:
     sink: MemorySink = field(default_factory=MemorySink)
 
     def run(self, restarts: Sequence[int] = ()) -> tuple[list[Row], list[str]]:
-        """The rows that came out, and what the ledger of rows says is wrong with it. The job is
+        """The emitted rows, and the errors of the ledger. The job is
         stopped and started again after each micro-batch in `restarts`."""
         stops = [*sorted(set(restarts)), self.data.count]
         errors: list[str] = []

@@ -14,7 +14,7 @@ def seconds(count: float) -> str:
 
 
 def bucket(time: str, size: float, offset: float) -> str:
-    """The start of the window of fixed size that a time lies in, in microseconds."""
+    """The start of the fixed-size window of a time, in microseconds."""
     micros, by = int(size * MICROS), int(offset * MICROS)
     return f"((epoch_us({time}) - {by}) // {micros} * {micros} + {by})"
 

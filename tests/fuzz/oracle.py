@@ -47,7 +47,7 @@ def _create(database: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Row])
 
 
 def _local(row: Row) -> Row:
-    """Times without a zone, and one zero: DuckDB tells 0.0 from -0.0 in some places."""
+    """Times without a zone, and one zero: DuckDB distinguishes 0.0 and -0.0 in some places."""
     return {name: _plain(value, nan=float("nan")) for name, value in row.items()}
 
 

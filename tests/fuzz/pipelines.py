@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tests.fuzz.campaign import Finding, Tried, finding_of
+from tests.fuzz.campaign import CaseResult, Finding, finding_of
 from tests.fuzz.generate import SOURCES, TABLE, Pipeline, random_pipeline
 from tests.fuzz.oracle import Bag, by_duckdb, difference, left_over
 from tests.fuzz.streams import Data, Row, random_data
@@ -57,7 +57,7 @@ class PipelineFuzzer:
     verbose: bool = False  # shows the case, and reduces it if something is found
     spark: SparkSession | None = None
 
-    def try_case(self, seed: int) -> Tried:
+    def try_case(self, seed: int) -> CaseResult:
         case = case_of(seed)
         if self.verbose:
             print(case, "\noracle:", *case.pipeline.views, case.pipeline.query, sep="\n")
@@ -66,23 +66,23 @@ class PipelineFuzzer:
             self._reduce(case, tried.finding)
         return tried
 
-    def _try(self, case: Case) -> Tried:
+    def _try(self, case: Case) -> CaseResult:
         try:
             job = build_job(case.pipeline.sql)
             derive_job_facts(job)
         except MillstreamError as error:
-            return Tried(f"refused {error.code}")
+            return CaseResult(f"rejected {error.code}")
         try:
             found = self._compare(case, job)
         except MillstreamError as error:
-            told = Finding(f"{error.code}: {_generic(error.cause)}", f"{case}\n  {error}")
-            return Tried("failed", told)
+            finding = Finding(f"{error.code}: {_generic(error.cause)}", f"{case}\n  {error}")
+            return CaseResult("failed", finding)
         except Exception as error:  # noqa: BLE001 -- any other error is a finding
-            return Tried("crashed", finding_of(error, str(case)))
+            return CaseResult("crashed", finding_of(error, str(case)))
         if found:
             kind = ", ".join(word for word in _WORDS if word in case.pipeline.queries)
-            return Tried("different", Finding(f"wrong rows: {kind}", f"{case}\n{found}"))
-        return Tried("equal")
+            return CaseResult("different", Finding(f"wrong rows: {kind}", f"{case}\n{found}"))
+        return CaseResult("equal")
 
     def _compare(self, case: Case, job: Job) -> str:
         tables = {**{name: case.data.rows(name) for name in SOURCES}, TABLE: case.table}
@@ -103,7 +103,7 @@ class PipelineFuzzer:
 
         rows, errors = OnSpark(self._spark(), job, case.data, case.table).run(restarts)
         if errors:
-            raise AssertionError(f"the ledger of rows does not add up: {errors}")
+            raise AssertionError(f"the ledger is not balanced: {errors}")
         return left_over(rows)
 
     def _reduce(self, case: Case, finding: Finding) -> None:
@@ -154,8 +154,8 @@ def _smaller(case: Case) -> Iterator[Case]:
             size = -(-len(rows) // parts)
             for start in range(0, len(rows), size or 1):
                 gone = {id(row) for row in rows[start : start + size]}
-                kept = [[row for row in batch if id(row) not in gone] for batch in batches]
-                yield replace(case, data=Data({**case.data.batches, name: kept}))
+                remaining = [[row for row in batch if id(row) not in gone] for batch in batches]
+                yield replace(case, data=Data({**case.data.batches, name: remaining}))
 
 
 def _generic(cause: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 Row = dict[str, Any]
 EPOCH = datetime(2026, 1, 15, tzinfo=UTC)
 DELAY = 6  # seconds that a row may be behind the latest of its stream
-SPAN = 60  # seconds that the rows of a stream lie in
+SPAN = 60  # seconds between the first and last row of a stream
 
 # The type of a column in SQL, and what it is called here.
 TYPES = {

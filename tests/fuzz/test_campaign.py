@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 
 from tests.fuzz.__main__ import main
-from tests.fuzz.campaign import CASES, Campaign, Finding, Tried
+from tests.fuzz.campaign import CASES, Campaign, CaseResult, Finding
 from tests.fuzz.generate import random_pipeline
 from tests.fuzz.texts import TextFuzzer
 
@@ -18,13 +18,13 @@ class Broken:
     name: str = "broken"
     seeds: list[int] = field(default_factory=list)
 
-    def try_case(self, seed: int) -> Tried:
+    def try_case(self, seed: int) -> CaseResult:
         self.seeds.append(seed)
         if seed % 5 == 4:
             raise ZeroDivisionError
         if seed % 3 == 2:
-            return Tried("different", Finding("wrong rows", f"case {seed}"))
-        return Tried("equal")
+            return CaseResult("different", Finding("wrong rows", f"case {seed}"))
+        return CaseResult("equal")
 
 
 def test_findings_of_one_cause_are_reported_once_and_counted():
@@ -50,14 +50,14 @@ def test_a_campaign_ends_when_its_time_is_over():
 
 
 def test_a_campaign_that_is_interrupted_reports_what_it_found():
-    class Interrupted(Broken):
-        def try_case(self, seed: int) -> Tried:
+    class InterruptedCampaign(Broken):
+        def try_case(self, seed: int) -> CaseResult:
             if len(self.seeds) == 2:
                 raise KeyboardInterrupt
             return super().try_case(seed)
 
     written: list[str] = []
-    assert Campaign(Interrupted(), 7, written.append).run(60) == 1
+    assert Campaign(InterruptedCampaign(), 7, written.append).run(60) == 1
     assert "broken: 2 cases (1 equal, 1 different), 1 findings\n" in written
 
 

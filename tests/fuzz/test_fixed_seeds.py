@@ -18,7 +18,7 @@ def findings(fuzzer: Fuzzer, seed: int, cases: int) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_mutated_texts_are_read_or_refused():
+def test_mutated_texts_are_planned_or_rejected():
     assert findings(TextFuzzer(), seed=15, cases=600) == {}
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 from tests.fuzz import corpus
-from tests.fuzz.campaign import Tried, finding_of
+from tests.fuzz.campaign import CaseResult, finding_of
 from tests.fuzz.generate import random_pipeline
 from tests.fuzz.mutations import HOSTILE, broken_bytes, mutated
 
@@ -49,7 +49,7 @@ class TextFuzzer:
     name: str = "sql"
     verbose: bool = False
 
-    def try_case(self, seed: int) -> Tried:
+    def try_case(self, seed: int) -> CaseResult:
         rng = random.Random(f"text {seed}")
         with tempfile.TemporaryDirectory(prefix="millstream-fuzz-") as folder:
             if rng.random() < 0.6:
@@ -63,12 +63,12 @@ class TextFuzzer:
                 print(text)
             try:
                 with limited(SECONDS):
-                    return Tried(_outcome(file))
+                    return CaseResult(_outcome(file))
             except Exception as error:  # noqa: BLE001 -- any other error is a finding
                 found = finding_of(error, repr(text[:SHOWN]))
                 if isinstance(error, TooSlowError):
                     found = replace(found, signature=f"more than {SECONDS} s: {found.signature}")
-                return Tried("crashed", found)
+                return CaseResult("crashed", found)
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _outcome(file: Path) -> str:
         json.dumps(fail.as_data(error), ensure_ascii=False).encode()
         if not error.code.startswith("MS-") or error.code == "MS-RUN-BUG":
             raise
-        return f"refused {error.code.partition('-')[2].partition('-')[0]}"
+        return f"rejected {error.code.partition('-')[2].partition('-')[0]}"
     return "accepted"
 
 
@@ -114,7 +114,10 @@ def _plan(case: Case) -> None:
     derive_job_facts(job)
     _explain(job, case.path)
     for pipeline in job.pipelines:
-        read: list[Source | ReferenceTable] = [*sources_of(pipeline.root), *reference_tables_of(pipeline.root)]
+        read: list[Source | ReferenceTable] = [
+            *sources_of(pipeline.root),
+            *reference_tables_of(pipeline.root),
+        ]
         for source in read:
             given = given_input(case, source)
             for batch in given.batches:

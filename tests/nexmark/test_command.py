@@ -14,9 +14,9 @@ def test_generate_writes_what_it_says(tmp_path: Path):
     arguments = ["--events", "500", "--files", "2", "--format", "csv", "--disorder", "1s", "--json"]
     done = command("nexmark", "generate", str(folder), *arguments)
     assert done.exit_code == 0
-    told = json.loads(done.stdout)
-    assert (told["files"], told["format"]) == (2, "csv")
-    assert told["options"]["disorder"] == 1_000_000
+    text = json.loads(done.stdout)
+    assert (text["files"], text["format"]) == (2, "csv")
+    assert text["options"]["disorder"] == 1_000_000
     assert sorted(path.name for path in folder.iterdir()) == [
         "auction", "bid", "nexmark.json", "person", "side_input",
     ]  # fmt: skip
@@ -48,11 +48,11 @@ def test_generate_writes_over_nothing(tmp_path: Path):
         (["report", "nothing.json"], "cannot read nothing.json"),
     ],
 )
-def test_mistakes_are_told_before_anything_starts(arguments, told, tmp_path: Path):
+def test_mistakes_are_told_before_anything_starts(arguments, text, tmp_path: Path):
     given = [str(tmp_path / "new") if part == "FOLDER" else part for part in arguments]
     done = command("nexmark", *given)
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert text in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["generate", "verify", "run", "report"])

@@ -213,9 +213,9 @@ def test_half_of_the_bids_come_by_a_hot_channel_and_most_others_tell_its_id(even
     bids = events["bid"]
     hot = bids["channel"].is_in(["Google", "Facebook", "Baidu", "Apple"])
     assert hot.mean() == pytest.approx(1 / 2, abs=0.02)
-    told = bids["url"].str.contains("&channel_id=")
-    assert not (hot & told).any()
-    assert told.filter(~hot).mean() == pytest.approx(0.9, abs=0.02)
+    text = bids["url"].str.contains("&channel_id=")
+    assert not (hot & text).any()
+    assert text.filter(~hot).mean() == pytest.approx(0.9, abs=0.02)
     assert (
         bids["url"].str.contains(r"^https://www\.nexmark\.com/\w+/\w+/\w+/item\.htm\?query=1").all()
     )
@@ -229,6 +229,6 @@ def test_half_of_the_bids_come_by_a_hot_channel_and_most_others_tell_its_id(even
         ({"events": 1, "hot_auctions": 0}, "hot_auctions must be at least 1"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(wrong, told):
-    with pytest.raises(ValueError, match=told):
+def test_options_that_make_no_sense_are_refused(wrong, text):
+    with pytest.raises(ValueError, match=text):
         Options(**wrong)

@@ -1,8 +1,8 @@
-"""The ledger as a table: indented counts add up to the one above them."""
+"""The ledger as a table: indented counts sum to the count above them."""
 
 from __future__ import annotations
 
-from millstream.observe.ledger import Ledger, InputLedger, OperatorLedger, SparkLedger
+from millstream.observe.ledger import InputLedger, Ledger, OperatorLedger, SparkLedger
 from millstream.observe.ledger_text import format_ledger
 
 

@@ -16,15 +16,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 def finish(folder: Path) -> None:
     """An undisturbed run to the end of input completes the output."""
-    out, told = (process := jobs.start(folder, "--once", "--flush", "--json")).communicate()
-    assert process.returncode == 0, told
+    out, stderr = (process := jobs.start(folder, "--once", "--flush", "--json")).communicate()
+    assert process.returncode == 0, stderr
     assert json.loads(out)["queries"][0]["account"]["balanced"]
     assert jobs.rows(folder) == jobs.EXPECTED
 
 
-def assert_clean(told: str) -> None:
+def assert_clean(stderr: str) -> None:
     for unwanted in ("Traceback", "MS-RUN-BUG", "py4j", "Py4J"):
-        assert unwanted not in told, told
+        assert unwanted not in stderr, stderr
 
 
 def test_a_job_survives_the_loss_of_its_workers_and_of_their_daemon(tmp_path):
@@ -33,8 +33,8 @@ def test_a_job_survives_the_loss_of_its_workers_and_of_their_daemon(tmp_path):
     for number, which in ((signal.SIGKILL, 1), (signal.SIGKILL, 0), (signal.SIGTERM, 0)):
         jobs.wait_for_batches(process, tmp_path, 2)
         jobs.kill(jobs.daemons_and_workers(process)[which], number)
-    out, told = process.communicate()
-    assert process.returncode == 0, told
+    out, stderr = process.communicate()
+    assert process.returncode == 0, stderr
     assert json.loads(out)["queries"][0]["account"]["balanced"]
     assert jobs.rows(tmp_path) == jobs.EXPECTED
 
@@ -49,11 +49,13 @@ def test_a_job_whose_workers_are_lost_again_and_again_says_that_a_restart_is_saf
         except IndexError:
             break  # its JVM has ended: the job is about to
         time.sleep(0.002)
-    told = process.communicate()[1]
+    stderr = process.communicate()[1]
     assert process.returncode == 1
-    assert "MS-RUN-WORKER\na Python worker ended unexpectedly, 4 times in the same task.\n" in told
-    assert "Run the job again: it continues from its checkpoint and writes no row twice." in told
-    assert_clean(told)
+    assert (
+        "MS-RUN-WORKER\na Python worker ended unexpectedly, 4 times in the same task.\n" in stderr
+    )
+    assert "Run the job again: it continues from its checkpoint and writes no row twice." in stderr
+    assert_clean(stderr)
     finish(tmp_path)
 
 
@@ -62,11 +64,11 @@ def test_a_killed_jvm_ends_the_job_with_an_error_that_says_so(tmp_path):
     process = jobs.start(tmp_path, "--once", "--flush")
     jobs.wait_for_batches(process, tmp_path, 2)
     jobs.kill([jobs.jvm_of(process)])
-    told = process.communicate(timeout=60)[1]
+    stderr = process.communicate(timeout=60)[1]
     assert process.returncode == 1
-    assert "MS-RUN-JVM\nSpark's JVM was killed by SIGKILL while the job was running.\n" in told
-    assert "Run the job again: it continues from its checkpoint and writes no row twice." in told
-    assert_clean(told)
+    assert "MS-RUN-JVM\nSpark's JVM was killed by SIGKILL while the job was running.\n" in stderr
+    assert "Run the job again: it continues from its checkpoint and writes no row twice." in stderr
+    assert_clean(stderr)
     finish(tmp_path)
 
 
@@ -78,12 +80,12 @@ def test_a_signal_to_all_processes_of_a_job_stops_it_cleanly(tmp_path, number, c
     process = jobs.start(tmp_path)
     jobs.wait_for_batches(process, tmp_path, 2)
     os.killpg(process.pid, number)
-    out, told = process.communicate(timeout=120)
-    assert process.returncode == code, told
-    assert "Stopped. The next run resumes from checkpoint." in told
+    out, stderr = process.communicate(timeout=120)
+    assert process.returncode == code, stderr
+    assert "Stopped. The next run resumes from checkpoint." in stderr
     assert "\nbalanced\n" in out
-    assert "WARN" not in told
-    assert_clean(told)
+    assert "WARN" not in stderr
+    assert_clean(stderr)
 
 
 def test_a_second_ctrl_c_ends_all_processes_of_a_job_at_once(tmp_path):
@@ -93,9 +95,9 @@ def test_a_second_ctrl_c_ends_all_processes_of_a_job_at_once(tmp_path):
     jvm = jobs.jvm_of(process)
     os.killpg(process.pid, signal.SIGINT)
     os.killpg(process.pid, signal.SIGINT)
-    told = process.communicate(timeout=120)[1]
-    assert process.returncode == 130, told
-    assert_clean(told)
+    stderr = process.communicate(timeout=120)[1]
+    assert process.returncode == 130, stderr
+    assert_clean(stderr)
     jvm.wait(60)
     finish(tmp_path)
 
@@ -108,11 +110,13 @@ def test_a_full_checkpoint_disk_ends_the_job_with_an_error_that_says_so(tmp_path
     mount = ("unshare", "-rm", "sh", "-c", MOUNT.format("400k"), "sh")
     options = ("--once", "--log", "spark.log")
     process = jobs.start(tmp_path, *options, before=mount, checkpoint="disk/checkpoint")
-    told = process.communicate(timeout=400)[1]
+    stderr = process.communicate(timeout=400)[1]
     assert process.returncode == 1
-    assert "MS-RUN-DISK\nthe checkpoint folder disk/checkpoint cannot be written: No space" in told
-    assert "Fix: Make it writable, with free space. Run the job again: it continues" in told
-    assert_clean(told)
+    assert (
+        "MS-RUN-DISK\nthe checkpoint folder disk/checkpoint cannot be written: No space" in stderr
+    )
+    assert "Fix: Make it writable, with free space. Run the job again: it continues" in stderr
+    assert_clean(stderr)
 
 
 def test_a_read_only_checkpoint_is_rejected_before_spark_starts(tmp_path):
@@ -120,9 +124,9 @@ def test_a_read_only_checkpoint_is_rejected_before_spark_starts(tmp_path):
     read_only = MOUNT.format("1m").replace("exec", "mount -o remount,ro disk && exec")
     mount = ("unshare", "-rm", "sh", "-c", read_only, "sh")
     process = jobs.start(tmp_path, "--once", before=mount, checkpoint="disk/checkpoint")
-    told = process.communicate(timeout=60)[1]
+    stderr = process.communicate(timeout=60)[1]
     assert process.returncode == 1
-    assert told == (
+    assert stderr == (
         "MS-RUN-DISK\n"
         "the checkpoint folder disk/checkpoint cannot be written: Read-only file system.\n"
         "Fix: Make it writable, with free space. Run the job again: it continues from its "

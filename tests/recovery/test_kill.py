@@ -95,16 +95,16 @@ def start(folder: Path, out: str, *options: str) -> subprocess.Popen[str]:
 def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
     out, err = process.communicate(timeout=400)
     assert process.returncode == 0, err
-    told: dict[str, Any] = json.loads(out)
-    return told
+    result: dict[str, Any] = json.loads(out)
+    return result
 
 
 def ledger(result: dict[str, Any]) -> dict[str, Any]:
     """What became of all rows; not how state was laid out, which depends on when it was merged."""
-    told = dict(result["queries"][0]["account"])
-    assert told.pop("balanced")
-    told.pop("state")
-    return told
+    ledger = dict(result["queries"][0]["account"])
+    assert ledger.pop("balanced")
+    ledger.pop("state")
+    return ledger
 
 
 def rows(folder: Path) -> Counter[str]:

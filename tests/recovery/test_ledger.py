@@ -306,7 +306,10 @@ def test_the_ledger_of_a_job_that_is_killed_equals_its_files(
         job.finish("--flush")
 
     ledger = job.ledger()
-    counted = {each.name: {outcome: each[outcome] for outcome in outcomes[each.name]} for each in ledger.inputs}
+    counted = {
+        each.name: {outcome: each[outcome] for outcome in outcomes[each.name]}
+        for each in ledger.inputs
+    }
     assert counted == outcomes
     assert ledger.errors == []
     assert ledger.balanced is True

@@ -14,7 +14,7 @@ from millstream.connectors.sink import BatchId, Message, OutputWriter, Sink, Tas
 Row = tuple[Any, ...]
 
 
-class Killed(BaseException):
+class KilledError(BaseException):
     """The process has ended; nothing runs any more, not even what cleans up."""
 
 
@@ -27,7 +27,7 @@ class Process:
 
     def step(self) -> None:
         if self.dies_at is not None and self.calls >= self.dies_at:
-            raise Killed
+            raise KilledError
         self.calls += 1
 
 
@@ -72,11 +72,11 @@ class _Staging:
     store: Store
 
     def open(self, task: TaskId) -> OutputWriter:
-        return _Staged(self.store, f"{task.task}-{task.attempt}")
+        return _StagedBatch(self.store, f"{task.task}-{task.attempt}")
 
 
 @dataclass
-class _Staged:
+class _StagedBatch:
     store: Store
     name: str
     rows: list[Row] = field(default_factory=list)

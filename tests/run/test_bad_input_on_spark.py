@@ -1,4 +1,4 @@
-"""Bad records and rows without a time: set aside and counted, or told of, as the source says."""
+"""Malformed records and rows without an event time: dead letters, counted, or an error."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_a_hundredth_of_garbage_is_set_aside_line_by_line(spark, tmp_path, form)
     assert (orders["in"], orders["malformed"], orders["missing_event_time"]) == (1000, 10, 1)
     letters = trial.read("checkpoint/out/dead-letter/orders")
     assert sorted(letter["_raw"] for letter in letters) == sorted(bad)
-    told = {(letter["_source"], letter["_reason"]) for letter in letters}
-    assert told == {("orders", "malformed")}
+    found = {(letter["_source"], letter["_reason"]) for letter in letters}
+    assert found == {("orders", "malformed")}
     assert ledger.rows_out == len(trial.read("out")) == 989
 
 

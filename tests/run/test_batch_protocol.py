@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.run.fake_sinks import (
-    Killed,
+    KilledError,
     Mortal,
     Process,
     ReplacingSink,
@@ -173,7 +173,7 @@ def test_a_job_killed_between_any_two_calls_writes_every_row_once(
             try:
                 world.run(Process(dies_at), cores[number], failing_task)
                 break
-            except Killed:
+            except KilledError:
                 continue
         assert first(world.main.rows()) == expected(given, MAIN)
         assert first(world.late.rows()) == expected(given, LATE)
@@ -193,7 +193,7 @@ def test_every_call_of_a_batch_is_a_point_at_which_the_job_may_be_killed(tmp_pat
     World(tmp_path / "whole", given).run(whole, 2)
     for dies_at in range(whole.calls):
         world = World(tmp_path / str(dies_at), given)
-        with pytest.raises(Killed):
+        with pytest.raises(KilledError):
             world.run(Process(dies_at), 2)
         world.run(Process(), 3)
         found = first(world.main.rows()), first(world.late.rows()), world.rejected()

@@ -48,7 +48,7 @@ def test_the_first_number_of_key_groups_holds(tmp_path):
     assert checkpoint.open(query(), 32) == 8
 
 
-def test_a_changed_plan_is_refused_with_what_changed(tmp_path):
+def test_a_changed_plan_is_rejected_with_the_changes(tmp_path):
     Checkpoint(tmp_path).open(query(), 8)
     begin(tmp_path)
     changed = JOIN.replace("1 HOUR", "2 HOURS").replace("LEFT JOIN", "JOIN")

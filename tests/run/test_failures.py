@@ -68,7 +68,7 @@ def errors() -> list[MillstreamError]:
     ]
 
 
-def told(error: MillstreamError) -> tuple[type, str, str, str]:
+def described(error: MillstreamError) -> tuple[type, str, str, str]:
     return type(error), error.code, error.cause, error.fix
 
 
@@ -80,14 +80,14 @@ def test_a_worker_s_error_comes_out_whole(error):
         QUERY.format(error=raised),
         QUERY.format(error=WORKER.format(error=raised)),
     ):
-        assert told(failure(RuntimeError(text))) == told(error)
+        assert described(failure(RuntimeError(text))) == described(error)
 
 
 @pytest.mark.parametrize("error", errors(), ids=lambda error: error.code)
 def test_what_spark_raises_for_us_comes_out_whole(error):
     raised = NATIVE.format(error=encode(error))
-    assert told(failure(RuntimeError(raised))) == told(error)
-    assert told(failure(RuntimeError(QUERY.format(error=raised)))) == told(error)
+    assert described(failure(RuntimeError(raised))) == described(error)
+    assert described(failure(RuntimeError(QUERY.format(error=raised)))) == described(error)
 
 
 def test_an_error_of_ours_stays_itself():
@@ -95,13 +95,13 @@ def test_an_error_of_ours_stays_itself():
     assert failure(error) is error
 
 
-def test_another_error_is_told_by_its_innermost_cause_and_names_the_log():
+def test_another_error_is_reported_with_its_innermost_cause_and_names_the_log():
     text = QUERY.format(
         error="pyspark.errors.ArithmeticException: [DIVIDE_BY_ZERO] Division by zero. "
         "Use `try_divide`. SQLSTATE: 22012"
     )
     error = failure(RuntimeError(text), Path("spark.log"))
-    assert told(error) == (
+    assert described(error) == (
         RunError,
         "MS-RUN-FAILED",
         "the streaming query failed: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide`.",
@@ -109,14 +109,14 @@ def test_another_error_is_told_by_its_innermost_cause_and_names_the_log():
     )
 
 
-def test_a_java_error_is_told_by_its_innermost_cause():
+def test_a_java_error_is_reported_with_its_innermost_cause():
     text = JAVA.format(cause="Stream is corrupted")
     assert failure(RuntimeError(text)).cause == "the streaming query failed: Stream is corrupted"
 
 
 @pytest.mark.parametrize("reason", ["No space left on device", "Read-only file system"])
 def test_a_disk_that_cannot_be_written_is_named_by_its_reason(reason):
-    assert told(failure(RuntimeError(JAVA.format(cause=f"/c/.tmp ({reason})")))) == (
+    assert described(failure(RuntimeError(JAVA.format(cause=f"/c/.tmp ({reason})")))) == (
         RunError,
         "MS-RUN-DISK",
         "a folder of the job (its checkpoint, a sink, or Spark's temporary files) cannot be "
@@ -159,7 +159,7 @@ def test_a_lost_worker_is_reported_with_its_tries_and_a_safe_restart(cause):
         "Job aborted due to stage failure: Task 1 in stage 9.0 failed 4 times, most recent failure:"
         f" Lost task 1.3 in stage 9.0: {cause}"
     )
-    assert told(failure(RuntimeError(text), Path("spark.log"))) == (
+    assert described(failure(RuntimeError(text), Path("spark.log"))) == (
         RunError,
         "MS-RUN-WORKER",
         "a Python worker ended unexpectedly, 4 times in the same task.",
@@ -175,7 +175,7 @@ def test_a_jvm_that_has_ended_is_the_reason_why_it_does_not_answer(monkeypatch, 
     monkeypatch.setattr(failures, "jvm_end", lambda _: "was killed by SIGKILL")
     found = explained(error)
     assert found is not None
-    assert told(found) == (
+    assert described(found) == (
         RunError,
         "MS-RUN-JVM",
         "Spark's JVM was killed by SIGKILL while the job was running.",
@@ -221,7 +221,7 @@ def division_error(part: str, sql: str) -> RunError:
 
 def test_an_expression_that_fails_for_a_row_is_named_with_its_place():
     error = division_error("10 / o.amount", "10 / o.amount > 1")
-    assert told(error)[1:] == (
+    assert described(error)[1:] == (
         "MS-RUN-VALUE",
         "10 / amount failed for a row: [DIVIDE_BY_ZERO] Division by zero.",
         "Use `try_divide` to tolerate divisor being 0 and return NULL instead.",
@@ -269,5 +269,5 @@ def test_an_expression_of_unknown_origin_is_reported_without_a_place():
     assert error.cause.startswith("an expression failed for a row: [DIVIDE_BY_ZERO]")
 
 
-def test_an_error_without_a_text_is_told_too():
+def test_an_error_without_a_text_is_reported():
     assert failure(RuntimeError("")).cause == "the streaming query failed: it gave no reason"

@@ -313,26 +313,26 @@ def test_nested_columns_and_values_of_folders(spark, tmp_path, form):
 def test_what_a_format_cannot_have_is_rejected_at_the_start(
     spark, tmp_path, columns, options, said
 ):
-    with pytest.raises(PropertyError) as refused:
+    with pytest.raises(PropertyError) as raised:
         open_source(spark, source(columns, options), tmp_path, ())
-    assert (refused.value.code, refused.value.cause) == ("MS-PROP-FILE", said)
-    assert refused.value.fix
-    assert refused.value.place is not None
+    assert (raised.value.code, raised.value.cause) == ("MS-PROP-FILE", said)
+    assert raised.value.fix
+    assert raised.value.place is not None
 
 
 def test_a_property_that_a_format_has_no_use_for_is_rejected():
-    with pytest.raises(PropertyError) as refused:
+    with pytest.raises(PropertyError) as raised:
         source("a INT", "'format' = 'json', 'quote' = 'none'")
-    assert str(refused.value).startswith("MS-PROP-UNUSED at line 1")
-    assert refused.value.cause == (
+    assert str(raised.value).startswith("MS-PROP-UNUSED at line 1")
+    assert raised.value.cause == (
         "'quote' applies to the format csv, and the format of the source s is json."
     )
 
 
 def test_the_property_reader_is_rejected_with_what_to_do():
-    with pytest.raises(PropertyError) as refused:
+    with pytest.raises(PropertyError) as raised:
         source("a INT", "'reader' = 'arrow'")
-    assert (refused.value.code, refused.value.fix) == (
+    assert (raised.value.code, raised.value.fix) == (
         "MS-PROP-REMOVED",
         "Leave it out: executors always read the files.",
     )

@@ -99,12 +99,12 @@ def test_a_changed_row_is_seen_once_the_cache_is_old(shop, postgres):
     run = trial.start()
     try:
         run.process_available()
-        asked = time.monotonic()
+        looked_up = time.monotonic()
         postgres.run(
             f"UPDATE {shop.table} SET name = 'Ada L.'",
             f"INSERT INTO {shop.table} VALUES (2, 'Bob')",
         )
-        while time.monotonic() - asked < 3.5:  # whichever worker knew the old answers
+        while time.monotonic() - looked_up < 3.5:  # whichever worker knew the old answers
             time.sleep(0.1)
         orders(trial, 1, 1, 2)
         run.process_available()
@@ -121,8 +121,8 @@ def test_a_hundred_thousand_keys_are_each_asked_once(shop, postgres):
     trial = shop()
     orders(trial, 0, *range(100_000))
     ledger = trial.once()
-    told = ledger.tables["customers"]
-    assert (told["requested"], told["found"], told["absent"]) == (100_000, 50_000, 50_000)
+    found = ledger.tables["customers"]
+    assert (found["requested"], found["found"], found["absent"]) == (100_000, 50_000, 50_000)
     rows = trial.rows()
     assert len(rows) == 100_000
     assert rows[("4", "c4")] == rows[("5", "")] == 1
@@ -169,7 +169,7 @@ def test_a_database_that_stays_away_is_met_as_the_table_says(shop, postgres, on_
         assert trial.rows() == known + Counter([("100000", "")])
 
 
-def test_a_table_that_the_database_does_not_have_is_told_before_the_job_runs(shop):
+def test_a_missing_database_table_is_reported_before_the_job_runs(shop):
     trial = shop()
     trial.sql = trial.sql.replace(shop.table, shop.table + "x")
     orders(trial, 0, 1)

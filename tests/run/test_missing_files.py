@@ -16,7 +16,7 @@ from millstream.run.missing_files import MissingFiles, ReadSource, is_empty
 from millstream.temporal import MalformedAction
 
 
-class Reported:
+class FakeReports:
     def __init__(self, *names: str) -> None:
         self.names = set(names)
 
@@ -27,7 +27,7 @@ class Reported:
 
 def missing(
     folder: Path,
-    *sources: tuple[str, str, Reported],
+    *sources: tuple[str, str, FakeReports],
 ) -> list[tuple[str, str]]:
     found = letters(folder, *sources, form="csv", empty=())
     return [(row["_source"], row["_file"]) for row in found]
@@ -35,7 +35,7 @@ def missing(
 
 def letters(
     folder: Path,
-    *sources: tuple[str, str, Reported],
+    *sources: tuple[str, str, FakeReports],
     form: str,
     empty: tuple[str, ...],
     malformed: MalformedAction = MalformedAction.DEAD_LETTER,
@@ -61,8 +61,8 @@ def test_names_are_compared_without_their_encoding(tmp_path: Path) -> None:
     listed(tmp_path, 1, "0", ("s3a://store/in/a%20b.csv", 0), ("s3a://store/in/c.csv", 0))
     assert missing(
         tmp_path,
-        ("local", "/in", Reported("file:/in/a b%20.csv")),
-        ("store", "s3a://store/in", Reported("s3a://store/in/a b.csv")),
+        ("local", "/in", FakeReports("file:/in/a b%20.csv")),
+        ("store", "s3a://store/in", FakeReports("s3a://store/in/a b.csv")),
     ) == [("local", "/in/c.csv"), ("store", "s3a://store/in/c.csv")]
 
 
@@ -73,8 +73,8 @@ def test_a_folder_of_two_sources_is_expected_from_each(tmp_path: Path) -> None:
     listed(tmp_path, 2, "0", ("file:///control/time-1.json", 0))
     assert missing(
         tmp_path,
-        ("one", "/in", Reported("file:/in/a", "file:/in/b")),
-        ("two", "/in", Reported()),
+        ("one", "/in", FakeReports("file:/in/a", "file:/in/b")),
+        ("two", "/in", FakeReports()),
     ) == [("two", "/in/a")]
 
 
@@ -85,21 +85,21 @@ def test_an_empty_file_of_text_has_no_rows(
 ) -> None:
     offsets(tmp_path, 0, 0)
     listed(tmp_path, 0, "0", ("file:///in/a", 0), ("file:///in/b", 0))
-    one = ("one", "/in", Reported("file:/in/b"))
+    one = ("one", "/in", FakeReports("file:/in/b"))
     assert letters(tmp_path, one, form=form, empty=("/in/a",), malformed=malformed) == []
 
 
 def test_an_empty_parquet_file_is_rejected(tmp_path: Path) -> None:
     offsets(tmp_path, 0, 0)
     listed(tmp_path, 0, "0", ("file:///in/a", 0), ("file:///in/b", 0))
-    one = ("one", "/in", Reported("file:/in/b"))
+    one = ("one", "/in", FakeReports("file:/in/b"))
     [letter] = letters(tmp_path, one, form="parquet", empty=("/in/a",))
     assert (letter["_file"], letter["_reason"]) == ("/in/a", "unreadable_file")
     assert letter["_message"] == "the file is empty."
     with pytest.raises(RunError, match="source one: /in/a: the file is empty"):
         letters(
             tmp_path,
-            ("one", "/in", Reported("file:/in/b")),
+            ("one", "/in", FakeReports("file:/in/b")),
             form="parquet",
             empty=("/in/a",),
             malformed=MalformedAction.FAIL,

@@ -56,7 +56,7 @@ def test_rows_that_go_nowhere_are_counted_over_restarts(spark, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["columnar", "native"])
-def test_a_join_that_goes_nowhere_says_what_it_held(spark, tmp_path, engine):
+def test_a_join_into_the_noop_sink_reports_its_state(spark, tmp_path, engine):
     trial = Trial(spark, tmp_path, f"SET 'engine' = '{engine}';\n{SOURCES}{JOIN}")
     add(trial, "orders", "1.parquet", range(10))
     add(trial, "shipments", "1.parquet", range(5, 10))
@@ -101,10 +101,10 @@ def test_records_that_may_not_be_malformed_leave_nothing_to_set_aside(spark, tmp
         assert run.running[0].writer.is_direct
         run.process_available()
         trial.add("orders", "2.csv", ["id,at", "x,2026-01-15T10:00:00Z"])
-        with pytest.raises(RunError) as refused:
+        with pytest.raises(RunError) as raised:
             run.process_available()
     finally:
         run.stop()
-    assert refused.value.code == "MS-RUN-MALFORMED"
+    assert raised.value.code == "MS-RUN-MALFORMED"
     ledger = run.running[0].ledger_store.ledger
     assert (ledger.total_in, ledger.errors) == (2, [])

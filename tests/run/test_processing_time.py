@@ -21,11 +21,11 @@ class RunningQuery:
 @dataclass
 class Run:
     running: list[RunningQuery]
-    told: list[int] = field(default_factory=list)
+    found: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def send_processing_time(self, now: int) -> None:
-        self.told.append(now)
+        self.found.append(now)
 
     def warn(self, text: str) -> None:
         self.warnings.append(text)
@@ -50,7 +50,7 @@ def stepping(given: Run, seconds: int, steps: dict[int, int], start: int = 0) ->
         time["monotonic"] += SECOND
         time["wall"] += SECOND + steps.get(second, 0) * SECOND
         ticks.send_if_due()
-    return [at // SECOND for at in given.told]
+    return [at // SECOND for at in given.found]
 
 
 def test_a_silence_is_noticed_within_half_its_timeout():
@@ -61,7 +61,7 @@ def test_there_is_a_tick_a_second_at_most():
     assert beats(run(100_000), 3) == [1, 2, 3]
 
 
-def test_nobody_who_does_not_ask_is_told_the_time():
+def test_queries_without_need_get_no_processing_time():
     assert beats(run(None), 30) == []
 
 

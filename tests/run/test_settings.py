@@ -52,14 +52,14 @@ def test_spark_settings_go_to_spark(tmp_path):
     assert settings_of(made, tmp_path / "job.sql").spark == (("spark.sql.shuffle.partitions", "4"),)
 
 
-def test_a_trigger_that_is_none_is_refused(tmp_path):
+def test_an_invalid_trigger_is_rejected(tmp_path):
     with pytest.raises(PropertyError, match=r"^MS-PROP-TRIGGER: 'now' is not a duration\."):
         settings_of(job(), tmp_path / "job.sql", every="now")
     with pytest.raises(PropertyError, match=r"^MS-PROP-VALUE at .*'trigger' cannot be 'now'\."):
         job("'trigger' = 'now'")
 
 
-def test_a_setting_without_effect_is_refused(tmp_path):
+def test_a_setting_without_effect_is_rejected(tmp_path):
     with pytest.raises(PlanError, match=r"^MS-PLAN-NOT-YET: 'batch.target' cannot be used yet\."):
         settings_of(job("'batch.target' = '1s'"), tmp_path / "job.sql")
 

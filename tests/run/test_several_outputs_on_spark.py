@@ -86,14 +86,16 @@ def late(trial: Trial, query: str) -> Counter[tuple[str, ...]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_each_sink_of_a_shared_stream_gets_what_it_gets_alone(spark, tmp_path, seed):
+def test_each_sink_of_a_shared_stream_gets_the_same_rows_as_in_a_query_of_its_own(
+    spark, tmp_path, seed
+):
     together, ledger = run(spark, tmp_path / "all", JOINED + "".join(OUTPUTS.values()), seed)
     first = next(iter(OUTPUTS))
     assert len(late(together, first)) > 3
     for name, sql in OUTPUTS.items():
-        alone, own = run(spark, tmp_path / name, JOINED + sql, seed)
-        assert together.rows(f"out/{name}") == alone.rows(f"out/{name}")
-        assert late(together, first) == late(alone, name)
+        separately, own = run(spark, tmp_path / name, JOINED + sql, seed)
+        assert together.rows(f"out/{name}") == separately.rows(f"out/{name}")
+        assert late(together, first) == late(separately, name)
         assert ledger.outputs[name] == own.rows_out > 10
         join, counted = ledger.operators[0].inputs, own.operators[0].inputs
         assert [each.counts for each in join] == [each.counts for each in counted]
@@ -111,8 +113,8 @@ def test_a_query_with_several_outputs_is_resumed(spark, tmp_path):
     later = list((halves.folder / "in").glob("*/[23].json"))
     hidden = {path: path.rename(path.with_name(f".{path.name}")) for path in later}
     halves.once()
-    for path, held in hidden.items():
-        held.rename(path)
+    for path, stored in hidden.items():
+        stored.rename(path)
     resumed = halves.flushed()
     for name in ("windows", "every", "sums"):
         assert halves.rows(f"out/{name}") == whole.rows(f"out/{name}")
@@ -193,8 +195,8 @@ def test_results_that_change_are_filtered_for_each_output(spark, tmp_path):
     together, ledger = run(spark, tmp_path / "all", CHANGES + "".join(CHANGING.values()))
     assert len(ledger.operators) == 1
     for name, sql in CHANGING.items():
-        alone, own = run(spark, tmp_path / name, CHANGES + sql)
-        assert together.rows(f"out/{name}") == alone.rows(f"out/{name}")
+        separately, own = run(spark, tmp_path / name, CHANGES + sql)
+        assert together.rows(f"out/{name}") == separately.rows(f"out/{name}")
         assert ledger.outputs[name] == own.rows_out > 3
     # A count that a filter no longer keeps is a delete, one that it keeps again an insert.
     assert {row["_OP"] for row in together.read("out/odd")} >= {"+I", "-D"}
@@ -269,11 +271,11 @@ def test_late_rows_of_an_operator_that_is_computed_twice_are_written_once(spark,
         "SELECT l.k, r.v FROM m l JOIN m r ON l.k = r.k "
         "AND r.at BETWEEN l.at AND l.at + INTERVAL 1 SECOND",
     )
-    _, alone = run(spark, tmp_path / "alone", JOINED + OUTPUTS["every"])
+    _, separately = run(spark, tmp_path / "alone", JOINED + OUTPUTS["every"])
     trial, ledger = run(spark, tmp_path / "both", JOINED + OUTPUTS["every"] + both)
     joins = [each for each in ledger.operators if each.name.startswith("left join of a")]
     assert len(joins) == 2
-    assert late(trial, "every").total() == alone.written["late rows in late"] > 3
+    assert late(trial, "every").total() == separately.written["late rows in late"] > 3
 
 
 @pytest.mark.slow

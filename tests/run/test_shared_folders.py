@@ -19,7 +19,7 @@ CREATE SINK b WITH ('connector' = 'file', 'path' = './out/') AS SELECT id FROM s
 """
 
 
-def test_two_file_sinks_of_one_path_are_refused(tmp_path):
+def test_two_file_sinks_with_one_path_are_rejected(tmp_path):
     with pytest.raises(PlanError) as caught:
         settings_of(build_job(_JOB), tmp_path / "job.sql")
     assert caught.value.code == "MS-PLAN-SHARED-SINK"
@@ -27,7 +27,7 @@ def test_two_file_sinks_of_one_path_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["in", "in/new", "./in/"])
-def test_a_sink_in_a_folder_that_is_read_is_refused(tmp_path, path):
+def test_a_sink_in_a_folder_that_is_read_is_rejected(tmp_path, path):
     job = f"""
     CREATE SOURCE s (id INT) WITH ('connector' = 'file', 'path' = 'in', 'format' = 'csv');
     CREATE SINK a WITH ('connector' = 'file', 'path' = '{path}') AS SELECT id FROM s;

@@ -81,8 +81,8 @@ def test_late_rows_are_put_out_and_counted(spark, tmp_path, sink):
     ledger = trial.flushed()
     assert [each["late"] for each in ledger.inputs] == [1, 1]
     found = trial.read("late" if sink else "checkpoint/out/late")
-    told = {(row["_source"], row["id"], row["amount"], row["_lateness_ms"]) for row in found}
-    assert told == {("orders", "B", 2, 60_000), ("shipments", "B", None, 120_000)}
+    rows = {(row["_source"], row["id"], row["amount"], row["_lateness_ms"]) for row in found}
+    assert rows == {("orders", "B", 2, 60_000), ("shipments", "B", None, 120_000)}
 
 
 @pytest.mark.parametrize(("form", "compression"), [("csv", "gzip"), ("json", ""), ("parquet", "")])
@@ -109,7 +109,7 @@ def _files(folder):
     return [path for path in folder.rglob("*") if path.is_file() and path.name[0] not in "._"]
 
 
-def test_partitions_by_a_column_that_is_not_there_are_refused(spark, tmp_path):
+def test_partitions_by_a_missing_column_are_rejected(spark, tmp_path):
     sql = SELECT.format(form="csv").replace(
         "'path' = 'out'", "'path' = 'out', 'partition.by' = 'x'"
     )

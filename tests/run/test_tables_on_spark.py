@@ -94,7 +94,7 @@ def test_a_running_job_takes_up_a_new_version(trial, more, ask):
 
 
 @pytest.mark.slow
-def test_a_table_that_cannot_be_read_anew_stays_as_it_is_and_is_told_of(trial):
+def test_a_table_that_cannot_be_refreshed_is_reported_and_used_unchanged(trial):
     trial.sql = SQL.format(more=", 'refresh.on' = 'change'")
     run = trial.start()
     try:
@@ -119,7 +119,7 @@ def test_a_table_that_cannot_be_read_anew_stays_as_it_is_and_is_told_of(trial):
         run.stop()
 
 
-def test_a_table_too_large_for_every_worker_is_refused_with_the_alternative(trial):
+def test_a_table_too_large_for_workers_is_rejected_with_the_alternative(trial):
     trial.sql = SQL.format(more=", 'broadcast.max_rows' = '1'")
     rates(trial, "EUR,1", "USD,2")
     with pytest.raises(RunError) as caught:
@@ -129,7 +129,7 @@ def test_a_table_too_large_for_every_worker_is_refused_with_the_alternative(tria
     assert "'connector' = 'postgresql'" in caught.value.fix
 
 
-def test_a_table_without_a_file_is_refused_before_anything_runs(trial):
+def test_a_table_without_a_file_is_rejected_before_anything_runs(trial):
     (trial.folder / "rates.csv").unlink()
     with pytest.raises(PlanError) as caught:
         trial.start()
@@ -137,7 +137,7 @@ def test_a_table_without_a_file_is_refused_before_anything_runs(trial):
 
 
 @pytest.mark.slow
-def test_a_second_row_of_a_primary_key_is_refused_when_the_table_is_read(trial):
+def test_a_second_row_of_a_primary_key_is_rejected_when_the_table_is_read(trial):
     trial.sql = SQL.format(more="").replace("rate INT)", "rate INT, PRIMARY KEY (currency))")
     rates(trial, "EUR,1", "EUR,2")
     with pytest.raises(RunError) as caught:

@@ -1,4 +1,4 @@
-"""Types of results that are known without Spark are those that Spark gives."""
+"""Result types that are known without Spark equal those of Spark."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ def test_types_are_those_that_spark_gives(spark, monkeypatch, function) -> None:
     frame = spark.createDataFrame([], COLUMNS)
     numbers = [name for name in NAMES if name in "bhilfdm"]
     names = numbers if function in ("sum", "avg", "stddev_samp") else NAMES
-    asked = tuple(Call(function, column(None, name), f"a{at}") for at, name in enumerate(names))
+    requested_calls = tuple(
+        Call(function, column(None, name), f"a{at}") for at, name in enumerate(names)
+    )
     known = {column(None, name): frame.schema[name].dataType for name in names}
-    mine = calls.result_types(DeferredFrame.of(frame), "t", asked, known)
+    known_types = calls.result_types(DeferredFrame.of(frame), "t", requested_calls, known)
     monkeypatch.setattr(calls, "_plain_type", lambda *_: None)
-    assert mine == calls.result_types(DeferredFrame.of(frame), "t", asked, known)
+    assert known_types == calls.result_types(DeferredFrame.of(frame), "t", requested_calls, known)
 
 
 def test_spark_is_asked_only_for_what_is_not_plain(spark, monkeypatch) -> None:
@@ -38,13 +40,13 @@ def test_spark_is_asked_only_for_what_is_not_plain(spark, monkeypatch) -> None:
     spoken: list[str] = []
     compiled = calls.call_expression
 
-    def told(call: Call) -> Expression:
+    def fail(call: Call) -> Expression:
         spoken.append(str(call.argument))
         return compiled(call)
 
-    monkeypatch.setattr(calls, "call_expression", told)
-    asked = tuple(Call("sum", each, f"a{at}") for at, each in enumerate(values))
-    types = calls.result_types(DeferredFrame.of(frame), "t", asked, known)
+    monkeypatch.setattr(calls, "call_expression", fail)
+    requested_calls = tuple(Call("sum", each, f"a{at}") for at, each in enumerate(values))
+    types = calls.result_types(DeferredFrame.of(frame), "t", requested_calls, known)
     assert spoken == ["m"]
     assert types[:2] == [LongType(), LongType()]
     assert types[2].simpleString() == "decimal(20,2)"

@@ -1,4 +1,4 @@
-"""Texts that need no parser give what Spark's parser would."""
+"""Column references are compiled without Spark's parser, with the same result."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_timestamps_are_those_that_a_session_asks_for(spark) -> None:
 def test_an_expression_is_what_spark_reads(spark, text) -> None:
     rows = spark.sql("SELECT 7L AS a, 'é' AS `x y`, named_struct('f', 3) AS st").alias("s")
     (compiled,) = rows.select(spark_column(parse_expression(text)).alias("it")).collect()
-    (told,) = rows.selectExpr(f"{text} AS it").collect()
-    assert compiled == told
+    (expected,) = rows.selectExpr(f"{text} AS it").collect()
+    assert compiled == expected
 
 
 def test_a_word_of_sql_is_no_column(spark) -> None:

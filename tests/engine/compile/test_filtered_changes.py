@@ -14,8 +14,8 @@ from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_
 NO_ROW = -1
 
 
-def settled(ops: list[int], kept: list[bool]) -> list[int]:
-    return list(kinds(np.array(ops, np.int8), np.array(kept, np.bool_)).tolist())
+def adjusted(ops: list[int], passes: list[bool]) -> list[int]:
+    return list(kinds(np.array(ops, np.int8), np.array(passes, np.bool_)).tolist())
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def settled(ops: list[int], kept: list[bool]) -> list[int]:
     ids=["stays", "leaves", "enters"],
 )
 def test_a_change_by_what_the_filter_keeps(old: bool, new: bool, expected: list[int]) -> None:
-    assert settled([UPDATE_BEFORE, UPDATE_AFTER], [old, new]) == expected
+    assert adjusted([UPDATE_BEFORE, UPDATE_AFTER], [old, new]) == expected
 
 
 def test_old_values_come_before_the_new_ones_of_several_groups() -> None:
@@ -42,8 +42,8 @@ def test_old_values_come_before_the_new_ones_of_several_groups() -> None:
         UPDATE_AFTER,
         DELETE,
     ]
-    kept = [True, True, True, True, False, False, True, True]
-    assert settled(ops, kept) == [
+    passes = [True, True, True, True, False, False, True, True]
+    assert adjusted(ops, passes) == [
         INSERT,
         UPDATE_BEFORE,
         DELETE,
@@ -56,13 +56,13 @@ def test_old_values_come_before_the_new_ones_of_several_groups() -> None:
 
 
 def test_values_without_a_partner_are_deletes_and_inserts() -> None:
-    assert settled([UPDATE_BEFORE, UPDATE_BEFORE, UPDATE_AFTER], [True] * 3) == [
+    assert adjusted([UPDATE_BEFORE, UPDATE_BEFORE, UPDATE_AFTER], [True] * 3) == [
         DELETE,
         DELETE,
         INSERT,
     ]
-    assert settled([UPDATE_AFTER, NO_ROW, UPDATE_BEFORE], [True] * 3) == [INSERT, NO_ROW, DELETE]
-    assert settled([], []) == []
+    assert adjusted([UPDATE_AFTER, NO_ROW, UPDATE_BEFORE], [True] * 3) == [INSERT, NO_ROW, DELETE]
+    assert adjusted([], []) == []
 
 
 def test_pairs_may_be_cut_by_batches_anywhere() -> None:
@@ -79,12 +79,12 @@ def test_pairs_may_be_cut_by_batches_anywhere() -> None:
                     [None],
                 ]
             )
-        kept = [rng.random() < 0.5 for _ in ops]
+        passes = [rng.random() < 0.5 for _ in ops]
         table = pa.table(
             {
                 "id": pa.array(range(len(ops))),
                 "_ms_change": pa.array(ops, pa.int8()),
-                "_ms_keep": pa.array(kept),
+                "_ms_keep": pa.array(passes),
             }
         )
         whole = pa.Table.from_batches(adjust_changes(table.to_batches()))

@@ -1,4 +1,4 @@
-"""The join on Spark equals its definition: a sample of random inputs and cuts, on both engines."""
+"""The interval join on Spark equals its definition, for random inputs and on both engines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def query(how: JoinType, lower: int, upper: int, predicate: str = "") -> str:
 @pytest.mark.parametrize("how", list(JoinType))
 def test_a_join_on_spark_is_its_definition(spark, how: JoinType, engine: str) -> None:
     if engine == "native" and how is JoinType.ANTI:
-        return  # Spark has no such stream-stream join; that it is refused is tested with the plan
+        return  # Spark has no such stream-stream join; its rejection is tested with the plan
     rng = random.Random(f"{how} {engine}")
     lower = rng.randint(-12, 6)
     upper = lower + rng.randint(0, 12)

@@ -1,5 +1,4 @@
-"""What packers make of files they read, beside plain columns: conditions and moments of windows.
-The result is the same as if Spark had made it."""
+"""Packers evaluate predicates and window bounds on files that they read, with Spark's results."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ QUERIES = {
     f"{BOUND} AND l.c < 2 AND r.s = 'a'",
     "conditions in ON of a full join by text": "SELECT l.s, l.c, r.c AS other, r.t FROM l "
     f"FULL JOIN r ON l.s = r.s {BOUND} AND l.c IS NOT NULL AND NOT (r.c = 1)",
-    "a key that is held, too": "SELECT l.k, r.k AS other, r.c FROM l LEFT JOIN r ON l.k = r.k "
+    "a key that is buffered, too": "SELECT l.k, r.k AS other, r.c FROM l LEFT JOIN r ON l.k = r.k "
     f"{BOUND} AND r.c = 1",
     "filters of aggregates": "SELECT k, COUNT(*) FILTER (WHERE c = 1) AS n, "
     "COUNT(DISTINCT s) FILTER (WHERE c >= 1 AND s <> 'a') AS m, MAX(c) FILTER (WHERE s = 'b') AS x "
@@ -79,14 +78,14 @@ def no_operator(node: object) -> StreamFrame:
 
 
 @pytest.mark.parametrize(("slide", "offset", "after"), [(10, 0, 0), (7, 3, 7), (4, -1, 3)])
-def test_moments_are_those_of_spark(spark, slide, offset, after) -> None:
+def test_window_bounds_are_those_of_spark(spark, slide, offset, after) -> None:
     times = pa.array([None, 0, -1, -7, 1, 13, 10**15], pa.timestamp("us", "UTC"))
     compiled = WindowBound("t", Pane("t", slide, offset, after)).evaluate(times)
     text = (
         f"timestamp_micros(unix_micros(t) - pmod(unix_micros(t) - {offset}, {slide}) + {after}) m"
     )
-    told = spark.createDataFrame(pa.table({"t": times})).selectExpr(text).toArrow()
-    assert compiled.cast(pa.int64()).to_pylist() == told["m"].cast(pa.int64()).to_pylist()
+    expected = spark.createDataFrame(pa.table({"t": times})).selectExpr(text).toArrow()
+    assert compiled.cast(pa.int64()).to_pylist() == expected["m"].cast(pa.int64()).to_pylist()
 
 
 @pytest.mark.parametrize("about", QUERIES)
@@ -94,12 +93,12 @@ def test_rows_are_the_same_whoever_reads_the_files(spark, tmp_path, monkeypatch,
     read: list[bool] = []
     ready = PacketColumnBuilder.build
 
-    def told(self: PacketColumnBuilder, *args: Any, **options: Any) -> Any:
+    def expected(self: PacketColumnBuilder, *args: Any, **options: Any) -> Any:
         compiled = ready(self, *args, **options)
         read.append(compiled.scan is not None)
         return compiled
 
-    monkeypatch.setattr(PacketColumnBuilder, "build", told)
+    monkeypatch.setattr(PacketColumnBuilder, "build", expected)
     for side, seed in (("l", 1), ("r", 2)):
         _write(tmp_path / side, Random(seed))
     by_packers = _result(spark, tmp_path, "auto", QUERIES[about])

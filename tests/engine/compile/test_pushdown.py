@@ -1,4 +1,4 @@
-"""Plain conditions: packers decide them as Spark does, and leave it all others."""
+"""Predicates that packers evaluate have the same results as in Spark; others are left to Spark."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def test_conditions_are_decided_as_spark_does(spark) -> None:
     frame = spark.createDataFrame(rows, SCHEMA).coalesce(1)
     table = frame.toArrow().combine_chunks()
     columns = {name: table[name].combine_chunks() for name in table.column_names}
-    asked = [F.expr(f"coalesce({text}, false)").alias(f"c{n}") for n, text in enumerate(DECIDED)]
-    told = frame.alias("o").select(*asked).toArrow()
+    selected = [F.expr(f"coalesce({text}, false)").alias(f"c{n}") for n, text in enumerate(DECIDED)]
+    expected = frame.alias("o").select(*selected).toArrow()
     for number, text in enumerate(DECIDED):
         found = read(spark, text)
         assert found is not None, text
         evaluate = pc.fill_null(found.evaluate(columns), False)
-        assert evaluate.to_pylist() == told[f"c{number}"].to_pylist(), text
+        assert evaluate.to_pylist() == expected[f"c{number}"].to_pylist(), text
 
 
 @pytest.mark.parametrize("text", LEFT_TO_SPARK)
@@ -94,7 +94,7 @@ def test_other_conditions_are_left_to_spark(spark, text) -> None:
 
 @pytest.mark.parametrize("reader", ["auto", "spark"])
 def test_rows_that_are_filtered_out_still_move_time(spark, tmp_path, reader) -> None:
-    """With either reader; what is counted adds up."""
+    """With both readers; counts are balanced."""
     rows = [
         (k, datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC))
         for second, k in enumerate([1, 2, 1, 3, 9])

@@ -92,7 +92,7 @@ def test_rows_that_live_long_enough_are_as_good_as_rows_that_stay(spark) -> None
     check(spark, f"{text} WITH ('state.ttl' = '10m')", text)
 
 
-def test_rows_that_expired_are_met_no_more_and_what_was_told_of_them_stays(spark) -> None:
+def test_expired_rows_match_no_more_and_their_results_stay(spark) -> None:
     query = (
         "SELECT l.id AS x, r.id AS y FROM l LEFT JOIN r ON l.k1 = r.k1 WITH ('state.ttl' = '10s')"
     )

@@ -1,5 +1,5 @@
-"""Operators over results of a join by its key run in the join's host: the result is the same as
-with an exchange between the two, however the input is cut into micro-batches."""
+"""Operators over the results of a join, by its key, share its shuffle: the result is the same as
+with a shuffle in between, however the input is split into micro-batches."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CHANGING = {
 
 
 @pytest.mark.parametrize("about", [*QUERIES, *CHANGING])
-def test_the_result_is_that_of_an_exchange(spark, tmp_path, monkeypatch, about) -> None:
+def test_the_result_is_the_same_as_with_a_shuffle(spark, tmp_path, monkeypatch, about) -> None:
     for side, seed in (("l", 1), ("r", 2)):
         _write(tmp_path / side, Random(seed))
     text, changing = {**QUERIES, **CHANGING}[about], about in CHANGING
@@ -115,7 +115,7 @@ def _write(folder: Path, random: Random) -> None:
 def _result(
     spark: SparkSession, folder: Path, text: str, files: int, changing: bool
 ) -> Counter[Any]:
-    """All rows or, of results that change, those that stand in the end."""
+    """All rows; of a changelog, the final rows."""
     found: Counter[Any] = Counter()
     streams: dict[str, Any] = {}
     for side in ("l", "r"):

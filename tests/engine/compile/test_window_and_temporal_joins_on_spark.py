@@ -1,6 +1,6 @@
 """Joins of several streams, of windows and of versions on Spark equal Spark's own batch query.
 
-A sample of random rows and cuts: that every kernel is its definition is tested without Spark.
+A sample of random rows and micro-batches: kernels are compared with their definition without Spark.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def test_tumbling_with_sliding_windows_gives_a_pair_once(spark) -> None:
 @pytest.mark.parametrize("how", ["JOIN", "LEFT JOIN"])
 def test_the_version_in_force(spark, how: str) -> None:
     """Versions of a key at one time differ in id, and the later arrival counts: here, one of each
-    time is kept."""
+    time is in state."""
     query = (
         f"SELECT a.id AS x, v.t AS since FROM a {how} b FOR SYSTEM_TIME AS OF a.t AS v ON a.k = v.k"
     )

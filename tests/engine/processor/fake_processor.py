@@ -28,16 +28,16 @@ class Values:
     """Spark's MapState, of one key group."""
 
     def __init__(self) -> None:
-        self.held: dict[Any, Any] = {}
+        self.values: dict[Any, Any] = {}
 
     def getValue(self, key: Any) -> Any:  # noqa: N802 -- Spark's name
-        return self.held.get(key)
+        return self.values.get(key)
 
     def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
-        self.held[key] = value
+        self.values[key] = value
 
     def removeKey(self, key: Any) -> None:  # noqa: N802
-        self.held.pop(key, None)
+        self.values.pop(key, None)
 
 
 @dataclass
@@ -91,8 +91,8 @@ class Processor:
         processor = KernelProcessor(
             (Stage(0, self.kernel, (self.input,), "{}", evicts=True),), self.columns
         )
-        held = self.states.setdefault(label, Values())
-        processor.states = [SparkState(held)]  # type: ignore[arg-type]
+        values = self.states.setdefault(label, Values())
+        processor.states = [SparkState(values)]  # type: ignore[arg-type]
         frame = pa.Table.from_pylist(packets, PACKET_SCHEMA).to_pandas()
         for given in step(processor, label, iter([frame])):
             for row in given.to_dict("records"):

@@ -54,7 +54,7 @@ def test_no_row_of_a_processing_time_window_is_late_when_the_clock_goes_back(
 ) -> None:
     window = WINDOWS[name]
     processor = counting(window, fold=fold)
-    # Twenty batches, a second apart; after the fifth the clock goes back by an hour.
+    # Twenty batches, a second apart; after the fifth the system clock goes back by an hour.
     times = [START + (number - (3600 if number >= 5 else 0)) * SECOND for number in range(20)]
     emitted = []
     for now in times:

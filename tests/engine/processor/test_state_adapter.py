@@ -1,4 +1,4 @@
-"""The stores that kernels are given, kept by Spark."""
+"""The state stores of kernels, in Spark's state store."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from millstream.engine.processor.state_adapter import SparkState, open_state
 from millstream.errors import StateError
 from millstream.run.failures import user_error
 
-HELD = "g int, last int, all array<int>, seen array<int>, other int"
+STORED = "g int, last int, all array<int>, seen array<int>, other int"
 
 
-def noting() -> StatefulProcessor:
-    """Keeps numbers in stores of all kinds, and tells what it held before. Created here, so that it
+def recording_processor() -> StatefulProcessor:
+    """Stores numbers in stores of all kinds, and returns the previous ones. Created here, so that it
     is sent to the workers, who do not know this module."""
 
-    def number(held: bytes | None) -> int | None:
-        return None if held is None else int(held)
+    def number(stored: bytes | None) -> int | None:
+        return None if stored is None else int(stored)
 
     class Noting(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:
-            held = open_state(handle)
-            self.state = SparkState(held)
-            self.other = SparkState(held, "s1_").value("last")
+            stored = open_state(handle)
+            self.state = SparkState(stored)
+            self.other = SparkState(stored, "s1_").value("last")
 
         def handleInputRows(  # noqa: N802 -- Spark's name
             self,
@@ -40,7 +40,7 @@ def noting() -> StatefulProcessor:
         ) -> Iterator[pd.DataFrame]:
             last, every = self.state.value("last"), self.state.list("every")
             seen = self.state.map("seen")
-            held = {
+            stored = {
                 "g": int(key[0]),
                 "last": number(last.get()),
                 "all": [int(each) for each in every.get()],
@@ -58,7 +58,7 @@ def noting() -> StatefulProcessor:
                         every.append(b"%d" % each)
                         seen.put(each, b"")
                     self.other.put(b"%d" % -each)
-            yield pd.DataFrame([held], dtype=object)
+            yield pd.DataFrame([stored], dtype=object)
 
         def close(self) -> None:
             pass
@@ -70,13 +70,17 @@ def test_stores_of_all_kinds_are_kept_from_batch_to_batch(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     rows = MemoryStream(spark, "g int, x int")
-    told: list[list[tuple[Any, ...]]] = []
+    found: list[list[tuple[Any, ...]]] = []
 
     def note(batch: Any, _: int) -> None:
-        told.append(sorted(tuple(row) for row in batch.collect()))
+        found.append(sorted(tuple(row) for row in batch.collect()))
 
-    held = rows.frame().groupBy("g").transformWithStateInPandas(noting(), HELD, "Append", "None")
-    written = held.writeStream.foreachBatch(note)
+    stored = (
+        rows.frame()
+        .groupBy("g")
+        .transformWithStateInPandas(recording_processor(), STORED, "Append", "None")
+    )
+    written = stored.writeStream.foreachBatch(note)
     query = written.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
     try:
         for batch in ([(1, 5), (1, -1), (2, 7)], [(1, 2), (2, 7)], [(1, 0)], [(1, 8)], [(1, 9)]):
@@ -84,14 +88,16 @@ def test_stores_of_all_kinds_are_kept_from_batch_to_batch(
             query.processAllAvailable()
     finally:
         query.stop()
-    assert told[0] == [(1, None, [], [], None), (2, None, [], [], None)]
-    assert told[1] == [(1, -1, [5, -1], [-1, 5], 1), (2, 7, [7], [7], -7)]
-    assert told[2] == [(1, 2, [5, -1, 2], [-1, 2, 5], -2)]
-    assert told[3] == [(1, None, [], [-1, 5], 0)]
-    assert told[4] == [(1, 8, [8], [-1, 5, 8], -8)]
+    assert found[0] == [(1, None, [], [], None), (2, None, [], [], None)]
+    assert found[1] == [(1, -1, [5, -1], [-1, 5], 1), (2, 7, [7], [7], -7)]
+    assert found[2] == [(1, 2, [5, -1, 2], [-1, 2, 5], -2)]
+    assert found[3] == [(1, None, [], [-1, 5], 0)]
+    assert found[4] == [(1, 8, [8], [-1, 5, 8], -8)]
 
 
-def test_a_checkpoint_of_a_store_a_variable_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_checkpoint_with_a_variable_per_store_is_rejected(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     class Before(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:
             self.clock = handle.getValueState("clock", "v binary")
@@ -113,11 +119,11 @@ def test_a_checkpoint_of_a_store_a_variable_is_refused(spark: SparkSession, tmp_
     def run(processor: StatefulProcessor, schema: str) -> None:
         rows.add([{"g": 1, "x": 1}])
         grouped = rows.frame().groupBy("g")
-        held = grouped.transformWithStateInPandas(processor, schema, "Append", "None")
-        written = held.writeStream.format("noop").trigger(availableNow=True)
+        stored = grouped.transformWithStateInPandas(processor, schema, "Append", "None")
+        written = stored.writeStream.format("noop").trigger(availableNow=True)
         query = written.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
         query.awaitTermination()
 
     run(Before(), "g int")
     with pytest.raises(StateError, match="MS-STATE-FORMAT"), user_error():
-        run(noting(), HELD)
+        run(recording_processor(), STORED)

@@ -1,4 +1,4 @@
-"""How far an operator is: the minimum rule, silence, thresholds, results of other operators."""
+"""The watermark of an operator: minimum rule, idle inputs, thresholds, results of operators."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def tracker(*inputs: InputSpec) -> WatermarkTracker:
     return WatermarkTracker.load(None, inputs, "{}")
 
 
-def again(held: WatermarkTracker) -> WatermarkTracker:
+def reloaded(tracker: WatermarkTracker) -> WatermarkTracker:
     """As the next micro-batch finds it."""
-    return WatermarkTracker.load(held.dump(), held.inputs, held.identity)
+    return WatermarkTracker.load(tracker.dump(), tracker.inputs, tracker.identity)
 
 
 def test_the_slowest_input_decides():
     now = tracker(InputSpec("a", 5), InputSpec("b", 0))
     now.record_chunk(0, 100, 1)
     assert now.advance() == BEGIN_OF_TIME
-    now = again(now)
+    now = reloaded(now)
     now.record_chunk(1, 90, 1)
     assert now.advance() == 90
-    now = again(now)
+    now = reloaded(now)
     now.record_chunk(1, 300, 1)
     assert now.advance() == 95
 
@@ -44,10 +44,10 @@ def test_a_threshold_of_rows_lets_it_advance_at_every_nth_row():
     now = tracker(InputSpec("a", 0, every=3))
     now.record_chunk(0, 10, 2)
     assert now.advance() == BEGIN_OF_TIME
-    now = again(now)
+    now = reloaded(now)
     now.record_chunk(0, 7, 1)
     assert now.advance() == 10
-    now = again(now)
+    now = reloaded(now)
     now.record_chunk(0, 50, 2)
     assert now.advance() == 10
 
@@ -66,11 +66,11 @@ def test_the_end_of_input_ends_silent_inputs_too():
     now.set_processing_time(0)
     now.record_chunk(0, 10, 1)
     now.advance()
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(5 * SECOND)
     now.advance()
     assert now.idle_inputs == ("a",)
-    now = again(now)
+    now = reloaded(now)
     now.end()
     assert now.advance() == END_OF_TIME
 
@@ -87,18 +87,18 @@ def test_a_silent_input_holds_nobody_back_until_it_speaks():
     now.set_processing_time(0)
     now.record_chunk(0, 100, 1)
     assert now.advance() == BEGIN_OF_TIME
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(29 * SECOND)
     assert now.advance() == BEGIN_OF_TIME
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(30 * SECOND)
     assert now.advance() == 100
     assert now.idle_inputs == ("b",)
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(31 * SECOND)
     now.record_chunk(1, 40, 1)
     now.record_chunk(0, 200, 1)
-    assert now.advance() == 100, "an input that speaks again does not take time back"
+    assert now.advance() == 100, "an input with rows again does not decrease the watermark"
     assert now.idle_inputs == ()
 
 
@@ -108,7 +108,7 @@ def test_when_all_are_silent_time_stands_still():
     now.record_chunk(0, 100, 1)
     now.record_chunk(1, 50, 1)
     assert now.advance() == 50
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(2 * SECOND)
     assert now.advance() == 50
     assert now.idle_inputs == ("a", "b")
@@ -123,7 +123,7 @@ def test_the_order_of_packets_in_a_batch_does_not_matter(tick_first: bool):
     if not tick_first:
         now.set_processing_time(5 * SECOND)
     now.advance()
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(6 * SECOND)
     now.record_chunk(0, 100, 1)
     assert now.advance() == 100
@@ -135,7 +135,7 @@ def test_the_end_of_input_ends_sources_and_waits_for_other_operators():
     now.record_chunk(1, 50, 3)
     now.end()
     assert now.advance() == 43
-    now = again(now)
+    now = reloaded(now)
     now.record_chunk(1, END_OF_TIME, 0)
     assert now.advance() == END_OF_TIME
 
@@ -159,7 +159,7 @@ def test_the_clock_itself_moves_an_input_that_goes_by_it():
     now = tracker(InputSpec("a", 0, wall_clock=True))
     now.record_chunk(0, 10, 1)
     assert now.advance() == 10
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(25)
     assert now.advance() == 25
 
@@ -176,7 +176,7 @@ def test_an_operator_that_speaks_is_waited_for_though_its_watermark_is_not_known
     now.record_chunk(0, None, 0, idle=True)
     now.record_chunk(1, 50, 1)
     assert now.advance() == 50
-    now = again(now)
+    now = reloaded(now)
     now.record_chunk(0, None, 0, idle=False)
     now.record_chunk(0, None, 10)  # a chunk in which it says nothing
     now.record_chunk(1, 90, 1)
@@ -188,7 +188,7 @@ def test_processing_time_never_decreases():
     now.set_processing_time(3600 * SECOND)
     now.record_chunk(0, 3600 * SECOND, 1)
     assert now.advance() == 3600 * SECOND
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(5 * SECOND)
     now.record_chunk(0, 5 * SECOND, 1)
     assert (now.advance(), now.now) == (3600 * SECOND, 3600 * SECOND)
@@ -199,10 +199,10 @@ def test_a_processing_time_window_over_results_goes_by_processing_time_until_the
     now.set_processing_time(100)
     now.record_chunk(0, 70, 1, idle=True)
     assert now.advance() == 100
-    now = again(now)
+    now = reloaded(now)
     now.set_processing_time(200)
     now.record_chunk(0, 80, 1)
     assert now.advance() == 200
-    now = again(now)
+    now = reloaded(now)
     now.record_chunk(0, END_OF_TIME, 0)
     assert now.advance() == END_OF_TIME

@@ -32,15 +32,15 @@ def test_a_master_that_does_not_listen_is_rejected():
 
 
 def test_every_address_is_named_and_the_port_has_a_default():
-    asked = []
+    addresses = []
 
     def is_idle(address: tuple[str, int], timeout: float) -> None:
-        asked.append(address)
+        addresses.append(address)
         raise TimeoutError("timed out")
 
     with pytest.raises(RunError) as found:
         check_master("spark://one,two:7078", is_idle)
-    assert asked == [("one", 7077), ("two", 7078)]
+    assert addresses == [("one", 7077), ("two", 7078)]
     assert found.value.cause.endswith("(one: no answer; two:7078: no answer).")
 
 

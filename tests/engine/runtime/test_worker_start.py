@@ -13,7 +13,7 @@ from millstream.engine.runtime import worker_start
 
 
 def test_workers_pass_over_what_spark_puts_on_their_path_and_what_is_imported(spark) -> None:
-    def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def report_environment(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import gc
         import sys
 
@@ -28,7 +28,7 @@ def test_workers_pass_over_what_spark_puts_on_their_path_and_what_is_imported(sp
             )
 
     schema = "archives string, aside bigint, collects boolean"
-    rows = spark.range(1).coalesce(1).mapInArrow(told, schema)
+    rows = spark.range(1).coalesce(1).mapInArrow(report_environment, schema)
     ((archives, aside, collects),) = rows.collect()
     assert archives == ""
     assert aside > 10_000

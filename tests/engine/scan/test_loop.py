@@ -169,13 +169,13 @@ def test_what_comes_with_a_name_is_that_of_every_row(tmp_path) -> None:
         ("x bigint", pa.table([[1], [2]], names=["x", "X"]), "it has the column x 2 times"),
     ],
 )
-def test_another_type_is_refused(tmp_path, declared, table, said) -> None:
+def test_another_type_is_rejected(tmp_path, declared, table, said) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(table, path)
-    with pytest.raises(RunError, match=said) as refused:
+    with pytest.raises(RunError, match=said) as raised:
         scanned(declared, path)
-    assert refused.value.code == "MS-RUN-PARQUET"
-    assert ".option('reader', 'spark')" in str(refused.value)
+    assert raised.value.code == "MS-RUN-PARQUET"
+    assert ".option('reader', 'spark')" in str(raised.value)
 
 
 def test_a_file_that_is_not_parquet_is_named(tmp_path) -> None:
@@ -185,7 +185,7 @@ def test_a_file_that_is_not_parquet_is_named(tmp_path) -> None:
         scanned("x bigint", path)
 
 
-def test_dates_by_the_old_calendar_are_refused(tmp_path) -> None:
+def test_dates_of_the_julian_calendar_are_rejected(tmp_path) -> None:
     path = tmp_path / "a.parquet"
     table = pa.table({"x": [date(1500, 1, 1)], "y": [1]})
     pq.write_table(table.replace_schema_metadata({"org.apache.spark.legacyDateTime": ""}), path)
@@ -194,7 +194,7 @@ def test_dates_by_the_old_calendar_are_refused(tmp_path) -> None:
         scanned("x date", path)
 
 
-def test_a_folder_that_is_a_value_is_refused(tmp_path) -> None:
+def test_a_partition_folder_is_rejected(tmp_path) -> None:
     path = tmp_path / "x=1" / "a.parquet"
     path.parent.mkdir()
     pq.write_table(pa.table({"y": [1]}), path)

@@ -50,8 +50,8 @@ def test_xxhash64_is_spark_s_own(spark) -> None:
     frame = spark.createDataFrame(rows, schema).coalesce(1)
     table = frame.toArrow()
     for names in (*([name] for name in "abcdefg"), list("ab"), list("abcdefg"), ["g", "a"]):
-        told = [row.h for row in frame.select(F.xxhash64(*names).alias("h")).collect()]
-        assert xxhash64([table[name] for name in names]).tolist() == told, names
+        expected = [row.h for row in frame.select(F.xxhash64(*names).alias("h")).collect()]
+        assert xxhash64([table[name] for name in names]).tolist() == expected, names
 
 
 def test_xxhash64_of_texts_is_spark_s_own(spark) -> None:
@@ -65,9 +65,9 @@ def test_xxhash64_of_texts_is_spark_s_own(spark) -> None:
     frame = spark.createDataFrame(rows, "a string, b binary, c int").coalesce(1)
     table = frame.toArrow()
     for names in ["a"], ["b"], ["c", "a", "b"]:
-        told = [row.h for row in frame.select(F.xxhash64(*names).alias("h")).collect()]
-        assert xxhash64([table[name] for name in names]).tolist() == told, names
-        assert xxhash64([table[name][40:] for name in names]).tolist() == told[40:]
+        expected = [row.h for row in frame.select(F.xxhash64(*names).alias("h")).collect()]
+        assert xxhash64([table[name] for name in names]).tolist() == expected, names
+        assert xxhash64([table[name][40:] for name in names]).tolist() == expected[40:]
         assert xxhash64([table[name][:0] for name in names]).tolist() == []
 
 
