@@ -71,7 +71,7 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Names come in when they are used: `millstream --help` need not wait for Spark."""
+    """Imports public names on first use, so that `millstream --help` does not import Spark."""
     from importlib import import_module, metadata
 
     if name == "__version__":

@@ -1,21 +1,21 @@
-"""Every error code and what it means; docs/reference/errors.md is made of it.
+"""The error codes and their meanings, from which docs/reference/errors.md is generated.
 
-A code is raised with the cause and the fix of one case; the meaning here holds for all its cases.
+An error has the cause and the fix of one case; the meaning here applies to all cases of a code.
 """
 
 from __future__ import annotations
 
 FAMILIES = {
-    "MS-SQL": "The SQL text cannot be read.",
-    "MS-PROP": "A property, setting or value of one is wrong.",
-    "MS-PLAN": "The text is read, but no exact and bounded job can be made of it.",
+    "MS-SQL": "The SQL text is not valid.",
+    "MS-PROP": "A property or setting is unknown or has an invalid value.",
+    "MS-PLAN": "The SQL is valid, but no job with exact results and bounded state follows from it.",
     "MS-RUN": "The job was started and cannot continue.",
     "MS-LOOKUP": "A lookup table cannot be read.",
     "MS-STATE": "State reached its limit, or a checkpoint does not fit the job.",
     "MS-PROJECT": "A project of the catalog is not valid, or a run or replay of it failed.",
     "MS-CATALOG": "A definition of the catalog is wrong, or the catalog rejects a change.",
     "MS-TEST": "A test file is wrong, or a test case failed.",
-    "MS-CLI": "The command line names something that does not exist or does not fit.",
+    "MS-CLI": "The command line is invalid or names something that does not exist.",
 }
 
 CODES = {

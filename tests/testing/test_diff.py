@@ -178,16 +178,16 @@ def test_a_cell_can_be_told_from_its_neighbours(value, shown):
         (
             {"id": 1},
             "MS-TEST-COLUMNS: expected row 1 of out lacks carrier, n. "
-            "Rows are compared whole: write every column, NULL as null.",
+            "Write all columns of expected rows; write NULL as null.",
         ),
         (
             {"id": 1, "carier": "UPS", "n": 1},
-            "MS-TEST-COLUMNS: expected row 1 of out has a column 'carier' that out lacks. "
-            "Did you mean 'carrier'?",
+            "MS-TEST-COLUMNS: expected row 1 of out has a column 'carier', which out does not "
+            "have. Did you mean 'carrier'?",
         ),
         (
             {"zzz": 1},
-            "MS-TEST-COLUMNS: expected row 1 of out has a column 'zzz' that out lacks. "
+            "MS-TEST-COLUMNS: expected row 1 of out has a column 'zzz', which out does not have. "
             "out has id, carrier, n.",
         ),
     ],

@@ -9,15 +9,16 @@ import pyarrow as pa
 import pytest
 
 from millstream.errors import HarnessError
-from millstream.testing import load, yaml_text
+from millstream.testing import load
 from millstream.testing import row_files as rowfile
 from millstream.testing.arrow_rows import arrow_rows
-from millstream.testing.values import fill
+from millstream.testing.load import read_documents
+from millstream.testing.values import fill_rows
 
 
 def refused(text: str) -> HarnessError:
     with pytest.raises(HarnessError) as caught:
-        yaml_text.read(text, "f.yaml")
+        read_documents(text, "f.yaml")
     return caught.value
 
 
@@ -49,7 +50,7 @@ def test_merged_keys_count_as_what_they_stand_for():
 
 def test_documents_count_together():
     document = f"--- [&a {'x' * 100_000}, {', '.join(['*a'] * 8)}]\n"
-    assert len(yaml_text.read(document * 2, "f.yaml")) == 2
+    assert len(read_documents(document * 2, "f.yaml")) == 2
     assert refused(document * 3).code == "MS-TEST-SIZE"
 
 
@@ -61,7 +62,7 @@ def test_a_part_that_contains_itself_is_refused():
 
 
 def test_aliases_are_read():
-    [document] = yaml_text.read("a: &row {id: 1}\nb: [*row, *row]\n", "f.yaml")
+    [document] = read_documents("a: &row {id: 1}\nb: [*row, *row]\n", "f.yaml")
     assert document.value == {"a": {"id": 1}, "b": [{"id": 1}, {"id": 1}]}
 
 
@@ -111,7 +112,7 @@ def test_lines_of_json_that_hold_no_row_are_refused(tmp_path: Path, line, reason
     file.write_text(line)
     with pytest.raises(HarnessError) as caught:
         rowfile.read(file)
-    assert caught.value.cause == f"line 1 of {file} holds no row: {reason}."
+    assert caught.value.cause == f"line 1 of {file} is not a row: {reason}."
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_lines_of_json_that_hold_no_row_are_refused(tmp_path: Path, line, reason
 )
 def test_values_out_of_range_are_refused(value, type_, reason):
     with pytest.raises(HarnessError) as caught:
-        fill([{"v": value}], {"v": type_}, "s")
+        fill_rows([{"v": value}], {"v": type_}, "s")
     assert str(caught.value) == f"MS-TEST-VALUE: row 1 of input s: {reason}."
 
 
@@ -171,5 +172,5 @@ def test_nested_values_that_do_not_fit_are_refused(value, type_):
     ],
 )
 def test_values_at_the_edge_of_a_type_are_accepted(value, type_):
-    [(found,)] = fill([{"v": value}], {"v": type_}, "s")
+    [(found,)] = fill_rows([{"v": value}], {"v": type_}, "s")
     assert found == (Decimal(value) if type_ != "tinyint" else value)

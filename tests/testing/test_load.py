@@ -148,7 +148,7 @@ def test_a_folder_without_cases(tmp_path):
         (
             "name: a\nsql: x\nexpect: {out: {rows: [], zzz: 1}}\n",
             "MS-TEST-KEY at a.yaml, line 3, column 26: the key 'expect.out.zzz' is unknown. "
-            "Known here: rows, table, file, approx.",
+            "Use one of rows, table, file, approx.",
         ),
         (
             "sql: x\nerror: MS-X\n",
@@ -190,10 +190,10 @@ def test_a_folder_without_cases(tmp_path):
         ),
         (
             "- a\n",
-            "MS-TEST-VALUE at a.yaml, line 1, column 1: a case is a mapping of keys such as "
-            "name, sql, inputs and expect.",
+            "MS-TEST-VALUE at a.yaml, line 1, column 1: a test case is not a mapping of keys such "
+            "as name, sql, inputs and expect.",
         ),
-        ("", "MS-TEST-YAML: a.yaml is empty. A case has name, sql, expect."),
+        ("", "MS-TEST-YAML: a.yaml is empty. Write a test case with name, sql and expect."),
         (
             "name: a\nfile: no.sql\nerror: MS-X\n",
             "MS-TEST-FILE at a.yaml, line 2, column 1: cannot read no.sql: No such file or "
@@ -201,7 +201,7 @@ def test_a_folder_without_cases(tmp_path):
         ),
         (
             SMALL + "inputs: {o: {file: rows.xlsx}}\n",
-            "MS-TEST-FILE at a.yaml, line 4, column 14: rows.xlsx is of no kind that holds rows. "
+            "MS-TEST-FILE at a.yaml, line 4, column 14: rows.xlsx is not a row file. "
             "Use .csv with a header, or .jsonl with an object a line.",
         ),
     ],
@@ -226,11 +226,15 @@ def test_an_error_code_must_look_like_one(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("r.csv", "a,b\n1\n", "row 1 of r.csv does not have as many cells as the header."),
-        ("r.csv", "a,b\n1,2\n1,2,3\n", "row 2 of r.csv does not have as many cells as the header."),
+        ("r.csv", "a,b\n1\n", "row 1 of r.csv does not have as many values as the header."),
+        (
+            "r.csv",
+            "a,b\n1,2\n1,2,3\n",
+            "row 2 of r.csv does not have as many values as the header.",
+        ),
         ("r.csv", 'a\n"1\n', "r.csv is not CSV: unexpected end of data."),
-        ("r.jsonl", '{"a": 1}\n{"a":\n', "line 2 of r.jsonl holds no row: Expecting value."),
-        ("r.jsonl", "[1]\n", "line 1 of r.jsonl holds no row: not an object."),
+        ("r.jsonl", '{"a": 1}\n{"a":\n', "line 2 of r.jsonl is not a row: Expecting value."),
+        ("r.jsonl", "[1]\n", "line 1 of r.jsonl is not a row: not an object."),
     ],
 )
 def test_a_bad_file_of_rows_is_refused(tmp_path, name, content, reason):

@@ -68,7 +68,7 @@ def test_colours_on_a_terminal():
             [PASSED, SKIPPED, OTHER],
             "2 cases, 3 results on 2 engines: 2 passed, 0 failed, 1 skipped",
         ),
-        ([], "no case ran: none asks for this engine"),
+        ([], "no test case ran: none supports this engine"),
     ],
 )
 def test_the_closing_line(results, line):

@@ -24,17 +24,17 @@ class Fake:
 
     def __init__(self, answer: Callable[[Case, Engine], Outcome]) -> None:
         self.answer = answer
-        self.heard: list[str] = []
+        self.events: list[str] = []
         self.results: list[Result] = []
 
     def run(self, case: Case, engine: Engine) -> Outcome:
         return self.answer(case, engine)
 
     def start(self, case: Case, engine: Engine) -> None:
-        self.heard.append(f"start {case.name} {engine}")
+        self.events.append(f"start {case.name} {engine}")
 
     def done(self, result: Result) -> None:
-        self.heard.append(f"{result.verdict} {result.case.name} {result.engine}")
+        self.events.append(f"{result.verdict} {result.case.name} {result.engine}")
 
     def close(self, results: Sequence[Result]) -> None:
         self.results = list(results)
@@ -44,7 +44,7 @@ def test_each_case_runs_on_each_engine_it_asks_for():
     fake = Fake(lambda _, __: GOOD)
     cases = [CASE, replace(CASE, name="b", engines=("native",))]
     assert run_cases(cases, fake, ENGINES, fake) == 0
-    assert fake.heard == [
+    assert fake.events == [
         "start a columnar",
         "passed a columnar",
         "start a native",
@@ -123,8 +123,8 @@ def test_a_sink_that_the_job_lacks_is_an_error_of_the_case():
     fake = Fake(lambda _, __: Outcome({"out": Table(("id",), ()), "late": Table((), ())}))
     run_cases([replace(CASE, expect={"ouut": Expected(())})], fake, ["columnar"], fake)
     assert fake.results[0].detail == (
-        "MS-TEST-SINK: the case expects rows of 'ouut', and the job has no such sink or port. "
-        "It has late, out."
+        "MS-TEST-SINK: the test case expects rows of 'ouut', but the job has no such sink or "
+        "side output. Use one of late, out."
     )
 
 

@@ -28,7 +28,7 @@ def test_an_input_with_a_schema_is_a_source():
 
 def test_a_watermark_without_a_schema_is_refused():
     with pytest.raises(
-        HarnessError, match="the input o of 'a' says how its time goes, but has no schema"
+        HarnessError, match="the input o of 'a' has a watermark or idle, but no schema"
     ):
         given_sources(Case("a", "", Path("a"), inputs={"o": Input((), None, MARK)}))
 

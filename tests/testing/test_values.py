@@ -9,7 +9,7 @@ import pytest
 
 from millstream.errors import HarnessError
 from millstream.testing.case import Row
-from millstream.testing.values import fill, typed
+from millstream.testing.values import convert_value, fill_rows
 
 TEN = datetime(2026, 1, 15, 10, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ TEN = datetime(2026, 1, 15, 10, tzinfo=UTC)
     ],
 )
 def test_a_value_becomes_its_type(value, type_, expected):
-    got = typed(value, type_)
+    got = convert_value(value, type_)
     assert got == expected
     assert type(got) is type(expected)
 
@@ -46,7 +46,7 @@ def test_a_value_becomes_its_type(value, type_, expected):
     [("5", "int", 5), ("5.5", "double", 5.5), ("TRUE", "boolean", True), ("007", "string", "007")],
 )
 def test_texts_of_csv_become_their_type(value, type_, expected):
-    assert typed(value, type_, text=True) == expected
+    assert convert_value(value, type_, text=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,26 +67,26 @@ def test_texts_of_csv_become_their_type(value, type_, expected):
 )
 def test_a_value_that_does_not_fit_is_refused(value, type_):
     with pytest.raises(ValueError, match=r"."):
-        typed(value, type_)
+        convert_value(value, type_)
 
 
 def test_rows_are_filled_in_the_order_of_the_columns():
     rows: list[Row] = [{"b": 1}, {"b": None, "a": "x"}]
-    assert fill(rows, {"a": "string", "b": "int"}, "orders") == [(None, 1), ("x", None)]
+    assert fill_rows(rows, {"a": "string", "b": "int"}, "orders") == [(None, 1), ("x", None)]
 
 
 def test_a_column_that_the_source_lacks_is_an_error_with_the_nearest_name():
     with pytest.raises(HarnessError) as caught:
-        fill([{}, {"order_di": "A"}], {"order_id": "string"}, "orders")
+        fill_rows([{}, {"order_di": "A"}], {"order_id": "string"}, "orders")
     assert str(caught.value) == (
-        "MS-TEST-COLUMNS: row 2 of input orders has a column 'order_di' that orders lacks. "
-        "Did you mean 'order_id'?"
+        "MS-TEST-COLUMNS: row 2 of input orders has a column 'order_di', which orders does "
+        "not have. Did you mean 'order_id'?"
     )
 
 
 def test_a_bad_value_names_its_row():
     with pytest.raises(HarnessError) as caught:
-        fill([{"order_id": 7}], {"order_id": "string"}, "orders")
+        fill_rows([{"order_id": 7}], {"order_id": "string"}, "orders")
     assert str(caught.value) == (
-        "MS-TEST-VALUE: row 1 of input orders: 7 is not text; put it in quotes."
+        "MS-TEST-VALUE: row 1 of input orders: 7 is not a string; put it in quotes."
     )

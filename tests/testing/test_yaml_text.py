@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime
 import pytest
 
 from millstream.errors import HarnessError
-from millstream.testing import yaml_text
+from millstream.testing.load import read_documents
 
 
 def value(text: str) -> object:
-    [document] = yaml_text.read(f"v: {text}", "f.yaml")
+    [document] = read_documents(f"v: {text}", "f.yaml")
     assert isinstance(document.value, dict)
     return document.value["v"]
 
@@ -51,7 +51,7 @@ def test_plain_values_are_read(text, expected):
 
 
 def test_a_part_has_its_place():
-    [document] = yaml_text.read(
+    [document] = read_documents(
         "name: a\ninputs:\n  orders:\n    rows: [{a: 1}, {b: 2}]\n", "f.yaml"
     )
     assert str(document.place()) == "f.yaml, line 1, column 1"
@@ -60,22 +60,22 @@ def test_a_part_has_its_place():
 
 
 def test_the_place_of_something_missing_is_that_of_what_should_hold_it():
-    [document] = yaml_text.read("name: a\ninputs:\n  orders: {}\n", "f.yaml")
+    [document] = read_documents("name: a\ninputs:\n  orders: {}\n", "f.yaml")
     assert document.place(("inputs", "orders", "rows")).line == 3
     assert document.place(("expect", "out")).line == 1
     assert document.known(("inputs", "orders", "rows")) == "inputs.orders"
 
 
 def test_documents_come_in_order_and_empty_ones_are_nothing():
-    documents = yaml_text.read("a: 1\n---\nb: 2\n", "f.yaml")
+    documents = read_documents("a: 1\n---\nb: 2\n", "f.yaml")
     assert [document.value for document in documents] == [{"a": 1}, {"b": 2}]
     assert documents[1].place(("b",)).line == 3
-    assert yaml_text.read("# only a comment\n", "f.yaml") == []
+    assert read_documents("# only a comment\n", "f.yaml") == []
 
 
 def test_text_that_is_not_yaml_is_an_error_with_its_place():
     with pytest.raises(HarnessError) as caught:
-        yaml_text.read("name: a\n  sql: [b\n", "f.yaml")
+        read_documents("name: a\n  sql: [b\n", "f.yaml")
     assert caught.value.code == "MS-TEST-YAML"
     assert str(caught.value).startswith(
         "MS-TEST-YAML at f.yaml, line 2, column 6: the file is not YAML"
@@ -84,12 +84,12 @@ def test_text_that_is_not_yaml_is_an_error_with_its_place():
 
 def test_a_control_character_is_an_error():
     with pytest.raises(HarnessError, match="MS-TEST-YAML"):
-        yaml_text.read("name: \x07", "f.yaml")
+        read_documents("name: \x07", "f.yaml")
 
 
 def test_a_key_given_twice_is_an_error():
     with pytest.raises(HarnessError) as caught:
-        yaml_text.read("expect:\n  - out: 1\n    out: 2\n", "f.yaml")
+        read_documents("expect:\n  - out: 1\n    out: 2\n", "f.yaml")
     assert str(caught.value) == (
         "MS-TEST-DOUBLE at f.yaml, line 3, column 5: the key 'out' is repeated. Remove one."
     )
@@ -99,7 +99,7 @@ def test_a_key_given_twice_is_an_error():
     ("text", "cause"),
     [
         ("2026-02-30", "2026-02-30 is not a valid time: day is out of range for month."),
-        ("[{{id}: A}]", "a key must be a single text, not a list or mapping."),
+        ("[{{id}: A}]", "a key must be a string, not a list or mapping."),
     ],
 )
 def test_what_looks_like_a_value_and_is_none_has_a_place(text, cause):

@@ -30,7 +30,7 @@ from millstream.plan.nodes import Engine, Job, Query
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.dataset_versions import DatasetVersions, record_versions
 from millstream.run.failures import not_writable
-from millstream.run.outputs import remove_outputs, reject_foreign_files
+from millstream.run.outputs import reject_foreign_files, remove_outputs
 from millstream.run.progress import Progress, progress_of
 from millstream.run.runner import Runner
 from millstream.run.settings import FOLDER, RunSettings

@@ -1,7 +1,7 @@
 """A YAML loader with bounded depth and size, and without implicit conversions of words.
 
 Plain words are strings. YAML 1.1 would read the country code NO as false, the time 10:30 as 630 and
-the order number 007 as 7; here they are text, as in YAML 1.2.
+the order number 007 as 7; this loader reads them as strings.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from typing import Any
 
 import yaml
 
-from millstream.sql.limits import MAX_NESTING, MAX_YAML_CHARACTERS, describe_character, not_text
+from millstream.sql.limits import (
+    MAX_NESTING,
+    MAX_YAML_CHARACTERS,
+    describe_character,
+    find_invalid_character,
+)
 
 _BOOL, _INT, _FLOAT = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float"))
 _UNREADABLE = (ValueError, KeyError, AttributeError, TypeError, OverflowError)
 
 
 class Fault(StrEnum):
-    """What is wrong with a YAML text."""
+    """The kinds of errors in a YAML text."""
 
     SYNTAX = "syntax"
     VALUE = "value"
@@ -44,8 +49,8 @@ class Loader(yaml.SafeLoader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._depth = 0
-        self._sizes: dict[int, int] = {}  # of every node, by its id, its aliases expanded
-        self._before = 0  # the size of all documents before this one
+        self._sizes: dict[int, int] = {}  # of nodes by id, with aliases expanded
+        self._previous_size = 0  # of all previous documents
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if parent is None:
@@ -62,7 +67,7 @@ class Loader(yaml.SafeLoader):
         if node is not None:
             self._measure(node, event)
             if parent is None:
-                self._before += self._sizes[id(node)]
+                self._previous_size += self._sizes[id(node)]
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -84,7 +89,7 @@ class Loader(yaml.SafeLoader):
             raise RejectedError(Fault.SYNTAX, cause, event.start_mark)
 
     def _measure(self, node: yaml.Node, event: yaml.Event) -> None:
-        """Sum the sizes of the parts of a node, which were measured before it."""
+        """Computes the size of a node from the sizes of its parts, and rejects large files."""
         if id(node) not in self._sizes:
             if isinstance(node, yaml.ScalarNode):
                 self._reject_no_text(node)
@@ -94,13 +99,13 @@ class Loader(yaml.SafeLoader):
             else:
                 size = 1 + sum(self._sizes[id(part)] for part in node.value)
             self._sizes[id(node)] = size
-        if self._before + self._sizes[id(node)] > MAX_YAML_CHARACTERS:
+        if self._previous_size + self._sizes[id(node)] > MAX_YAML_CHARACTERS:
             most = f"{MAX_YAML_CHARACTERS:,} characters"
             cause = f"with its aliases expanded, the file has more than {most}."
             raise RejectedError(Fault.SIZE, cause, event.start_mark)
 
     def _reject_no_text(self, node: yaml.ScalarNode) -> None:
-        if found := not_text(node.value):
+        if found := find_invalid_character(node.value):
             cause = f"{describe_character(found[0])}."
             raise RejectedError(Fault.VALUE, cause, node.start_mark)
 

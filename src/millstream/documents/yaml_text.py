@@ -1,4 +1,4 @@
-"""YAML with places: values as plain Python, each with its line and column."""
+"""Reads YAML documents as Python values with positions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _MERGE, _TEXT = (f"tag:yaml.org,2002:{kind}" for kind in ("merge", "str"))
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One YAML document: its value, and the places of its parts."""
+    """A YAML document: its value, and the positions of its parts."""
 
     value: object
     root: yaml.Node
     file: str
 
     def place(self, path: Sequence[str | int] = ()) -> Place:
-        """Where the deepest part of `path` that exists stands: a key if it is one, else a value."""
+        """Returns the position of the deepest existing part of `path`: of its key, if any."""
         at = [self.root.start_mark, *(mark for _, mark in self._walk(path))][-1]
         return Place(at.line + 1, at.column + 1, file=self.file)
 
     def text_place(self, path: Sequence[str | int]) -> Place:
-        """Where the characters of the scalar at `path` begin: after a quote, or in the first line
-        of a block."""
+        """Returns the position of the first character of the scalar at `path`: after a quote, or
+        in the first line of a block."""
         node: yaml.Node = self.root
         for step in path:
             found = _child(node, step)
@@ -43,7 +43,7 @@ class Document:
         return Place(line + 1, column + 1, file=self.file)
 
     def known(self, path: Sequence[str | int]) -> str:
-        """The part of `path` that exists, with dots."""
+        """Returns the existing part of `path`, separated by dots."""
         return ".".join(str(step) for step, _ in self._walk(path))
 
     def _walk(self, path: Sequence[str | int]) -> Iterator[tuple[str | int, yaml.Mark]]:
@@ -57,7 +57,7 @@ class Document:
 
 
 def _block_begin(node: yaml.ScalarNode) -> tuple[int, int]:
-    """Line and column of the first line with text in a block scalar."""
+    """Returns line and column of the first line with text in a block scalar."""
     begin, end = node.start_mark, node.end_mark
     lines = str(begin.buffer)[begin.pointer : end.pointer].split("\n")[1:]
     for number, line in enumerate(lines):
@@ -78,7 +78,7 @@ def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Mark] | No
 
 
 class YamlError(Exception):
-    """A text is not YAML, or not of a form that is allowed."""
+    """A text is not YAML, or contains a construct that is not allowed."""
 
     def __init__(self, fault: Fault, cause: str, fix: str = "", place: Place | None = None) -> None:
         super().__init__(fault, cause, fix, place)
@@ -89,7 +89,7 @@ class YamlError(Exception):
 
 
 def read(text: str, file: str) -> list[Document]:
-    """All documents of a text, in order. Raises YamlError."""
+    """Returns the documents of a text, in order. Raises YamlError."""
     try:
         return list(_documents(Loader(text), file))
     except RejectedError as error:
@@ -119,7 +119,7 @@ def _place(node: yaml.Node, file: str) -> Place:
 
 
 def _check_keys(node: yaml.Node, file: str) -> None:
-    """Rejects a key given twice: YAML would keep the last and say nothing. Makes keys text."""
+    """Rejects duplicate keys, of which YAML would use the last; converts keys to strings."""
     if isinstance(node, yaml.SequenceNode):
         for child in node.value:
             _check_keys(child, file)
@@ -129,7 +129,7 @@ def _check_keys(node: yaml.Node, file: str) -> None:
             if not isinstance(key, yaml.ScalarNode):
                 raise YamlError(
                     Fault.SYNTAX,
-                    "a key must be a single text, not a list or mapping.",
+                    "a key must be a string, not a list or mapping.",
                     "Put it in quotes if braces or brackets are part of it.",
                     _place(key, file),
                 )

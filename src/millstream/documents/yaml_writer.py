@@ -1,4 +1,4 @@
-"""Writes YAML that every version of YAML reads as the same values."""
+"""Writes YAML that all YAML versions read as the same values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millstream.documents.yaml_loader import Loader
 
 
 class _Dumper(yaml.SafeDumper):
-    """Puts words in quotes that YAML 1.1 or 1.2 would convert, such as NO or 1e3."""
+    """Quotes strings that YAML 1.1 or 1.2 would convert, such as NO or 1e3."""
 
 
 _Dumper.yaml_implicit_resolvers = {
@@ -23,7 +23,7 @@ _Dumper.yaml_implicit_resolvers = {
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Escapes special characters, and writes lines as a block."""
+    """Escapes special characters, and writes several lines as a block."""
     lines = text.split("\n")
     special = not all(line.isprintable() for line in lines)
     style = '"' if special else "|" if len(lines) > 1 else None
@@ -34,5 +34,5 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def write_yaml(value: Any) -> str:
-    """Returns a value as YAML, its keys in their order."""
+    """Returns a value as YAML, with keys in their order."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)

@@ -1,1 +1,1 @@
-"""The YAML test harness: cases, what they expect, and a report like a test runner's."""
+"""The YAML test harness: loads test cases, runs them, compares rows and reports results."""

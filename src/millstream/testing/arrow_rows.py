@@ -11,6 +11,7 @@ from millstream.errors import HarnessError
 
 
 def arrow_rows(rows: Sequence[dict[str, Any]], schema: pa.Schema, source: str) -> pa.Table:
+    """Returns rows as a table; raises HarnessError if a value does not fit its column."""
     try:
         return pa.Table.from_pylist(list(rows), schema)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:

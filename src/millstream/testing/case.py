@@ -1,7 +1,7 @@
-"""A test case: SQL, what arrives, and the exact rows that must come out.
+"""A test case: SQL, input rows, and the exact expected rows.
 
-`CaseFile` is a case as it is written in YAML; `load.py` reads the files that it names and makes a
-`Case` of it, which is all that a runner sees.
+`CaseFile` is a case in YAML. `load.py` reads it, and the files that it names, into a `Case`, which
+a runner executes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENGINES: tuple[Engine, ...] = ("columnar", "native")
 
 
 def _setting(value: object) -> object:
-    """A setting is text to Spark and to us, however YAML read it."""
+    """Converts a YAML value to a string, because settings are strings."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float | date) else value
@@ -32,8 +32,8 @@ def _setting(value: object) -> object:
 Setting = Annotated[str, BeforeValidator(_setting)]
 
 
-class _Written(BaseModel):
-    """What stands in a file: a key that is not known is a mistake, never ignored."""
+class _YamlModel(BaseModel):
+    """A part of a test file. Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,7 +58,7 @@ def _span(value: str | None, reason: str) -> str | None:
     return value
 
 
-class WatermarkSpec(_Written):
+class WatermarkSpec(_YamlModel):
     column: str
     delay: str = "0s"
     every: int = Field(default=1, ge=1)
@@ -66,11 +66,11 @@ class WatermarkSpec(_Written):
     @field_validator("delay")
     @classmethod
     def _is_a_duration(cls, value: str) -> str | None:
-        return _span(value, "a watermark follows its rows")
+        return _span(value, "a watermark cannot be ahead of its rows")
 
 
-class InputSpec(_Written):
-    """What arrives at one source, in which micro-batch."""
+class InputSpec(_YamlModel):
+    """The rows of one source, by micro-batch."""
 
     types: dict[str, str] | None = Field(default=None, alias="schema")
     watermark: WatermarkSpec | None = None
@@ -90,9 +90,11 @@ class InputSpec(_Written):
         return self
 
 
-class ExpectSpec(_Written):
-    """Exact rows in any order, or the table that is left when all changes (`_OP`) are applied.
-    `approx` lets numbers differ, of all columns or of those named."""
+class ExpectSpec(_YamlModel):
+    """The expected rows in any order, or the table after all changes (`_OP`) are applied.
+
+    `approx` is a tolerance for numbers, of all columns or by column.
+    """
 
     rows: list[Row] | None = None
     table: list[Row] | None = None
@@ -105,7 +107,7 @@ class ExpectSpec(_Written):
         return self
 
 
-class CaseFile(_Written):
+class CaseFile(_YamlModel):
     name: str = Field(min_length=1)
     sql: str | None = None
     file: str | None = None
@@ -138,13 +140,18 @@ class Input:
     types: Mapping[str, str] | None = None
     watermark: Watermark | None = None
     idle: int | None = None
-    text: bool = False  # rows come from CSV: every value is text or NULL
+    text: bool = False  # rows are from CSV, so all values are strings or NULL
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The rows a sink or port must hold, or must have left once all changes are `applied`.
-    `approx` is a tolerance, for all columns or by name."""
+    """The expected rows of a sink or side output.
+
+    Attributes:
+        approx: A tolerance for numbers, of all columns or by column.
+        text: The rows are from CSV, so all values are strings.
+        applied: Compare with the table after all changes (`_OP`) are applied.
+    """
 
     rows: tuple[Row, ...]
     approx: float | Mapping[str, float] | None = None
@@ -159,22 +166,22 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case with all its files read. Either `expect` or `error` is given."""
+    """A case whose files have been read. Either `expect` or `error` is set."""
 
     name: str
     sql: str
     path: Path
-    sql_path: Path | None = None  # None: the SQL stands in the YAML file
+    sql_path: Path | None = None  # None: the SQL is in the YAML file
     engines: tuple[Engine, ...] | None = None  # None: every engine that supports the plan
-    settings: Mapping[str, str] = field(default_factory=dict)  # as SET in the SQL would give them
+    settings: Mapping[str, str] = field(default_factory=dict)  # like SET in the SQL
     variables: Mapping[str, str] = field(default_factory=dict)  # for ${name} in the SQL
     inputs: Mapping[str, Input] = field(default_factory=dict)
-    silence: int | None = None  # how much later it is, by the wall clock, when all rows have come
+    silence: int | None = None  # processing time that passes after all rows have arrived
     end: Literal["flush", "hold"] = "flush"
     expect: Mapping[str, Expected] = field(default_factory=dict)
     error: str | None = None
 
     @property
     def batches(self) -> int:
-        """How many micro-batches the case has: that of the input with the most."""
+        """The number of micro-batches: the greatest number of batches of an input."""
         return max((len(input_.batches) for input_ in self.inputs.values()), default=0)

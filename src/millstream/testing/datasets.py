@@ -1,8 +1,8 @@
-"""Datasets of a catalog in a case: their rows are inputs, and no catalog is opened.
+"""Resolves datasets of a catalog to inputs of a test case, without opening a catalog.
 
 `CATALOG.fx` is the input of that name, with a schema. `CATALOG.fx FOR VERSION AS OF 3` is the input
-`CATALOG.fx.v3`, or `CATALOG.fx` if there is none. A CREATE TABLE with 'catalog.dataset' is the
-input of the table's name, as any other table.
+`CATALOG.fx.v3`, or `CATALOG.fx` if there is none. A CREATE TABLE with 'catalog.dataset' reads the
+input with the name of the table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from millstream.errors import HarnessError
 from millstream.plan.build.tables.datasets import NAMESPACE, DatasetTable
 from millstream.testing.case import Case, Input
 
-# The rows of the case are read in the place of this file.
+# The runner replaces the rows of this file by those of the case.
 _PROPERTIES = (("connector", "file"), ("path", "dataset"), ("format", "parquet"))
 
 
@@ -36,7 +36,8 @@ class GivenDatasets:
             raise HarnessError(
                 "MS-TEST-VALUE",
                 f"the input {key} of {self.case.name!r} has no schema.",
-                fix="A case opens no catalog: give the columns of the dataset under schema.",
+                fix="List the columns of the dataset under schema: test cases do not read a "
+                "catalog.",
             )
         return DatasetTable(tuple(given.types.items()), _PROPERTIES)
 
@@ -62,20 +63,20 @@ def check_dataset(name: str, given: Input, case: Case) -> None:
         raise HarnessError(
             "MS-TEST-VALUE",
             f"{where}, which has no watermark.",
-            fix="Leave watermark and idle out. For versions of rows, declare CREATE TABLE with "
+            fix="Remove watermark and idle. For a versioned table, use CREATE TABLE with "
             "'catalog.dataset', PRIMARY KEY and WATERMARK in the SQL.",
         )
     if len(given.batches) > 1:
         raise HarnessError(
             "MS-TEST-VALUE",
-            f"{where}, and a version of a dataset does not change.",
-            fix="Give its rows once, under rows or file.",
+            f"{where}, and a version of a dataset does not change between micro-batches.",
+            fix="Use rows or file instead of batches.",
         )
 
 
 def _not_given(table: str, example: str) -> HarnessError:
     return HarnessError(
         "MS-TEST-INPUT",
-        f"the job reads the dataset {table}, and the case does not give its rows.",
+        f"the job reads the dataset {table}, and the test case has no input for it.",
         fix=f"Add it to inputs: {example}",
     )

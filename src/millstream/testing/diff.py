@@ -1,4 +1,4 @@
-"""The difference between the rows a case expects and the rows that came: as bags, in any order."""
+"""Computes the difference of expected and actual rows as multisets, in any order."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from millstream.errors import HarnessError
-from millstream.testing import both_engines as pair
 from millstream.testing.case import Expected, Row
-from millstream.testing.compare import Mark, expected_mark, kind, mark
+from millstream.testing.compare import (
+    ComparisonKey,
+    comparison_key,
+    expected_key,
+    kind,
+    pair_close,
+    pair_equal,
+)
 
-SHOWN = 20  # rows of each sign; more would not be read
+SHOWN = 20  # maximum rows per sign in a diff
 _LOOKS_OTHER = re.compile(
     r"^$|^\s|\s$|[\n\r\t]|^[-+.\d][\d.eE+-]*$|^(?:null|true|false|nan)$", re.IGNORECASE
 )
 
 
 _OP = "_OP"
-_TAKEN_BACK = ("-U", "-D")
+_RETRACTIONS = ("-U", "-D")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What came out of one sink or port. A datetime without a zone is UTC."""
+    """The rows of one sink or side output. A datetime without a time zone is in UTC."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -34,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """Rows that did not come, rows that came unasked, and how many were right."""
+    """The missing rows, the unexpected rows, and the number of equal rows."""
 
     sink: str
     columns: tuple[str, ...]
@@ -43,7 +49,7 @@ class Diff:
     equal: int
 
     def __bool__(self) -> bool:
-        """Is there a difference?"""
+        """Whether there is a difference."""
         return bool(self.missing or self.unexpected)
 
     def __str__(self) -> str:
@@ -54,7 +60,8 @@ class Diff:
         return "\n".join([counts, *self._table()]) if self else counts
 
     def _table(self) -> list[str]:
-        """Signed rows, aligned; rows that are alike stand together, the missing one first."""
+        """Returns rows with signs in aligned columns, sorted by value so that similar rows are
+        adjacent."""
         lines = [
             (sign, [cell(row.get(name)) for name in self.columns])
             for sign, rows in (("-", self.missing), ("+", self.unexpected))
@@ -74,7 +81,7 @@ class Diff:
 
 
 def cell(value: object) -> str:
-    """A value as a diff shows it; a text that could be taken for something else is quoted."""
+    """Formats a value for a diff; strings that look like another type are quoted."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -91,19 +98,19 @@ def cell(value: object) -> str:
     return str(value)
 
 
-def applied(changes: Table) -> Table:
-    """The rows that are left when all changes are applied: those that came and were not taken back.
+def apply_changes(changes: Table) -> Table:
+    """Applies all changes and returns the remaining rows.
 
-    A row that is taken back without having come is left as it is, `_OP` and all: it is a fault.
+    A retraction without a previous row is an error of the query, so it remains, with its `_OP`.
     """
     if _OP not in changes.columns:
         return changes
     columns = tuple(name for name in changes.columns if name != _OP)
-    left: dict[tuple[Mark, ...], list[Row]] = {}
+    left: dict[tuple[ComparisonKey, ...], list[Row]] = {}
     wrong = []
-    for row in sorted(changes.rows, key=lambda row: row[_OP] in _TAKEN_BACK):
-        key = tuple(mark(row.get(name)) for name in columns)
-        if row[_OP] not in _TAKEN_BACK:
+    for row in sorted(changes.rows, key=lambda row: row[_OP] in _RETRACTIONS):
+        key = tuple(comparison_key(row.get(name)) for name in columns)
+        if row[_OP] not in _RETRACTIONS:
             left.setdefault(key, []).append({name: row.get(name) for name in columns})
         elif left.get(key):
             left[key].pop()
@@ -114,24 +121,26 @@ def applied(changes: Table) -> Table:
 
 
 def compare(sink: str, expected: Expected, actual: Table) -> Diff:
-    """The bag difference. A row that lacks a column, or has one too many, is the case's error."""
+    """Compares the rows of a sink; raises HarnessError if an expected row has other columns."""
     if expected.applied:
-        actual = applied(actual)
+        actual = apply_changes(actual)
     _same_columns(sink, expected, actual.columns)
     kinds = {
         name: tuple(dict.fromkeys(kind(row.get(name)) for row in actual.rows))
         for name in actual.columns
     }
-    wanted = [
-        tuple(expected_mark(row[name], kinds[name], text=expected.text) for name in actual.columns)
+    expected_keys = [
+        tuple(expected_key(row[name], kinds[name], text=expected.text) for name in actual.columns)
         for row in expected.rows
     ]
-    came = [tuple(mark(row.get(name)) for name in actual.columns) for row in actual.rows]
+    actual_keys = [
+        tuple(comparison_key(row.get(name)) for name in actual.columns) for row in actual.rows
+    ]
     tolerances = [expected.tolerance(name) for name in actual.columns]
     if any(tolerance is not None for tolerance in tolerances):
-        pairs = pair.nearest(wanted, came, tolerances)
+        pairs = pair_close(expected_keys, actual_keys, tolerances)
     else:
-        pairs = pair.equal(wanted, came)
+        pairs = pair_equal(expected_keys, actual_keys)
     right = set(pairs.values())
     return Diff(
         sink,
@@ -160,5 +169,5 @@ def _same_columns(sink: str, expected: Expected, columns: Sequence[str]) -> None
             raise HarnessError(
                 "MS-TEST-COLUMNS",
                 f"{where} lacks {', '.join(absent)}.",
-                fix="Rows are compared whole: write every column, NULL as null.",
+                fix="Write all columns of expected rows; write NULL as null.",
             )

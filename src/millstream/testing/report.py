@@ -1,4 +1,4 @@
-"""Reports of a test run: colours on a terminal, plain lines elsewhere, JUnit, JSON."""
+"""Reports of a test run: on the console, as JUnit XML and as JSON."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def closing(results: Sequence[Result]) -> str:
-    """ "3 cases, 5 results on 2 engines: 4 passed, 1 failed", and skips where there are any."""
+    """Summarizes results, such as "3 cases, 5 results on 2 engines: 4 passed, 1 failed"."""
     if not results:
-        return "no case ran: none asks for this engine"
+        return "no test case ran: none supports this engine"
     counts = Counter(result.verdict for result in results)
     verdicts = f"{counts['passed']} passed, {counts['failed']} failed"
     if counts["skipped"]:
@@ -74,19 +74,19 @@ class ConsoleReport:
         self._line(f"[bold {'green' if good else 'red'}]{closing(results)}[/]")
 
     def _line(self, text: str) -> None:
-        # A row of a diff stays one line, however narrow the terminal: copy and grep need it whole.
+        # Rows of a diff are not wrapped, so that they can be copied and searched.
         self._console.print(text, highlight=False, soft_wrap=True)
 
 
-class _AtTheEnd:
-    """A report that has nothing to say before all is done."""
+class _FinalReport:
+    """A report that is written after all cases have run."""
 
     def start(self, case: Case, engine: Engine) -> None: ...
     def done(self, result: Result) -> None: ...
 
 
-class JsonReport(_AtTheEnd):
-    """One JSON object at the end, for programs."""
+class JsonReport(_FinalReport):
+    """Writes one JSON object."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -103,8 +103,8 @@ class JsonReport(_AtTheEnd):
         self._out.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
 
 
-class JUnitReport(_AtTheEnd):
-    """JUnit's XML, written when all is done."""
+class JUnitReport(_FinalReport):
+    """Writes JUnit XML."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -147,7 +147,7 @@ def _junit_case(result: Result) -> ET.Element:
 
 
 class Reports:
-    """Several reports that hear the same."""
+    """Sends the same events to several reports."""
 
     def __init__(self, *reports: Report) -> None:
         self._reports = reports

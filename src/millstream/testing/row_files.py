@@ -1,4 +1,4 @@
-"""Rows kept in files beside a case: CSV with a header, or JSON lines."""
+"""Reads row files of test cases: CSV with a header, or JSON lines."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _JSON = (".json", ".jsonl", ".ndjson")
 
 
 def is_text(file: str | None) -> bool:
-    """Does a file of this name hold nothing but text, so that only a schema can tell types?"""
+    """Whether all values of the file are strings, so that types follow from a schema only."""
     return file is not None and Path(file).suffix.lower() == ".csv"
 
 
 def read(path: Path, place: Place | None = None) -> list[Row]:
-    """All rows. An empty cell of CSV is NULL. `place` is where the file was named."""
+    """Reads all rows. An empty CSV value is NULL. `place` is the position of the file name."""
     if is_text(path.name):
         return _csv(path, text(path, place), place)
     if path.suffix.lower() in _JSON:
         return _json(path, text(path, place), place)
     raise HarnessError(
         "MS-TEST-FILE",
-        f"{path} is of no kind that holds rows.",
-        fix="Use .csv with a header, or .jsonl with an object a line.",
+        f"{path} is not a row file.",
+        fix="Use .csv with a header, or .jsonl with one object per line.",
         place=place,
     )
 
 
 def text(path: Path, place: Place | None = None, limit: int = MAX_ROW_FILE) -> str:
-    """The text of a file of at most `limit` bytes."""
+    """Reads a file of at most `limit` bytes as text."""
     try:
         return read_text(path, limit)
     except (OSError, ValueError) as error:
@@ -52,7 +52,7 @@ def _csv(path: Path, content: str, place: Place | None) -> list[Row]:
         if None in row or None in row.values():
             raise HarnessError(
                 "MS-TEST-FILE",
-                f"row {number} of {path} does not have as many cells as the header.",
+                f"row {number} of {path} does not have as many values as the header.",
                 place=place,
             )
     return [{name: cell or None for name, cell in row.items()} for row in rows]
@@ -77,6 +77,6 @@ def _json(path: Path, content: str, place: Place | None) -> list[Row]:
                 continue
             reason = "not an object"
         raise HarnessError(
-            "MS-TEST-FILE", f"line {number} of {path} holds no row: {reason}.", place=place
+            "MS-TEST-FILE", f"line {number} of {path} is not a row: {reason}.", place=place
         )
     return rows

@@ -1,4 +1,4 @@
-"""Runs cases on engines and judges what came out. Spark stands behind `CaseRunner`."""
+"""Runs test cases on engines and compares the results. `CaseRunner` abstracts from Spark."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Verdict = Literal["passed", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run gave: rows by sink or port, or the error it raised, or why it could not be tried.
-
-    A table stands here for every sink and port of the job, also where no row came.
-    """
+    """The result of a run: the rows of each sink and side output, which may be empty; or the error
+    of the run; or the reason why the engine does not support the plan."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     error: MillstreamError | None = None
-    unsupported: str | None = None  # the plan is sound, but this engine has no way to run it
+    unsupported: str | None = None
 
 
 class CaseRunner(Protocol):
+    """Runs a case on an engine."""
+
     def run(self, case: Case, engine: Engine) -> Outcome: ...
 
 
@@ -53,7 +53,7 @@ class Result:
 
 
 class Report(Protocol):
-    """Hears of every case as it starts and ends."""
+    """Receives the start and the result of each case."""
 
     def start(self, case: Case, engine: Engine) -> None: ...
     def done(self, result: Result) -> None: ...
@@ -67,7 +67,8 @@ def run_cases(
     report: Report,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Run each case on those of `engines` it asks for. 0: all passed; 1: one failed, none ran."""
+    """Runs each case on its engines among `engines`. Returns 0 if all passed, 1 if one failed or
+    none ran."""
     results = []
     for case in cases:
         for engine in engines:
@@ -83,7 +84,7 @@ def run_cases(
 
 
 def _try(case: Case, runner: CaseRunner, engine: Engine) -> tuple[Verdict, str]:
-    """One failing case must not keep the others from running, whatever it raises."""
+    """Runs one case; any exception is a failure of this case only."""
     try:
         return judge(case, runner.run(case, engine))
     except MillstreamError as error:
@@ -93,7 +94,7 @@ def _try(case: Case, runner: CaseRunner, engine: Engine) -> tuple[Verdict, str]:
 
 
 def judge(case: Case, outcome: Outcome) -> tuple[Verdict, str]:
-    """Is this what the case expects? The text says what is not."""
+    """Compares an outcome with the case; the text describes differences."""
     if outcome.unsupported:
         return ("failed" if case.engines else "skipped"), outcome.unsupported
     if case.error:
@@ -106,8 +107,9 @@ def judge(case: Case, outcome: Outcome) -> tuple[Verdict, str]:
         if table is None:
             raise HarnessError(
                 "MS-TEST-SINK",
-                f"the case expects rows of {sink!r}, and the job has no such sink or port.",
-                fix=f"It has {', '.join(sorted(outcome.tables)) or 'none'}.",
+                f"the test case expects rows of {sink!r}, but the job has no such sink or side "
+                "output.",
+                fix=f"Use one of {', '.join(sorted(outcome.tables)) or 'none'}.",
             )
         differences.append(compare(sink, expected, table))
     failed = [str(diff) for diff in differences if diff]

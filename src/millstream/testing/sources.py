@@ -1,4 +1,4 @@
-"""What a case gives to sources and tables: their rows, and those that its SQL does not declare."""
+"""Builds the job of a test case, with sources for inputs that its SQL does not declare."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from millstream.errors import HarnessError
 from millstream.plan.build.job import build_job
-from millstream.plan.nodes import Column, Job, Reference, Source
+from millstream.plan.nodes import Column, Job, ReferenceTable, Source
 from millstream.testing.case import Case, Input, Row
 from millstream.testing.datasets import GivenDatasets, check_dataset, find_input, is_dataset
-from millstream.testing.values import fill
+from millstream.testing.values import fill_rows
 
 
 def given_sources(case: Case) -> dict[str, Source]:
-    """A source for every input with a schema that is no dataset. Others are declared in the SQL."""
+    """Returns a source for each input with a schema, except datasets. Others are in the SQL."""
     sources = {}
     for name, given in case.inputs.items():
         if is_dataset(name):
@@ -28,8 +28,8 @@ def given_sources(case: Case) -> dict[str, Source]:
         elif given.watermark or given.idle is not None:
             raise HarnessError(
                 "MS-TEST-VALUE",
-                f"the input {name} of {case.name!r} says how its time goes, but has no schema.",
-                fix="Give both, or declare the source and its watermark in the SQL.",
+                f"the input {name} of {case.name!r} has a watermark or idle, but no schema.",
+                fix="Add a schema, or declare the source and its watermark in the SQL.",
             )
     return sources
 
@@ -52,29 +52,31 @@ def _refuse_no_time(name: str, given: Input, case: Case) -> None:
         found = "has no such column" if kind is None else f"has it as {kind}"
         raise HarnessError(
             "MS-TEST-VALUE",
-            f"the watermark of {name} of {case.name!r} is that of {given.watermark.column}, and "
-            f"the schema {found}.",
-            fix="Name a column of type timestamp.",
+            f"the watermark of {name} of {case.name!r} is on the column {given.watermark.column}, "
+            f"and the schema {found}.",
+            fix="Use a column of type timestamp.",
         )
 
 
-def given_input(case: Case, source: Source | Reference) -> Input:
+def given_input(case: Case, source: Source | ReferenceTable) -> Input:
     given = find_input(case, source.name)
     if given is None:
         raise HarnessError(
             "MS-TEST-INPUT",
-            f"the job reads {source.name}, and the case gives it no input.",
-            fix=f"Add it to inputs; if no row shall arrive, as {source.name}: {{rows: []}}",
+            f"the job reads {source.name}, and the test case has no input for it.",
+            fix=f"Add it to inputs; without rows, as {source.name}: {{rows: []}}",
         )
     return given
 
 
-def types_of(source: Source | Reference) -> dict[str, str]:
+def types_of(source: Source | ReferenceTable) -> dict[str, str]:
     return {column.name: column.type or "string" for column in source.columns}
 
 
-def rows_of(rows: Sequence[Row], source: Source | Reference, *, text: bool) -> list[dict[str, Any]]:
-    """Rows as they are written, with the values of their types."""
+def rows_of(
+    rows: Sequence[Row], source: Source | ReferenceTable, *, text: bool
+) -> list[dict[str, Any]]:
+    """Returns rows with values converted to the types of the source's columns."""
     types = types_of(source)
-    filled = fill(rows, types, source.name, text=text)
+    filled = fill_rows(rows, types, source.name, text=text)
     return [dict(zip(types, row, strict=True)) for row in filled]

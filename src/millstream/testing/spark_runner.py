@@ -1,4 +1,4 @@
-"""Runs cases on a real Spark: item i of every input arrives in micro-batch i."""
+"""Runs test cases on Spark: batch i of each input arrives in micro-batch i."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from millstream.connectors.memory import MemorySink, MemoryStream
 from millstream.connectors.sink import Sink
 from millstream.errors import HarnessError, MillstreamError, PlanError
-from millstream.plan.facts.pipeline import check_job
+from millstream.plan.facts.pipeline import derive_job_facts
 from millstream.plan.nodes import Engine, Job, SinkDef, Source
 from millstream.plan.nodes.traversal import sources_of
 from millstream.run.job import JobRun
@@ -29,7 +29,7 @@ from millstream.testing.tables import GivenTables
 
 @dataclass(slots=True)
 class SparkRunner:
-    """One Spark for all cases. Files of a case are below `folder`, the system's if None."""
+    """Runs all cases in one Spark session. `folder` has the files of cases; None: the system's."""
 
     spark: SparkSession
     folder: Path | None = None
@@ -40,7 +40,7 @@ class SparkRunner:
         except MillstreamError as error:
             return Outcome(error=error)
         try:
-            check_job(job)
+            derive_job_facts(job)
         except PlanError as error:
             if error.code == "MS-PLAN-ENGINE" and case.error != error.code:
                 return Outcome(unsupported=str(error))
@@ -48,7 +48,7 @@ class SparkRunner:
         with tempfile.TemporaryDirectory(
             dir=self.folder,
             prefix="millstream-test-",
-            # Spark may still write to it for a moment after a query has been stopped.
+            # Spark may still write to the folder shortly after a query was stopped.
             ignore_cleanup_errors=True,
         ) as folder:
             return _Run(self.spark, case, job, Path(folder)).outcome()
@@ -73,17 +73,17 @@ class _Run:
         self.tables = GivenTables(self.case, self.folder / "tables")
 
     def outcome(self) -> Outcome:
-        placed = self.tables.placed(self.job)
+        replace_lookup_tables = self.tables.replace_lookup_tables(self.job)
         run = JobRun(
             self.spark,
-            placed,
+            replace_lookup_tables,
             checkpoint=self.folder / "checkpoint",
             base=self.case.path.parent,
             sources=self._source,
             sinks=self._sink,
             groups=self._groups(),
             read_table=self.tables.read,
-            max_ahead=None,  # a case's times need not be near the time at which it runs
+            max_ahead=None,  # times of a case are not related to the current time
         )
         try:
             run.start({"processingTime": "0 seconds"})
@@ -92,10 +92,10 @@ class _Run:
                 self._arrive(number, run)
                 run.process_available()
             if self.case.silence is not None:
-                # An operator that has read nothing yet learns first when its silence begins.
+                # The first time starts the idle timeout of operators without input so far.
                 now = time.time_ns() // 1000
                 for later in (0, self.case.silence):
-                    run.tell_time(now + later)
+                    run.send_processing_time(now + later)
                     run.process_available()
             if self.case.end == "flush":
                 run.flush()
@@ -105,33 +105,32 @@ class _Run:
         finally:
             run.stop()
         for each in run.running:
-            if each.engine is Engine.COLUMNAR and (errors := each.tally.account.errors):
+            if each.engine is Engine.COLUMNAR and (errors := each.ledger_store.ledger.errors):
                 raise HarnessError(
                     "MS-TEST-ACCOUNT", f"the ledger is not balanced: {'; '.join(errors)}."
                 )
         return Outcome(tables={name: _table(sink) for name, sink in self.sinks.items()})
 
     def _groups(self) -> int | None:
-        """Of a case's settings, the one that changes what runs; Spark's are the session's."""
+        """Returns the number of key groups; rejects settings that cannot be set for one case."""
         for name in self.case.settings:
             if name not in ("key_groups", "engine", "checkpoint", "trigger"):
                 raise HarnessError(
                     "MS-TEST-SETTING",
                     f"the setting {name!r} cannot be changed for one case.",
-                    fix="Leave it out; a case can set 'key_groups'.",
+                    fix="Remove it; a test case can set 'key_groups'.",
                 )
         chosen = self.case.settings.get("key_groups") or self.job.setting("key_groups")
         return int(chosen) if chosen else None
 
     def _steps(self) -> int:
-        """How many micro-batches must be waited for one by one: a table that changes is changed
-        between two of them."""
-        if not self.tables.change:
+        """Returns the number of micro-batches that run one by one: tables change between them."""
+        if not self.tables.has_changes:
             return 1
         return max(len(given.batches) for given in self.case.inputs.values())
 
     def _arrive(self, number: int, run: JobRun) -> None:
-        self.tables.turn(number, run)
+        self.tables.advance_to(number, run)
         for pipeline in self.job.pipelines:
             for source in sources_of(pipeline.root):
                 if self.streams[source.name].added == number:  # two pipelines may read it
@@ -143,13 +142,13 @@ class _Run:
             schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
             folder = self.folder / "inputs" / source.name
             self.streams[source.name] = MemoryStream(spark, schema, folder)
-            together = 1 if self.tables.change else len(given_input(self.case, source).batches)
+            together = 1 if self.tables.has_changes else len(given_input(self.case, source).batches)
             for number in range(together):
                 self._add(source, number)
         return self.streams[source.name].frame()
 
     def _add(self, source: Source, number: int) -> None:
-        """Item `number` of what the case gives a source."""
+        """Adds the batch `number` of an input to its stream."""
         given = given_input(self.case, source)
         rows = given.batches[number] if number < len(given.batches) else []
         stream = self.streams[source.name]

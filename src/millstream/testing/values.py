@@ -1,4 +1,4 @@
-"""Values of a case's inputs as the Python values of Spark's types, and rows filled to a schema."""
+"""Converts input values of a test case to Python values of Spark's types."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _TEXT = ("string", "varchar", "char")
 
 
 def instant(value: str) -> datetime:
-    """The moment an ISO text names, in UTC; without an offset it is taken as UTC."""
+    """Parses an ISO 8601 time; without a UTC offset it is in UTC."""
     moment = datetime.fromisoformat(value.strip())
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def typed(value: object, type_: str, *, text: bool = False) -> object:
-    """`value` as Spark's `type_` wants it in Python. With `text`, it is a text of a CSV file.
+def convert_value(value: object, type_: str, *, text: bool = False) -> object:
+    """Converts a value to the Python type of Spark's `type_`. `text`: it is a string from CSV.
 
-    Raises ValueError for one that does not fit. Nested types pass as they are.
+    Values of nested types are returned unchanged. Raises ValueError if the value does not fit.
     """
     if value is None:
         return None
@@ -57,13 +57,13 @@ def _as_text(value: object) -> str:
         if found := re.search("[\ud800-\udfff]", value):
             raise ValueError(describe_character(found[0]))
         return value
-    raise ValueError(f"{value!r} is not text; put it in quotes")
+    raise ValueError(f"{value!r} is not a string; put it in quotes")
 
 
 def _as_int(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise ValueError(f"{value!r} is not a whole number")
+    raise ValueError(f"{value!r} is not an integer")
 
 
 def _as_float(value: object) -> float:
@@ -82,7 +82,7 @@ def _as_decimal(value: object) -> Decimal:
 
 
 def _fitting(number: Decimal, type_: str) -> Decimal:
-    """A decimal that has no more digits than its type, on either side of the point."""
+    """Returns a decimal; raises ValueError if it has more digits than its type."""
     found = re.search(r"\(\s*(\d{1,2})\s*(?:,\s*(\d{1,2})\s*)?\)", type_)
     precision, scale = (int(found[1]), int(found[2] or 0)) if found else (10, 0)
     _, digits, exponent = number.as_tuple()
@@ -141,25 +141,32 @@ _CONVERT: dict[str, Callable[[object], object]] = {
 }
 
 
-def fill(
+def fill_rows(
     rows: Iterable[Row], columns: Mapping[str, str], source: str, *, text: bool = False
 ) -> list[tuple[object, ...]]:
-    """Rows as tuples in the order of `columns` (name to type); what a row leaves out is NULL."""
+    """Returns rows as tuples in the order of `columns` (name to type); missing values are NULL."""
     filled = []
     for number, row in enumerate(rows, 1):
         where = f"row {number} of input {source}"
         for name in row:
             if name not in columns:
                 near = get_close_matches(name, columns, n=1)
-                fix = f"Did you mean {near[0]!r}?" if near else f"It has {', '.join(columns)}."
+                fix = (
+                    f"Did you mean {near[0]!r}?"
+                    if near
+                    else f"Its columns are {', '.join(columns)}."
+                )
                 raise HarnessError(
                     "MS-TEST-COLUMNS",
-                    f"{where} has a column {name!r} that {source} lacks.",
+                    f"{where} has a column {name!r}, which {source} does not have.",
                     fix=fix,
                 )
         try:
             filled.append(
-                tuple(typed(row.get(name), type_, text=text) for name, type_ in columns.items())
+                tuple(
+                    convert_value(row.get(name), type_, text=text)
+                    for name, type_ in columns.items()
+                )
             )
         except (ValueError, OverflowError) as error:
             raise HarnessError("MS-TEST-VALUE", f"{where}: {error}.") from None
