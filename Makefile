@@ -1,4 +1,4 @@
-# Everything starts here: `make demo` and `make test` set up what they need on a fresh machine.
+# Entry point: `make demo` and `make test` install what they need on a new machine.
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -7,12 +7,12 @@ FUZZ_SECONDS ?= 300
 FUZZERS ?= sql kernels pipelines kills
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test lint fuzz bench soak clean
+.PHONY: help setup java demo test coverage lint fuzz bench soak clean
 
-help: ## show this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 14
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
-setup: java $(STAMP) ## make .venv with millstream and its tools; look for Java 17 or newer
+setup: java $(STAMP) ## create .venv with millstream and its tools; check for Java 17 or newer
 
 java:
 	@scripts/java.sh
@@ -24,13 +24,21 @@ $(STAMP): pyproject.toml constraints.txt
 	-@$(BIN)/millstream prepare
 	@touch $@
 
-demo: setup ## join the example's orders to their shipments, once
+demo: setup ## run the example that joins orders with shipments
 	cd examples/orders && ../../$(BIN)/millstream run job.sql --once --flush --fresh
 
-test: setup ## run all tests that need no service and little time (PYTEST_ARGS="…" for more)
+test: setup ## run the fast tests, without external services (PYTEST_ARGS="--run-slow" for more)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-lint: setup ## ruff, mypy and the import contracts
+coverage: setup ## measure the branch coverage of the tests (PYTEST_ARGS="…"); writes .coverage/html
+	rm -rf .coverage
+	@mkdir -p .coverage
+	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage html -q -d .coverage/html
+	$(BIN)/coverage report
+
+lint: setup ## check with ruff, mypy and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -41,14 +49,14 @@ fuzz: setup ## run the fuzzers with random seeds, each for FUZZ_SECONDS (300); F
 	  $(BIN)/python -m tests.fuzz $$each --seconds $(FUZZ_SECONDS) || status=1; done; exit $$status
 
 bench: setup ## run the benchmarks
-	@test -d bench || { echo "There is no bench/ folder yet."; exit 1; }
+	@test -d bench || { echo "bench/ is missing: run this in a clone of the repository."; exit 1; }
 	$(BIN)/python -m bench
 
-soak: setup ## run a job of two queries for MINUTES=30 and check that its memory stays flat
+soak: setup ## run a job of two queries for MINUTES=30 and check that its memory does not grow
 	$(BIN)/python -m bench.soak --minutes $(or $(MINUTES),30)
 
-clean: ## remove .venv and everything that was built or written
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+clean: ## remove .venv, build artifacts and output
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	rm -rf spark-warehouse metastore_db derby.log out checkpoints
 	rm -rf examples/*/out examples/*/.millstream
 	find src tests docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
