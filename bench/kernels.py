@@ -72,7 +72,9 @@ class Shop:
             f"{side}_carrier": np.array(["UPS", "DHL", "FedEx"])[rng.integers(0, 3, len(ids))],
         }
         frame = pl.DataFrame(columns)
-        fill_null_hashes = frame[f"{side}_key"].hash(7).reinterpret(signed=True) if self.text_keys else keys
+        fill_null_hashes = (
+            frame[f"{side}_key"].hash(7).reinterpret(signed=True) if self.text_keys else keys
+        )
         return frame.with_columns(pl.Series("_h", fill_null_hashes))
 
 

@@ -9,7 +9,7 @@ from millstream.kernels.state import segment_cache as cache
 
 @pytest.fixture(autouse=True)
 def empty_cache() -> Iterator[None]:
-    """A test must not live on what another one left decoded."""
+    """Clears the cache, so that no test depends on state decoded by another one."""
     cache.clear_cache()
     yield
     cache.clear_cache()

@@ -1,5 +1,4 @@
-"""What the harnesses of joins in tests share_budget: the watermark, lost caches, batches tried
-again."""
+"""Common parts of the test harnesses of joins: watermark, lost caches, retried batches."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ class JoinHarness:
         end: bool = False,
         to: int | None = None,
     ) -> Any:
-        """One batch. `to`: the watermark after it, where it is not what the rows say."""
+        """Runs one batch. `to` overrides the watermark after it."""
         inputs = {}
         for side, came in enumerate((lefts, rights)):
             self.tops[side] = max([self.tops[side], *(row.t for row in came)])
@@ -75,27 +74,27 @@ class JoinHarness:
         if before is not None:  # the batch again, from where it began
             again = self.join.step(before, inputs, self.advance)
             assert again.counts == self.last.counts
-            assert self.told(again) == self.told(self.last)
+            assert self.output(again) == self.output(self.last)
             self.state = before
-        return self.told(self.last)
+        return self.output(self.last)
 
     def finish(self) -> Any:
         return self.feed(end=True)
 
     def frame(self, rows: Sequence[Any], side: int) -> pl.DataFrame:
-        """The rows of one input, as the kernel reads them."""
+        """Returns the rows of one input as the kernel reads them."""
         raise NotImplementedError
 
-    def told(self, result: StepResult) -> Any:
-        """What came out, as tests compare it."""
+    def output(self, result: StepResult) -> Any:
+        """Returns the output in the form that tests compare."""
         raise NotImplementedError
 
     def check(self, result: StepResult) -> None:
-        """Does the account add up?"""
+        """Checks that the counts balance."""
         check_account(result)
 
     def _failed_attempt(self, inputs: dict[int, pl.DataFrame]) -> None:
-        """The batch was run, perhaps in part and with other rows, and its writes were not kept."""
+        """Runs the batch, perhaps in part and with other rows, and discards its writes."""
         assert self.trouble
         other = {
             side: frame.sample(fraction=self.trouble.random(), seed=self.trouble.randrange(99))

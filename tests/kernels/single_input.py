@@ -1,4 +1,5 @@
-"""A harness for kernels with one input: makes frames, keeps the watermark, loses caches, retries."""
+"""A harness for kernels with one input: makes frames, keeps the watermark, loses caches,
+retries."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ Batches = list[list[Row]]
 
 
 def own_hash(row: Row) -> int | None:
-    """Of a key that is NULL in part, NULL as often as not."""
+    """Hashes a key; the hash is NULL for some keys that are NULL in part."""
     return None if row.key[0] is None else hash(row.key)
 
 
@@ -52,7 +53,8 @@ trouble = st.one_of(st.none(), st.randoms(use_true_random=False))
 
 
 def frame_of(rows: Sequence[Row], hashing: Hash, more: Sequence[str] = ()) -> pl.DataFrame:
-    """The columns every frame has, and of `more` the operation `_op` and the time `due`."""
+    """Returns the columns that every frame has and, if in `more`, the operation `_op` and the time
+    `due`."""
     frame = pl.DataFrame(
         [(row.id, row.t, *row.key, row.x, row.y, hashing(row)) for row in rows],
         schema=SCHEMA,
@@ -83,7 +85,7 @@ class Harness:
     last: StepResult = field(default_factory=StepResult)
 
     def feed(self, rows: Sequence[Row], end: bool = False) -> list[dict[str, Any]]:
-        """The rows that come out, in their order."""
+        """Runs one batch; returns the output rows in order."""
         self.top = max([self.top, *(row.t for row in rows)])
         mark = BEGIN_OF_TIME if self.top == BEGIN_OF_TIME else self.top - self.delay
         self.advance = WatermarkAdvance(
@@ -109,7 +111,7 @@ class Harness:
         return self.feed([], end=True)
 
     def _failed_attempt(self, inputs: dict[int, pl.DataFrame]) -> None:
-        """The batch was run, perhaps in part and with other rows, and its writes were not kept."""
+        """Runs the batch, perhaps in part and with other rows, and discards its writes."""
         assert self.trouble
         other = {
             number: frame.sample(fraction=self.trouble.random(), seed=self.trouble.randrange(99))

@@ -1,4 +1,4 @@
-"""Deduplication against its definition, for any data, arrival, settings and trouble."""
+"""Deduplication against its definition, for any data, order of arrival, settings and failures."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Oracle:
             for key, t in self.passed
         )
 
-    def held(self, advance: WatermarkAdvance) -> int:
+    def stored(self, advance: WatermarkAdvance) -> int:
         if self.within is None:
             return len(self.passed)
         return sum(t + self.within >= advance.after for _, t in self.passed)
@@ -61,7 +61,7 @@ def check(harness: Harness, oracle: Oracle) -> None:
     counts = harness.last.counts
     accepted = counts["input.accepted"]
     assert accepted == counts["rows_out"] == len(oracle.passed)
-    assert counts["input.in_state"] == counts["state_rows"] == oracle.held(harness.advance)
+    assert counts["input.in_state"] == counts["state_rows"] == oracle.stored(harness.advance)
     assert accepted == counts["input.in_state"] + counts["input.expired"] + counts["input.evicted"]
     assert counts["input.late"] == oracle.late_rows
     assert oracle.rows == accepted + counts["input.duplicate"] + counts["input.late"]

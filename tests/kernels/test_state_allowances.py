@@ -1,4 +1,4 @@
-"""A key group that is sent an allowance evicts what is over it, also in a step without rows."""
+"""A key group that receives an allowance evicts rows over it, also in a step without rows."""
 
 from __future__ import annotations
 

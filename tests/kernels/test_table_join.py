@@ -1,4 +1,4 @@
-"""Rows with the rows of a table that have their key."""
+"""The join of rows with the rows of a table that have the same key."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from millstream.values import Condition
 
 
 def joined(
-    table: list[tuple[object, ...]], asked: list[tuple[object, ...]], *, first: bool = False
+    table: list[tuple[object, ...]], requested: list[tuple[object, ...]], *, first: bool = False
 ) -> list[tuple[int, int]]:
-    """(row asked for, row of the table or -1), as the kernel pairs them."""
-    width = len(asked[0])
+    """(row requested for, row of the table or -1), as the kernel pairs them."""
+    width = len(requested[0])
     keys = tuple(f"k{i}" for i in range(width))
     columns = {name: [row[i] for row in table] for i, name in enumerate(keys)}
     rows = pa.table({**columns, "n": list(range(len(table)))})
     rows = rows.cast(
-        pa.schema([*((name, _type(asked, i)) for i, name in enumerate(keys)), ("n", pa.int64())])
+        pa.schema(
+            [*((name, _type(requested, i)) for i, name in enumerate(keys)), ("n", pa.int64())]
+        )
     )
     given_keys = [
-        pl.Series(name, pa.array([row[i] for row in asked], _type(asked, i)))
+        pl.Series(name, pa.array([row[i] for row in requested], _type(requested, i)))
         for i, name in enumerate(keys)
     ]
     answer = IndexedTable(rows, keys).find(given_keys, first=first)
@@ -42,10 +44,10 @@ def _type(rows: list[tuple[object, ...]], place: int) -> pa.DataType:
 
 
 def oracle(
-    table: list[tuple[object, ...]], asked: list[tuple[object, ...]], first: bool
+    table: list[tuple[object, ...]], requested: list[tuple[object, ...]], first: bool
 ) -> list[tuple[int, int]]:
     pairs = []
-    for number, key in enumerate(asked):
+    for number, key in enumerate(requested):
         found = [
             place for place, row in enumerate(table) if None not in key and tuple(row) == tuple(key)
         ]
@@ -59,9 +61,9 @@ texts = st.one_of(st.none(), st.sampled_from(["", "a", "b", "ab"]))
 
 @given(st.lists(st.tuples(numbers)), st.lists(st.tuples(numbers), min_size=1), st.booleans())
 def test_rows_find_the_rows_of_their_number(
-    table: list[tuple[object, ...]], asked: list[tuple[object, ...]], first: bool
+    table: list[tuple[object, ...]], requested: list[tuple[object, ...]], first: bool
 ) -> None:
-    assert joined(table, asked, first=first) == oracle(table, asked, first)
+    assert joined(table, requested, first=first) == oracle(table, requested, first)
 
 
 @given(
@@ -70,10 +72,10 @@ def test_rows_find_the_rows_of_their_number(
     st.booleans(),
 )
 def test_rows_find_the_rows_of_a_key_of_two_columns(
-    table: list[tuple[object, ...]], asked: list[tuple[object, ...]], first: bool
+    table: list[tuple[object, ...]], requested: list[tuple[object, ...]], first: bool
 ) -> None:
-    asked.append((1, "a"))  # so that the types are known
-    assert joined(table, asked, first=first) == oracle(table, asked, first)
+    requested.append((1, "a"))  # so that the types are known
+    assert joined(table, requested, first=first) == oracle(table, requested, first)
 
 
 def test_a_table_without_rows_matches_nothing() -> None:

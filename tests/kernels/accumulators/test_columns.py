@@ -1,4 +1,4 @@
-"""What property tests of whole aggregates do not reach: overflow, decimals, long lists, drift."""
+"""Cases of accumulators that property tests of whole aggregates do not reach."""
 
 from __future__ import annotations
 

@@ -96,7 +96,9 @@ class AggregateHarness:
         if rows or self._sometimes():
             inputs[0] = self._packets(list(rows))
         if self._sometimes():
-            self.kernel.step(self.state.copy(), inputs, self.advance)  # its writes were not kept
+            self.kernel.step(
+                self.state.copy(), inputs, self.advance
+            )  # its writes were not retained
         if self._sometimes():
             cache.clear_cache()
         self.last = self.kernel.step(self.state, inputs, self.advance)
@@ -104,7 +106,7 @@ class AggregateHarness:
         return [one for frame in self.last.main for one in outs(self.spec, frame)]
 
     def _packets(self, rows: list[Row]) -> pl.DataFrame:
-        """Rows as they come through the exchange: folded in parts, if they are folded there."""
+        """Rows as they come through the shuffle: folded in parts, if they are folded there."""
         if not self.spec.early:
             return frame_of(self.spec, rows, self.colliding)
         cut = self.trouble.randint(0, len(rows)) if self.trouble else len(rows)
@@ -140,7 +142,7 @@ def outs(spec: AggregateSpec, frame: pl.DataFrame) -> list[Out]:
 
 def plain(value: Any) -> Any:
     """Comparable: NaN equals NaN, lists in one order, nine digits of a double. A variance from
-    which values were taken back may be off by a last bit of theirs, also where it is nothing."""
+    which values were retracted may be off by a last bit of theirs, also where it is nothing."""
     if isinstance(value, list):
         return sorted((plain(one) for one in value), key=str)
     if isinstance(value, float):

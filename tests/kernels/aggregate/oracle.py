@@ -1,7 +1,8 @@
-"""Aggregates by their definition, in plain Python: every row is kept, every result made from rows.
+"""Aggregates by definition, in plain Python: all rows are stored, every result is computed from
+rows.
 
-Rows that are taken back come with the op UPDATE_BEFORE or DELETE and weigh -1. What is left of a group is
-a bag of rows: each that was put in, less each that was taken back.
+Retractions have the op UPDATE_BEFORE or DELETE and weight -1. The rows of a group are a bag: the
+inserted rows without the retracted ones.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def value_of(call: CallSpec, rows: list[Row]) -> Any:
 
 
 def _left(rows: list[Row]) -> list[Row]:
-    """Rows that were not taken back."""
+    """Rows that were not retracted."""
     left: list[Row] = []
     for row in rows:
         if row.weight > 0:
@@ -176,12 +177,12 @@ class Group:
     key: Key
     span: Span
     rows: list[Row] = field(default_factory=list)
-    out: tuple[object, ...] | None = None  # the result that has come out and stands
+    out: tuple[object, ...] | None = None  # the result that has are emitted and stands
 
 
 @dataclass
 class Stepwise:
-    """What comes out of each batch, for all windows but sessions."""
+    """What is emitted of each batch, for all windows but sessions."""
 
     spec: AggregateSpec
     groups: dict[tuple[Key, Span], Group] = field(default_factory=dict)
@@ -216,7 +217,7 @@ class Stepwise:
         }
         return out
 
-    def held(self) -> int:
+    def stored(self) -> int:
         """Rows of which at least one window is open; those of sliding windows are in the last."""
         return len({row.id for group in self.groups.values() for row in group.rows})
 
@@ -327,7 +328,7 @@ class SessionStepwise(Stepwise):
         ]
         return out
 
-    def held(self) -> int:
+    def stored(self) -> int:
         return sum(len(session.rows) for session in self.sessions)
 
     def _chains(self, rows: list[Row]) -> list[list[Row | Group]]:

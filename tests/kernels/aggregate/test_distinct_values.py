@@ -1,4 +1,4 @@
-"""COUNT(DISTINCT) whose values lie apart from the groups."""
+"""COUNT(DISTINCT) with values in a table of their own."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def expected(rows: list[Row], by: Any) -> dict[Any, tuple[int, ...]]:
 
 
 def last(results: list[pl.DataFrame], by: list[str]) -> dict[Any, tuple[int, ...]]:
-    """The value in force of each group."""
+    """The value valid of each group."""
     found: dict[Any, tuple[int, ...]] = {}
     for made in results:
         for row in made.filter(pl.col("_op").is_in([0, 2])).iter_rows(named=True):
@@ -106,8 +106,8 @@ def test_values_count_once_for_each_call(batches: list[list[Row]], early: bool) 
 def test_values_go_with_their_window() -> None:
     kernel, state = create_kernel(SPEC, {}), MemoryState()
     rows: list[Row] = [(1, 0, 1, "a", True, True), (1, 1, 2, "b", True, True)]
-    held = kernel.step(state, {0: frame(rows)}, WatermarkAdvance(BEGIN_OF_TIME, 5))
-    assert held.counts["state_rows"] == 1 + 6  # a group, two values of x, of s and of both
+    stored = kernel.step(state, {0: frame(rows)}, WatermarkAdvance(BEGIN_OF_TIME, 5))
+    assert stored.counts["state_rows"] == 1 + 6  # a group, two values of x, of s and of both
     gone = kernel.step(state, {}, WatermarkAdvance(5, END_OF_TIME))
     assert gone.counts["state_rows"] == 0
 

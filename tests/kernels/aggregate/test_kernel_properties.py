@@ -98,7 +98,7 @@ def specs(draw: st.DrawFn) -> AggregateSpec:
     found = draw(st.lists(calls, min_size=1 if window is None else 0, max_size=4))
     late = draw(POLICIES)
     if over_changes and late.action is LateAction.REASSIGN:
-        late = LatePolicy()  # a row put in at one time would be taken back at another
+        late = LatePolicy()  # a row put in at one time would be retracted at another
     return AggregateSpec(
         draw(st.sampled_from([KEYS, KEYS[:1], ()])),
         tuple(replace(call, name=f"a{number}") for number, call in enumerate(found)),
@@ -106,7 +106,7 @@ def specs(draw: st.DrawFn) -> AggregateSpec:
         emit=Emit.CHANGES if window is None else draw(st.sampled_from(list(Emit))),
         lateness=0 if window is None else draw(st.sampled_from([0, 0, 3, 30])),
         late=late,
-        # A group that was let go knows nothing of rows that are taken back after that.
+        # A group that was expired knows nothing of rows that are retracted after that.
         ttl=draw(st.sampled_from([None, 0, 12])) if window is None and not over_changes else None,
         over_changes=over_changes,
     )
@@ -136,7 +136,7 @@ def rows(draw: st.DrawFn, spec: AggregateSpec, max_size: int = 16) -> list[Row]:
 
 
 def with_changes(draw: st.DrawFn, rows: list[Row]) -> list[Row]:
-    """Some rows are taken back after they came."""
+    """Some rows are retracted after they came."""
     out = list(rows)
     for row in rows:
         if draw(st.integers(0, 2)) == 0:
@@ -194,7 +194,7 @@ def test_every_batch_emits_exactly_what_the_definition_says(
 ) -> None:  # fmt: skip
     spec = data.draw(specs())
     if spec.over_changes and spec.window is not None and spec.window.kind is WindowKind.SESSION:
-        delay = 100  # a late row, in time by others of its session, may take back one that was not
+        delay = 100  # a late row, in time by others of its session, may retract one that was not
     run, oracle = harness_of(spec, settings, delay, colliding, trouble), oracle_of(spec)
     everything: list[Out] = []
     arrived = data.draw(batches(spec))
@@ -209,7 +209,7 @@ def test_every_batch_emits_exactly_what_the_definition_says(
         for name, count in oracle.counts.items():
             assert counts[f"input.{name}"] == count
         if not (spec.over_changes and spec.window and spec.window.kind is WindowKind.SLIDING):
-            assert counts["input.in_state"] == oracle.held()
+            assert counts["input.in_state"] == oracle.stored()
         check_late_rows(run, oracle)
         assert counts["rows_out"] == len(everything)
         retractions = sum(one[0] in {UPDATE_BEFORE, DELETE} for one in everything)
@@ -236,7 +236,7 @@ def test_any_order_of_rows_in_time_the_same_table_is_the_result(
     data: st.DataObject, settings: LogSettings, trouble: random.Random | None, colliding: bool
 ) -> None:
     spec = replace(data.draw(specs()), ttl=None)
-    # A session all of whose rows are taken back is forgotten, in one batch only once it has grown:
+    # A session all of whose rows are retracted is dropped, in one batch only once it has grown:
     # plans have no sessions over rows that change.
     session = spec.window is not None and spec.window.kind is WindowKind.SESSION
     assume(not (session and spec.over_changes))

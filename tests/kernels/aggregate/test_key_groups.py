@@ -1,4 +1,4 @@
-"""What comes out does not depend on how keys are spread over key groups: all share_budget one
+"""Results do not depend on how keys are assigned to key groups: all have the same watermark
 advance."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def frame(rows: Rows) -> pl.DataFrame:
 
 
 def out(spec: AggregateSpec, batches: list[Rows], marks: list[int], groups: int) -> Counter[Any]:
-    """All that comes out of `groups` key groups, one batch after the other."""
+    """All that is emitted of `groups` key groups, one batch after the other."""
     kernel = create_kernel(spec, {"n": pl.Int64()})
     states = [MemoryState() for _ in range(groups)]
     found: Counter[Any] = Counter()

@@ -1,4 +1,4 @@
-"""Hashes that are kept with state."""
+"""Hashes that are stored with state."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_what_is_equal_in_spark_has_one_hash(values: pl.Series, number: int) -> 
 
 
 def test_hashes_are_the_same_in_every_version() -> None:
-    """State of an earlier release is found by them."""
+    """State of an earlier release is found by these hashes."""
     assert int(hashes(pl.Series([0]))[0]) == 16294208416658607535
     assert int(hashes(pl.Series(["ab"]))[0]) == 17154135737692234531
 

@@ -1,4 +1,4 @@
-"""The summary of the heaviest keys against exact counts."""
+"""The summary of the most frequent keys against exact counts."""
 
 from __future__ import annotations
 
@@ -98,17 +98,17 @@ def test_a_chunk_of_infrequent_keys_is_skipped() -> None:
 
 def test_a_key_keeps_its_first_name() -> None:
     summary = HeavyHitters(2)
-    asked: list[int] = []
+    requested: list[int] = []
     words = ["a", "b", "a", "a", "b", "c"]
 
     def name(row: int) -> str:
-        asked.append(row)
+        requested.append(row)
         return words[row]
 
     summary.add(ints([1, 2, 1, 1, 2, 3]), name=name)
     assert summary.top(2) == [HeavyHitter(1, 2, 3, "a"), HeavyHitter(2, 1, 2, "b")]
     summary.add(ints([1]), name=name)
-    assert asked == [0, 1]
+    assert requested == [0, 1]
     other = HeavyHitters(2)
     other.add(ints([2, 9, 9, 9]), name=lambda row: "B" if row == 0 else "z")
     summary.merge(other)

@@ -1,4 +1,4 @@
-"""What a harness relies on."""
+"""Properties of kernels that the stateful processor relies on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A harness for kernels in tests: makes frames, keeps the watermark, loses caches, retries batches."""
+"""A harness for interval joins in tests: creates frames, advances the watermark, loses caches,
+retries batches."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class Harness(JoinHarness):
     def frame(self, rows: Sequence[Any], side: int) -> pl.DataFrame:
         return frame_of(rows, side, self.hashing)
 
-    def told(self, result: StepResult) -> Bag:
+    def output(self, result: StepResult) -> Bag:
         return bag(result, self.join.spec)
 
 

@@ -39,7 +39,7 @@ class Join:
 
     @property
     def reach(self) -> tuple[int, int]:
-        """How much later than a left row, and than a right row, its last partner can be."""
+        """How much later than a left row, and than a right row, its last match can be."""
         return self.upper, -self.lower
 
     @property
@@ -48,7 +48,8 @@ class Join:
 
 
 def final_rows(join: Join, lefts: Sequence[Row], rights: Sequence[Row]) -> Bag:
-    """What has come out at the end of both inputs. How they arrived does not matter."""
+    """Returns the complete output at the end of both inputs, which does not depend on the order of
+    arrival."""
     pairs = [(left, right) for left in lefts for right in rights if join.match(left, right)]
     matched_left = {left.id for left, _ in pairs}
     matched_right = {right.id for _, right in pairs}
@@ -68,7 +69,7 @@ def final_rows(join: Join, lefts: Sequence[Row], rights: Sequence[Row]) -> Bag:
 
 @dataclass
 class Stepwise:
-    """What comes out of each batch. Rows are never forgotten, only ignored once they are let go."""
+    """The output of each batch. Rows are never dropped, only ignored once they have expired."""
 
     join: Join
     max_rows: int | None = None  # evict beyond it
@@ -96,8 +97,8 @@ class Stepwise:
         self._evict(advance, out)
         return out
 
-    def held(self, side: int, advance: WatermarkAdvance) -> list[Row]:
-        """Rows that a partner may still come for, or that are held longer by choice."""
+    def stored(self, side: int, advance: WatermarkAdvance) -> list[Row]:
+        """Rows that a match may still come for, or that are stored longer by choice."""
         used = self.matched[0] if side == 0 and self.join.how.left_only else set[int]()
         reach, retention = self.join.reach[side], self.join.retention
         hold = reach if retention is None else max(reach, retention)
@@ -132,10 +133,10 @@ class Stepwise:
             out[(row.id, None) if side == 0 else (None, row.id)] += 1
 
     def _evict(self, advance: WatermarkAdvance, out: Bag) -> None:
-        held = [(row.t, side, row) for side in (0, 1) for row in self.held(side, advance)]
-        if self.max_rows is None or len(held) <= self.max_rows:
+        stored = [(row.t, side, row) for side in (0, 1) for row in self.stored(side, advance)]
+        if self.max_rows is None or len(stored) <= self.max_rows:
             return
-        oldest = sorted(held, key=lambda item: item[0])[: len(held) - self.max_rows]
+        oldest = sorted(stored, key=lambda item: item[0])[: len(stored) - self.max_rows]
         for _, side, row in oldest:
             self.evicted[side].add(row.id)
             self._come_out_alone(side, row, out)

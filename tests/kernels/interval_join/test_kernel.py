@@ -177,8 +177,8 @@ def test_columns_of_a_side_that_was_never_seen_have_the_given_types() -> None:
     frame = fill_null_hashes(ORDERS, "o_id")
     spec = orders_join(JoinType.LEFT)
     end = WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)
-    (told,) = IntervalJoin(spec, {"carrier": pl.String}).step(MemoryState(), {0: frame}, end).main
-    assert told.schema["carrier"] == pl.String
+    (output,) = IntervalJoin(spec, {"carrier": pl.String}).step(MemoryState(), {0: frame}, end).main
+    assert output.schema["carrier"] == pl.String
     (untold,) = IntervalJoin(spec).step(MemoryState(), {0: frame}, end).main
     assert untold.schema["carrier"] == pl.Null
     assert untold.columns == ["o_id", "amount", "carrier"]

@@ -1,4 +1,5 @@
-"""The interval join against its definition, for any data, arrival, settings and trouble."""
+"""The interval join against its definition, for any data, order of arrival, settings and
+failures."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ RETENTION = st.sampled_from([None, 0, 9, 40])
 
 def spec_of(join: Join, across: Predicate | None = None, **more: object) -> IntervalJoinSpec:
     return IntervalJoinSpec(
-        join.how, join.lower, join.upper, *harness.KEYS, harness.LEFT_COLUMNS, harness.RIGHT_COLUMNS,
+        join.how, join.lower, join.upper, *harness.KEYS, harness.LEFT_COLUMNS,
+        harness.RIGHT_COLUMNS,
         across=across, retention=join.retention, **more,  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -57,7 +59,7 @@ def test_any_order_of_rows_in_time_the_same_rows_are_emitted(
 def run_stepwise(
     join: Join, arrival: Arrival, run: Harness, max_rows: int | None = None
 ) -> tuple[Stepwise, Bag]:
-    """Compares every batch with the definition: rows out, late rows and rows held."""
+    """Compares every batch with the definition: rows out, late rows and rows stored."""
     oracle, total = Stepwise(join, max_rows), Counter[tuple[int | None, ...]]()
     late = [0, 0]
     for number, (lefts, rights) in enumerate([*arrival.batches, ([], [])]):
@@ -67,7 +69,7 @@ def run_stepwise(
         for side, name in enumerate(("left", "right")):
             late[side] += len(oracle.late[side])
             assert run.last.counts[f"{name}.late"] == late[side]
-            assert run.last.counts[f"{name}.in_state"] == len(oracle.held(side, run.advance))
+            assert run.last.counts[f"{name}.in_state"] == len(oracle.stored(side, run.advance))
             if run.join.spec.late.action is LateAction.SIDE_OUTPUT:
                 check_late_rows(oracle.late[side], side, run)
     return oracle, total

@@ -85,13 +85,13 @@ class Oracle:
         frame = partition if self.preceding is None else partition[-self.preceding - 1 :]
         return [FUNCTIONS[name](frame) for name in self.names]
 
-    def held(self, advance: WatermarkAdvance) -> int:
+    def stored(self, advance: WatermarkAdvance) -> int:
         """Rows that wait, and rows that a later one's frame may reach."""
-        kept = 0
+        retained = 0
         for rows in self.before.values():
             if rows and (self.ttl is None or advance.after <= rows[-1].t + self.ttl):
-                kept += len(rows) if self.preceding is None else min(len(rows), self.preceding)
-        return len(self.waiting) + kept
+                retained += len(rows) if self.preceding is None else min(len(rows), self.preceding)
+        return len(self.waiting) + retained
 
 
 def same(one: object, two: object) -> bool:

@@ -40,12 +40,14 @@ def kernel(
 
 
 @given(
-    single_input.rows(), st.data(), NAMES, PRECEDING, TTL, strategies.log_settings, single_input.trouble,
+    single_input.rows(), st.data(), NAMES, PRECEDING, TTL,
+    strategies.log_settings, single_input.trouble,
     single_input.hashes,
 )  # fmt: skip
 def test_every_batch_emits_exactly_the_rows_that_time_has_passed(
     rows: list[Row], data: st.DataObject, names: list[str], preceding: int | None,
-    ttl: int | None, settings: LogSettings, trouble: random.Random | None, hashing: single_input.Hash,
+    ttl: int | None, settings: LogSettings, trouble: random.Random | None,
+    hashing: single_input.Hash,
 ) -> None:  # fmt: skip
     rows = [replace(row, key=(row.key[0], 1)) for row in rows]  # fewer partitions, longer frames
     batches, delay = data.draw(st.one_of(single_input.any_order(rows), single_input.in_time(rows)))
@@ -63,7 +65,7 @@ def test_every_batch_emits_exactly_the_rows_that_time_has_passed(
             assert all(map(same, values, expected[row["id"]])), (values, expected[row["id"]])
         counts = harness.last.counts
         assert counts["input.late"] == oracle.late
-        assert counts["input.in_state"] == oracle.held(harness.advance)
+        assert counts["input.in_state"] == oracle.stored(harness.advance)
         assert counts["input.accepted"] + counts["input.late"] == fed
         gone = sum(counts[f"input.{outcome}"] for outcome in ("processed", "expired", "evicted"))
         assert counts["input.accepted"] == counts["input.in_state"] + gone

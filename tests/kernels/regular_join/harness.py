@@ -1,4 +1,5 @@
-"""A harness for regular joins in tests: makes frames, keeps the watermark, loses caches, retries."""
+"""A harness for regular joins in tests: makes frames, keeps the watermark, loses caches,
+retries."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def spec_of(
 def frame_of(
     changes: Sequence[Change], side: int, hashing: Hash, retracts: bool, updates: bool = False
 ) -> pl.DataFrame:
-    """`updates`: changes are told as old and new values, not as rows that come and go."""
+    """`updates`: changes are output as old and new values, not as rows that come and go."""
     one = "lr"[side]
     plus, minus = (UPDATE_AFTER, UPDATE_BEFORE) if updates else (INSERT, DELETE)
     frame = pl.DataFrame(
@@ -67,13 +68,13 @@ class Harness(JoinHarness):
         retracts = self.join.spec.over_changes[side]
         return frame_of(rows, side, self.hashing, retracts, self.sometimes())
 
-    def told(self, result: StepResult) -> Weights:
+    def output(self, result: StepResult) -> Weights:
         spec = self.join.spec
         columns = spec.left_columns if spec.how.left_only else (*self.types,)
         ids = ("l_id",) if spec.how.left_only else ("l_id", "r_id")
         ops = ["_op"] if spec.retracts else []
         out: Weights = Counter()
-        told = False
+        output = False
         for frame in result.main:
             assert frame.schema == {
                 **{name: self.types[name] for name in columns},
@@ -81,8 +82,8 @@ class Harness(JoinHarness):
             }
             kinds = set(frame["_op"].to_list()) if ops else {INSERT}
             assert kinds in ({INSERT}, {DELETE})
-            assert not (told and kinds == {DELETE}), "taken back after something was told"
-            told = told or kinds == {INSERT}
+            assert not (output and kinds == {DELETE}), "retracted after something was output"
+            output = output or kinds == {INSERT}
             for row in frame.select(ids).rows():
                 out[row] += 1 if kinds == {INSERT} else -1
         return Counter({row: weight for row, weight in out.items() if weight})

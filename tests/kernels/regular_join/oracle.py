@@ -23,7 +23,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Change:
-    """A row that comes, or one that is taken back."""
+    """An insertion or a retraction of a row."""
 
     row: Row
     t: int = 0
@@ -74,20 +74,20 @@ def left_over(changes: Iterable[Change]) -> list[Row]:
 
 
 @dataclass
-class Kept:
+class StoredRow:
     row: Row
     t: int
-    partners: int = 0  # those that it was told with, whether or not they have expired
+    match_count: int = 0  # those that it was output with, whether or not they have expired
 
 
 @dataclass
 class Stepwise:
     """What every batch changes. Within it, equal rows that come and go are set off against each
-    other, then rows are taken back one by one, then rows are added one by one."""
+    other, then rows are retracted one by one, then rows are added one by one."""
 
     join: Join
     max_rows: int | None = None  # evict beyond it
-    held: tuple[list[Kept], list[Kept]] = field(default_factory=lambda: ([], []))
+    stored: tuple[list[StoredRow], list[StoredRow]] = field(default_factory=lambda: ([], []))
     late: tuple[list[Change], list[Change]] = field(default_factory=lambda: ([], []))
     ignored: list[int] = field(default_factory=lambda: [0, 0])
     evicted: list[int] = field(default_factory=lambda: [0, 0])
@@ -97,7 +97,7 @@ class Stepwise:
     ) -> Weights:
         out: Weights = Counter()
         oldest = self.join.oldest(advance.before)
-        added: list[list[Kept]] = []
+        added: list[list[StoredRow]] = []
         for side, changes in enumerate((lefts, rights)):
             self.late[side][:] = [c for c in changes if oldest is not None and c.t < oldest]
             in_time = [change for change in changes if change not in self.late[side]]
@@ -105,10 +105,10 @@ class Stepwise:
             for row, copies in minus.items():
                 for _ in range(copies):
                     self._take_back(side, row, out)
-            added.append([Kept(row, t) for row, times in plus.items() for t in times])
+            added.append([StoredRow(row, t) for row, times in plus.items() for t in times])
         for side, rows in enumerate(added):
-            for kept in rows:
-                self._add(side, kept, out)
+            for retained in rows:
+                self._add(side, retained, out)
         self._let_go(advance.after)
         return Counter({row: weight for row, weight in out.items() if weight})
 
@@ -116,45 +116,45 @@ class Stepwise:
         if None in row.key:
             self._tell_alone(side, row, -1, out)
             return
-        equal = [kept for kept in self.held[side] if kept.row == row]
+        equal = [retained for retained in self.stored[side] if retained.row == row]
         if not equal:
             self.ignored[side] += 1
             return
-        going = min(equal, key=lambda kept: (kept.t, kept.partners))
-        self.held[side].remove(going)
+        going = min(equal, key=lambda retained: (retained.t, retained.match_count))
+        self.stored[side].remove(going)
         for other in self._partners(side, row):
             self._tell_pair(side, row, other.row, -1, out)
             self._change_partners(1 - side, other, -1, out)
         self._tell_row(side, going, -1, out)
 
-    def _add(self, side: int, new: Kept, out: Weights) -> None:
+    def _add(self, side: int, new: StoredRow, out: Weights) -> None:
         if None in new.row.key:
             self._tell_alone(side, new.row, 1, out)
             return
         for other in self._partners(side, new.row):
             self._tell_pair(side, new.row, other.row, 1, out)
             self._change_partners(1 - side, other, 1, out)
-            new.partners += 1
+            new.match_count += 1
         self._tell_row(side, new, 1, out)
-        self.held[side].append(new)
+        self.stored[side].append(new)
 
-    def _partners(self, side: int, row: Row) -> list[Kept]:
+    def _partners(self, side: int, row: Row) -> list[StoredRow]:
         def match(other: Row) -> bool:
             return self.join.match(row, other) if side == 0 else self.join.match(other, row)
 
-        return [kept for kept in self.held[1 - side] if match(kept.row)]
+        return [retained for retained in self.stored[1 - side] if match(retained.row)]
 
-    def _change_partners(self, side: int, kept: Kept, by: int, out: Weights) -> None:
-        self._tell_row(side, kept, -1, out)
-        kept.partners += by
-        self._tell_row(side, kept, 1, out)
+    def _change_partners(self, side: int, retained: StoredRow, by: int, out: Weights) -> None:
+        self._tell_row(side, retained, -1, out)
+        retained.match_count += by
+        self._tell_row(side, retained, 1, out)
 
-    def _tell_row(self, side: int, kept: Kept, weight: int, out: Weights) -> None:
-        """A row on its own, if it is told as it is now."""
-        if self.join.how is JoinType.SEMI and side == 0 and kept.partners:
-            out[kept.row.id,] += weight
-        elif not kept.partners:
-            self._tell_alone(side, kept.row, weight, out)
+    def _tell_row(self, side: int, retained: StoredRow, weight: int, out: Weights) -> None:
+        """A row on its own, if it is output as it is now."""
+        if self.join.how is JoinType.SEMI and side == 0 and retained.match_count:
+            out[retained.row.id,] += weight
+        elif not retained.match_count:
+            self._tell_alone(side, retained.row, weight, out)
 
     def _tell_alone(self, side: int, row: Row, weight: int, out: Weights) -> None:
         if not self.join.keeps[side]:
@@ -171,17 +171,19 @@ class Stepwise:
     def _let_go(self, watermark: int) -> None:
         oldest = self.join.oldest(watermark)
         for side in (0, 1):
-            self.held[side][:] = [k for k in self.held[side] if oldest is None or k.t >= oldest]
-        every = [(kept.t, side, kept) for side in (0, 1) for kept in self.held[side]]
+            self.stored[side][:] = [k for k in self.stored[side] if oldest is None or k.t >= oldest]
+        every = [(retained.t, side, retained) for side in (0, 1) for retained in self.stored[side]]
         if self.max_rows is None or len(every) <= self.max_rows:
             return
-        for _, side, kept in sorted(every, key=lambda one: one[0])[: len(every) - self.max_rows]:
-            self.held[side].remove(kept)
+        for _, side, retained in sorted(every, key=lambda one: one[0])[
+            : len(every) - self.max_rows
+        ]:
+            self.stored[side].remove(retained)
             self.evicted[side] += 1
 
 
 def _netted(changes: Iterable[Change]) -> tuple[dict[Row, list[int]], Counter[Row]]:
-    """Of each row the times of those to add, the newest; and how many to take back."""
+    """Of each row the times of those to add, the newest; and how many to retract."""
     plus: dict[Row, list[int]] = {}
     minus: Counter[Row] = Counter()
     for change in changes:

@@ -193,7 +193,7 @@ def test_a_row_expires_without_a_retraction() -> None:
     harness = harness_of(JoinType.LEFT, BOTH, ttl=10)
     harness.feed([plus(1, t=0), plus(2, t=20)], [plus(7, t=0), plus(8, t=20)])
     assert harness.last.counts["left.in_state"] == harness.last.counts["right.in_state"] == 1
-    # Of (1, 7), (1, 8), (2, 7) and (2, 8) only the last has both its rows held.
+    # Of (1, 7), (1, 8), (2, 7) and (2, 8) only the last has both its rows stored.
     assert harness.feed([plus(3, t=21)], [minus(8, t=20)]) == {(2, 8): -1, (3, None): 1}
 
 

@@ -1,4 +1,5 @@
-"""The regular join against its definition, for any data, arrival, settings and trouble."""
+"""The regular join against its definition, for any data, order of arrival, settings and
+failures."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ CHANGING = st.tuples(st.booleans(), st.booleans())
 
 @st.composite
 def changes(draw: st.DrawFn, retracts: bool, strict: bool = True) -> list[Change]:
-    """Few rows, so that many are equal. If it is `strict`, only what came is taken back."""
+    """Few rows, so that many are equal. If it is `strict`, only what came is retracted."""
     keys = strategies.keys if draw(st.booleans()) else st.just(("a", 1))
     rows = draw(
         st.lists(
@@ -82,13 +83,13 @@ def sides(
     strict: bool = True,
 ) -> Sides:
     lefts, rights = (draw(changes(retracts, strict)) for retracts in over_changes)
-    if join.how.left_only:  # of the right side only what is compared is held
+    if join.how.left_only:  # of the right side only what is compared is stored
         rights = [replace(c, row=_compared(c.row, set(columns_of(across)))) for c in rights]
     return lefts, rights
 
 
-def _compared(row: Row, asked: set[str]) -> Row:
-    return Row(row.id if "r_id" in asked else 0, row.key, row.x if "r_x" in asked else None)
+def _compared(row: Row, requested: set[str]) -> Row:
+    return Row(row.id if "r_id" in requested else 0, row.key, row.x if "r_x" in requested else None)
 
 
 def add(total: Weights, out: Weights) -> None:
@@ -134,7 +135,7 @@ def test_after_every_batch_the_output_is_the_join_of_the_input(
 
 
 def run_stepwise(harness: Harness, oracle: Stepwise, batches: Batches) -> None:
-    """Compares every batch with the definition: what is told, late, ignored and held."""
+    """Compares every batch with the definition: what is output, late, ignored and stored."""
     late = [0, 0]
     for number, (lefts, rights) in enumerate([*batches, ([], [])]):
         out = harness.feed(lefts, rights, end=number == len(batches))
@@ -145,16 +146,18 @@ def run_stepwise(harness: Harness, oracle: Stepwise, batches: Batches) -> None:
             assert counts[f"{name}.late"] == late[side]
             assert counts[f"{name}.ignored"] == oracle.ignored[side]
             assert counts[f"{name}.evicted"] == oracle.evicted[side]
-            assert counts[f"{name}.in_state"] == len(held_of(harness, oracle, side))
+            assert counts[f"{name}.in_state"] == len(stored_of(harness, oracle, side))
             if harness.join.spec.late.action is LateAction.SIDE_OUTPUT:
                 check_late_rows(oracle.late[side], side, harness)
 
 
-def held_of(harness: Harness, oracle: Stepwise, side: int) -> list[Row]:
-    """Of rows that stay, SEMI and ANTI are done with those that met a partner."""
+def stored_of(harness: Harness, oracle: Stepwise, side: int) -> list[Row]:
+    """Of rows that stay, SEMI and ANTI are done with those that had a match."""
     spec = harness.join.spec
     done_with = spec.how.left_only and side == 0 and not any(spec.over_changes)
-    return [kept.row for kept in oracle.held[side] if not (done_with and kept.partners)]
+    return [
+        retained.row for retained in oracle.stored[side] if not (done_with and retained.match_count)
+    ]
 
 
 def check_late_rows(rows: list[Change], side: int, harness: Harness) -> None:
@@ -171,7 +174,7 @@ def check_late_rows(rows: list[Change], side: int, harness: Harness) -> None:
 
 @pytest.fixture(params=[regular_join_back.FEW_ROWS_OF_KEY, -1000], ids=["by key", "by content"])
 def search(request, monkeypatch):
-    """How rows that are taken back are looked for: the second is for keys with many rows."""
+    """How rows that are retracted are looked for: the second is for keys with many rows."""
     monkeypatch.setattr(regular_join_back, "FEW_ROWS_OF_KEY", request.param)
 
 

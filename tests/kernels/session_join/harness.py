@@ -47,7 +47,7 @@ class Harness(JoinHarness):
     def frame(self, rows: Sequence[Any], side: int) -> pl.DataFrame:
         return frame_of(rows, side, self.hashing)
 
-    def told(self, result: StepResult) -> Bag:
+    def output(self, result: StepResult) -> Bag:
         out: Bag = Counter()
         left_only = self.join.spec.how.left_only
         names = [name for name in self.types if not (left_only and name == "r_id")]

@@ -91,7 +91,7 @@ def pairs_of(left: Session, right: Session) -> list[Out]:
     return [(one.id, two.id, start, end) for one in left.rows for two in right.rows]
 
 
-def alone(side: int, session: Session) -> list[Out]:
+def unmatched(side: int, session: Session) -> list[Out]:
     ids = [(row.id, None) if side == 0 else (None, row.id) for row in session.rows]
     return [(*both, session.first, session.end) for both in ids]
 
@@ -104,7 +104,8 @@ def once(left: Session, rights: Sequence[Session]) -> list[Out]:
 
 
 def final_rows(join: Join, lefts: Iterable[Row], rights: Iterable[Row]) -> Bag:
-    """What has come out at the end of both inputs. How they arrived does not matter."""
+    """Returns the complete output at the end of both inputs, which does not depend on the order of
+    arrival."""
     sides = sessions_of(lefts, join.gap), sessions_of(rights, join.gap)
     out: Bag = Counter()
     for left in sides[0]:
@@ -115,21 +116,21 @@ def final_rows(join: Join, lefts: Iterable[Row], rights: Iterable[Row]) -> Bag:
             for right in met:
                 out.update(pairs_of(left, right))
         if join.how.preserves_left and not met:
-            out.update(alone(0, left))
+            out.update(unmatched(0, left))
     for right in sides[1]:
         if join.how.preserves_right and not any(left.meets(right) for left in sides[0]):
-            out.update(alone(1, right))
+            out.update(unmatched(1, right))
     return out
 
 
 @dataclass
 class Stepwise:
-    """What comes out of each batch, and what is held after it."""
+    """The output of each batch, and the state after it."""
 
     join: Join
     sessions: tuple[list[Session], list[Session]] = field(default_factory=lambda: ([], []))
     late: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
-    told: set[tuple[int | None, int | None]] = field(default_factory=set)
+    output: set[tuple[int | None, int | None]] = field(default_factory=set)
 
     def step(self, lefts: Iterable[Row], rights: Iterable[Row], advance: WatermarkAdvance) -> Bag:
         out: list[Out] = []
@@ -151,10 +152,10 @@ class Stepwise:
         for side, keeps in enumerate((self.join.how.preserves_left, self.join.how.preserves_right)):
             for session in closing[side]:
                 if keeps and not session.met and not self._met(side, session):
-                    out += alone(side, session)
+                    out += unmatched(side, session)
         self._let_go()
-        fresh = Counter(row for row in out if row[:2] not in self.told)
-        self.told.update(row[:2] for row in out)
+        fresh = Counter(row for row in out if row[:2] not in self.output)
+        self.output.update(row[:2] for row in out)
         return fresh
 
     def _arrive(self, side: int, rows: list[Row], before: int) -> list[Out]:
@@ -173,7 +174,7 @@ class Stepwise:
         for fragment in fragments:
             if None in fragment.key:  # it meets none, and that is known at once
                 keeps = (self.join.how.preserves_left, self.join.how.preserves_right)[side]
-                out += alone(side, fragment) if keeps else []
+                out += unmatched(side, fragment) if keeps else []
                 continue
             touched = [one for one in mine if one.touches(fragment) and not one.closed]
             for one in touched:
@@ -188,7 +189,7 @@ class Stepwise:
         return [other for other in self.sessions[1 - side] if session.meets(other)]
 
     def _tell(self) -> list[Out]:
-        """Rows of sessions that met; some of them came out before."""
+        """Rows of sessions that met; some of them were emitted before."""
         out: list[Out] = []
         if self.join.how is JoinType.ANTI:
             return out
@@ -207,7 +208,7 @@ class Stepwise:
     def _let_go(self) -> None:
         """Sessions that are closed go, unless one that they met is open, or a left one of a SEMI
         join still waits for it."""
-        held: list[list[Session]] = [[], []]
+        stored: list[list[Session]] = [[], []]
         for side, sessions in enumerate(self.sessions):
             for session in sessions:
                 met = self._met(side, session)
@@ -215,12 +216,12 @@ class Stepwise:
                 if side == 0 and self.join.how.left_only:
                     waits = waits and not any(other.closed for other in met)
                 if not session.closed or waits:
-                    held[side].append(session)
-        for sessions, kept in zip(self.sessions, held, strict=True):
-            sessions[:] = kept
+                    stored[side].append(session)
+        for sessions, retained in zip(self.sessions, stored, strict=True):
+            sessions[:] = retained
 
-    def held(self, side: int) -> int:
-        """How many rows are held."""
+    def stored(self, side: int) -> int:
+        """How many rows are stored."""
         if not self.join.how.left_only:
             return sum(len(session.rows) for session in self.sessions[side])
         if side == 1:

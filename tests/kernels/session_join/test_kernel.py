@@ -23,7 +23,7 @@ def test_every_row_with_every_row_once_both_sessions_are_closed() -> None:
 def test_the_session_that_ends_later_decides_when_both_are_emitted() -> None:
     harness = harness_of()
     assert harness.feed(at(0), at(2, 7, 12), to=13) == {}
-    assert harness.last.counts["left.in_state"] == 1  # closed, and held for the open one
+    assert harness.last.counts["left.in_state"] == 1  # closed, and stored for the open one
     assert harness.feed([], [], to=18) == {(0, 0, 0, 17): 1, (0, 1, 0, 17): 1, (0, 2, 0, 17): 1}
 
 
@@ -128,9 +128,9 @@ def test_a_row_without_a_key_is_a_session_of_its_own(emit: Emit) -> None:
 def test_a_session_without_a_match_is_emitted_once_it_is_closed(how: JoinType, emit: Emit) -> None:
     harness = harness_of(how, emit)
     assert harness.feed(at(0, 3), at(20), to=8) == {}
-    alone = {(0, None, 0, 8): 1, (1, None, 0, 8): 1} if how.preserves_left else {}
-    assert harness.feed([], [], to=9) == alone
-    assert harness.last.counts["unmatched"] == len(alone)
+    unmatched = {(0, None, 0, 8): 1, (1, None, 0, 8): 1} if how.preserves_left else {}
+    assert harness.feed([], [], to=9) == unmatched
+    assert harness.last.counts["unmatched"] == len(unmatched)
     assert harness.finish() == ({(None, 0, 20, 25): 1} if how.preserves_right else {})
     assert harness.last.counts["state_rows"] == 0
 

@@ -1,4 +1,5 @@
-"""The session join against its definition, for any data, arrival, settings and trouble."""
+"""The session join against its definition, for any data, order of arrival, settings and
+failures."""
 
 from __future__ import annotations
 
@@ -94,7 +95,7 @@ def test_any_order_of_rows_in_time_the_same_rows_are_emitted(
     came, wanted = run_whole(harness, data.draw(cut(arrived))), final_rows(join, *arrived)
     if emit is Emit.FINAL:
         assert came == wanted
-    else:  # the window is told as far as it is known
+    else:  # the window is output as far as it is known
         assert without_windows(came) == without_windows(wanted)
     counts = harness.last.counts
     assert counts["left.late"] == counts["right.late"] == 0
@@ -102,15 +103,15 @@ def test_any_order_of_rows_in_time_the_same_rows_are_emitted(
 
 
 def run_stepwise(harness: Harness, oracle: Stepwise, batches: Batches) -> None:
-    """Compares every batch with the definition: rows out, late rows and rows held."""
+    """Compares every batch with the definition: rows out, late rows and rows stored."""
     late = [0, 0]
     for number, (lefts, rights) in enumerate([*batches, ([], [])]):
         out = harness.feed(lefts, rights, end=number == len(batches))
         assert out == oracle.step(lefts, rights, harness.advance)
         counts = harness.last.counts
         assert (counts["left.in_state"], counts["right.in_state"]) == (
-            oracle.held(0),
-            oracle.held(1),
+            oracle.stored(0),
+            oracle.stored(1),
         )
         sessions = sum(map(len, oracle.sessions))
         assert counts["state_rows"] == sessions + counts["left.in_state"] + counts["right.in_state"]
@@ -166,17 +167,17 @@ def test_beyond_a_limit_sessions_close_early_and_no_row_is_lost(
     arrived, delays = data.draw(in_time(rows))
     spec = spec_of(join, limit=StateLimit(max_rows, on_limit=OnLimit.EVICT))
     harness = Harness(SessionJoin(spec, Harness.types, settings), delays, trouble=trouble)
-    told = without_windows(run_whole(harness, data.draw(cut(arrived))))
-    assert set(told.values()) <= {1}
+    output = without_windows(run_whole(harness, data.draw(cut(arrived))))
+    assert set(output.values()) <= {1}
     assert harness.last.counts["peak_rows"] <= max_rows
     assert harness.last.counts["state_rows"] == 0
     true = without_windows(final_rows(join, *arrived))
     if join.how not in (JoinType.ANTI, JoinType.SEMI):
-        assert {pair for pair in told if None not in pair} <= set(true)
+        assert {pair for pair in output if None not in pair} <= set(true)
     for side, keeps in enumerate((join.how.preserves_left, join.how.preserves_right)):
         if keeps and join.how is not JoinType.ANTI:
-            ids = {row[side] for row in told if row[side] is not None}
+            ids = {row[side] for row in output if row[side] is not None}
             assert ids == {row.id for row in rows[side]}
-            alone = {row[side] for row in told if row[1 - side] is None}
-            paired = {row[side] for row in told if row[1 - side] is not None}
-            assert not alone & paired
+            unmatched = {row[side] for row in output if row[1 - side] is None}
+            paired = {row[side] for row in output if row[1 - side] is not None}
+            assert not unmatched & paired

@@ -1,4 +1,4 @@
-"""Late rows of session joins, their limits and their account."""
+"""Late rows of session joins, limits and counts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_old_row_that_touches_an_open_session_is_part_of_it() -> None:
 
 
 def test_a_row_after_the_close_begins_a_new_session() -> None:
-    """It would have been of the session [90, 95], which has come out."""
+    """It would have been of the session [90, 95], which was emitted."""
     harness = harness_of(JoinType.LEFT)
     assert harness.feed(at(90), [], to=96) == {(0, None, 90, 95): 1}
     assert harness.feed(at(94, first=1), []) == {}
@@ -140,7 +140,7 @@ def test_beyond_a_limit_sessions_that_end_first_close_early(emit: Emit) -> None:
     harness = harness_of(JoinType.FULL, emit, limit=StateLimit(4, on_limit=OnLimit.EVICT))
     assert harness.feed(at(50), [], to=0) == {}
     out = harness.feed([Row(1, 0, B), Row(2, 1, B)], [Row(0, 2, B)], to=0)
-    assert out == {(1, 0, 0, 7): 1, (2, 0, 0, 7): 1}  # and A is held
+    assert out == {(1, 0, 0, 7): 1, (2, 0, 0, 7): 1}  # and A is stored
     counts = harness.last.counts
     assert (counts["left.evicted"], counts["right.evicted"], counts["left.in_state"]) == (2, 1, 1)
     assert harness.finish() == {(0, None, 50, 55): 1}
@@ -167,7 +167,7 @@ def test_a_step_that_changes_nothing_touches_no_store_but_one() -> None:
 
 
 def test_a_session_that_grows_is_not_read_again() -> None:
-    """Its rows are read when they come out: what a step reads does not grow with the session."""
+    """Its rows are read when they are emitted: what a step reads does not grow with the session."""
     harness = harness_of()
     harness.join = SessionJoin(harness.join.spec, Harness.types)
     for number in range(40):

@@ -1,4 +1,4 @@
-"""TableSpec tables against a plain list of rows, and what they cost."""
+"""Keyed tables against a plain list of rows, and their cost."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from millstream.kernels.top_n.kernel import TopN
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME, OnLimit, StateLimit
 
 Key = tuple[str | None, int | None]
-Held = tuple[Key, int, int]  # key, time, id
+TableOracle = tuple[Key, int, int]  # key, time, id
 SCHEMA = {"k1": pl.String, "k2": pl.Int64, "id": pl.Int64, "_t": pl.Int64, "_h": pl.Int64}
 KEYED = TableSpec(("k1", "k2"))
 
 
-def frame_of(rows: Sequence[Held], collide: bool = False) -> pl.DataFrame:
+def frame_of(rows: Sequence[TableOracle], collide: bool = False) -> pl.DataFrame:
     hashes = [0 if collide else hash(key) % 1000 for key, _, _ in rows]
     columns = [(*key, id_, time, h) for (key, time, id_), h in zip(rows, hashes, strict=True)]
     return pl.DataFrame(columns, schema=SCHEMA, orient="row")
 
 
-def held_of(frame: pl.DataFrame | None) -> Counter[Held]:
+def stored_of(frame: pl.DataFrame | None) -> Counter[TableOracle]:
     if frame is None:
         return Counter()
     return Counter(((k1, k2), t, i) for k1, k2, i, t, _ in frame.select(*SCHEMA).rows())
@@ -54,11 +54,11 @@ def held_of(frame: pl.DataFrame | None) -> Counter[Held]:
 
 @dataclass
 class Oracle:
-    rows: list[Held] = field(default_factory=list)
+    rows: list[TableOracle] = field(default_factory=list)
 
     def probe(
-        self, new: Sequence[Held], lower: int | None, upper: int | None
-    ) -> Counter[tuple[int, Held]]:
+        self, new: Sequence[TableOracle], lower: int | None, upper: int | None
+    ) -> Counter[tuple[int, TableOracle]]:
         low = BEGIN_OF_TIME if lower is None else lower
         high = END_OF_TIME if upper is None else upper
         return Counter(
@@ -68,10 +68,10 @@ class Oracle:
             if row[0] == key and low <= row[1] - time <= high
         )
 
-    def take(self, gone: Counter[Held]) -> None:
+    def take(self, gone: Counter[TableOracle]) -> None:
         self.rows = list((Counter(self.rows) - gone).elements())
 
-    def due(self, time: int) -> Counter[Held]:
+    def due(self, time: int) -> Counter[TableOracle]:
         due = Counter(row for row in self.rows if row[1] < time)
         self.take(due)
         return due
@@ -100,7 +100,7 @@ def test_a_table_has_the_same_rows_as_a_list(
         new = [(key, at, number + i) for i, (key, at) in enumerate(keyed)]
         number += len(new)
         frame = frame_of(new, collide)
-        if trouble and trouble.random() < 0.3:  # a first try, whose writes are not kept
+        if trouble and trouble.random() < 0.3:  # a first try, whose writes are not retained
             tables, table = open_table(state.copy())
             table.remove(table.probe(frame))
             table.append(frame)
@@ -111,12 +111,12 @@ def test_a_table_has_the_same_rows_as_a_list(
         tables, table = open_table(state)
         found = table.probe(frame, lower, upper)
         assert len(found) == found.new.size
-        pairs = Counter[tuple[int, Held]]()
+        pairs = Counter[tuple[int, TableOracle]]()
         if len(found):
-            held = found.rows(["id", "_t", "k1", "k2"]).rows()
+            stored = found.rows(["id", "_t", "k1", "k2"]).rows()
             pairs.update(
                 (int(n), ((k1, k2), t, i))
-                for n, (i, t, k1, k2) in zip(found.new, held, strict=True)
+                for n, (i, t, k1, k2) in zip(found.new, stored, strict=True)
             )
         assert pairs == oracle.probe(new, lower, upper)
         if action == "some":
@@ -128,7 +128,7 @@ def test_a_table_has_the_same_rows_as_a_list(
         table.append(frame, BEGIN_OF_TIME if time is None else time)
         oracle.rows += new
         if time is not None:
-            assert held_of(table.take_before(time)) == oracle.due(time)
+            assert stored_of(table.take_before(time)) == oracle.due(time)
         assert table.row_count == len(oracle.rows)
         assert table.earliest <= min([END_OF_TIME, *(row[1] for row in oracle.rows)])
         tables.close(0)
@@ -137,14 +137,14 @@ def test_a_table_has_the_same_rows_as_a_list(
             assert segment.removed <= segment.live_rows
 
     tables, table = open_table(state)
-    assert held_of(table.take_before(END_OF_TIME)) == Counter(oracle.rows)
+    assert stored_of(table.take_before(END_OF_TIME)) == Counter(oracle.rows)
     tables.close(0)
     assert not state.map("segments").content
 
 
 def test_two_tables_share_a_state() -> None:
     state = MemoryState()
-    row: Held = (("a", 1), 5, 0)
+    row: TableOracle = (("a", 1), 5, 0)
     for _ in range(3):
         tables = Tables(state, (KEYED, TableSpec(("k2",))))
         tables[0].append(frame_of([row]))

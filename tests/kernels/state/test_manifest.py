@@ -68,8 +68,8 @@ Stored = tuple[int, int, int]  # key, time, id
 
 
 def keyed_of(number: int) -> TableSpec:
-    """Tables of one operator differ in their layouts: a hash that is the key, rows that go by time
-    alone."""
+    """Tables of one operator differ in their layouts: a hash that is the key, rows that expire
+    by time unmatched."""
     return TableSpec(("k",), hash_is_key=number % 2 == 0, removable=number % 3 != 1)
 
 
@@ -136,7 +136,7 @@ def test_tables_of_one_manifest_have_the_same_rows_as_lists(
         return Tables(at, [keyed_of(number) for number in range(count)], settings=settings)
 
     for step in steps:
-        if trouble and trouble.random() < 0.3:  # a first try, whose writes are not kept
+        if trouble and trouble.random() < 0.3:  # a first try, whose writes are not retained
             tables = open_tables(state.copy())
             for number, (keyed, _, _) in enumerate(step):
                 tables[number].append(frame_of([(*row, 0) for row in keyed], number))

@@ -41,39 +41,39 @@ def test_segments_that_another_worker_dropped_leave_the_cache(workers, monkeypat
 
 def test_a_key_group_that_is_processed_elsewhere_leaves_the_cache_in_time():
     now = [0.0]
-    held = SegmentCache(1000, advance=lambda: now[0])
-    held.put(1, 11, "of a group that moved", 10)
-    held.put(2, 21, "of a group that stays", 10)
+    stored = SegmentCache(1000, advance=lambda: now[0])
+    stored.put(1, 11, "of a group that moved", 10)
+    stored.put(2, 21, "of a group that stays", 10)
     now[0] = UNUSED_SECONDS
-    held.retain(2, {21})
-    assert 11 in held
+    stored.retain(2, {21})
+    assert 11 in stored
     now[0] += 1
-    held.retain(2, {21})
-    assert 11 not in held
-    assert held.get(21) == "of a group that stays"
+    stored.retain(2, {21})
+    assert 11 not in stored
+    assert stored.get(21) == "of a group that stays"
 
 
 def test_the_cache_stays_within_its_budget_and_drops_what_it_evicts():
-    held = SegmentCache(100)
+    stored = SegmentCache(100)
     for uid in range(1, 50):
-        held.put(uid % 3, uid, pl.DataFrame(), 30)
-        assert held.nbytes <= 100
-    held.put(9, 99, "larger than all", 101)
-    assert 99 not in held
-    assert len(held) == 3
+        stored.put(uid % 3, uid, pl.DataFrame(), 30)
+        assert stored.nbytes <= 100
+    stored.put(9, 99, "larger than all", 101)
+    assert 99 not in stored
+    assert len(stored) == 3
     for owner in range(3):
-        held.retain(owner, ())
-    assert (len(held), held.nbytes) == (0, 0)
+        stored.retain(owner, ())
+    assert (len(stored), stored.nbytes) == (0, 0)
 
 
 def test_an_index_over_a_segment_is_dropped_with_the_segment():
-    held = SegmentCache(100)
-    held.put(1, 5, "rows", 10)
-    held.put(1, index_uid(5), "index", 10)
-    held.retain(1, {5, index_uid(5)})
-    assert len(held) == 2
-    held.retain(1, set())
-    assert len(held) == 0
+    stored = SegmentCache(100)
+    stored.put(1, 5, "rows", 10)
+    stored.put(1, index_uid(5), "index", 10)
+    stored.retain(1, {5, index_uid(5)})
+    assert len(stored) == 2
+    stored.retain(1, set())
+    assert len(stored) == 0
 
 
 def test_workers_share_one_budget(tmp_path: Path):
@@ -88,16 +88,16 @@ def test_workers_share_one_budget(tmp_path: Path):
         os.read(to_child, 1)
         os._exit(0)
     os.read(to_parent, 1)
-    held = SegmentCache(100, sizes)
+    stored = SegmentCache(100, sizes)
     assert sizes.limit(100) == 50
     for uid in range(1, 20):
-        held.put(1, uid, uid, 10)
-    assert held.nbytes == 50
+        stored.put(1, uid, uid, 10)
+    assert stored.nbytes == 50
     assert {size.nbytes for size in CacheSizes.attach(tmp_path / "sizes").sizes()} == {80, 50}
     os.write(from_parent, b".")
     os.waitpid(child, 0)
     for uid in range(1, 20):
-        held.put(1, uid, uid, 10)
-    assert held.nbytes == 100
+        stored.put(1, uid, uid, 10)
+    assert stored.nbytes == 100
     for each in (to_child, from_parent, to_parent, from_child):
         os.close(each)

@@ -145,7 +145,7 @@ def test_strings_of_a_large_frame_are_written_without_it() -> None:
 def test_match_flags_survive_a_cache_miss(how: JoinType, recent_bytes: int) -> None:
     run = Steps(how, settings=LogSettings(recent_bytes=recent_bytes))
     run.step(range(6000), watermark=0)
-    for number in range(0, 6000, 60):  # few marks a time: kept as numbers, or as bitmaps
+    for number in range(0, 6000, 60):  # few marks a time: retained as numbers, or as bitmaps
         run.step(range(0), range(number, number + 6))
         if number % 600 == 0:
             cache.clear_cache()

@@ -46,7 +46,7 @@ class Harness(JoinHarness):
     def frame(self, rows: Sequence[Any], side: int) -> pl.DataFrame:
         return frame_of(rows, side, self.hashing)
 
-    def told(self, result: StepResult) -> Bag:
+    def output(self, result: StepResult) -> Bag:
         out: Bag = Counter()
         for frame in result.main:
             assert frame.schema == self.types

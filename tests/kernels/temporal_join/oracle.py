@@ -29,7 +29,7 @@ class Join:
     direction: Direction = Direction.BACKWARD
     tolerance: int | None = None
 
-    def partner(self, row: Row, versions: Sequence[Row]) -> Row | None:
+    def match_row(self, row: Row, versions: Sequence[Row]) -> Row | None:
         """`versions` in the order they arrived."""
         before, ahead = self.before(row, versions), self.ahead(row, versions)
         if self.direction is Direction.BACKWARD:
@@ -54,7 +54,7 @@ class Join:
         return self.tolerance is None or abs(row.t - version.t) <= self.tolerance
 
     def is_due(self, row: Row, versions: Sequence[Row], watermark: int) -> bool:
-        """No version that may yet come, at the watermark or later, could change its partner."""
+        """No version that may yet come, at the watermark or later, could change its match."""
         if None in row.key:
             return True
         if self.direction is Direction.BACKWARD:
@@ -90,18 +90,18 @@ def _of_key(key: Key, versions: Iterable[Row]) -> list[Row]:
 
 
 def final_rows(join: Join, rows: Iterable[Row], versions: Sequence[Row]) -> Bag:
-    """What has come out at the end of both inputs."""
+    """Returns the complete output at the end of both inputs."""
     out: Bag = Counter()
     for row in rows:
-        partner = join.partner(row, versions)
-        if partner is not None or join.how is JoinType.LEFT:
-            out[row.id, partner.id if partner else None] += 1
+        match_row = join.match_row(row, versions)
+        if match_row is not None or join.how is JoinType.LEFT:
+            out[row.id, match_row.id if match_row else None] += 1
     return out
 
 
 @dataclass
 class Stepwise:
-    """What comes out of each batch, and what is held after it."""
+    """The output of each batch, and the state after it."""
 
     join: Join
     max_rows: int | None = None  # evict beyond it
@@ -122,16 +122,16 @@ class Stepwise:
         out = final_rows(self.join, due, self.versions)
         if (
             self.join.direction is Direction.BACKWARD
-        ):  # else a waiting row may need one no longer held
+        ):  # else a waiting row may need one no longer stored
             self.versions = self.join.of_use(self.versions, advance.after)
             self._evict(out)
         return out
 
     def _evict(self, out: Bag) -> None:
-        held = [(row.t, 0, row) for row in self.waiting] + [(v.t, 1, v) for v in self.versions]
-        if self.max_rows is None or len(held) <= self.max_rows:
+        stored = [(row.t, 0, row) for row in self.waiting] + [(v.t, 1, v) for v in self.versions]
+        if self.max_rows is None or len(stored) <= self.max_rows:
             return
-        for _, side, row in sorted(held, key=lambda one: one[0])[: len(held) - self.max_rows]:
+        for _, side, row in sorted(stored, key=lambda one: one[0])[: len(stored) - self.max_rows]:
             self.evicted[side].add(row.id)
             (self.waiting, self.versions)[side].remove(row)
             if side == 0:

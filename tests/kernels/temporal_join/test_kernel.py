@@ -67,7 +67,7 @@ def test_a_deleted_key_has_no_version_until_the_next_one_and_expires() -> None:
     assert harness.finish() == {(20, 4): 1, (21, 3): 1}
     harness = harness_of(JoinType.LEFT)
     harness.feed([Row(0, 15, A)], [*ends[:3], Row(5, 15, B)])
-    assert harness.last.counts["right.in_state"] == 1  # the last of b alone
+    assert harness.last.counts["right.in_state"] == 1  # the last of b unmatched
     assert harness.finish() == {(0, None): 1}
 
 

@@ -1,4 +1,5 @@
-"""The temporal join against its definition, for any data, arrival, settings and trouble."""
+"""The temporal join against its definition, for any data, order of arrival, settings and
+failures."""
 
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ def test_any_order_of_rows_in_time_the_same_rows_are_emitted(
 
 
 def run_stepwise(harness: Harness, oracle: Stepwise, batches: Batches) -> Bag:
-    """Compares every batch with the definition: rows out, late rows and rows held."""
+    """Compares every batch with the definition: rows out, late rows and rows stored."""
     total: Bag = Counter()
     late = [0, 0]
     for number, (rows, versions) in enumerate([*batches, ([], [])]):

@@ -20,7 +20,9 @@ from millstream.kernels.core.specs import TopNSpec
 from millstream.temporal import Emit
 
 Values = tuple[object, ...]
-Out = Counter[tuple[object, ...]]  # columns, then the rank if asked for, then the operation if any
+Out = Counter[
+    tuple[object, ...]
+]  # columns, then the rank if requested for, then the operation if any
 
 
 def value_of(row: Row, column: str) -> object:
@@ -29,7 +31,7 @@ def value_of(row: Row, column: str) -> object:
 
 
 def sortable(value: object, descending: bool = False, nulls_first: bool = False) -> Values:
-    """Where NULL is asked for, then where NaN is (above all numbers), then the value."""
+    """Where NULL is sorted, then where NaN is (above all numbers), then the value."""
     if value is None:
         return (-1 if nulls_first else 1, 0, 0)
     if isinstance(value, str):
@@ -67,13 +69,13 @@ class Oracle:
     def _take_in(self, row: Row) -> None:
         key = self._values(row, self.spec.partition)
         self.last[key] = max(row.t, self.last.get(key, row.t))
-        held = self.rows[key]
+        stored = self.rows[key]
         if row.op not in (UPDATE_BEFORE, DELETE):
-            held.append((self.batch, row))
+            stored.append((self.batch, row))
             return
-        alike = [item for item in held if self._content(item[1]) == self._content(row)]
+        alike = [item for item in stored if self._content(item[1]) == self._content(row)]
         if alike:
-            held.remove(alike[-1])
+            stored.remove(alike[-1])
 
     def _ended(self, advance: WatermarkAdvance) -> list[Values]:
         if self.spec.due is not None:
@@ -85,12 +87,12 @@ class Oracle:
         return [key for key, time in self.last.items() if advance.after > time + self.spec.ttl]
 
     def top(self, key: Values) -> list[Values]:
-        """The first n rows of a partition, as they come out."""
+        """The first n rows of a partition, as they are emitted."""
         ordered = sorted(self.rows.get(key, []), key=self._place)
         return [self._values(row, self.spec.columns) for _, row in ordered[: self.spec.n]]
 
     def tables(self) -> Out:
-        """All that is in force."""
+        """All that is valid."""
         return Counter(row for key in self.rows for row in self._final(self.top(key)).elements())
 
     def _final(self, top: list[Values]) -> Out:

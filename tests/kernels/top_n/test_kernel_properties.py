@@ -1,4 +1,4 @@
-"""The first n rows against their definition, for any data, order, arrival and trouble."""
+"""The first n rows against their definition, for any data, order, arrival and failures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def windowed(rows: list[Row]) -> list[Row]:
 
 @st.composite
 def with_retractions(draw: st.DrawFn, rows: list[Row]) -> Batches:
-    """Rows of which some are taken back, in the batch they came in or a later one."""
+    """Rows of which some are retracted, in the batch they came in or a later one."""
     count = draw(st.integers(1, 5))
     batches: Batches = [[] for _ in range(count)]
     for row in rows:
@@ -88,7 +88,7 @@ def run(harness: Harness, oracle: Oracle, batches: Batches) -> Out:
 
 
 def settled(out: Out, changes: bool) -> Out:
-    """What is added less what is taken back: a row may leave and another like it come in."""
+    """What is added less what is retracted: a row may leave and another like it come in."""
     if not changes:
         return out
     sums: Out = Counter()
@@ -98,7 +98,8 @@ def settled(out: Out, changes: bool) -> Out:
 
 
 @given(
-    single_input.rows(), st.data(), TERMS, COLUMNS, N, RANK, strategies.log_settings, single_input.trouble,
+    single_input.rows(), st.data(), TERMS, COLUMNS, N, RANK,
+    strategies.log_settings, single_input.trouble,
     single_input.hashes, st.sampled_from([None, 0, 8]), st.booleans(),
 )  # fmt: skip
 def test_changes_of_rows_that_stay(
@@ -117,7 +118,8 @@ def test_changes_of_rows_that_stay(
 
 
 @given(
-    single_input.rows(), st.data(), TERMS, COLUMNS, N, RANK, strategies.log_settings, single_input.trouble,
+    single_input.rows(), st.data(), TERMS, COLUMNS, N, RANK,
+    strategies.log_settings, single_input.trouble,
     single_input.hashes, st.sampled_from([None, 0, 8]),
 )  # fmt: skip
 def test_changes_of_rows_that_may_be_retracted(
@@ -135,7 +137,8 @@ def test_changes_of_rows_that_may_be_retracted(
 
 
 @given(
-    single_input.rows(), st.data(), TERMS, COLUMNS, N, RANK, strategies.log_settings, single_input.trouble,
+    single_input.rows(), st.data(), TERMS, COLUMNS, N, RANK,
+    strategies.log_settings, single_input.trouble,
     single_input.hashes, st.booleans(),
 )  # fmt: skip
 def test_the_first_rows_are_emitted_once_their_partition_is_due(

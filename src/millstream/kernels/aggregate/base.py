@@ -74,7 +74,7 @@ class AggregateKernel:
         return after - self.spec.lateness - self.reach
 
     def _has_time_work(self, tables: Tables, after: int) -> bool:
-        """Returns whether the watermark alone causes output or expiry."""
+        """Returns whether the watermark by itself causes output or expiry."""
         groups, window = tables[0], self.spec.window
         if groups.earliest < self.live_from(after):
             return True

@@ -74,7 +74,7 @@ class KeyIndex:
 
     @cached_property
     def sieve(self) -> tuple[Bools, np.uint64]:
-        """A bitmap over the top bits of the keys, which indicates whether a key may be in the index.
+        """A bitmap over the top bits of keys, to check whether a key may be in the index.
 
         It rejects seven of eight missing keys, at about an eighth of the cost of a search. If nine
         keys in ten are present it does not pay off, but costs little.

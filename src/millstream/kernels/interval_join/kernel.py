@@ -117,7 +117,7 @@ class IntervalJoin:
         )
 
     def _has_time_work(self, manifest: Manifest, after: int) -> bool:
-        """Returns whether the watermark alone causes output or expiry: if not, an empty step
+        """Returns whether the watermark by itself causes output or expiry: if not, an empty step
         returns early."""
         for side, segments in zip(self.sides, manifest.tables, strict=True):
             due_from, due_to = (

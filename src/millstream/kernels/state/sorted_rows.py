@@ -18,7 +18,7 @@ class Rows:
     is built on demand: the next step may run in another worker.
     """
 
-    __slots__ = ("_content", "_index", "frame", "flags_version", "matched", "times")
+    __slots__ = ("_content", "_index", "flags_version", "frame", "matched", "times")
 
     def __init__(
         self,

@@ -95,8 +95,8 @@ class TemporalJoin:
         return out.result
 
     def _has_time_work(self, tables: Tables, after: int) -> bool:
-        """Returns whether the watermark alone causes output or expiry: a row is due, or a version
-        becomes valid or expires."""
+        """Returns whether the watermark by itself causes output or expiry: a row is due, or a
+        version becomes valid or expires."""
         if tables[0].earliest < after or tables[1].earliest < self._strategy.live_from(after):
             return True
         since = tables.watermark

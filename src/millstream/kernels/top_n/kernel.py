@@ -94,7 +94,7 @@ class TopN:
         return result
 
     def _has_time_work(self, tables: Tables, after: int) -> bool:
-        """Returns whether the watermark alone causes output or expiry."""
+        """Returns whether the watermark by itself causes output or expiry."""
         if self.spec.due is not None:
             return tables[0].earliest <= after
         return self.spec.ttl is not None and tables[1].earliest < after - self.spec.ttl

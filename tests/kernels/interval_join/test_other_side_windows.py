@@ -1,5 +1,5 @@
-"""Tumbling × sliding joins: a row without a partner is emitted once its last overlapping window of
-the other side has closed, and matches no row that arrives later."""
+"""Tumbling × sliding joins: an unmatched row is emitted once its last overlapping window of the
+other side has closed, and matches no row that arrives later."""
 
 from __future__ import annotations
 
