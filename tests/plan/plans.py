@@ -18,7 +18,7 @@ from millstream.plan.nodes import (
     Job,
     Node,
     Pipeline,
-    Reference,
+    ReferenceTable,
     RegularJoin,
     RowsOver,
     Select,
@@ -29,7 +29,7 @@ from millstream.plan.nodes import (
     TopN,
     WindowJoin,
 )
-from millstream.plan.nodes.traversal import references_of
+from millstream.plan.nodes.traversal import reference_tables_of
 from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
 from millstream.values import Compare, PredicateOf
 
@@ -73,13 +73,13 @@ def shared_sources() -> dict[str, Source]:
     return found
 
 
-def shared_tables() -> dict[str, Reference]:
+def shared_tables() -> dict[str, ReferenceTable]:
     """Tables by name: one that is asked, one that is refreshed, one that is read once."""
-    found: dict[str, Reference] = {}
+    found: dict[str, ReferenceTable] = {}
     for name in ("customers", "regions", "taxes"):
         sql = f"SELECT o.total FROM orders o JOIN {name} t ON t.region = o.customer_id"
         text = SOURCES_SQL + TABLES_SQL + f"CREATE SINK it AS {sql}"
-        (found[name],) = references_of(build_job(text))
+        (found[name],) = reference_tables_of(build_job(text))
     return found
 
 

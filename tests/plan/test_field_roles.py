@@ -17,11 +17,11 @@ from millstream.errors import Place
 from millstream.field_roles import Role
 from millstream.plan import nodes
 from millstream.plan.expressions import Expression, column, template
-from millstream.plan.identity import ANNOTATION_NAMES, declarations, describe
+from millstream.plan.identity import ANNOTATION_NAMES, describe_fields, field_declarations
 from millstream.plan.nodes import Column, Input, Node, Operator, Select, SinkDef, Source, TableJoin
 from millstream.sql.text import SourceText
-from millstream.state_format import changes
-from millstream.values import Compare, Logic, Operand
+from millstream.state_format import describe_changes
+from millstream.values import Compare, Logic, OperandT
 
 KINDS = [
     kind
@@ -38,7 +38,7 @@ def hints_of(kind: type) -> dict[str, Any]:
 
 def _own(hint: Any) -> Any:
     """A generic type and its operand as a plan has them: over expressions."""
-    if hint is Operand:
+    if hint is OperandT:
         return Expression
     return get_origin(hint) if is_dataclass(get_origin(hint)) else hint
 
@@ -130,7 +130,7 @@ def leaves(value: Any, hint: Any) -> Iterator[tuple[tuple[Any, ...], Any, Role]]
 
 def leaves_of_fields(value: Any) -> Iterator[tuple[tuple[Any, ...], Any, Role]]:
     kind: type = type(value)
-    for each in declarations(kind):
+    for each in field_declarations(kind):
         if each.only is not None:
             continue
         hint = hints_of(kind)[each.name]
@@ -160,7 +160,7 @@ def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_field_declares_what_depends_on_it(kind: type) -> None:
-    assert [each.name for each in declarations(kind) if each.role is None] == []
+    assert [each.name for each in field_declarations(kind) if each.role is None] == []
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -168,15 +168,15 @@ def test_every_field_declares_what_depends_on_it(kind: type) -> None:
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_identity_changes_exactly_as_each_field_declares(kind: type, data: Any) -> None:
     value = data.draw(_instances(kind))
-    state, output = describe(value, Role.STATE), describe(value, Role.OUTPUT)
+    state, output = describe_fields(value, Role.STATE), describe_fields(value, Role.OUTPUT)
     for path, hint, role in list(leaves_of_fields(value)):
         current = read(value, path)
         other = next(each for each in examples(hint) if _differs(each, current))
         after = changed(value, path, other)
-        told = changes(state, describe(after, Role.STATE))
+        told = describe_changes(state, describe_fields(after, Role.STATE))
         assert bool(told) is (role is Role.STATE), (path, told)
         if role is not Role.STATE:
-            differs = describe(after, Role.OUTPUT) != output
+            differs = describe_fields(after, Role.OUTPUT) != output
             assert differs is (role is Role.OUTPUT), path
 
 
@@ -186,13 +186,13 @@ def _differs(new: Any, old: Any) -> bool:
     if isinstance(new, Expression):
         return bool(new != old)
     if is_dataclass(new) and is_dataclass(old) and type(new) is type(old):
-        return describe(new, Role.STATE) != describe(old, Role.STATE)
+        return describe_fields(new, Role.STATE) != describe_fields(old, Role.STATE)
     return bool(new != old)
 
 
 def test_of_a_sinks_options_only_where_and_how_it_writes_is_state() -> None:
     def state(**options: str) -> dict[str, Any]:
-        return describe(SinkDef("out", "file", tuple(options.items())), Role.STATE)
+        return describe_fields(SinkDef("out", "file", tuple(options.items())), Role.STATE)
 
     assert state(path="a", format="csv", compression="zip") == state(path="a", format="csv")
     assert state(path="a") != state(path="b")

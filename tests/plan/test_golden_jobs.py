@@ -20,7 +20,7 @@ from bench.nexmark.write import Data
 
 from millstream.errors import MillstreamError
 from millstream.plan.build.job import build_job
-from millstream.plan.build.query_groups import queries_of
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.explain.render import explain_json
 from millstream.plan.identity import query_identity
 from millstream.plan.nodes import Job
@@ -48,7 +48,7 @@ def _case_job(case: Case) -> Job:
 
 
 def _identity(job: Job) -> dict[str, Any]:
-    return {each.name: query_identity(each) for each in queries_of(job)}
+    return {each.name: query_identity(each) for each in group_into_queries(job)}
 
 
 DOCUMENTS: dict[str, Callable[[Job], dict[str, Any]]] = {

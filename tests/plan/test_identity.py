@@ -15,7 +15,7 @@ from millstream.plan.build.job import build_job
 from millstream.plan.identity import query_identity
 from millstream.plan.kinds import JOINS, KINDS, SINGLE_INPUT
 from millstream.plan.nodes import Query
-from millstream.state_format import changes
+from millstream.state_format import describe_changes
 from millstream.temporal import Bounds, Window
 
 SQL = """
@@ -37,7 +37,7 @@ def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
         query_identity(Query((build_job(text).pipelines[0],)))[part]
         for text in (sql, sql.replace(old, new))
     )
-    return changes(json.loads(json.dumps(first)), second)
+    return describe_changes(json.loads(json.dumps(first)), second)
 
 
 @pytest.mark.parametrize(
