@@ -203,12 +203,12 @@ def test_rows_are_spread_by_key_or_folded_first(sql: str, strategies: list[str])
     assert [each.kind for each in derive_pipeline_facts(plan(sql)).strategies] == strategies
 
 
-def test_ttl_says_what_it_means_for_results() -> None:
+def test_ttl_determines_when_groups_expire() -> None:
     sql = "SELECT total, count(*) AS n FROM orders GROUP BY total WITH ('state.ttl' = '1d')"
     (facts,) = derive_pipeline_facts(plan(sql)).operators
     assert facts.expiry == (
-        "a group is held until the watermark passes its last row + 1d, as 'state.ttl' asks",
-        "a row of it that comes later begins anew, at nothing",
+        "a group when the watermark passes its last row + 1d ('state.ttl')",
+        "a later row of the key starts a new group",
     )
 
 
