@@ -123,7 +123,7 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND 
 -->           right s, time event_time, used carrier, event_time
 -->     right e, time t, used t
 
--- the result of a chain may go by a time that its last join does not go by
+-- the result of a chain may have an event time that its last join does not use
 SELECT a.order_id, a.event_time FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN shipments c ON c.order_id = b.order_id AND c.event_time BETWEEN b.event_time AND b.event_time + INTERVAL 1 HOUR
 --> select
 -->   a_b.a_order_id AS order_id : STRING
@@ -313,7 +313,7 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_i
 -->           right s, time event_time, used shipment_id, order_id, carrier, weight, event_time
 -->     right c, time event_time, used order_id, customer_id, total, event_time
 
--- nothing to go by after a FULL join
+-- no event time after a FULL join
 SELECT a.order_id FROM orders a FULL JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 1 MINUTE USING (order_id)
 --> MS-PLAN-NO-WATERMARK at line 1, column 86: a FULL JOIN fills either side with NULL, so its rows have no event time for the next join. Join with LEFT or RIGHT, or move the FULL JOIN to the end.
 

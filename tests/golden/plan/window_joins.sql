@@ -539,7 +539,7 @@ SELECT s.carrier, _window_end, count(*) AS n FROM orders o WINDOW TUMBLING(INTER
 -->               timestamp_micros(unix_micros(s.event_time) - pmod(unix_micros(s.event_time), 3600000000) + 3599999999) AS _window_time : TIMESTAMP
 -->               source shipments
 
--- windows of a query over a window join go by the window's time
+-- windows of a query over a window join use the window's time
 SELECT x.k, count(*) AS n FROM (SELECT o.order_id AS k FROM orders o FULL JOIN shipments s USING (order_id) WINDOW TUMBLING(INTERVAL 1 HOUR)) x WINDOW TUMBLING(INTERVAL 1 DAY) GROUP BY x.k
 --> select
 -->   k0 AS k : STRING
