@@ -334,7 +334,7 @@ def test_the_property_reader_is_rejected_with_what_to_do():
         source("a INT", "'reader' = 'arrow'")
     assert (raised.value.code, raised.value.fix) == (
         "MS-PROP-REMOVED",
-        "Leave it out: executors always read the files.",
+        "Remove it: executors always read the files.",
     )
 
 

@@ -87,7 +87,7 @@ def test_invalid_properties_of_a_file_sink_are_rejected(properties: str, error: 
 
 @pytest.mark.parametrize("form", ["text", "avro"])
 def test_formats_that_cannot_be_read_are_rejected(form: str) -> None:
-    with pytest.raises(MillstreamError, match="It takes one of csv, json, parquet, orc") as caught:
+    with pytest.raises(MillstreamError, match="Use one of csv, json, parquet, orc") as caught:
         build_job(
             f"CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'a', "
             f"'format' = '{form}');"
