@@ -1,4 +1,4 @@
-"""Writes docs/connectors.md from the declarations of the built-in connectors."""
+"""Generates docs/connectors.md from the declarations of the built-in connectors."""
 
 from __future__ import annotations
 

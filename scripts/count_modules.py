@@ -1,14 +1,15 @@
-"""Counts the modules of Millstream that take part in an interval join, from SQL text to output.
+"""Counts the modules that an interval join uses, from SQL text to output.
 
-    python scripts/count_modules.py
+    python scripts/count_modules.py [--files]
 
-Runs a small interval join in Spark and counts the modules that are imported, and those of which a
-function is executed, on the driver and on executors. Import-time code, such as class definitions,
-does not count as execution.
+Runs a small interval join with `millstream run` and counts the modules that are imported, and those
+with an executed function, on the driver and on executors. Code that runs during imports, such as
+class definitions, does not count as execution. `--files` also lists the executed modules.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -23,6 +24,8 @@ _HOOK = """
 import atexit, os, sys
 
 _folder, _seen = os.environ.get("MILLSTREAM_COUNT_FOLDER"), set()
+_is_worker = os.environ.get("SPARK_PYTHON_RUNTIME") == "PYTHON_WORKER"
+_process = "executors" if _is_worker else "driver"
 _source = os.environ.get("MILLSTREAM_COUNT_SOURCE", "")
 
 def _call(frame, event, argument):
@@ -36,11 +39,11 @@ def _call(frame, event, argument):
             return  # called while a module is imported
         caller = caller.f_back
     _seen.add(name)
-    with open(os.path.join(_folder, f"executed-{os.getpid()}"), "a") as out:
+    with open(os.path.join(_folder, f"executed-{_process}-{os.getpid()}"), "a") as out:
         out.write(name + "\\n")
 
 def _imported():
-    with open(os.path.join(_folder, f"imported-{os.getpid()}"), "w") as out:
+    with open(os.path.join(_folder, f"imported-{_process}-{os.getpid()}"), "w") as out:
         for module in list(sys.modules.values()):
             name = getattr(module, "__file__", None) or ""
             if name.startswith(_source):
@@ -65,6 +68,9 @@ ON o.id = s.id AND s.ts BETWEEN o.ts AND o.ts + INTERVAL '1' HOUR;
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--files", action="store_true", help="list the executed modules")
+    list_files = parser.parse_args().files
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "hook").mkdir()
@@ -82,14 +88,27 @@ def main() -> None:
         command = [sys.executable, "-m", "millstream.cli", "run", "job.sql", "--once", "--flush"]
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)  # noqa: S603
         for kind in ("imported", "executed"):
-            files = {
-                line
-                for found in (folder / "found").glob(f"{kind}-*")
-                for line in found.read_text().splitlines()
-                if not line.endswith("__init__.py")
-            }
-            print(f"{kind}: {len(files)} modules")
-            _print_packages(files)
+            # Forked workers exit without exit handlers, which would report their imports.
+            processes = ("driver",) if kind == "imported" else ("driver", "executors", "*")
+            for process in processes:
+                files = _modules(folder / "found", kind, process)
+                print(f"{kind}, {process.replace('*', 'all processes')}: {len(files)} modules")
+                _print_packages(files)
+        if list_files:
+            driver = _modules(folder / "found", "executed", "driver")
+            executors = _modules(folder / "found", "executed", "executors")
+            for file in sorted(driver | executors):
+                where = ("driver" * (file in driver), "executors" * (file in executors))
+                print(f"{Path(file).relative_to(FOLDER)}: {', '.join(filter(None, where))}")
+
+
+def _modules(folder: Path, kind: str, process: str) -> set[str]:
+    return {
+        line
+        for found in folder.glob(f"{kind}-{process}-*")
+        for line in found.read_text().splitlines()
+        if not line.endswith("__init__.py")
+    }
 
 
 def _print_packages(files: set[str]) -> None:

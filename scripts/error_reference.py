@@ -1,9 +1,9 @@
-"""Writes docs/reference/errors.md: every error code, what it means, and a message with its fix.
+"""Generates docs/reference/errors.md: all error codes with their meaning and an example message.
 
     python -m scripts.error_reference
 
-Meanings are in `millstream.error_codes`. Messages are taken from the code that raises them; what is
-filled in there is shown as … .
+Meanings are in `millstream.error_codes`. Messages are extracted from the code that raises them;
+… replaces values.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ CODE = re.compile(r"MS-[A-Z]+(?:-[A-Z0-9]+)+")
 GAP = "…"
 HEAD = """# Errors
 
-Every error has a code and a cause; most have a fix and a place in the text. This page lists all
-codes with a typical message of each, in which … stands for what is filled in.
+Every error has a code and a cause; most have a fix and a position in the text. This page lists all
+codes, each with a typical message, in which … replaces values.
 
-`--json` prints errors as data. In Spark's logs an error of a worker is a line of JSON after
+`--json` prints errors as JSON. In Spark's logs, an error of a worker is a line of JSON after
 `[MILLSTREAM-ERROR]`.
 
 This page is generated: `python -m scripts.error_reference`.
@@ -37,7 +37,7 @@ This page is generated: `python -m scripts.error_reference`.
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A place in the code that names a code, with the texts of cause and fix that it writes."""
+    """An occurrence of an error code in the source code, with its texts of cause and fix."""
 
     code: str
     cause: str = ""
@@ -45,7 +45,7 @@ class Use:
 
     @property
     def rank(self) -> int:
-        """Uses with a cause and a fix in words go first."""
+        """Sort key: uses with literal texts of cause and fix come first."""
         return -2 * _is_said(self.cause) - _is_said(self.fix)
 
 
@@ -54,7 +54,7 @@ def _is_said(text: str) -> bool:
 
 
 def uses(folder: Path = SOURCE) -> list[Use]:
-    """All uses of codes in a folder, in the order of its files."""
+    """Returns all uses of codes in a folder, in the order of files."""
     found: list[Use] = []
     for file in sorted(folder.rglob("*.py")):
         if file != TABLE:
@@ -63,7 +63,7 @@ def uses(folder: Path = SOURCE) -> list[Use]:
 
 
 def _uses_in(tree: ast.AST, local: Mapping[str, ast.expr] | None = None) -> Iterator[Use]:
-    """`local`: what was assigned to the variables of the function around."""
+    """Yields the uses in a tree. `local`: values of variables in the enclosing function."""
     for node in ast.iter_child_nodes(tree):
         known = _assigned(node) if isinstance(node, ast.FunctionDef) else local or {}
         if isinstance(node, ast.Constant) and _is_code(node):
@@ -95,7 +95,7 @@ def _is_code(node: ast.expr) -> bool:
 
 
 def _text(node: ast.expr | None, local: Mapping[str, ast.expr]) -> str:
-    """A literal text, with gaps for what is filled in; empty if nothing of it is literal."""
+    """Returns a text with gaps for values; empty if no part of it is literal."""
     match node:
         case ast.Constant(value=str(text)):
             return text

@@ -204,7 +204,7 @@ CODES = {
     "MS-TEST-VALUE": "A value in a test file does not fit its column or key.",
     "MS-TEST-YAML": "A test file is not valid YAML, or not of the form of a test case.",
     "MS-CLI-BENCH": "The benchmarks, or packages that they need, are not installed.",
-    "MS-CLI-CONFIRM": "A change must be confirmed, and nobody can be asked.",
+    "MS-CLI-CONFIRM": "A change must be confirmed, but the command does not run on a terminal.",
     "MS-CLI-CONNECTOR": "There is no connector of this name.",
     "MS-CLI-FILE": "A file of the command line cannot be read.",
     "MS-CLI-INIT": "The folder of a new job is not empty or cannot be made.",

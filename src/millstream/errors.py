@@ -1,18 +1,18 @@
-"""Every error a user can meet: a code, the place, the cause and the next step.
+"""The errors that users see: each has a code, a position, a cause and a fix.
 
 MillstreamError
-├── SqlError        MS-SQL-…    the text cannot be read
-├── PropertyError   MS-PROP-…   a property is unknown or has a bad value
-├── PlanError       MS-PLAN-…   the text is read, but no exact or bounded job can be made of it
-├── RunError        MS-RUN-…    the job was started and cannot go on
+├── SqlError        MS-SQL-…    the SQL is not valid
+├── PropertyError   MS-PROP-…   a property is unknown or has an invalid value
+├── PlanError       MS-PLAN-…   the SQL is valid, but no exact and bounded job follows from it
+├── RunError        MS-RUN-…    the job was started and cannot continue
 │   └── ProjectRunError  MS-PROJECT-…  a run or replay of a project failed
-├── StateError      MS-STATE-…  state hit its limit, or does not fit the job
+├── StateError      MS-STATE-…  state reached its limit, or a checkpoint does not fit the job
 ├── CatalogError    MS-CATALOG-…  a definition is wrong, or the catalog rejects a change
 ├── ProjectError    MS-PROJECT-…  a project is not valid, or cannot be run
 └── HarnessError    MS-TEST-…   a test file is not well formed
 
-Spark reports what a worker raises as text: the traceback, with Spark's own text around it. So an
-error that leaves its process adds a line of JSON to its traceback, and `decode` finds it there:
+Spark reports an error of a worker as text: the traceback inside Spark's own messages. So an error
+in a worker adds a line of JSON to its traceback, which `decode` finds:
 
     millstream.errors.RunError: MS-RUN-FILE: a.csv is gone. Put it back.
     [MILLSTREAM-ERROR]{"code": "MS-RUN-FILE", "cause": "a.csv is gone.", "fix": "Put it back."}
@@ -30,15 +30,15 @@ from typing import Any, Self
 MARK = "[MILLSTREAM-ERROR]"
 # Spark sets this in the environment of its Python workers.
 _WORKER = ("SPARK_PYTHON_RUNTIME", "PYTHON_WORKER")
-# A line of its own, which Spark may indent, or the message of Spark's raise_error. Elsewhere, as in
-# a plan that Spark prints, a mark stands for an error that was not raised.
+# A separate line, which Spark may indent, or the message of Spark's raise_error. Elsewhere, such as
+# in a plan that Spark prints, a mark does not belong to a raised error.
 _MARKED = re.compile(rf"(?:^[ \t]*|\[USER_RAISED_EXCEPTION\] ){re.escape(MARK)}", re.MULTILINE)
 _CODE = re.compile(r"MS-([A-Z]+)(?:-[A-Z0-9]+)+")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a text something stands; line and column count from 1."""
+    """A position in a text; line and column start at 1."""
 
     line: int
     column: int
@@ -51,7 +51,7 @@ class Place:
 
 
 class MillstreamError(Exception):
-    """Base of all errors that are the user's to read. Never raised itself."""
+    """The base class of all errors for users."""
 
     def __init__(self, code: str, cause: str, *, fix: str = "", place: Place | None = None) -> None:
         super().__init__(code, cause, fix, place)
@@ -68,11 +68,11 @@ class MillstreamError(Exception):
         if self.fix:
             end = "" if self.cause.endswith((".", "!", "?", ":")) else "."
             text = f"{text}{end} {self.fix}"
-        # A file name that is no UTF-8 has characters that cannot be written.
+        # A file name that is not UTF-8 has characters that cannot be printed.
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
     def annotate(self) -> None:
-        """Adds the error as JSON to its traceback, for a process that gets the traceback only."""
+        """Adds the error as JSON to its traceback, for a process that receives only the text."""
         note = encode(self)
         if note not in getattr(self, "__notes__", ()):
             self.add_note(note)
@@ -81,19 +81,19 @@ class MillstreamError(Exception):
         return (_rebuild, (type(self), self.code, self.cause, self.fix, self.place))
 
     def at(self, place: Place | None) -> Self:
-        """The same error with a place, if it has none."""
+        """Returns the error with a position, if it has none."""
         if self.place is not None or place is None:
             return self
         return type(self)(self.code, self.cause, fix=self.fix, place=place)
 
     def in_file(self, file: str) -> Self:
-        """The same error, its place naming the file it stands in."""
+        """Returns the error with a file name in its position."""
         if self.place is None or self.place.file:
             return self
         return type(self)(self.code, self.cause, fix=self.fix, place=replace(self.place, file=file))
 
     def reworded(self, word: Callable[[str], str]) -> Self:
-        """The same error, with what `word` makes of its cause and its fix."""
+        """Returns the error with cause and fix changed by `word`."""
         return type(self)(self.code, word(self.cause), fix=word(self.fix), place=self.place)
 
 
@@ -104,19 +104,19 @@ def _rebuild(
 
 
 class SqlError(MillstreamError):
-    """The SQL text cannot be read."""
+    """The SQL is not valid."""
 
 
 class PropertyError(MillstreamError):
-    """A property is unknown, or its value is."""
+    """A property is unknown or has an invalid value."""
 
 
 class PlanError(MillstreamError):
-    """The text is read, but no exact and bounded job can be made of it."""
+    """The SQL is valid, but no job with exact results and bounded state follows from it."""
 
 
 class RunError(MillstreamError):
-    """The job was started and cannot go on."""
+    """The job was started and cannot continue."""
 
 
 class ExpressionError(RunError):
@@ -133,7 +133,7 @@ class ProjectRunError(RunError):
 
 
 class StateError(MillstreamError):
-    """State hit its limit, or a checkpoint does not fit the job."""
+    """State reached its limit, or a checkpoint does not fit the job."""
 
 
 class CatalogError(MillstreamError):
@@ -145,7 +145,7 @@ class ProjectError(MillstreamError):
 
 
 class HarnessError(MillstreamError):
-    """A test file is not well formed."""
+    """A test file is not valid."""
 
 
 _KINDS: dict[str, type[MillstreamError]] = {
@@ -165,12 +165,12 @@ def encode(error: MillstreamError) -> str:
     if error.place is not None:
         fields["place"] = asdict(error.place)
     text = json.dumps(fields, ensure_ascii=False)
-    # Letters of any language stay readable; what ends a line or cannot be written does not.
+    # Letters of all languages remain readable; line ends and unprintable characters are escaped.
     return MARK + "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def decode(text: str) -> MillstreamError | None:
-    """Returns the error in a report of Spark, the last one if there are several; else None."""
+    """Returns the last error in a report of Spark; None if there is none."""
     for found in reversed(list(_MARKED.finditer(text))):
         try:
             fields, _ = json.JSONDecoder().raw_decode(text, found.end())
@@ -179,7 +179,7 @@ def decode(text: str) -> MillstreamError | None:
             kind = _CODE.fullmatch(code)
             at = Place(**place) if place else None
         except (ValueError, TypeError, KeyError, AttributeError):
-            continue  # cut off, or not ours
+            continue  # truncated, or not an encoded error
         if kind is not None:
             return _KINDS.get(kind[1], RunError)(code, cause, fix=fix, place=at)
     return None

@@ -1,4 +1,4 @@
-"""Which names and parts of URLs are secrets, for all that rejects or masks them."""
+"""Recognizes secrets in names and URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares names as Spark does and suggests known names for a misspelt one."""
+"""Compares names like Spark, and suggests known names for a misspelled name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ _MOST = 40  # names in a sentence
 
 
 def same(one: str, other: str) -> bool:
+    """Whether two names are equal, ignoring letter case."""
     return one.lower() == other.lower()
 
 
 def among(name: str, known: Iterable[str]) -> str:
-    """A sentence with all known names, the nearest first."""
+    """Returns a sentence with all known names, the nearest first."""
     names = list(known)
     near = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1)
     if not near:
@@ -23,7 +24,7 @@ def among(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that names the nearest known name, or the first ones if none is near."""
+    """Returns a sentence with the nearest known name, or with all names if none is near."""
     by_lower = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1)
     if near:

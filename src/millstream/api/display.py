@@ -1,4 +1,4 @@
-"""How streams, plans and ledgers look in a console and in a notebook."""
+"""Formats streams, plans and ledgers for a console and a notebook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.temporal import format_span
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the repr of a stream shows."""
+    """The properties of a stream that its repr shows."""
 
     columns: tuple[tuple[str, str | None], ...]
     time: str | None
@@ -52,7 +52,7 @@ def html_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 class Text(str):
-    """A text of several lines that a console and a notebook show as it is."""
+    """A text of several lines whose repr is the text itself."""
 
     __slots__ = ()
 

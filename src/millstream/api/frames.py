@@ -1,4 +1,4 @@
-"""From a plan to a streaming DataFrame, or to several outputs of one query."""
+"""Compiles a plan to a streaming DataFrame, or to several outputs of one query."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from millstream.api.sources import SourceFrame
 from millstream.api.sql_clauses import STREAM
 from millstream.api.tables import DATAFRAME, FrameTables
 from millstream.api.values import mode_of
-from millstream.connectors.deferred_frame import Rows
+from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.registry import open_source
-from millstream.engine.compile.outputs import Reading
+from millstream.engine.compile.outputs import OutputReader
 from millstream.engine.compile.query import CompiledQuery, compile_query
 from millstream.engine.compile.scan_rows import rows_of
 from millstream.errors import PlanError
 from millstream.plan.build.job import build_pipeline
-from millstream.plan.facts.pipeline import check_pipeline, choose_engine
+from millstream.plan.facts.pipeline import choose_engine, derive_pipeline_facts
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Engine, Pipeline, Query, SinkDef, Source
-from millstream.plan.nodes.traversal import operators_of, references_of, sources_of
+from millstream.plan.nodes.traversal import operators_of, reference_tables_of, sources_of
 from millstream.temporal import LateAction
 from millstream.values import Lookup, OnError
 
-KEY_GROUPS = 8  # state is kept by key group, so their number must not change between two runs
+KEY_GROUPS = 8  # state is stored by key group, so the number must not change between runs
 WriteBatch = Callable[[DataFrame, int], None]
 
 
@@ -45,8 +45,8 @@ def pipeline_of(
     with step.located():
         pipeline = build_pipeline(step.planned(names), sink, mode_of(mode))
         if engine != "auto":
-            pipeline = replace(pipeline, engine=engine_of(engine))
-        check_pipeline(pipeline)
+            pipeline = replace(pipeline, engine=parse_engine(engine))
+        derive_pipeline_facts(pipeline)
     _reject_second_name(pipeline, names)
     return pipeline
 
@@ -69,7 +69,7 @@ def _reject_second_name(pipeline: Pipeline, names: Names) -> None:
         taken.add(source.name.lower())
 
 
-def engine_of(name: str) -> Engine:
+def parse_engine(name: str) -> Engine:
     try:
         return Engine(name)
     except ValueError:
@@ -91,7 +91,7 @@ def compiled(
         Path(control).mkdir(parents=True, exist_ok=True)
     tables = {name: table.frame for name, table in names.tables.items() if table.frame is not None}
     spark = session_of(names)
-    sources: dict[str, DataFrame | Rows] = {
+    sources: dict[str, DataFrame | DeferredFrame] = {
         name: source.frame for name, source in names.sources.items()
     }
     for source in declared_sources(pipeline):
@@ -129,7 +129,7 @@ def _reject_side_outputs_of_runs(pipeline: Pipeline) -> None:
                 "of time.",
                 fix="Leave max_ahead out and filter such rows, or run the query with .write(…).",
             )
-    for table in references_of(pipeline.root):
+    for table in reference_tables_of(pipeline.root):
         if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
             raise PlanError(
                 "MS-PLAN-LATE-SINK",
@@ -192,7 +192,7 @@ class Outputs:
             )
 
         def write(frame: DataFrame, batch: int) -> None:
-            assert isinstance(self.query.reading, Reading)
+            assert isinstance(self.query.reading, OutputReader)
             caught = self.query.reading.batch(frame)
             # Whatever `rows` does with them, once or in part, the batch runs once and whole.
             main = caught.main.persist()

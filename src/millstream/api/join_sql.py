@@ -67,7 +67,7 @@ def _select_list(
     same = {mine.lower() for mine, theirs in pairs if mine == theirs}
     listed = []
     for name in left:
-        merged = name.lower() in same and how.keeps_right
+        merged = name.lower() in same and how.preserves_right
         text = f"coalesce({_left(name)}, {_right(name)})" if merged else _left(name)
         listed.append(f"{text} AS {quote(name)}")
     if how.left_only:

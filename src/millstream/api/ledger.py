@@ -7,9 +7,9 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.engine.compile.outputs import OBSERVED, observed_stats
+from millstream.engine.compile.outputs import METRICS_PREFIX, operator_statistics
 from millstream.engine.shuffle.control_stream import end_of_input as _end_input
-from millstream.observe.ledger import Account, of_operators
+from millstream.observe.ledger import Ledger, ledger_of_operators
 from millstream.observe.operator_names import OperatorNames
 
 
@@ -29,7 +29,7 @@ def end_of_input(control: str | Path) -> None:
     _end_input(Path(control))
 
 
-def account(query: StreamingQuery) -> Account | None:
+def account(query: StreamingQuery) -> Ledger | None:
     """Returns the ledger of a query: how many rows each operator read, and what happened to them.
 
     Args:
@@ -47,28 +47,28 @@ def account(query: StreamingQuery) -> Account | None:
         2
         >>> query.stop()
     """
-    observed = [
-        (name, observed_stats(found["stats"]))
+    observe_statistics = [
+        (name, operator_statistics(found["stats"]))
         for progress in query.recentProgress
         for name, found in progress.observedMetrics.items()
-        if name.startswith(OBSERVED) and found["stats"]
+        if name.startswith(METRICS_PREFIX) and found["stats"]
     ]
-    if not observed:
+    if not observe_statistics:
         return None
     # A batch reports only the operators that it has rows for.
     last: dict[tuple[int, int], dict[str, Any]] = {}
-    for name, stats in observed:
-        if name == observed[-1][0]:
+    for name, stats in observe_statistics:
+        if name == observe_statistics[-1][0]:
             last |= {(each["operator"], each["group"]): each for each in stats}
     numbers = range(max(operator for operator, _ in last) + 1)
     names = [OperatorNames(f"operator {number}", (), ()) for number in numbers]
     for (operator, _), each in last.items():
-        derived = tuple(name in each["derived"] for name in each["tops"])
-        names[operator] = OperatorNames(f"operator {operator}", tuple(each["tops"]), derived)
+        derived = tuple(name in each["derived"] for name in each["max_times"])
+        names[operator] = OperatorNames(f"operator {operator}", tuple(each["max_times"]), derived)
     top = [each["counts"] for (operator, _), each in last.items() if operator == 0]
     rows_out = sum(
         counts[what]
         for counts in top
         for what in (("rows_out",) if "rows_out" in counts else ("matches", "unmatched"))
     )
-    return of_operators(tuple(names), reversed(range(len(names))), last.values(), rows_out)
+    return ledger_of_operators(tuple(names), reversed(range(len(names))), last.values(), rows_out)

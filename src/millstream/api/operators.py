@@ -21,7 +21,7 @@ from millstream.api.sql_clauses import (
 )
 from millstream.api.stream_base import StreamBase
 from millstream.api.values import UNSET, Duration, Unset, emit_of
-from millstream.api.windows import Windowed
+from millstream.api.windows import WindowedStream
 from millstream.errors import PlanError
 from millstream.plan.resolve.names import quote
 from millstream.temporal import StateLimit, Window
@@ -89,7 +89,7 @@ class OperatorMethods(StreamBase):
 
     def window(
         self, window: Window, *, lateness: Duration = "0s", late: Late = None
-    ) -> Windowed[Self]:
+    ) -> WindowedStream[Self]:
         """Puts the rows in windows of event time.
 
         Args:
@@ -107,7 +107,7 @@ class OperatorMethods(StreamBase):
             >>> hours.aggregate(by="country", total="sum(amount)").columns
             ['country', '_window_start', '_window_end', 'total']
         """
-        return Windowed(self, window, lateness, late)
+        return WindowedStream(self, window, lateness, late)
 
     def aggregate(
         self,

@@ -11,7 +11,7 @@ from millstream.api.sources import SourceFrame
 from millstream.api.tables import Table, table_node
 from millstream.errors import MillstreamError, PlanError
 from millstream.plan.build.job import plan_select, plan_view
-from millstream.plan.build.query import Planned
+from millstream.plan.build.query import PlannedQuery
 from millstream.plan.nodes import Select, Source
 from millstream.suggestions import same
 
@@ -28,7 +28,9 @@ class Step:
     side_outputs: tuple[str, ...] = ()  # names of outputs for late rows
     written: bool = False  # the user wrote the text: places in it and its names mean something
     datasets: StepDatasets | None = None  # those that its text may name
-    plans: dict[tuple[str, ...], Planned] = field(default_factory=dict)  # by the names of leaves
+    plans: dict[tuple[str, ...], PlannedQuery] = field(
+        default_factory=dict
+    )  # by the names of leaves
 
     def leaves(self) -> Iterator[tuple[Leaf, str | None]]:
         """The sources and tables in the order of first use, with the name the user's text has."""
@@ -40,7 +42,7 @@ class Step:
         for name, table in self.tables.items():
             yield table, name if self.written else None
 
-    def planned(self, names: Names) -> Planned:
+    def planned(self, names: Names) -> PlannedQuery:
         key = tuple(names[leaf] for leaf, _ in self.leaves())
         if key not in self.plans:
             inputs = {name: node_of(each, names) for name, each in self.inputs.items()}

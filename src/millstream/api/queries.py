@@ -87,10 +87,10 @@ class StreamRun:
         False
     """
 
-    __slots__ = ("_at_start", "_drive", "_pipeline")
+    __slots__ = ("_at_start", "_pipeline", "_runner")
 
-    def __init__(self, drive: Runner, pipeline: Pipeline, warnings: Sequence[str] = ()) -> None:
-        self._drive = drive
+    def __init__(self, runner: Runner, pipeline: Pipeline, warnings: Sequence[str] = ()) -> None:
+        self._runner = runner
         self._pipeline = pipeline
         self._at_start = warnings
 
@@ -112,12 +112,12 @@ class StreamRun:
             True
         """
         if seconds is not None:
-            ended = self._drive.done(seconds)
+            ended = self._runner.done(seconds)
         else:
-            while not (ended := self._drive.done(1.0)):
+            while not (ended := self._runner.done(1.0)):
                 pass  # so that Ctrl-C is noticed
-        if ended and self._drive.error is not None:
-            raise self._drive.error
+        if ended and self._runner.error is not None:
+            raise self._runner.error
         return ended
 
     def stop(self) -> None:
@@ -130,8 +130,8 @@ class StreamRun:
             False
         """
         if self.active:
-            self._drive.stop()
-            self._drive.done(_PATIENCE)  # it may still be starting
+            self._runner.stop()
+            self._runner.done(_PATIENCE)  # it may still be starting
 
     @property
     def active(self) -> bool:
@@ -142,7 +142,7 @@ class StreamRun:
             ...     run.active
             True
         """
-        return not self._drive.done(0)
+        return not self._runner.done(0)
 
     @property
     def phase(self) -> str:
@@ -153,7 +153,7 @@ class StreamRun:
             >>> isinstance(run.phase, str) and run.wait()
             True
         """
-        return self._drive.phase
+        return self._runner.phase
 
     @property
     def warnings(self) -> list[str]:
@@ -164,7 +164,7 @@ class StreamRun:
             >>> run.wait() and run.warnings
             []
         """
-        return [*self._at_start, *(self._drive.run.warnings if self._drive.run else ())]
+        return [*self._at_start, *(self._runner.run.warnings if self._runner.run else ())]
 
     @property
     def query(self) -> StreamingQuery | None:
@@ -175,7 +175,7 @@ class StreamRun:
             >>> run.wait() and run.query.isActive
             False
         """
-        running = self._drive.run.running if self._drive.run else []
+        running = self._runner.run.running if self._runner.run else []
         return running[0].query if running else None
 
     @property
@@ -187,7 +187,7 @@ class StreamRun:
             >>> run.wait() and run.ledger.total_in
             2
         """
-        running = self._drive.run.running if self._drive.run else []
+        running = self._runner.run.running if self._runner.run else []
         if not running:
             return None
         with suppress(Py4JError, PySparkException, OSError):
@@ -203,7 +203,7 @@ class StreamRun:
             >>> run.wait() and run.progress.rows_in
             2
         """
-        running = self._drive.run.running if self._drive.run else []
+        running = self._runner.run.running if self._runner.run else []
         with suppress(Py4JError, PySparkException, OSError):
             return progress_of(running[0]) if running else None
         return None
@@ -266,21 +266,21 @@ def start_run(
         flush=flush,
         every=None if every is None else span_text(every),
     )
-    with ExitStack() as held:
-        held.enter_context(locked(settings.checkpoint))
+    with ExitStack() as stack:
+        stack.enter_context(locked(settings.checkpoint))
         _check(job, settings)
         changed = record_versions(settings.checkpoint, versions)
         spark = session_of(names)
-        drive = Runner(
+        runner = Runner(
             job,
             settings,
             lambda: spark,
             sources=lambda _, source: _frame_of(source, names),
             read_table=lambda table: _rows_of(spark, table, names),
-            at_end=held.pop_all().close,
+            at_end=stack.pop_all().close,
         )
-    drive.start()
-    return StreamRun(drive, job.pipelines[0], changed)
+    runner.start()
+    return StreamRun(runner, job.pipelines[0], changed)
 
 
 def _sink(name: str, given: str | Path | Sink) -> SinkDef:

@@ -10,7 +10,7 @@ from pyspark.sql.types import TimestampNTZType, TimestampType
 from millstream.api.values import Duration, span_of
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Column, Source
-from millstream.plan.resolve.object_names import check_object_name
+from millstream.plan.resolve.name_checks import check_object_name
 from millstream.suggestions import nearest
 from millstream.temporal import MissingTime, Watermark
 
@@ -83,9 +83,9 @@ def source_frame(
         )
     if name is not None:
         check_object_name("source", name, None)
-    silence = None if idle is None else span_of(idle)
+    idle_timeout = None if idle is None else span_of(idle)
     ahead = None if max_ahead is None else span_of(max_ahead)
-    return SourceFrame(frame, time, wait, MissingTime(missing), every, silence, ahead, name)
+    return SourceFrame(frame, time, wait, MissingTime(missing), every, idle_timeout, ahead, name)
 
 
 def with_spark_watermark(frame: object) -> SourceFrame:

@@ -15,11 +15,11 @@ from millstream.api.sources import SourceFrame, with_spark_watermark
 from millstream.api.tables import Table
 from millstream.errors import PlanError
 from millstream.observe.operator_names import names_of as operator_names_of
-from millstream.plan.facts.watermark_delay import lag_of
+from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.nodes import Select, Source, TableJoin
 from millstream.plan.nodes.traversal import inputs_of
-from millstream.plan.resolve.event_time import needs_time
-from millstream.plan.resolve.system_columns import time_of, with_hidden
+from millstream.plan.resolve.event_time import require_event_time
+from millstream.plan.resolve.system_columns import time_of, with_system_columns
 
 
 class StreamBase:
@@ -120,10 +120,10 @@ class StreamBase:
 
     def _delay(self) -> int:
         time = self.time
-        return 0 if time is None else _delay_of(with_hidden(self._node, {time}))
+        return 0 if time is None else _delay_of(with_system_columns(self._node, {time}))
 
     def _require_time(self, name: str) -> str:
-        return needs_time(name, self._node, self.time, None)
+        return require_event_time(name, self._node, self.time, None)
 
     if not TYPE_CHECKING:
 
@@ -155,8 +155,8 @@ class StreamBase:
 def _delay_of(node: Source | Select) -> int:
     """Returns how far a watermark trails the latest event time of the sources, in microseconds."""
     if isinstance(node, Source):
-        return lag_of(node)
+        return watermark_delay_of(node)
     below = node.input.left.node if isinstance(node.input, TableJoin) else node.input
     if isinstance(below, Source | Select):
-        return lag_of(node) - lag_of(below) + _delay_of(below)
-    return lag_of(node) + max(_delay_of(side.node) for side in inputs_of(below))
+        return watermark_delay_of(node) - watermark_delay_of(below) + _delay_of(below)
+    return watermark_delay_of(node) + max(_delay_of(side.node) for side in inputs_of(below))

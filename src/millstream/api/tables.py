@@ -10,15 +10,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.connectors.reference_rows import reject_oversized_table, reject_duplicate_keys
+from millstream.connectors.reference_rows import reject_duplicate_keys, reject_oversized_table
 from millstream.connectors.registry import open_table
 from millstream.engine.compile.table_join import SINCE, UNTIL
 from millstream.errors import PlanError
 from millstream.plan.build.tables.reference import build_reference_table
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Broadcast, Column, ReferenceTable
-from millstream.plan.resolve.names import literal, quote
 from millstream.plan.resolve.name_checks import check_object_name
+from millstream.plan.resolve.names import literal, quote
 from millstream.plan.secrets import options_text
 from millstream.sql.parse import parse
 from millstream.sql.statements import CreateTable

@@ -15,8 +15,8 @@ from millstream.temporal import (
     OutputMode,
     Window,
     WindowKind,
+    check_range,
     format_span,
-    in_range,
     parse_span,
 )
 
@@ -142,7 +142,7 @@ def span_of(given: object, *, signed: bool = False) -> int:
     """Returns the microseconds of a duration: a text with a unit, or a `timedelta`."""
     if isinstance(given, timedelta):
         parts = (given.days * MICROS["d"], given.seconds * MICROS["s"], given.microseconds)
-        span = in_range(sum(parts), str(given))
+        span = check_range(sum(parts), str(given))
     elif isinstance(given, str):
         span = parse_span(given)
     else:

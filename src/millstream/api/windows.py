@@ -27,8 +27,8 @@ AnyStream = TypeVar("AnyStream", bound=StreamBase)
 
 
 @dataclass(frozen=True, slots=True)
-class Windowed(Generic[AnyStream]):
-    """A stream in windows, made by `Stream.window`."""
+class WindowedStream(Generic[AnyStream]):
+    """A stream with assigned windows, returned by `Stream.window`."""
 
     stream: AnyStream
     over: Window
