@@ -45,8 +45,8 @@ RESULTS = {
         )
         GROUP BY ALL""",
 }
-# Late rows are judged by the watermark of their operator: the least of its inputs', which are two
-# minutes behind the last row that is on time.
+# Lateness is relative to the operator's watermark: the minimum of its inputs, which are two
+# minutes behind the last row on time.
 _LATE = """
     SELECT '{source}' AS _source, {columns}, event_time,
       (epoch_us({watermark}) - epoch_us(event_time)) // 1000 AS _lateness_ms
@@ -90,7 +90,7 @@ READS = {
 
 
 def assert_results(trial: Trial, checkpoint: str) -> None:
-    """Every sink holds exactly the rows that DuckDB computes, and every dead letter once."""
+    """Asserts that sinks have exactly the rows that DuckDB computes, and every dead letter once."""
     with trial.database() as database:
         for sink, query in RESULTS.items():
             assert trial.assert_rows(database, sink, query, "json") > 0
@@ -116,7 +116,7 @@ def dead_letter_folder(trial: Trial, checkpoint: str, query: str, source: str) -
 
 
 def assert_ledger(trial: Trial, report: dict[str, Any]) -> None:
-    """The counts of each query are those of its input files and of the files that it wrote."""
+    """Asserts that the ledger counts the rows of the input files and of the written files."""
     with trial.database() as database:
         duplicates = _count(
             database, "(SELECT * FROM clicks EXCEPT ALL SELECT DISTINCT * FROM clicks)"

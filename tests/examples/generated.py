@@ -1,4 +1,4 @@
-"""An example's job over generated data, and an independent computation of its results in DuckDB."""
+"""Runs the job of an example over generated data, and computes its results in DuckDB."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def contents(folder: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Trial:
-    """A copy of an example in a folder of its own. Its generated files are staged: they are moved
-    to where the job reads them one by one."""
+    """A copy of an example in a temporary folder. Its generated files are staged and moved one by
+    one to the folders that the job reads."""
 
     folder: Path
     example: str
@@ -49,7 +49,7 @@ class Trial:
         return sorted((self.folder / "staged" / source).iterdir())
 
     def drop(self, source: str, file: Path) -> None:
-        """Put a staged file in place, complete from the first moment on."""
+        """Moves a staged file to the folder that the job reads, atomically."""
         file.rename(self.folder / "data" / source / file.name)
 
     def drop_all(self) -> None:
@@ -63,7 +63,7 @@ class Trial:
             self.drop(source, file)
 
     def records(self, source: str) -> list[str]:
-        """All records of the files that were put in place, without headers."""
+        """Returns all records of the moved files, without headers."""
         found = []
         for file in sorted((self.folder / "data" / source).iterdir()):
             lines = file.read_text().splitlines()
@@ -77,7 +77,7 @@ class Trial:
         return Counter(line for line in self.records(source) if AHEAD in line)
 
     def database(self) -> duckdb.DuckDBPyConnection:
-        """A table for each source, and one of its late rows with the prefix `late_`."""
+        """Creates a table for each source, and one with its late rows and the prefix `late_`."""
         database = duckdb.connect()
         database.execute("SET TimeZone = 'UTC'")
         for source in self.sources:
@@ -106,15 +106,15 @@ class Trial:
     def assert_rows(
         self, database: duckdb.DuckDBPyConnection, sink: str, query: str, form: str
     ) -> int:
-        """The files of a sink hold exactly the rows of a query; how many these are."""
+        """Asserts that a sink has exactly the rows of a query. Returns their number."""
         expected = database.sql(query)
         columns = {
             name: str(kind) for name, kind in zip(expected.columns, expected.types, strict=True)
         }
-        wanted = Counter(expected.fetchall())
+        expected_rows = Counter(expected.fetchall())
         actual = Counter(self.read(database, self.folder / "out" / sink, columns, form))
-        assert (actual - wanted, wanted - actual) == (Counter(), Counter()), sink
-        return wanted.total()
+        assert (actual - expected_rows, expected_rows - actual) == (Counter(), Counter()), sink
+        return expected_rows.total()
 
     @staticmethod
     def read(
@@ -137,7 +137,7 @@ class Trial:
 
 
 def dead_letters(folder: Path, reason: str = "malformed") -> Counter[str]:
-    """The records in a folder of dead letters that are there for a reason."""
+    """Returns the dead letters of a folder that have the given reason."""
     letters = [
         json.loads(line) for file in folder.glob("*.json") for line in file.read_text().splitlines()
     ]

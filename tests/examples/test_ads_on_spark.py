@@ -1,4 +1,4 @@
-"""examples/ads over generated data gives the rows that DuckDB computes."""
+"""The job of examples/ads gives the rows that DuckDB computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples' cases are well formed, and a batch join of the same rows agrees with them."""
+"""The test cases of the examples are well formed, and batch joins give the same rows."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from millstream.testing.case import Case
 from millstream.testing.diff import Table, compare
 from millstream.testing.load import load
 from millstream.testing.sources import case_job
-from millstream.testing.values import fill
+from millstream.testing.values import fill_rows
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CASES = load([EXAMPLES])
-# With the whole input there and nothing late, a stream's join is a table's join. These say more:
-# words that only a stream has, or a source's declaration.
+# With complete input and no late rows, a streaming join equals a batch join. Cases with this
+# syntax of streams are not compared.
 STREAM_ONLY = re.compile(
     r"CREATE (SOURCE|TABLE)|WITHIN|WINDOW|EMIT|SYSTEM_TIME|state\.", re.IGNORECASE
 )
 JOINS = ("interval_joins", "joins", "tests")
-PLAIN = [
+COMPARABLE = [
     case
     for case in CASES
     if case.expect
@@ -44,20 +44,20 @@ def test_names_are_unique():
     assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
 
 
-def is_refused(case: Case) -> bool:
-    """Is it refused before it runs? A code of the other kind stops a job that runs."""
+def is_rejected(case: Case) -> bool:
+    """Whether planning rejects the job. Codes MS-RUN-… are errors of running jobs."""
     return case.error is not None and not case.error.startswith("MS-RUN-")
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not is_refused(case)], ids=name)
-def test_a_plan_can_be_made(case):
+@pytest.mark.parametrize("case", [case for case in CASES if not is_rejected(case)], ids=name)
+def test_a_job_can_be_planned(case):
     job = case_job(case)
     sinks = {pipeline.sink.name for pipeline in job.pipelines}
     assert sinks & case.expect.keys() if case.expect else sinks
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if is_refused(case)], ids=name)
-def test_a_refused_job_is_refused_when_planning(case):
+@pytest.mark.parametrize("case", [case for case in CASES if is_rejected(case)], ids=name)
+def test_a_rejected_job_fails_to_plan_with_its_code(case):
     with pytest.raises(MillstreamError) as caught:
         case_job(case)
     assert caught.value.code == case.error, str(caught.value)
@@ -68,15 +68,15 @@ def test_inputs_fit_their_schema(case):
     for source, given in case.inputs.items():
         for batch in given.batches:
             if given.types:
-                fill(batch, given.types, source, text=given.text)
+                fill_rows(batch, given.types, source, text=given.text)
 
 
-def test_the_oracle_has_cases():
-    assert len(PLAIN) >= 20
+def test_enough_cases_are_comparable():
+    assert len(COMPARABLE) >= 20
 
 
-@pytest.mark.parametrize("case", PLAIN, ids=name)
-def test_a_batch_join_gives_the_rows_that_the_case_expects(case):
+@pytest.mark.parametrize("case", COMPARABLE, ids=name)
+def test_a_batch_join_gives_the_expected_rows(case):
     with duckdb.connect() as database:
         database.execute("SET TimeZone = 'UTC'")
         for source, given in case.inputs.items():
@@ -86,7 +86,7 @@ def test_a_batch_join_gives_the_rows_that_the_case_expects(case):
             rows = [
                 row
                 for batch in given.batches
-                for row in fill(batch, given.types, source, text=given.text)
+                for row in fill_rows(batch, given.types, source, text=given.text)
             ]
             marks = ", ".join("?" for _ in given.types)
             database.executemany(f"INSERT INTO {source} VALUES ({marks})", rows)

@@ -1,4 +1,4 @@
-"""The examples' generators: the same seed gives the same files."""
+"""The data generators of the examples: the same seed gives the same files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""examples/market over generated data gives the rows that DuckDB computes."""
+"""The job of examples/market gives the rows that DuckDB computes."""
 
 from __future__ import annotations
 

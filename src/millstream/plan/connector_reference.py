@@ -11,7 +11,7 @@ HEAD = """# Connectors
 This page is generated from the declarations of the connectors by
 `python scripts/connector_reference.py`. `millstream connectors` and `millstream connectors NAME`
 print the same, with the connectors of other packages that are installed. Properties of Millstream
-itself, such as `'idle.timeout'`, are in the chapters.
+itself are in [Properties and settings](reference/properties.md).
 
 A property of another connector, or of a format that is not in use, is rejected with
 `MS-PROP-UNUSED`.
