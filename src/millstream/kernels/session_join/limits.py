@@ -69,5 +69,5 @@ def _limit_error(state: SessionJoinState, limit: StateLimit) -> StateError:
         "MS-STATE-LIMIT",
         f"one key group of the session join has {what}.",
         fix=f"Raise '{name}', shorten the gap, or set 'state.on_limit' = 'evict' to close the "
-        "oldest sessions choose_sessions.",
+        "oldest sessions early.",
     )

@@ -42,7 +42,7 @@ from millstream.temporal import BEGIN_OF_TIME, Emit, LateAction, StateLimit
 __all__ = ["COUNTS", "TopN", "TopNSpec"]
 
 _OUTCOMES = (RowOutcome.ACCEPTED, RowOutcome.LATE, *ACCEPTED_OUTCOMES)
-COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "count_retractions")
+COUNTS = (*(f"input.{outcome}" for outcome in _OUTCOMES), "rows_out", "retractions")
 ARRIVAL = "_a"  # the order of arrival in a partition, batch by batch
 
 
@@ -88,7 +88,7 @@ class TopN:
         for out in result.main:
             counts["rows_out"] += out.height
             if OP in out.columns:
-                counts["count_retractions"] += changes.count_retractions(out)
+                counts["retractions"] += changes.count_retractions(out)
         tables.close(after)
         result.counts = dict(counts)
         return result
