@@ -17,7 +17,7 @@ from millstream.observe.ledger import InputLedger
 from millstream.row_outcomes import ACCEPTED_OUTCOMES, REJECTED_OUTCOMES, RowOutcome
 
 _NOT_OUTCOMES = {"ignored"}  # retractions of rows that are no longer in state
-_CHAPTER = Path(__file__).parents[1] / "docs" / "07-running-jobs.md"
+_CHAPTER = Path(__file__).parents[1] / "docs" / "reference" / "row-outcomes.md"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def state_of(query: str) -> str:
 @pytest.mark.parametrize("stream", ["o", "d"], ids=["source", "distinct"])
 def test_rows_wait_in_an_as_of_join_for_the_delay_of_their_source(stream: str) -> None:
     name = "o" if stream == "o" else "x"
-    assert state_of(AS_OF.format(stream)).startswith(f"rows of 5s of {name},")
+    assert state_of(AS_OF.format(stream)).startswith(f"the last 5s of {name},")
     # A row a second, and a watermark 5 s behind: those of 5 s wait.
     distinct = Deduplicate(DeduplicateSpec(("k",), ("k", "at"), 3600))
     join = TemporalJoin(
@@ -56,5 +56,5 @@ def test_operators_over_results_count_the_delay_of_the_sources() -> None:
     assert "1h 5s" in state_of(f"SELECT k, count(*) AS n FROM o {window}")
     assert "1h 5s" in state_of(f"SELECT k, count(*) AS n FROM d {window}")
     joined = "SELECT x.id, p.v FROM {} x JOIN p ON x.k = p.k WITH ('state.ttl' = '1h')"
-    assert state_of(joined.format("o")) == "rows of 1h 5s of o and rows of 1h 5s of p"
-    assert state_of(joined.format("d")) == "rows of 1h 5s of x and rows of 1h 5s of p"
+    assert state_of(joined.format("o")) == "the last 1h 5s of o and the last 1h 5s of p"
+    assert state_of(joined.format("d")) == "the last 1h 5s of x and the last 1h 5s of p"

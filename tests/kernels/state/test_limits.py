@@ -46,8 +46,8 @@ def test_state_over_its_limit_fails_and_says_what_to_do() -> None:
         harness.feed(ROWS, [])
     assert str(failure.value) == (
         "MS-STATE-LIMIT: one key group of the join has 10 rows; its limit is 9. Raise "
-        "'state.max_rows', narrow the join's time bound, or set 'state.on_limit' = 'evict' to evict "
-        "the oldest rows."
+        "'state.max_rows', narrow the join's time bound, or set 'state.on_limit' = 'evict' to "
+        "evict the oldest rows."
     )
     assert harness.state.stored_bytes == 0
 

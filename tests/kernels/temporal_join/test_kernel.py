@@ -214,8 +214,8 @@ def test_state_over_its_limit_fails_and_says_what_to_do() -> None:
         harness.feed([], versions(1, 2, 3))
     assert str(failure.value) == (
         "MS-STATE-LIMIT: one key group of the temporal join has 3 rows; its limit is 2. Raise "
-        "'state.max_rows', shorten the retention of rows, or set 'state.on_limit' = 'evict' to evict "
-        "the oldest rows."
+        "'state.max_rows', shorten the retention of rows, or set 'state.on_limit' = 'evict' to "
+        "evict the oldest rows."
     )
     assert harness.state.stored_bytes == 0
 
