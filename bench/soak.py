@@ -28,7 +28,7 @@ from millstream.engine.runtime.session import session, warm
 from millstream.kernels.state.cache_sizes import CacheSizes
 from millstream.plan.build.job import build_job
 from millstream.run.progress import progress_of
-from millstream.run.runner import Drive
+from millstream.run.runner import Runner
 from millstream.run.settings import settings_of
 
 OUT = Path(__file__).parent / "soak"
@@ -109,7 +109,7 @@ class Sample:
     batches: int = 0
 
 
-def samples(seconds: float, drive: Drive, sizes: CacheSizes) -> list[Sample]:
+def samples(seconds: float, drive: Runner, sizes: CacheSizes) -> list[Sample]:
     """One sample per process."""
     running = list(drive.run.running) if drive.run else []
     progress = [progress_of(each) for each in running]
@@ -132,7 +132,7 @@ def samples(seconds: float, drive: Drive, sizes: CacheSizes) -> list[Sample]:
     return found
 
 
-def live_heap(seconds: float, drive: Drive) -> list[Sample]:
+def live_heap(seconds: float, drive: Runner) -> list[Sample]:
     """The JVM's heap in use after a garbage collection."""
     if drive.run is None:
         return []
@@ -173,7 +173,7 @@ def run(minutes: float, out: Path) -> int:
             warm(spark)
             return spark
 
-        drive = Drive(job, settings, start, folder / "spark.log")  # type: ignore[arg-type]
+        drive = Runner(job, settings, start, folder / "spark.log")  # type: ignore[arg-type]
         drive.start()
         begun, sampled, collected = time.monotonic(), 0.0, time.monotonic()
         try:

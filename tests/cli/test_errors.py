@@ -58,7 +58,7 @@ def test_an_error_is_data_with_json(tmp_path):
         (["run", "JOB", "--flush"], "MS-CLI-TRIGGER", "Fix: Add --once."),
         (["run", "JOB", "--once", "--every", "1s"], "MS-CLI-TRIGGER", "cannot be combined"),
         (["run", "JOB", "--every", "soon"], "MS-PROP-TRIGGER", "'soon' is not a duration."),
-        (["run", "JOB", "--every", "0s"], "MS-PROP-TRIGGER", "'0s' is no time to wait."),
+        (["run", "JOB", "--every", "0s"], "MS-PROP-TRIGGER", "'0s' is not positive."),
         (["test", "no-folder"], "MS-TEST-FILE", "no-folder does not exist."),
     ],
 )
@@ -133,7 +133,7 @@ def test_classes_that_could_not_be_prepared_are_reported_with_the_reason(tmp_pat
     done = command("prepare")
     assert done.exit_code == 1
     assert done.stderr == (
-        "MS-RUN-PREPARE\nSpark's classes could not be kept: it is full\n"
+        "MS-RUN-PREPARE\nthe class data archive was not created: it is full\n"
         "Fix: Jobs run without it; they start a few seconds later.\n"
     )
 

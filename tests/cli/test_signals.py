@@ -147,7 +147,7 @@ def test_a_spark_that_does_not_start_is_told_by_its_own_words(tmp_path):
     assert code == "MS-RUN-SPARK"
     assert cause.startswith("Spark did not start: ")
     assert cause.endswith(f"{tmp_path}/no-java/bin/java: No such file or directory")
-    assert f"All that Spark said is in {tmp_path}/.millstream/job/spark.log." in fix
+    assert f"The log of Spark is {tmp_path}/.millstream/job/spark.log." in fix
 
 
 @pytest.mark.slow

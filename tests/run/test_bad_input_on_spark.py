@@ -86,7 +86,7 @@ def failing(spark, folder, options: str, line: str) -> RunError:
 def test_a_row_without_a_time_stops_the_job_by_default(spark, tmp_path):
     error = failing(spark, tmp_path, "'format' = 'csv'", "2,")
     assert error.code == "MS-RUN-MISSING-TIME"
-    assert error.cause == "source orders holds 1 row(s) without an event time."
+    assert error.cause == "source orders has 1 row(s) without an event time."
     assert error.fix.startswith("Set 'event.missing' = 'skip' to leave them out")
 
 

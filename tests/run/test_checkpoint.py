@@ -56,7 +56,7 @@ def test_a_changed_plan_is_rejected_with_the_changes(tmp_path):
         Checkpoint(tmp_path).open(query(changed), 8)
     assert caught.value.code == "MS-STATE-CHANGED"
     assert caught.value.cause == (
-        f"the checkpoint {tmp_path} was made by another plan of shipped: "
+        f"the checkpoint {tmp_path} was created by another plan of shipped: "
         "interval join bounds upper: 1h -> 2h; interval join type: left -> inner."
     )
 
@@ -114,7 +114,7 @@ def test_run_refuses_a_checkpoint_whose_input_has_ended(tmp_path):
     done = command("run", job, "--once", "--flush")
     assert done.exit_code == 1
     assert done.stderr.startswith("MS-STATE-ENDED\n")
-    assert "Fix: Add --fresh to start anew" in done.stderr
+    assert "Fix: Add --fresh to start again" in done.stderr
 
 
 def test_a_run_without_flush_says_how_to_complete_the_queries_that_have_not_ended(tmp_path):
@@ -126,7 +126,7 @@ def test_a_run_without_flush_says_how_to_complete_the_queries_that_have_not_ende
     done = command("run", job, "--once")
     assert done.exit_code == 1
     assert done.stderr.startswith("MS-STATE-ENDED\n")
-    assert "Fix: Add --flush to complete again. Or add --fresh to start anew" in done.stderr
+    assert "Fix: Add --flush to complete again. Or add --fresh to start again" in done.stderr
 
 
 def test_run_refuses_to_write_over_another_run_s_files(tmp_path):
@@ -136,7 +136,7 @@ def test_run_refuses_to_write_over_another_run_s_files(tmp_path):
     done = command("run", job, "--once")
     assert done.exit_code == 1
     assert done.stderr.startswith(f"MS-STATE-SINK at {job}, line 8, ")
-    assert f"{tmp_path}/out holds files of another run" in done.stderr
+    assert f"{tmp_path}/out has files of another run" in done.stderr
 
 
 def test_a_checkpoint_is_used_by_one_process_at_a_time(tmp_path):

@@ -51,7 +51,7 @@ def errors() -> list[MillstreamError]:
     return [
         RunError(
             "MS-RUN-MISSING-TIME",
-            "source orders holds 1 row(s) without an event time.",
+            "source orders has 1 row(s) without an event time.",
             fix="Set 'event.missing' = 'skip' to leave them out (counted), or 'wall_clock'.",
         ),
         RunError(
@@ -105,7 +105,7 @@ def test_another_error_is_reported_with_its_innermost_cause_and_names_the_log():
         RunError,
         "MS-RUN-FAILED",
         "the streaming query failed: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide`.",
-        "The whole of Spark's report is in spark.log.",
+        "Spark's full report is in spark.log.",
     )
 
 
@@ -270,4 +270,4 @@ def test_an_expression_of_unknown_origin_is_reported_without_a_place():
 
 
 def test_an_error_without_a_text_is_reported():
-    assert failure(RuntimeError("")).cause == "the streaming query failed: it gave no reason"
+    assert failure(RuntimeError("")).cause == "the streaming query failed: no reason given"

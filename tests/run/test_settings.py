@@ -60,7 +60,7 @@ def test_an_invalid_trigger_is_rejected(tmp_path):
 
 
 def test_a_setting_without_effect_is_rejected(tmp_path):
-    with pytest.raises(PlanError, match=r"^MS-PLAN-NOT-YET: 'batch.target' cannot be used yet\."):
+    with pytest.raises(PlanError, match=r"^MS-PLAN-NOT-YET: 'batch.target' is not supported yet\."):
         settings_of(job("'batch.target' = '1s'"), tmp_path / "job.sql")
 
 
@@ -85,7 +85,7 @@ def test_a_source_of_two_queries_names_no_sink_for_dead_letters(tmp_path):
     assert str(caught.value) == (
         "MS-PLAN-SHARED-SINK: dead letters of shipped and dead letters of again both go to the "
         "sink bad, and would replace each other batch by batch. Leave 'dead_letter.sink' out "
-        "of orders, which 2 queries read: each then keeps its dead letters in the checkpoint."
+        "of orders, which 2 queries read: each then stores its dead letters in the checkpoint."
     )
 
 

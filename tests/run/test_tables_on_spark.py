@@ -105,7 +105,7 @@ def test_a_table_that_cannot_be_refreshed_is_reported_and_used_unchanged(trial):
         run.tables.refresh_due()
         assert run.tables.problems["rates"].code == "MS-RUN-TABLE"
         assert run.tables.news["rates"] == (
-            f"rates stays as it is: table rates: {trial.folder}/rates.csv, line 2: column rate: "
+            f"rates was not refreshed: table rates: {trial.folder}/rates.csv, line 2: column rate: "
             "'not a number' is not an INT."
         )
         assert versions(trial) == [1]

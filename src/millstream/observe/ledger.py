@@ -1,7 +1,7 @@
 """The ledger of a query: the outcome of every input row of every operator, across restarts.
 
-`outcomes` defines the counts and their sums. Results of one operator that another reads are input rows
-of the second and counted there as well. A stateless query is one operator without state.
+`outcomes` defines the counts and their sums. Results of one operator that another reads are input
+rows of the second and counted there as well. A stateless query is one operator without state.
 """
 
 from __future__ import annotations
@@ -227,8 +227,8 @@ class SparkLedger:
 def ledger_of_operators(
     names: Names, order: Iterable[int], stats: Iterable[Mapping[str, Any]], rows_out: int
 ) -> Ledger:
-    """Returns the ledger from the last report of every key group, which has all counts since its state
-    began. `order` are the numbers of the operators from the sources to the sinks."""
+    """Returns the ledger from the last report of every key group, which has all counts since its
+    state began. `order` are the numbers of the operators from the sources to the sinks."""
     stats = list(stats)
     state = dict.fromkeys(_STATE, 0)
     reports: dict[int, list[Mapping[str, Any]]] = {}
@@ -261,7 +261,8 @@ def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> Oper
 
 
 def _skewed_keys(stats: Iterable[Mapping[str, Any]]) -> list[SkewedKey]:
-    """Returns the keys with a large share of an input's rows, from the summaries of its key groups."""
+    """Returns the keys with a large share of an input's rows, from the summaries of its key
+    groups."""
     summaries: dict[str, HeavyHitters] = {}
     for group in stats:
         for name, data in group.get("heavy_hitters", {}).items():

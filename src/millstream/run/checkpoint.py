@@ -95,7 +95,8 @@ class Checkpoint:
         return any((self.spark / "offsets").glob("[0-9]*"))
 
     def open(self, query: Query, groups: int) -> int:
-        """Creates the folder, or checks that the query fits it. Returns the number of key groups."""
+        """Creates the folder, or checks that the query fits it. Returns the number of key
+        groups."""
         self.control.mkdir(parents=True, exist_ok=True)
         file = self.folder / "millstream.json"
         if not file.exists() or not self.has_started:

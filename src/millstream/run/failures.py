@@ -1,8 +1,8 @@
 """Converts Spark's report of a failed query to the original error.
 
-Errors of Millstream are in the report as JSON (see `millstream.errors`) and are decoded. Spark's own
-errors, such as a lost worker, a full disk or a failed expression, are recognised by their texts,
-which may change with the version of Spark.
+Errors of Millstream are in the report as JSON (see `millstream.errors`) and are decoded. Spark's
+own errors, such as a lost worker, a full disk or a failed expression, are recognised by their
+texts, which may change with the version of Spark.
 """
 
 from __future__ import annotations

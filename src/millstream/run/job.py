@@ -203,7 +203,8 @@ class JobRun:
         return open_sink(self.connectors, sink, self.base)
 
     def dead_letter_sink(self, source: Source | ReferenceTable, query: Query) -> tuple[str, Sink]:
-        """Returns the dead-letter sink of a source or table, with a name that identifies the sink."""
+        """Returns the dead-letter sink of a source or table, with a name that identifies the
+        sink."""
         if named := self.job.sink(source.dead_letter or ""):
             return named.name, self.open_sink(named)
         if self.sinks is not None:

@@ -1,9 +1,9 @@
 """Stores the ledger: row counts after each batch, in a file of the checkpoint.
 
 Operators count in their own state, so a retried batch does not count twice. Every report of a key
-group has all counts since its state began. After a batch without packets for an operator, its last report
-is still exact. Counts outside state (rows written, rows of stateless queries) are summed; a retried
-batch replaces its first attempt.
+group has all counts since its state began. After a batch without packets for an operator, its last
+report is still exact. Counts outside state (rows written, rows of stateless queries) are summed; a
+retried batch replaces its first attempt.
 
 The ledger is written before Spark commits the batch. Only where Spark writes to the sink itself
 do counts arrive after the commit; batches whose counts a crash has lost are listed in `lost`.
@@ -64,8 +64,8 @@ class LedgerStore:
 
     @classmethod
     def open(cls, query: Query, file: Path, first_batch: int = 0) -> LedgerStore:
-        """Opens the ledger in `file`, or a new one. `first_batch` is the first batch of the run; all
-        batches before it are committed."""
+        """Opens the ledger in `file`, or a new one. `first_batch` is the first batch of the run;
+        all batches before it are committed."""
         saved = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         made = cls(query, file)
         # If it is ahead by more than the batch to retry, it belongs to another checkpoint.
@@ -119,14 +119,15 @@ class LedgerStore:
         self._save()
 
     def _record_lost(self, last: int) -> None:
-        """Records that batches up to `last` are committed: the counts of those not yet added are lost."""
+        """Records that batches up to `last` are committed: the counts of those not yet added are
+        lost."""
         if last > self.batch:
             self.lost = [*self.lost, [self.batch + 1, last]]
             self.before, self.batch = self.sums, last
 
     def rows_in(self, batch: int) -> int | None:
-        """Returns the input rows of one of the last batches, else None. If workers read files, Spark
-        counts files, not rows."""
+        """Returns the input rows of one of the last batches, else None. If workers read files,
+        Spark counts files, not rows."""
         return self._rows_by_batch.get(batch)
 
     def add_spark_reports(self, reports: Iterable[Mapping[str, Any]]) -> None:

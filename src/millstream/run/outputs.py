@@ -123,7 +123,8 @@ def _checkpoint_location(what: str, rows: int, folder: Path) -> OutputLocation:
 
 
 def reject_foreign_files(job: Job, settings: RunSettings) -> None:
-    """Rejects a new checkpoint if sinks have files of another run, which its batches would replace."""
+    """Rejects a new checkpoint if sinks have files of another run, which its batches would
+    replace."""
     for query in group_into_queries(job):
         if Checkpoint(settings.checkpoint / query.name).has_started:
             continue

@@ -45,7 +45,8 @@ def make(path: Path) -> None:
             lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise RunError(
                 "MS-RUN-PREPARE",
-                f"the class data archive was not created: {lines[-1] if lines else 'no file was written'}",
+                "the class data archive was not created: "
+                f"{lines[-1] if lines else 'no file was written'}",
                 fix="Jobs run without it; they start a few seconds later.",
             )
         made.replace(path)

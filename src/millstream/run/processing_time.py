@@ -65,7 +65,8 @@ class ProcessingClock:
 
 
 def processing_time_spans(query: Query) -> list[int]:
-    """Returns the processing-time intervals of a query: idle timeouts and processing-time windows."""
+    """Returns the processing-time intervals of a query: idle timeouts and processing-time
+    windows."""
     timeouts = [source.idle for source in query_sources(query) if source.idle is not None]
     windows = [
         window.size
@@ -77,8 +78,8 @@ def processing_time_spans(query: Query) -> list[int]:
 
 @dataclass(slots=True)
 class ProcessingTimeSender:
-    """Sends processing time to queries in intervals of the monotonic clock, so that setting the system
-    clock neither stops nor adds messages."""
+    """Sends processing time to queries in intervals of the monotonic clock, so that setting the
+    system clock neither stops nor adds messages."""
 
     run: JobRun
     clock: ProcessingClock

@@ -33,7 +33,8 @@ class Progress:
 
     @property
     def pressure(self) -> float | None:
-        """The part of the state limit that is used, for the limit that is closer; None without limit."""
+        """The part of the state limit that is used, for the limit that is closer; None without
+        limit."""
         parts = []
         if self.limit.max_rows:
             parts.append(self.state_rows / self.limit.max_rows)

@@ -320,7 +320,8 @@ class QueryWriter:
             )
 
     def _written(self, report: BatchReport) -> Counter[str]:
-        """Counts rows written to each sink of late rows, and dead letters of each source or table."""
+        """Counts rows written to each sink of late rows, and dead letters of each source or
+        table."""
         written: Counter[str] = Counter()
         for output, reports in report.outputs.items():
             for each in reports:

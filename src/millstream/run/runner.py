@@ -23,8 +23,8 @@ _STARTING = "starting queries"
 
 @dataclass(slots=True)
 class Runner:
-    """A run of a job, from the start of Spark to the end. `phase` is its current step, `error` the reason
-    of its failure."""
+    """A run of a job, from the start of Spark to the end. `phase` is its current step, `error` the
+    reason of its failure."""
 
     job: Job
     settings: RunSettings

@@ -73,7 +73,8 @@ def settings_of(
 
 
 def checkpoint_of(file: Path, setting: str) -> Path:
-    """Returns the checkpoint of the job in a file: SET 'checkpoint', or a folder beside the file."""
+    """Returns the checkpoint of the job in a file: SET 'checkpoint', or a folder beside the
+    file."""
     return file.resolve().parent / (setting or f"{FOLDER}/{file.stem}")
 
 
@@ -108,8 +109,8 @@ def _reject_unusable(job: Job, base: Path, connectors: ConnectorRegistry) -> Non
             if users.setdefault(sink, user) != user:
                 raise PlanError(
                     "MS-PLAN-SHARED-SINK",
-                    f"{_describe(users[sink])} and {_describe(user)} both go to the sink {sink}, and would "
-                    "replace each other batch by batch.",
+                    f"{_describe(users[sink])} and {_describe(user)} both go to the sink {sink}, "
+                    "and would replace each other batch by batch.",
                     fix=_shared_sink_fix(job, sink),
                 )
 
@@ -176,7 +177,8 @@ def _side_sinks(query: Query) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def _shared_sink_fix(job: Job, sink: str) -> str:
-    """The fix for several queries that write to one sink, such as the 'dead_letter.sink' of a source."""
+    """The fix for several queries that write to one sink, such as the 'dead_letter.sink' of a
+    source."""
     readers = Counter(
         name
         for query in group_into_queries(job)

@@ -66,8 +66,9 @@ class JobTables:
     _latest: int = 0  # the latest reading of the system clock
 
     def open(self, table: ReferenceTable, *, is_fixed: bool = False) -> None:
-        """Makes sure that there is a version of the table. With `is_fixed`, the table must not change
-        while the job runs: changelogs are joined with it, and retractions need the same rows."""
+        """Makes sure that there is a version of the table. With `is_fixed`, the table must not
+        change while the job runs: changelogs are joined with it, and retractions need the same
+        rows."""
         if not isinstance(table.access, Broadcast) or table.name in self._tables:
             return
         self._tables[table.name] = table

@@ -20,8 +20,8 @@ STORED = "g int, last int, all array<int>, seen array<int>, other int"
 
 
 def recording_processor() -> StatefulProcessor:
-    """Stores numbers in stores of all kinds, and returns the previous ones. Created here, so that it
-    is sent to the workers, who do not know this module."""
+    """Stores numbers in stores of all kinds, and returns the previous ones. Defined here, so that
+    Spark pickles it by value: workers cannot import this module."""
 
     def number(stored: bytes | None) -> int | None:
         return None if stored is None else int(stored)

@@ -1,4 +1,5 @@
-"""The watermark of an operator over sources with partitions, by its definition in docs/03-time-and-watermarks.md.
+"""The watermark of an operator over sources with partitions, by its definition in
+docs/03-time-and-watermarks.md.
 
 a partition is ended, or idle: no rows for the idle timeout, or active
 watermark = the minimum over all active partitions of (greatest time - delay)

@@ -138,7 +138,7 @@ def test_with_fail_the_error_names_file_line_column_and_value() -> None:
 
 def test_a_row_without_time_stops_the_job_or_is_skipped_and_counted() -> None:
     table = chunk([5, None], [0, 0])
-    with pytest.raises(RunError, match="MS-RUN-MISSING-TIME: source orders holds 1 row"):
+    with pytest.raises(RunError, match="MS-RUN-MISSING-TIME: source orders has 1 row"):
         packets(PackerSpec(0, "orders", LABELS), table)
     one, _ = packets(PackerSpec(0, "orders", LABELS, missing_time=MissingTime.SKIP), table)
     assert json.loads(one["input_counts"]) == {"in": 2, "missing_event_time": 1}

@@ -27,8 +27,8 @@ from millstream.plan.nodes import Query
 
 @dataclass(slots=True)
 class BranchCompiler:
-    """Compiles the branches of a query in order, each into a new DataFrame or into that of the branch
-    whose results it reads. Its other attributes are complete after `compile`."""
+    """Compiles the branches of a query in order, each into a new DataFrame or into that of the
+    branch whose results it reads. Its other attributes are complete after `compile`."""
 
     query: Query
     columnar: ColumnarCompiler

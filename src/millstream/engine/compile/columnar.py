@@ -174,7 +174,8 @@ class ColumnarCompiler:
         return self.compile_operator(node).result_stream()
 
     def _identity(self, number: int, operator: PhysicalOperator) -> str:
-        """What the state of an operator depends on: its plan, and facts that only the engine knows."""
+        """What the state of an operator depends on: its plan, and facts that only the engine
+        knows."""
         physical = {"key_groups": self.groups, **operator.physical}
         document = {**self.identities[number], "physical": physical, "format": STATE_FORMAT}
         return canonical_json(document)

@@ -99,8 +99,8 @@ class CompiledOperator:
 
 
 def late_tables(operators: Iterable[CompiledOperator]) -> dict[tuple[int, int], LateTable]:
-    """Returns the late rows of operators that write to one sink, by operator and input. A column that
-    has two types is text: a cast could change a value."""
+    """Returns the late rows of operators that write to one sink, by operator and input. A column
+    that has two types is text: a cast could change a value."""
     found = [
         (operator.number, place, late)
         for operator in operators

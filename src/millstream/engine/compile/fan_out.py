@@ -140,7 +140,8 @@ def _array(labels: Sequence[int]) -> Column:
 def _as_struct(
     result: StreamFrame, member: BranchOutput, project: Projection, *, filtered: bool
 ) -> tuple[DataFrame, StructType]:
-    """Replaces the columns of an output by one struct and removes its copies that are filtered out."""
+    """Replaces the columns of an output by one struct and removes its copies that are filtered
+    out."""
     frame, is_data_row, visible_columns = result.frame, result.is_data_row, result.visible_columns
     if result.is_changelog:
         if filtered or any(_filters(step) for step in member.steps):

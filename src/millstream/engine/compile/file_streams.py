@@ -94,13 +94,15 @@ class SparkParquetReader:
 
 @dataclass(slots=True)
 class FileStreams:
-    """The streams of file names of a query. A stream that is read twice stays one source of Spark."""
+    """The streams of file names of a query. A stream that is read twice stays one source of
+    Spark."""
 
     spark: SparkSession
     _known: dict[int, tuple[DeferredFrame, FileStream | None]] = field(default_factory=dict)
 
     def of(self, source: str, rows: DeferredFrame) -> FileStream | None:
-        """Returns the files of a source whose stream only reads files, or None if Spark must read it."""
+        """Returns the files of a source whose stream only reads files, or None if Spark must read
+        it."""
         if id(rows) not in self._known:
             self._known[id(rows)] = rows, self._files(source, rows)
         return self._known[id(rows)][1]
@@ -126,7 +128,8 @@ class FileStreams:
         return FileStream(names, reader, types, find_first_file(base))
 
     def _is_readable(self, base: Path) -> bool:
-        """Whether workers can read the folder, and no subfolder is the value of a partition column."""
+        """Whether workers can read the folder, and no subfolder is the value of a partition
+        column."""
         if not (self.spark.sparkContext.master or "").startswith("local"):
             return False
         if not base.is_dir() or any("=" in each.name for each in base.iterdir() if each.is_dir()):

@@ -27,8 +27,8 @@ _NO_ROW = -1  # of packets among the rows
 
 
 def with_change_kinds(frame: DataFrame, output: int | None = None) -> DataFrame:
-    """Returns the stream with the kinds of changes after the filter. If the query has several outputs,
-    only the copies for `output` are adjusted."""
+    """Returns the stream with the kinds of changes after the filter. If the query has several
+    outputs, only the copies for `output` are adjusted."""
     return frame.mapInArrow(partial(adjust_changes, output=output), frame.schema)
 
 

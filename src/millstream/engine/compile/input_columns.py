@@ -1,4 +1,5 @@
-"""The packet columns that the inputs of all operators have: event time, buffered columns, others."""
+"""The packet columns that the inputs of all operators have: event time, buffered columns,
+others."""
 
 from __future__ import annotations
 
@@ -103,8 +104,8 @@ def packer_columns(
 
 
 def has_own_progress(side: Input, rows: StreamFrame) -> bool:
-    """Whether another column than the event time moves the watermark. For results of an operator, the
-    operator reports the watermark."""
+    """Whether another column than the event time moves the watermark. For results of an operator,
+    the operator reports the watermark."""
     return side.progress is not None and rows.upstream is None
 
 

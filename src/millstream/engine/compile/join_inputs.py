@@ -1,4 +1,5 @@
-"""The packed inputs of a join: key hash, key group, event time and buffered columns of each side."""
+"""The packed inputs of a join: key hash, key group, event time and buffered columns of each
+side."""
 
 from __future__ import annotations
 
@@ -125,8 +126,8 @@ class Salt:
 
 
 def _salts(node: Join, groups: int) -> tuple[Salt, Salt]:
-    """Distributes one side over several key groups and copies the other side to all of them. Unmatched
-    rows of the copied side are never emitted."""
+    """Distributes one side over several key groups and copies the other side to all of them.
+    Unmatched rows of the copied side are never emitted."""
     count = min(join_kind_of(node).salt(node), groups)
     distributed, copied = Salt(groups=count), Salt(copies=count)
     return (copied, distributed) if node.how is JoinType.RIGHT else (distributed, copied)

@@ -63,7 +63,8 @@ def _interval(
 
 
 def _panes(node: BoundedJoin) -> tuple[OtherSideWindows, OtherSideWindows] | None:
-    """The windows of the other side that rows of each side can match, if these are not their own."""
+    """The windows of the other side that rows of each side can match, if these are not their
+    own."""
     windows = join_kind_of(node).windows(node)
     if windows is None or windows.are_equal:
         return None

@@ -68,8 +68,8 @@ def compile_join(
 
 
 def _where(node: Join) -> Expression | None:
-    """The predicate that only Spark can evaluate. It filters the pairs of an inner join, both emitted
-    and retracted ones."""
+    """The predicate that only Spark can evaluate. It filters the pairs of an inner join, both
+    emitted and retracted ones."""
     matching = join_kind_of(node).matching(node)
     return matching.across_sql if matching.only_spark else None
 
@@ -121,7 +121,8 @@ def _visible_columns(node: Join, sides: PackedSides) -> tuple[Column, ...]:
 
 
 def _window_columns(window: Sequence[Field]) -> tuple[Column, ...]:
-    """The columns of the window. The event time of the result is the last microsecond of its window."""
+    """The columns of the window. The event time of the result is the last microsecond of its
+    window."""
     if not window:
         return ()
     last = F.timestamp_micros(F.col(WINDOW_END) - F.lit(1))

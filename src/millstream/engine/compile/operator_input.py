@@ -94,7 +94,8 @@ class OperatorInput:
         return fields
 
     def calls(self, calls: tuple[Call, ...]) -> tuple[tuple[CallSpec, ...], tuple[Field, ...]]:
-        """Adds the columns of aggregate calls. Returns the calls for the kernel, and the result columns."""
+        """Adds the columns of aggregate calls. Returns the calls for the kernel, and the result
+        columns."""
         specs, fields = [], []
         arguments = [
             each for call in calls for each in (call.argument, call.by) if each is not None
@@ -157,7 +158,8 @@ class OperatorInput:
     def packed(
         self, keys: tuple[str, ...], number: int, groups: int
     ) -> tuple[PackedInput, PackerSpec]:
-        """Returns the packed input, with the hash of the columns `keys`, and the spec of its packer."""
+        """Returns the packed input, with the hash of the columns `keys`, and the spec of its
+        packer."""
         self.builder.columns.insert(0, time_packet_column(self.side, self.builder))
         packed_input = self.builder.build(
             packer_columns(self.side, self.rows, self.builder), hash_columns=keys

@@ -39,8 +39,8 @@ from millstream.temporal import OutputMode
 
 @dataclass(slots=True)
 class SideOutputs:
-    """The side outputs of a batch: rejected records and late rows, each with operator and input, and
-    the statistics of key groups and of table joins."""
+    """The side outputs of a batch: rejected records and late rows, each with operator and input,
+    and the statistics of key groups and of table joins."""
 
     rejected: list[tuple[tuple[int, int], pa.Table]] = field(default_factory=list)
     late: list[tuple[tuple[int, int], pa.Table]] = field(default_factory=list)
@@ -54,8 +54,8 @@ class SideOutputs:
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """A micro-batch. `main` must be run exactly once; then `side` returns the side outputs and `count`
-    the number of rows of `main`."""
+    """A micro-batch. `main` must be run exactly once; then `side` returns the side outputs and
+    `count` the number of rows of `main`."""
 
     main: DataFrame
     side: Callable[[], SideOutputs]
@@ -126,8 +126,8 @@ class OutputReader:
         return MicroBatch(rows, lambda: self._side(seen.get), lambda: self._count(seen.get))
 
     def labelled_rows(self, frame: DataFrame, columns: Columns) -> DataFrame:
-        """Returns the rows of a batch for `routing`: data rows with the columns of their sink, and all
-        side rows."""
+        """Returns the rows of a batch for `routing`: data rows with the columns of their sink, and
+        all side rows."""
         is_main, side = None, []
         if self.has_side_rows:
             is_main, side = (
@@ -168,8 +168,8 @@ class OutputReader:
 
     @property
     def metrics(self) -> Sequence[Column]:
-        """The metrics of a batch that Spark observes before it is written: the number of its rows, if
-        no operator and no table join counts them."""
+        """The metrics of a batch that Spark observes before it is written: the number of its rows,
+        if no operator and no table join counts them."""
         counts = self.source is not None and not self.has_side_rows
         return [F.count(F.lit(1)).alias("rows")] if counts else []
 
@@ -225,8 +225,8 @@ class OutputReader:
         return side
 
     def _source_counts(self, side: SideOutputs, rows: int, malformed: int) -> dict[str, Any]:
-        """The counts of a query without operators. With table joins, a row may have several matches;
-        the first join has counted the rows before."""
+        """The counts of a query without operators. With table joins, a row may have several
+        matches; the first join has counted the rows before."""
         first = min((report["number"] for report in side.tables), default=0)
         looked_up = [report["rows"] for report in side.tables if report["number"] == first]
         read = {"in": sum(looked_up) if self.has_side_rows else rows, "malformed": malformed}
@@ -246,8 +246,8 @@ def _decode_side_rows(rows: list[Any]) -> SideOutputs:
 
 
 def in_output_mode(rows: StreamFrame, mode: OutputMode) -> tuple[Column | None, tuple[Column, ...]]:
-    """Returns the predicate and the columns of a changelog as its sink takes it: with `_OP` as the last
-    column and, in upsert mode, without old values."""
+    """Returns the predicate and the columns of a changelog as its sink takes it: with `_OP` as the
+    last column and, in upsert mode, without old values."""
     is_data_row = rows.is_data_row
     if mode is OutputMode.UPSERT:
         replaced = F.col(CHANGE) != UPDATE_BEFORE

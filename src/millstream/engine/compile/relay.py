@@ -39,8 +39,8 @@ Batches = Iterable[pa.RecordBatch]
 def relayed_results(
     outputs: DataFrame, operator: int, schema: StructType, later: Collection[int]
 ) -> DataFrame:
-    """Returns the results of an operator, with its `schema`, and all other rows as packets. `later` are
-    the operators whose results a later branch reads."""
+    """Returns the results of an operator, with its `schema`, and all other rows as packets. `later`
+    are the operators whose results a later branch reads."""
     own = to_arrow_schema(schema, timezone="UTC")
     return outputs.mapInArrow(relay_function(operator, own, frozenset(later)), schema)
 

@@ -32,7 +32,8 @@ class StageChain:
 
 
 def append_stage(shared: SharedShuffle, join: StageChain, reader: StageChain) -> StageChain:
-    """Returns the stages of a join, followed by the stage of the operator that reads its results."""
+    """Returns the stages of a join, followed by the stage of the operator that reads its
+    results."""
     assert join.operator.sides is not None
     *first, last = join.stages
     linked = last.with_link(_link(shared, reader.operator, join.operator.sides))

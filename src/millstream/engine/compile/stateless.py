@@ -74,7 +74,8 @@ class StreamFrame:
 
     @property
     def is_data_row(self) -> Column | None:
-        """True for rows that are not filtered out, not malformed and not side rows; None if all are."""
+        """True for rows that are not filtered out, not malformed and not side rows; None if all
+        are."""
         terms = []
         if self.filtered:
             terms.append(F.col(KEEP))
@@ -211,7 +212,8 @@ def _deferred(
 
 
 def _origin(output: Output, alias: str | None, rows: StreamFrame) -> str | WindowBound | None:
-    """The column of files, or the window bound, that an output is; None if only Spark can compute it."""
+    """The column of files, or the window bound, that an output is; None if only Spark can compute
+    it."""
     name = referenced_column(output.expression, alias, rows.file_columns)
     if name is not None:
         return rows.file_columns[name]
@@ -252,7 +254,8 @@ def guarded(is_data_row: Column | None, expression: Expression, *, bare: bool = 
 
 
 def fill_missing_times(source: Source, rows: DeferredFrame) -> DeferredFrame:
-    """Sets missing event times to the batch's processing time, which a retried batch reads again."""
+    """Sets missing event times to the batch's processing time, which a retried batch reads
+    again."""
     if source.time is None or source.missing_time is not MissingTime.WALL_CLOCK:
         return rows
     now = F.coalesce(F.col(f"`{source.time}`"), F.current_timestamp())

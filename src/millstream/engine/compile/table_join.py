@@ -62,8 +62,8 @@ class Tables(Protocol):
     """Gives access to the tables of a job."""
 
     def static_frame(self, table: ReferenceTable, keys: tuple[str, ...]) -> DataFrame | None:
-        """Returns the versions of a table that is read once and has one row per key, each with SINCE
-        and UNTIL in microseconds; None if workers load the table."""
+        """Returns the versions of a table that is read once and has one row per key, each with
+        SINCE and UNTIL in microseconds; None if workers load the table."""
 
     def folder(self, table: ReferenceTable) -> str:
         """Returns the folder of its versions, which workers read."""
@@ -131,8 +131,8 @@ def _column_types(table: ReferenceTable) -> StructType:
 def _keys(
     spark: SparkSession, node: TableJoin, rows: StreamFrame, frame: DataFrame, types: StructType
 ) -> list[Column]:
-    """The key of each row in the types of the table's columns; NULL if no value of that type is equal
-    to it, or if the row is not looked up."""
+    """The key of each row in the types of the table's columns; NULL if no value of that type is
+    equal to it, or if the row is not looked up."""
     is_looked_up = rows.is_data_row
     if node.left_where is not None:
         where = F.coalesce(guarded(rows.is_data_row, node.left_where), F.lit(False))

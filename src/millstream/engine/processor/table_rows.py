@@ -213,7 +213,8 @@ def _count_data_rows(chunk: pa.Table) -> int:
 def _not_unique(lookup: TableLookup) -> RunError:
     return RunError(
         "MS-RUN-TABLE-KEY",
-        f"table {lookup.name} has several rows with the same primary key, and the join relies on one.",
+        f"table {lookup.name} has several rows with the same primary key, and the join relies "
+        "on one.",
         fix="Remove the duplicates, or correct the PRIMARY KEY.",
     )
 

@@ -2,8 +2,9 @@
 
 Every key group receives the progress of every chunk of every input in the same micro-batch, and
 processing time only from the offset log. So all groups compute the same watermark, and a retried
-batch computes the same as its first attempt. An operator's processing time never decreases: it is stored in state, and a batch
-whose own time is earlier, because the system clock was set back, uses that of the batch before it.
+batch computes the same as its first attempt. An operator's processing time never decreases: it is
+stored in state, and a batch whose own time is earlier, because the system clock was set back, uses
+that of the batch before it.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class InputSpec:
 
 @dataclass(slots=True)
 class WatermarkTracker:
-    """The progress of all inputs and the watermark. Stored in the state of every key group, with the
-    counts from before the shuffle."""
+    """The progress of all inputs and the watermark. Stored in the state of every key group, with
+    the counts from before the shuffle."""
 
     inputs: tuple[InputSpec, ...]
     identity: str  # canonical: what the operator's state depends on
@@ -94,7 +95,8 @@ class WatermarkTracker:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the operator is idle: every input is idle or has ended, and not all have ended."""
+        """Whether the operator is idle: every input is idle or has ended, and not all have
+        ended."""
         return bool(self.idle_inputs) and all(known.idle or known.ended for known in self.progress)
 
     def record_chunk(

@@ -10,8 +10,8 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 
 
 class _ArrowSeries(pd.Series):  # type: ignore[misc]
-    """A column in Arrow's memory. Spark applies a converter to every value of a nested type, which is
-    not needed here."""
+    """A column in Arrow's memory. Spark applies a converter to every value of a nested type, which
+    is not needed here."""
 
     def apply(self, *_: Any, **__: Any) -> _ArrowSeries:
         return self

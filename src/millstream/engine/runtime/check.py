@@ -27,8 +27,8 @@ SUPPORTED = "4.3"
 
 @dataclass(frozen=True, slots=True)
 class Internal:
-    """A module, or `name` in it: an attribute, a function with these first parameters, or an attribute
-    that `__init__` assigns."""
+    """A module, or `name` in it: an attribute, a function with these first parameters, or an
+    attribute that `__init__` assigns."""
 
     purpose: str
     module: str

@@ -64,7 +64,8 @@ def _submit() -> str | None:
 
 
 def jvm_end(patience: float = 0.0) -> str | None:
-    """Returns how the JVM of this process has ended; None if it still runs after `patience` seconds."""
+    """Returns how the JVM of this process has ended; None if it still runs after `patience`
+    seconds."""
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if process is None:
@@ -114,7 +115,8 @@ def heap_in_use(spark: SparkSession) -> int:
 
 
 def parquet_options(frame: DataFrame) -> dict[str, str] | None:
-    """Returns the read options of a streaming DataFrame that only reads Parquet files, else None."""
+    """Returns the read options of a streaming DataFrame that only reads Parquet files, else
+    None."""
     if type(frame).__module__.startswith("pyspark.sql.connect"):  # it has no access to plans
         return None
     jvm_frame: Any = frame._jdf

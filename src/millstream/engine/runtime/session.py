@@ -47,15 +47,15 @@ ENGINE = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
-# Less optimisation of code that is rarely run. The JVM's compiler took 26 of 83 processor seconds of
-# the interval-join benchmark; with these settings 11 of 60.
+# Less optimisation of code that is rarely run. The JVM's compiler took 26 of 83 processor seconds
+# of the interval-join benchmark; with these settings 11 of 60.
 _JIT = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
 
-# Packets are arrays of megabytes, for which the JVM's default collector is slow, and its threads cost
-# too much on few cores. A first batch took 5.4 s, now 4.7.
+# Packets are arrays of megabytes, for which the JVM's default collector is slow, and its threads
+# cost too much on few cores. A first batch took 5.4 s, now 4.7.
 _COLLECTOR = " -XX:+UseParallelGC"
 
 # Java's defaults are small: until the heap has grown, a start causes full collections.
@@ -130,7 +130,8 @@ def session(
     *,
     ends: bool = False,
 ) -> SparkSession:
-    """Returns the session of a job: the active one, one on the cluster that is set, or a local one."""
+    """Returns the session of a job: the active one, one on the cluster that is set, or a local
+    one."""
     active = active_session()
     if active is not None:
         return active
@@ -194,7 +195,8 @@ def partitions(spark: SparkSession) -> int:
 
 
 def native_session(spark: SparkSession) -> SparkSession:
-    """Returns a session for the native engine with the same rule for late rows as the columnar engine.
+    """Returns a session for the native engine with the same rule for late rows as the columnar
+    engine.
 
     By default, Spark compares rows with the watermark of the batch before the last one, which is
     needed only for several stateful operators; a native pipeline has one.

@@ -52,8 +52,8 @@ def own_folder() -> Path | None:
 def sockets() -> dict[str, str]:
     """Returns the settings for UNIX sockets, in a folder that other users cannot open.
 
-    With them, a small micro-batch is an eighth faster. Spark stores the name of each socket, one per
-    stateful task, until it ends, so they are not used for jobs that run for months.
+    With them, a small micro-batch is an eighth faster. Spark stores the name of each socket, one
+    per stateful task, until it ends, so they are not used for jobs that run for months.
     """
     folder = own_folder()
     if folder is None or len(str(folder)) > _SOCKET_FOLDER:

@@ -31,8 +31,8 @@ def read_items(
     parts: int,
     reported: ReportedItems | None,
 ) -> Iterator[tuple[pa.RecordBatch, dict[str, Any], pa.Schema]]:
-    """Reads work items. Returns rows, the other columns of the item's row, and the schema of that row.
-    If items are split, the row has the number of the part to read."""
+    """Reads work items. Returns rows, the other columns of the item's row, and the schema of that
+    row. If items are split, the row has the number of the part to read."""
     for batch in batches:
         for row in batch.to_pylist():
             item, part = row.pop(ITEM), row.pop(PART, 0)

@@ -25,8 +25,8 @@ _LAST = 250_000_000_000_000_000  # microseconds; later times have no date
 
 @dataclass(frozen=True, slots=True)
 class MaxAhead:
-    """The limit of one source, in microseconds. `columns` are packet columns, each with the column of
-    the stream that it is, and whether it is a time in microseconds."""
+    """The limit of one source, in microseconds. `columns` are packet columns, each with the column
+    of the stream that it is, and whether it is a time in microseconds."""
 
     source: str
     column: str

@@ -177,7 +177,8 @@ def pack_chunk(spec: PackerSpec, chunk: pa.Table, place: int = 0) -> pa.RecordBa
 
 
 def _label(spec: PackerSpec, port: int, place: int) -> int:
-    """The key group that a side row passes through. Packets of many rows go to all groups in turn."""
+    """The key group that a side row passes through. Packets of many rows go to all groups in
+    turn."""
     many = port in (RELAYED, OUTPUT_ROWS)
     return spec.labels[place % len(spec.labels) if many else 0]
 
@@ -207,8 +208,8 @@ class SideRows:
 
 
 def split_side_rows(operator: int | None, chunk: pa.Table) -> tuple[pa.Table, SideRows]:
-    """Splits a chunk into data rows and side rows. `operator` is the one whose results the data rows
-    are, if any."""
+    """Splits a chunk into data rows and side rows. `operator` is the one whose results the data
+    rows are, if any."""
     is_main = pc.equal(chunk[ROW_KIND], MAIN)
     others = chunk.filter(pc.invert(is_main)).select([ROW_KIND, ORIGIN, PAYLOAD])
     reports = [
@@ -288,8 +289,8 @@ def _drop_missing_time(spec: PackerSpec, chunk: pa.Table, input_counts: dict[str
 def _group_packets(
     spec: PackerSpec, chunk: pa.Table, input_counts: str
 ) -> Iterator[tuple[int, bytes | None, str | None]]:
-    """Returns one packet for each group: its label, its rows if it has any, and in the first one the
-    counts."""
+    """Returns one packet for each group: its label, its rows if it has any, and in the first one
+    the counts."""
     if spec.fold is not None and chunk.num_rows:
         for name, same in spec.layout.copies if spec.layout else ():
             chunk = chunk.append_column(name, chunk[same])
