@@ -173,8 +173,8 @@ def test_the_identity_changes_exactly_as_each_field_declares(kind: type, data: A
         current = read(value, path)
         other = next(each for each in examples(hint) if _differs(each, current))
         after = changed(value, path, other)
-        told = describe_changes(state, describe_fields(after, Role.STATE))
-        assert bool(told) is (role is Role.STATE), (path, told)
+        changed_fields = describe_changes(state, describe_fields(after, Role.STATE))
+        assert bool(changed_fields) is (role is Role.STATE), (path, changed_fields)
         if role is not Role.STATE:
             differs = describe_fields(after, Role.OUTPUT) != output
             assert differs is (role is Role.OUTPUT), path

@@ -136,17 +136,19 @@ def describe_fields(value: Any, role: Role) -> Document:
     """Returns the fields of a node or value on which `role` depends."""
     found: Document = {}
     for each in field_declarations(cast("type", type(value))):
-        held, own = getattr(value, each.name), each.role or Role.STATE
+        field_value, own = getattr(value, each.name), each.role or Role.STATE
         if each.only is not None:
-            held = {name: mask_secret(name, text) for name, text in held if name in each.only}
+            field_value = {
+                name: mask_secret(name, text) for name, text in field_value if name in each.only
+            }
         if own is Role.STATE and role is Role.OUTPUT:
-            inner = encode(held, role)
+            inner = encode(field_value, role)
             if not _is_empty(inner):
                 found[each.key] = inner
         elif own is role:
             # The whole value of an output-only field is output, also its fields declared as state.
-            found[each.key] = encode(held, Role.STATE, each.form)
-            if own is Role.OUTPUT and not _is_empty(more := encode(held, Role.OUTPUT)):
+            found[each.key] = encode(field_value, Role.STATE, each.form)
+            if own is Role.OUTPUT and not _is_empty(more := encode(field_value, Role.OUTPUT)):
                 found[each.key] = _merge(found[each.key], more)
     return found
 

@@ -64,7 +64,10 @@ def test_explain_json_carries_the_same_facts_as_data() -> None:
     assert (pipeline["engine"], pipeline["strategy"]["kind"]) == ("columnar", "hash")
     assert pipeline["root"]["watermark_delay_us"] == 86_400_000_000
     assert join["bounds_us"] == [0, 86_400_000_000]
-    assert [side["expires_after_us"] for side in join["sides"]] == [172_800_000_000, 172_800_000_000]
+    assert [side["expires_after_us"] for side in join["sides"]] == [
+        172_800_000_000,
+        172_800_000_000,
+    ]
     assert join["late"] == {"action": "side_output", "sink": "late"}
     assert join["limit"] == {"max_rows": 1_000_000, "max_bytes": None, "on_limit": "evict"}
     assert join["sides"][1]["node"]["dead_letter"] == "bad"

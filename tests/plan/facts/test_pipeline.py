@@ -137,7 +137,10 @@ def test_engine_is_chosen_by_what_can_run_the_plan(sql: str, engine: str) -> Non
 @pytest.mark.parametrize("how", ["", "LEFT", "RIGHT", "FULL"])
 def test_both_engines_run_ordinary_joins(engine: Engine, how: str) -> None:
     sql = f"SELECT o.total FROM orders o {how} JOIN shipments s WITHIN 1 HOUR USING (order_id)"
-    assert choose_engine(replace(plan(sql), engine=engine)) == (engine, "set by the property 'engine'")
+    assert choose_engine(replace(plan(sql), engine=engine)) == (
+        engine,
+        "set by the property 'engine'",
+    )
 
 
 HOURLY = "WINDOW TUMBLING(INTERVAL 1 HOUR)"

@@ -1,4 +1,4 @@
-"""Columns of a source that a plan may speak of."""
+"""Columns of a source that a plan may refer to."""
 
 from __future__ import annotations
 

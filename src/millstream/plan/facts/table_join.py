@@ -33,8 +33,8 @@ class TableFacts:
 def derive_table_facts(join: TableJoin) -> TableFacts:
     access = join.table.access
     if isinstance(access, Lookup):
-        asked = _lookup_access(access, join.table.dead_letter)
-        return TableFacts(join, Strategy("passthrough"), asked, _emits(join))
+        lookup = _lookup_access(access, join.table.dead_letter)
+        return TableFacts(join, Strategy("passthrough"), lookup, _emits(join))
     strategy = Strategy("broadcast", join.table.name)
     return TableFacts(join, strategy, _broadcast_access(access), _emits(join))
 

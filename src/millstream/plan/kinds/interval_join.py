@@ -208,7 +208,7 @@ def _native_limitation(join: IntervalJoin) -> str:
 
 
 def longest_match_delay(join: BoundedJoin) -> int:
-    """The longest that a row of either side can have to wait for a partner."""
+    """Returns the longest time that a row of either side waits for a match."""
     return max(join.bounds.upper, -join.bounds.lower, 0)
 
 
@@ -225,7 +225,7 @@ def time_bounds_of(join: BoundedJoin) -> TimeBounds:
 
 
 def _stays_in_group(join: IntervalJoin) -> bool:
-    """Pairs are where their key is, and the kernel alone decides them."""
+    """Returns whether pairs stay in the key group of their key without a filter by Spark."""
     return join.how is JoinType.INNER and not join.only_spark and join.salt == 1
 
 

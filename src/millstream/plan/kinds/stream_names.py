@@ -31,7 +31,7 @@ def with_alias(name: str, alias: str) -> str:
 def results_delay(join: Join) -> int | None:
     """Returns how far the watermark of a join of results is behind the sources.
 
-    Delays of the operators below add up, and the other side waits for them. None for a join of
+    The delays of the operators below are added; the other side waits for them. None for a join of
     sources.
     """
     sides = (join.left, join.right)

@@ -88,7 +88,7 @@ def _stream_name(query: exp.Select) -> str | None:
 
 
 def _condition(node: exp.Expr) -> exp.Expr | None:
-    """The whole of WHERE that a query stands in."""
+    """Returns the WHERE condition that contains a query."""
     where = node.find_ancestor(exp.Where, exp.Select)
     found: exp.Expr | None = where.this if isinstance(where, exp.Where) else None
     return found

@@ -80,7 +80,7 @@ def assign_windows(
 def _explode_windows(
     inner: Select, relation: Relation, window: Window, after: Mapping[str, int]
 ) -> Select:
-    """Returns one row per window. A row without a time has no windows and is kept once."""
+    """Returns one row per window. A row without a time has no window and is returned once."""
     own = inner.outputs[:-1]
     columns = tuple(Output(relation.refer(o.name, o.type), o.name) for o in own)
     starts = relation.refer(inner.outputs[-1].name)
