@@ -8,7 +8,7 @@ import pytest
 
 import millstream as ms
 from millstream.connectors.memory import MemoryStream
-from millstream.observe.ledger import Account, InputAccount, OperatorAccount
+from millstream.observe.ledger import Ledger, InputLedger, OperatorLedger
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_passwords_are_not_shown() -> None:
 
 def test_a_ledger_is_shown_as_a_table() -> None:
     counts = {"in": 2, "accepted": 2, "processed": 2}
-    ledger = Account([OperatorAccount("rows of s", [InputAccount("s", counts)])], rows_out=2)
+    ledger = Ledger([OperatorLedger("rows of s", [InputLedger("s", counts)])], rows_out=2)
     assert repr(ledger).splitlines()[0].split() == ["ledger", "s"]
-    assert "Account(" not in repr(ledger)
+    assert "Ledger(" not in repr(ledger)
     assert ledger._repr_html_().startswith("<pre>ledger")

@@ -16,7 +16,7 @@ import pytest
 
 import millstream as ms
 from millstream import api
-from millstream.api.windows import Windowed
+from millstream.api.windows import WindowedStream
 from millstream.catalog import catalog
 from millstream.connectors.memory import MemoryStream
 
@@ -91,7 +91,7 @@ def public() -> Iterator[Any]:
         yield pytest.param(given, id=name)
         if inspect.isclass(given):
             yield from methods(given)
-    yield from methods(Windowed)
+    yield from methods(WindowedStream)
     yield from methods(ms.Catalog)
     yield from methods(ms.CatalogProject)
 

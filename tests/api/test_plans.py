@@ -22,7 +22,7 @@ from millstream.api.frames import pipeline_of
 from millstream.api.sources import SourceFrame
 from millstream.api.tables import table_node
 from millstream.plan.build.job import build_job
-from millstream.plan.facts.pipeline import check_pipeline
+from millstream.plan.facts.pipeline import derive_pipeline_facts
 from millstream.plan.nodes import (
     Aggregate,
     CrossJoin,
@@ -266,7 +266,7 @@ def test_a_stream_has_the_plan_of_its_sql(inputs: Inputs, name: str) -> None:
     assert found.root == expected.root
     assert (found.mode, found.emit) == (expected.mode, expected.emit)
     assert any(isinstance(node, kind) for node in nodes_of(found.root))
-    assert check_pipeline(found).strategies == check_pipeline(expected).strategies
+    assert derive_pipeline_facts(found).strategies == derive_pipeline_facts(expected).strategies
 
 
 def test_every_kind_of_operator_is_compared() -> None:

@@ -202,11 +202,11 @@ def test_a_folder_without_cases(tmp_path):
         (
             SMALL + "inputs: {o: {file: rows.xlsx}}\n",
             "MS-TEST-FILE at a.yaml, line 4, column 14: rows.xlsx is not a row file. "
-            "Use .csv with a header, or .jsonl with an object a line.",
+            "Use .csv with a header, or .jsonl with one object per line.",
         ),
     ],
 )
-def test_a_mistake_is_told_with_file_line_and_key(tmp_path, text, message):
+def test_an_error_has_file_line_and_key(tmp_path, text, message):
     assert refusal(tmp_path, text) == message
 
 

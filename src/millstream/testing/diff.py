@@ -159,7 +159,7 @@ def _same_columns(sink: str, expected: Expected, columns: Sequence[str]) -> None
                 near_names = get_close_matches(name, columns, n=1)
                 raise HarnessError(
                     "MS-TEST-COLUMNS",
-                    f"{where} has a column {name!r} that {sink} lacks.",
+                    f"{where} has a column {name!r}, which {sink} does not have.",
                     fix=f"Did you mean {near_names[0]!r}?"
                     if near_names
                     else f"{sink} has {', '.join(columns)}.",
