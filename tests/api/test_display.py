@@ -8,7 +8,7 @@ import pytest
 
 import millstream as ms
 from millstream.connectors.memory import MemoryStream
-from millstream.observe.ledger import Ledger, InputLedger, OperatorLedger
+from millstream.observe.ledger import InputLedger, Ledger, OperatorLedger
 
 
 @pytest.fixture(scope="module")

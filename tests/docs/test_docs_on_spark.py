@@ -45,7 +45,7 @@ def test_a_job_runs(block, spark, tmp_path):
 
     job = build_job(block.declared + block.text)
     tables = empty_tables(block, job, tmp_path / "given")
-    job = tables.placed(job)
+    job = tables.replace_lookup_tables(job)
     run = JobRun(
         spark,
         job,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench.nexmark.options import Options
-from bench.nexmark.raw_spark import SPARK_QUERIES, NOT_POSSIBLE
+from bench.nexmark.raw_spark import NOT_POSSIBLE, SPARK_QUERIES
 from bench.nexmark.suite import HERE, QUERIES, job_of, variables
 from bench.nexmark.write import Data
 
