@@ -80,6 +80,7 @@ CODES = {
     "MS-PLAN-SINK-TYPE": "A column has a type that the format of its sink does not support.",
     "MS-PLAN-SIZE": "The plan is too deep, has too many columns, or a window of too many parts.",
     "MS-PLAN-SPARK": "Spark does not accept an expression, function or type of the query.",
+    "MS-PLAN-STAR": "EXCEPT or REPLACE of `*` is not valid.",
     "MS-PLAN-STREAM": "The Python API got something else where a stream is needed.",
     "MS-PLAN-SUBQUERY": "A query inside an expression is not supported over streams.",
     "MS-PLAN-SYSTEM-COLUMN": "A system column does not exist here.",

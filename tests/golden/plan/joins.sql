@@ -280,14 +280,6 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id 
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (customer_id)
 --> MS-PLAN-UNKNOWN-COLUMN at line 1, column 74: s has no column customer_id, which is in USING. Did you mean order_id?
 
--- clashing names of a star
-SELECT * FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id
---> MS-PLAN-DUPLICATE-COLUMN at line 1, column 8: the result has more than one column order_id, event_time. List the columns and rename one of each: s.order_id AS s_order_id.
-
--- clashing names of two stars
-SELECT o.*, s.* FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id
---> MS-PLAN-DUPLICATE-COLUMN at line 1, column 13: the result has more than one column order_id, event_time. List the columns and rename one of each: s.order_id AS s_order_id.
-
 -- the right side of LEFT SEMI is not visible
 SELECT s.carrier FROM orders o LEFT SEMI JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id
 --> MS-PLAN-UNKNOWN-TABLE at line 1, column 8: s is neither a table nor a column of this query. Known: o.

@@ -353,9 +353,35 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id 
 SELECT o.total FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id JOIN orders p WITHIN 5 MINUTES USING (order_id)
 --> MS-PLAN-AMBIGUOUS at line 1, column 129: order_id in USING is ambiguous: it is a column of o and of s. Join those with USING (order_id) as well, or write ON.
 
--- clashing names of a star over a chain
+-- repeated names of a star over a chain
 SELECT * FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 5 MINUTES USING (order_id)
---> MS-PLAN-DUPLICATE-COLUMN at line 1, column 8: the result has more than one column customer_id, total, event_time, customer_id, total, event_time. List the columns and rename one of each: b.customer_id AS b_customer_id.
+--> select
+-->   a_b.order_id AS order_id : STRING
+-->   a_b.customer_id AS customer_id : STRING
+-->   a_b.total AS total : DOUBLE
+-->   a_b.event_time AS event_time : TIMESTAMP  <- event time
+-->   a_b.b_customer_id AS customer_id_b : STRING
+-->   a_b.b_total AS total_b : DOUBLE
+-->   a_b.b_event_time AS event_time_b : TIMESTAMP
+-->   c.customer_id AS customer_id_c : STRING
+-->   c.total AS total_c : DOUBLE
+-->   c.event_time AS event_time_c : TIMESTAMP
+-->   inner join [-5m, 5m]
+-->     key a_b.order_id = c.order_id
+-->     left a_b, time event_time - 5m, used order_id, event_time, customer_id, total, b_customer_id, b_total, b_event_time
+-->       select
+-->         a.order_id AS order_id : STRING
+-->         a.event_time AS event_time : TIMESTAMP  <- event time
+-->         a.customer_id AS customer_id : STRING
+-->         a.total AS total : DOUBLE
+-->         b.customer_id AS b_customer_id : STRING
+-->         b.total AS b_total : DOUBLE
+-->         b.event_time AS b_event_time : TIMESTAMP
+-->         inner join [-5m, 5m]
+-->           key a.order_id = b.order_id
+-->           left a, time event_time, used order_id, customer_id, total, event_time
+-->           right b, time event_time, used customer_id, total, event_time
+-->     right c, time event_time, used customer_id, total, event_time
 
 -- the native engine runs one operator
 SELECT a.total FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) JOIN orders c WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native')

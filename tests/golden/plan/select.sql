@@ -150,7 +150,7 @@ SELECT * FROM db.orders
 
 -- two outputs of one name
 SELECT order_id, customer_id AS Order_ID FROM orders
---> MS-PLAN-DUPLICATE-COLUMN at line 1, column 18: the result has more than one column Order_ID. List the columns and rename one of each: orders.customer_id AS orders_Order_ID.
+--> MS-PLAN-DUPLICATE-COLUMN at line 1, column 18: the result has more than one column Order_ID. List the columns and rename one of each: orders.customer_id AS Order_ID_orders.
 
 -- a subquery without a name
 SELECT * FROM (SELECT * FROM orders)

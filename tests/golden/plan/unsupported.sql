@@ -10,10 +10,6 @@ SELECT * FROM orders LIMIT 5
 SELECT order_id FROM orders UNION ALL SELECT order_id FROM shipments
 --> MS-PLAN-NOT-YET at line 1, column 1: UNION cannot be run yet.
 
--- a star without some columns
-SELECT * EXCEPT (total) FROM orders
---> MS-PLAN-NOT-YET at line 1, column 8: * EXCEPT cannot be run yet.
-
 -- LATERAL VIEW
 SELECT id, x FROM events LATERAL VIEW explode(xs) y AS x
 --> MS-PLAN-NOT-YET at line 1, column 39: LATERAL VIEW cannot be run yet.

@@ -45,10 +45,10 @@ from millstream.plan.resolve.select_list import (
     SelectItem,
     find_time_output,
     find_window_outputs,
-    is_star,
     read_outputs,
     require_distinct_names,
 )
+from millstream.plan.resolve.star import is_star
 from millstream.temporal import LateAction, Window, WindowKind
 
 

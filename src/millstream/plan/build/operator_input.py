@@ -18,7 +18,8 @@ from millstream.plan.nodes.traversal import can_retract, operators_of
 from millstream.plan.resolve.event_time import JOIN_OF_QUERY
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Relation, ResolvedName, Scope
-from millstream.plan.resolve.select_list import SelectItem, expand_star, is_star
+from millstream.plan.resolve.select_list import SelectItem
+from millstream.plan.resolve.star import expand_star, is_star, replaced_values
 from millstream.plan.resolve.system_columns import with_system_columns
 from millstream.sql.text import SourceText
 from millstream.temporal import WindowKind
@@ -167,11 +168,16 @@ def find_references(tree: exp.Select, scope: Scope, *, every: bool = False) -> l
 def _iterate_references(tree: exp.Select, scope: Scope, every: bool) -> Iterator[ResolvedName]:
     for item in [exp.Star()] if every else tree.expressions:
         if is_star(item):
-            yield from (
-                found.reference for found in expand_star(item, scope, None) if found.reference
-            )
-    parts = [tree.args.get(name) for name in _CLAUSES]
-    for part in (*tree.expressions, *parts):
+            with suppress(PlanError):
+                yield from (
+                    each.reference for each in expand_star(item, scope, None) if each.value is None
+                )
+    items = [
+        part
+        for item in tree.expressions
+        for part in (replaced_values(item) if is_star(item) else [item])
+    ]
+    for part in (*items, *(tree.args.get(name) for name in _CLAUSES)):
         for node in part if isinstance(part, list) else [part]:
             for found in node.find_all(exp.Column) if node is not None else ():
                 if not isinstance(found.this, exp.Star):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -14,6 +14,7 @@ from millstream.plan.reject import not_supported, place_of
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import ResolvedName, Scope
 from millstream.plan.resolve.size_limits import reject_many_columns
+from millstream.plan.resolve.star import expand_star, is_star
 from millstream.sql.spans import span_of
 
 
@@ -25,10 +26,13 @@ class SelectItem:
     reads: frozenset[tuple[int, str]]
     reference: ResolvedName | None
     place: Place | None
+    from_star: bool = False
+    suffix: str = ""  # of a column of `*`: appended to a repeated name
 
 
 def read_outputs(tree: exp.Select, expressions: ExpressionReader) -> Iterator[SelectItem]:
-    for count, item in enumerate(_read_outputs(tree, expressions), 1):
+    items = _with_suffixes(_read_outputs(tree, expressions), expressions.scope)
+    for count, item in enumerate(items, 1):
         reject_many_columns(count, item.place)
         yield item
 
@@ -37,26 +41,25 @@ def _read_outputs(tree: exp.Select, expressions: ExpressionReader) -> Iterator[S
     for item in tree.expressions:
         place = place_of(item, expressions.scope.text)
         if is_star(item):
-            yield from expand_star(item, expressions.scope, place)
+            yield from _read_star(item, expressions, place)
             continue
         if isinstance(item, exp.Aliases):
             raise not_supported("several names for one expression", place)
         value = item.this if isinstance(item, exp.Alias) else item
-        expressions.check(value)
-        expression = expressions.read(value)
-        if expression is None:
-            raise not_supported("this expression", place)
-        bare = expressions.column_reference(value)
-        name = item.alias if isinstance(item, exp.Alias) else _default_name(value, expressions)
-        output = Output(expression, name)
-        yield SelectItem(output, expressions.columns_read(value), bare, place)
+        name = item.alias if isinstance(item, exp.Alias) else None
+        yield _read_item(value, name, expressions, place)
 
 
-def is_star(item: exp.Expr) -> bool:
-    """Returns whether an item of the select list is `*` or `alias.*`."""
-    return isinstance(item, exp.Star) or (
-        isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
-    )
+def _read_item(
+    value: exp.Expr, name: str | None, expressions: ExpressionReader, place: Place | None
+) -> SelectItem:
+    expressions.check(value)
+    expression = expressions.read(value)
+    if expression is None:
+        raise not_supported("this expression", place)
+    output = Output(expression, _default_name(value, expressions) if name is None else name)
+    bare = expressions.column_reference(value)
+    return SelectItem(output, expressions.columns_read(value), bare, place)
 
 
 def _default_name(value: exp.Expr, expressions: ExpressionReader) -> str:
@@ -68,48 +71,39 @@ def _default_name(value: exp.Expr, expressions: ExpressionReader) -> str:
     return expressions.source_sql(value)
 
 
-def expand_star(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[SelectItem]:
-    """Yields the outputs of `*` or `alias.*`."""
-    for found in _star_columns(item, scope.star_scope, place):
-        assert found.reference is not None
-        bare = scope.output_reference(found.reference)
-        output = Output(bare.expression, found.output.name)
-        yield SelectItem(output, frozenset(bare.reads), bare, place)
+def _read_star(
+    item: exp.Expr, expressions: ExpressionReader, place: Place | None
+) -> Iterator[SelectItem]:
+    for column in expand_star(item, expressions.scope, place):
+        if column.value is not None:
+            yield _read_item(column.value, column.name, expressions, place)
+            continue
+        found = column.reference
+        output = Output(found.expression, column.name)
+        yield SelectItem(output, frozenset(found.reads), found, place, True, column.suffix)
 
 
-def _star_columns(item: exp.Expr, scope: Scope, place: Place | None) -> Iterator[SelectItem]:
-    """Yields the columns of a scope; with USING, `*` begins with the shared columns."""
-    star = item.this if isinstance(item, exp.Column) else item
-    if any(star.args.values()):
-        raise not_supported("* EXCEPT", place)
-    numbers = list(range(len(scope.relations)))
-    hidden: set[str] = set()
-    if isinstance(item, exp.Column):
-        if item.args.get("db"):
-            raise not_supported("the * of a struct", place)
-        number, _ = scope.relation(item.table, place)
-        numbers = [number]
-    else:
-        yield from _shared_columns(scope, place, last=False)
-        hidden = set(scope.shared_names(last=False))
-    for number in numbers:
-        relation = scope.relations[number]
-        for column in relation.columns if relation.star_columns is None else relation.star_columns:
-            if column.name.lower() in hidden:
-                continue
-            bare = scope.refer(number, column)
-            output = Output(bare.expression, column.name)
-            yield SelectItem(output, frozenset(bare.reads), bare, place)
-    if not isinstance(item, exp.Column):
-        yield from _shared_columns(scope, place, last=True)
-
-
-def _shared_columns(scope: Scope, place: Place | None, *, last: bool) -> Iterator[SelectItem]:
-    for name in scope.shared_names(last=last):
-        bare = scope.shared_column(name)
-        assert bare is not None
-        output = Output(bare.expression, bare.column.name)
-        yield SelectItem(output, frozenset(bare.reads), bare, place)
+def _with_suffixes(items: Iterable[SelectItem], scope: Scope) -> Iterator[SelectItem]:
+    """Yields the items; in a join, repeated names of `*` get the suffix of their stream."""
+    joined = len(scope.star_scope.relations) > 1
+    taken: dict[str, SelectItem] = {}
+    for item in items:
+        name = item.output.name
+        while item.suffix and joined and (other := taken.get(name.lower())):
+            if (
+                other.reference
+                and item.reference
+                and other.reference.origin == item.reference.origin
+            ):
+                break  # the same column twice
+            name += item.suffix
+        found = (
+            item
+            if name == item.output.name
+            else replace(item, output=replace(item.output, name=name))
+        )
+        taken.setdefault(name.lower(), found)
+        yield found
 
 
 def require_distinct_names(
@@ -124,15 +118,26 @@ def require_distinct_names(
         seen.setdefault(key, item)
     if twice:
         names = ", ".join(item.output.name for item in twice)
-        alias = _new_name(twice[0], scope)
         raise PlanError(
             "MS-PLAN-DUPLICATE-COLUMN",
             f"the result has more than one column {names}.",
-            fix="List the columns and rename one of each: "
-            f"{_item_sql(twice[0], scope)} AS {alias}.",
+            fix=_rename_fix(twice[0], seen[twice[0].output.name.lower()], scope),
             place=twice[0].place or place,
         )
     return tuple(item.output for item in items)
+
+
+def _rename_fix(item: SelectItem, first: SelectItem, scope: Scope) -> str:
+    relations = scope.star_scope.relations
+    origin = item.reference.origin if item.reference else None
+    if item.from_star and origin and 0 <= origin[0] < len(relations):
+        relation = relations[origin[0]]
+        if relation.is_unnamed:
+            return f"Give {relation.name} an alias, which is added to the name."
+    if first.from_star and not item.from_star and len(relations) == 1:
+        return f"Write * REPLACE ({_item_sql(item, scope)} AS {item.output.name}), or rename it."
+    alias = _new_name(item, scope)
+    return f"List the columns and rename one of each: {_item_sql(item, scope)} AS {alias}."
 
 
 def _item_sql(item: SelectItem, scope: Scope) -> str:
@@ -149,7 +154,7 @@ def _new_name(item: SelectItem, scope: Scope) -> str:
     if len(numbers) == 1 and 0 <= min(numbers) < len(scope.relations):
         relation = scope.relations[numbers.pop()]
         if not relation.is_unnamed:
-            return f"{relation.alias}_{item.output.name}"
+            return f"{item.output.name}_{relation.alias}"
     return f"{item.output.name}_2"
 
 
