@@ -115,7 +115,7 @@ def test_options_of_the_outermost_query_stand_on_the_last_step(stream) -> None:
     text = "SELECT k, sum(n) AS n FROM s GROUP BY k EMIT CHANGES WITH ('state.ttl' = 'forever', {})"
     upsert = ms.sql(text.format("'output.mode' = 'upsert'"), s=stream)
     assert upsert.explain(json=True)["pipelines"][0]["mode"] == "upsert"
-    with pytest.raises(PropertyError, match=r"'output.mode' stands on a query inside another"):
+    with pytest.raises(PropertyError, match=r"'output.mode' is set on an inner query"):
         upsert.where("n > 1")
     with pytest.raises(PlanError, match=r"MS-PLAN-RETRACT"):
         stream.aggregate(by="k", ttl=None, n="sum(n)").to_df(mode="append")

@@ -17,29 +17,29 @@ from tests.cli.jobs import command
 import millstream.cli.lazy_runner as lazy
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-REFUSED = len(list((EXAMPLES / "interval_joins").glob("refused_*.test.yaml")))
+REJECTED = len(list((EXAMPLES / "interval_joins").glob("rejected_*.test.yaml")))
 
 
 @pytest.fixture
 def no_spark(monkeypatch):
-    def refuse(self: object) -> None:
-        raise AssertionError("a refused plan needs no Spark")
+    def reject(self: object) -> None:
+        raise AssertionError("a rejected plan needs no Spark")
 
-    monkeypatch.setattr(lazy.LazyRunner, "_session", refuse)
+    monkeypatch.setattr(lazy.LazyRunner, "_session", reject)
 
 
 def test_cases_that_expect_a_rejection_need_no_spark(no_spark):
     done = command("test", EXAMPLES / "interval_joins", "-k", "rejected_", "--engine", "columnar")
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[-1] == (
-        f"{REFUSED} cases on the columnar engine: {REFUSED} passed, 0 failed"
+        f"{REJECTED} cases on the columnar engine: {REJECTED} passed, 0 failed"
     )
 
 
 def test_both_engines_run_by_default(no_spark):
-    done = command("test", EXAMPLES / "interval_joins", "-k", "REFUSED_")
+    done = command("test", EXAMPLES / "interval_joins", "-k", "REJECTED_")
     assert done.stdout.splitlines()[-1] == (
-        f"{REFUSED} cases, {2 * REFUSED} results on 2 engines: {2 * REFUSED} passed, 0 failed"
+        f"{REJECTED} cases, {2 * REJECTED} results on 2 engines: {2 * REJECTED} passed, 0 failed"
     )
 
 

@@ -32,7 +32,7 @@ def test_generate_writes_over_nothing(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (
             ["generate", "FOLDER", "--rate", "2000000"],
@@ -41,14 +41,14 @@ def test_generate_writes_over_nothing(tmp_path: Path):
         (["generate", "FOLDER", "--format", "xml"], "MS-CLI-VALUE\n'xml' is not a valid value."),
         (["generate", "FOLDER", "--disorder", "soon"], "'soon' is not a duration"),
         (["verify", "--queries", "q99"], "'q99' is not a valid value."),
-        (["verify", "--shapes", "sideways"], "Use of in-order, out-of-order"),
-        (["verify", "--seeds", "one"], "MS-CLI-VALUE\n'one' is no list of seeds."),
-        (["run", "--data", "FOLDER"], "holds no events"),
-        (["run", "--disorder", "10s"], "within the watermark's 4s"),
+        (["verify", "--shapes", "sideways"], "Use one or more of in-order, out-of-order"),
+        (["verify", "--seeds", "one"], "MS-CLI-VALUE\n'one' is not a list of integers."),
+        (["run", "--data", "FOLDER"], "contains no NEXMark events"),
+        (["run", "--disorder", "10s"], "the watermark delay is 4s"),
         (["report", "nothing.json"], "cannot read nothing.json"),
     ],
 )
-def test_mistakes_are_told_before_anything_starts(arguments, text, tmp_path: Path):
+def test_mistakes_are_reported_before_anything_starts(arguments, text, tmp_path: Path):
     given = [str(tmp_path / "new") if part == "FOLDER" else part for part in arguments]
     done = command("nexmark", *given)
     assert done.exit_code == 2
@@ -65,6 +65,6 @@ def test_benchmarks_are_part_of_a_checkout_only(monkeypatch, tmp_path: Path):
     done = command("nexmark", "verify")
     assert done.exit_code == 2
     assert done.stderr == (
-        "MS-CLI-BENCH\nthis installation holds no benchmarks.\n"
-        "Fix: Run `make bench` in a clone of the repository.\n"
+        "MS-CLI-BENCH\nthis installation does not contain the benchmarks.\n"
+        "Fix: Run the command in a clone of the repository, after `make setup`.\n"
     )

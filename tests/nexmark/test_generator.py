@@ -136,7 +136,7 @@ def test_no_two_events_have_the_same_time(events):
     assert (times.max() - times.min()).total_seconds() == pytest.approx(EVENTS / 1_000, abs=0.01)
 
 
-def test_events_come_in_order_unless_told_otherwise(events):
+def test_events_come_in_order_by_default(events):
     assert all(frame["dateTime"].is_sorted() for frame in events.values())
 
 
@@ -222,13 +222,13 @@ def test_half_of_the_bids_come_by_a_hot_channel_and_most_others_tell_its_id(even
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "text"),
     [
         ({"events": 0}, "events must be at least 1, not 0"),
         ({"events": 1, "rate": 2_000_000}, "rate must be at most 1,000,000"),
         ({"events": 1, "hot_auctions": 0}, "hot_auctions must be at least 1"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(wrong, text):
+def test_options_that_make_no_sense_are_rejected(wrong, text):
     with pytest.raises(ValueError, match=text):
         Options(**wrong)

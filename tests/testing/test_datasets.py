@@ -99,7 +99,7 @@ def test_an_input_without_a_version_is_that_of_every_version(tmp_path: Path) -> 
             "catalog.FX:",
             "CATALOG.fy:",
             "MS-TEST-INPUT at line 4, column 11: the job reads the dataset CATALOG.fx, and the "
-            "case does not give its rows. Add it to inputs: CATALOG.fx: {schema: {column: type, "
+            "test case has no input for it. Add it to inputs: CATALOG.fx: {schema: {column: type, "
             "…}, rows: […]}",
         ),
         (
@@ -108,29 +108,30 @@ def test_an_input_without_a_version_is_that_of_every_version(tmp_path: Path) -> 
             "rate: 1.10}]",
             "    rows: []",
             "MS-TEST-VALUE at line 4, column 11: the input CATALOG.fx of 'two versions of a "
-            "dataset' has no schema. A case opens no catalog: give the columns of the dataset "
-            "under schema.",
+            "dataset' has no schema. List the columns of the dataset under schema: test cases "
+            "do not read a catalog.",
         ),
         (
             AS_OF,
             "  rates:\n",
             "  others:\n",
-            "MS-TEST-INPUT at line 3, column 29: the job reads the dataset rates, and the case "
-            "does not give its rows. Add it to inputs: rates: {rows: […]}",
+            "MS-TEST-INPUT at line 3, column 29: the job reads the dataset rates, and the test "
+            "case has no input for it. Add it to inputs: rates: {rows: […]}",
         ),
         (
             BROADCAST,
             "rows: [{currency: EUR, rate: 1.10}]",
             "batches: [[], []]",
             "MS-TEST-VALUE: the input catalog.FX of 'two versions of a dataset' is a dataset, and "
-            "a version of a dataset does not change. Give its rows once, under rows or file.",
+            "a version of a dataset does not change between micro-batches. Use rows "
+            "or file instead of batches.",
         ),
         (
             BROADCAST,
             "rows: [{currency: EUR, rate: 1.10}]",
             "rows: []\n    watermark: {column: rate}",
             "MS-TEST-VALUE: the input catalog.FX of 'two versions of a dataset' is a dataset, "
-            "which has no watermark. Leave watermark and idle out. For versions of rows, declare "
+            "which has no watermark. Remove watermark and idle. For a versioned table, use "
             "CREATE TABLE with 'catalog.dataset', PRIMARY KEY and WATERMARK in the SQL.",
         ),
     ],

@@ -36,9 +36,9 @@ class UnbalancedRun:
     """A run whose ledger has lost a row."""
 
     def __init__(self, *_: object, **__: object) -> None:
-        account = SimpleNamespace(errors=["orders: 1 row is missing"])
-        tally = SimpleNamespace(account=account)
-        self.running = [SimpleNamespace(engine=Engine.COLUMNAR, tally=tally)]
+        ledger = SimpleNamespace(errors=["orders: 1 row is missing"])
+        store = SimpleNamespace(ledger=ledger)
+        self.running = [SimpleNamespace(engine=Engine.COLUMNAR, ledger_store=store)]
 
     def start(self, _: object) -> None: ...
     def process_available(self) -> None: ...

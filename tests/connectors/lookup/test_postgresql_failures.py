@@ -135,8 +135,8 @@ def test_a_query_that_exceeds_the_timeout_fails_the_job(server, no_waits):
     lookups = lookups_on(server, options={"table": "slow"}, timeout=50 * MICROS["ms"], retries=1)
     assert text_of_error(find_rows, lookups, 1) == (
         "MS-LOOKUP-FAILED: the lookup in table customers failed after 2 attempts: no answer "
-        "within 50ms. Check the database. Increase 'lookup.retries' or 'lookup.timeout' to wait longer, or "
-        "set 'lookup.on_error' to continue without these rows."
+        "within 50ms. Check the database. Increase 'lookup.retries' or 'lookup.timeout' to "
+        "wait longer, or set 'lookup.on_error' to continue without these rows."
     )
 
 

@@ -29,7 +29,7 @@ def test_types_are_those_that_spark_gives(spark, monkeypatch, function) -> None:
     )
     known = {column(None, name): frame.schema[name].dataType for name in names}
     known_types = calls.result_types(DeferredFrame.of(frame), "t", requested_calls, known)
-    monkeypatch.setattr(calls, "_plain_type", lambda *_: None)
+    monkeypatch.setattr(calls, "_known_type", lambda *_: None)
     assert known_types == calls.result_types(DeferredFrame.of(frame), "t", requested_calls, known)
 
 
