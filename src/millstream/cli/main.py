@@ -10,6 +10,7 @@ from millstream.cli import (
     bench,
     catalog,
     connectors,
+    dev,
     explain,
     init,
     nexmark,
@@ -75,5 +76,6 @@ app.command(epilog=prepare.EPILOG)(prepare.prepare)
 app.command("test", epilog=test.EPILOG)(test.run_tests)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(project.app, name="project")
+app.add_typer(dev.app, name="dev")
 app.add_typer(bench.app, name="bench")
 app.add_typer(nexmark.app, name="nexmark")
