@@ -30,7 +30,8 @@ class Kafka:
         from confluent_kafka.admin import NewTopic
 
         new = NewTopic(topic, partitions, 1, config=settings)
-        for result in kafka_topics.admin(self.address).create_topics([new]).values():
+        admin = kafka_topics.admin(self.address)
+        for result in admin.create_topics([new]).values():
             result.result(30)
         return topic
 

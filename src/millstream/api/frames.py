@@ -22,6 +22,7 @@ from millstream.engine.compile.scan_rows import rows_of
 from millstream.errors import PlanError
 from millstream.plan.build.job import build_pipeline
 from millstream.plan.facts.pipeline import choose_engine, derive_pipeline_facts
+from millstream.plan.facts.used_columns import used_columns
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import Engine, Pipeline, Query, SinkDef, Source
 from millstream.plan.nodes.traversal import operators_of, reference_tables_of, sources_of
@@ -95,7 +96,8 @@ def compiled(
         name: source.frame for name, source in names.sources.items()
     }
     for source in declared_sources(pipeline):
-        columns = [column.name for column in source.columns]
+        declared = [column.name for column in source.columns]
+        columns = list(dict.fromkeys((*declared, *used_columns(pipeline.root, source))))
         opened = open_source(installed_connectors(), spark, source, Path.cwd(), columns)
         sources[source.name] = rows_of(opened, columns)
     return compile_query(

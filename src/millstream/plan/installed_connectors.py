@@ -20,7 +20,7 @@ GROUP = "millstream.connectors"
 BUILT_IN = tuple(
     f"millstream.connectors.{name}.spec:SPEC"
     for name in (
-        *("file", "memory", "rate", "console", "noop"),
+        *("file", "kafka", "memory", "rate", "console", "noop"),
         *("postgresql", "sqlite", "jdbc", "dataframe"),
     )
 )

@@ -321,4 +321,6 @@ class JobRun:
 def _columns_of(query: Query, source: Source) -> tuple[str, ...]:
     """The columns of a source that a query may read."""
     names = {name for output in query.outputs for name in used_columns(output.root, source)}
-    return tuple(column.name for column in source.columns if column.name in names)
+    known = [column.name for column in source.columns]
+    known += [name for name, _ in source.system_columns if name not in known]
+    return tuple(name for name in known if name in names)

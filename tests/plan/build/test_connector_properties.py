@@ -64,8 +64,8 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
             "for the source a. Remove it.",
         ),
         (
-            "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'topic' = 't')",
-            "MS-PROP-UNKNOWN at line 1, column 70: a source has no property 'topic'. The "
+            "CREATE SOURCE a (k STRING) WITH ('connector' = 'file', 'path' = 'x', 'colour' = 't')",
+            "MS-PROP-UNKNOWN at line 1, column 70: a source has no property 'colour'. The "
             "properties of a source are connector, dead_letter.sink, delimiter, encoding, "
             "escape, event.missing, format, header, idle.timeout, malformed, "
             "max.files.per.batch, multiline, null.value, path, quote, timestamp.format, trim, "
@@ -89,17 +89,17 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'pulsar')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'pulsar'. Use one of "
-            "file, memory, rate.",
+            "file, kafka, memory, rate.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'console')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'console'. Use one of "
-            "file, memory, rate.",
+            "file, kafka, memory, rate.",
         ),
         (
             "CREATE SOURCE a (k STRING) WITH ('connector' = 'dataframe')",
             "MS-PROP-VALUE at line 1, column 48: 'connector' cannot be 'dataframe'. Use one of "
-            "file, memory, rate.",
+            "file, kafka, memory, rate.",
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'console')",
@@ -108,8 +108,9 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'kafka')",
-            "MS-PLAN-NOT-YET at line 1, column 47: the connector kafka is not available for a "
-            "table. A table supports file, memory, postgresql, sqlite, jdbc.",
+            "MS-PLAN-TABLE at line 1, column 47: the table a has no WATERMARK, and 'kafka' is a "
+            "stream: its rows come and cannot be looked up. Declare WATERMARK FOR column AS column "
+            "- INTERVAL 5 SECONDS: its rows are then versions.",
         ),
     ],
 )

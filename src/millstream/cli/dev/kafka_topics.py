@@ -36,7 +36,8 @@ def create(address: str, topic: str, partitions: int) -> None:
 
 
 def delete(address: str, topic: str) -> None:
-    _done(admin(address).delete_topics([topic]))
+    client = admin(address)  # ends when nothing refers to it
+    _done(client.delete_topics([topic]))
 
 
 def _done(results: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from millstream.sql.properties import PROPERTIES, PropertyOwner, check_propertie
 from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
 
 _DEFAULT = "memory"  # rows from tests or Python
-_NOT_IN_THIS_RELEASE = ("kafka", "jdbc")
+_NOT_IN_THIS_RELEASE = ("jdbc",)
 _WHERE = {
     CreateSource: PropertyOwner.SOURCE,
     CreateTable: PropertyOwner.TABLE,

@@ -11,16 +11,21 @@ from millstream.plan.nodes import Node, Source
 
 
 def used_columns(root: Node, source: Source) -> tuple[str, ...]:
-    """Returns the columns of a source whose names occur in the plan, in any stream."""
+    """Returns the columns of a source, and its system columns, whose names occur in the plan, in
+    any stream."""
     names = {source.time.lower()} if source.time else set()
+    star = False
     for each in _references(root):
         if isinstance(each, str):
             names.add(each.lower())
         elif each.has_star:
-            return tuple(column.name for column in source.columns)
+            star = True
         else:
             names |= {reference.name.lower() for reference in each.columns}
-    return tuple(column.name for column in source.columns if column.name.lower() in names)
+    declared = [c.name for c in source.columns if star or c.name.lower() in names]
+    own = {column.name.lower() for column in source.columns}
+    hidden = [name for name, _ in source.system_columns if name in names and name not in own]
+    return (*declared, *hidden)
 
 
 def _references(value: Any) -> Iterator[str | Expression]:

@@ -1,12 +1,13 @@
 """Resolves system columns: columns that a stream has besides its declared columns.
 
-Two of them are added below when a query reads them: the modification time of the file of a row, and
-the event time of a window's result if its query does not select it.
+Some are added below when a query reads them: those that the connector of a source declares, such as
+the modification time of a file or the offset of a record, and the event time of a window's result
+if its query does not select it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from millstream.errors import Place, PlanError
@@ -20,7 +21,15 @@ from millstream.suggestions import same
 
 EVENT_TIME, TIMESTAMP = "_event_time", "_timestamp"
 WINDOW_COLUMNS = ("_window_start", "_window_end")
-_KAFKA_COLUMNS = ("_partition", "_offset")
+# Columns that the connector of a source may declare, with their types.
+_SOURCE_COLUMNS = {
+    TIMESTAMP: "TIMESTAMP",
+    "_partition": "INT",
+    "_offset": "BIGINT",
+    "_key": "BINARY",
+    "_headers": "MAP<STRING, BINARY>",
+}
+_KAFKA_COLUMNS = tuple(name for name in _SOURCE_COLUMNS if name != TIMESTAMP)
 
 
 def time_of(node: Source | Select) -> str | None:
@@ -51,8 +60,8 @@ def system_column(node: Source | Select, name: str) -> Column | None:
         return known.get(time, Column(time, "TIMESTAMP"))
     if isinstance(node, Select) and node.window and lower in WINDOW_COLUMNS:
         return known[node.window[WINDOW_COLUMNS.index(lower)]]
-    if lower == TIMESTAMP and isinstance(node, Source) and lower in dict(node.system_columns):
-        return Column(TIMESTAMP, "TIMESTAMP")
+    if isinstance(node, Source) and lower in _SOURCE_COLUMNS and lower in dict(node.system_columns):
+        return Column(lower, _SOURCE_COLUMNS[lower])
     return None
 
 
@@ -60,20 +69,23 @@ def with_system_columns(node: Source | Select, names: Collection[str | None]) ->
     """Returns the stream with those of the named system columns added that it can have."""
     missing = set(names) - {each.name for each in node.columns}
     if isinstance(node, Source):
-        return _with_file_time(node) if TIMESTAMP in missing else node
+        hidden = [name for name, _ in node.system_columns if name in missing]
+        return _with_system_columns(node, hidden) if hidden else node
     if WINDOW_TIME in missing and time_of(node) == WINDOW_TIME:
         return _with_window_time(node)
     return node
 
 
-def _with_file_time(source: Source) -> Select:
+def _with_system_columns(source: Source, names: Sequence[str]) -> Select:
     outputs = [Output(column(source.name, c.name, c.type), c.name) for c in source.columns]
-    # A column, or a field of a struct column: "_metadata.file_modification_time".
-    name, _, field = dict(source.system_columns)[TIMESTAMP].partition(".")
-    read = column(source.name, name, "TIMESTAMP")
-    if field:
-        read = template(f"{{}}.{field}", column(source.name, name), kind="TIMESTAMP")
-    outputs.append(Output(read, TIMESTAMP))
+    for system in names:
+        kind = _SOURCE_COLUMNS[system]
+        # A column, or a field of a struct column: "_metadata.file_modification_time".
+        name, _, field = dict(source.system_columns)[system].partition(".")
+        read = column(source.name, name, kind)
+        if field:
+            read = template(f"{{}}.{field}", column(source.name, name), kind=kind)
+        outputs.append(Output(read, system))
     return Select(source, tuple(outputs), alias=source.name, time=source.time, place=source.place)
 
 

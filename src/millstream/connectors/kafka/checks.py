@@ -1,0 +1,94 @@
+"""Checks properties of Kafka that depend on each other."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from millstream.errors import PropertyError
+from millstream.plan.connectors import Declaration, Options
+from millstream.secret_names import is_secret_name
+from millstream.sql.statements import Property
+
+PREFIX = "kafka."  # of settings of librdkafka
+# Settings of librdkafka that delivery and offsets depend on.
+_OWN = (
+    *("group.id", "enable.auto.commit", "auto.offset.reset", "isolation.level"),
+    *("enable.idempotence", "transactional.id", "enable.partition.eof", "acks"),
+)
+_OFFSETS = re.compile(r"\s*\d{1,9}\s*:\s*\d{1,18}\s*(,\s*\d{1,9}\s*:\s*\d{1,18}\s*)*")
+
+
+def start_offsets(text: str) -> dict[int, int]:
+    """Parses 'start.offsets'."""
+    pairs = (part.split(":") for part in text.split(",")) if text else ()
+    return {int(partition): int(offset) for partition, offset in pairs}
+
+
+def start_millis(text: str) -> int:
+    """Parses 'start.timestamp'; a time without an offset is UTC. Raises ValueError."""
+    time = datetime.fromisoformat(text)
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def check_kafka(declared: Declaration, options: Options) -> Options:
+    """Rejects properties that contradict each other, and secrets in the text of a job."""
+    for name, item in declared.properties.items():
+        if name.startswith(PREFIX):
+            _check_setting(name.removeprefix(PREFIX), item)
+    start = declared.value("start", "earliest")
+    for mode in ("timestamp", "offsets"):
+        given = declared.properties.get(f"start.{mode}")
+        if start == mode and given is None:
+            raise declared.missing(f"start.{mode}", _EXAMPLES[mode])
+        if start != mode and given is not None:
+            raise PropertyError(
+                "MS-PROP-UNUSED",
+                f"'start.{mode}' applies to 'start' = '{mode}', and 'start' is '{start}'.",
+                fix=f"Leave it out, or set 'start' = '{mode}'.",
+                place=given.place,
+            )
+        if given is not None:
+            _check_start(mode, given)
+    user, password = (declared.properties.get(f"sasl.{name}") for name in _LOGIN)
+    if password and not user:
+        raise declared.missing("sasl.username", "me")
+    return options
+
+
+_EXAMPLES = {"timestamp": "2026-01-31T12:00:00Z", "offsets": "0:42,1:300"}
+_LOGIN = ("username", "password.env")
+
+
+def _check_start(mode: str, given: Property) -> None:
+    valid = _OFFSETS.fullmatch(given.value) is not None
+    if mode == "timestamp":
+        try:
+            valid = start_millis(given.value) >= 0
+        except (ValueError, OverflowError):
+            valid = False
+    if not valid:
+        raise PropertyError(
+            "MS-PROP-VALUE",
+            f"'start.{mode}' cannot be '{given.value[:100]}'.",
+            fix=f"Write it as '{_EXAMPLES[mode]}'.",
+            place=given.value_place,
+        )
+
+
+def _check_setting(name: str, item: Property) -> None:
+    if is_secret_name(name):
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"'{item.name}' is a secret, which the text of a job must not have.",
+            fix="Name an environment variable with 'sasl.password.env', or put it into the file "
+            "of 'config.file'.",
+            place=item.place,
+        )
+    if name in _OWN:
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"'{item.name}' is set by Millstream, because its guarantees depend on it.",
+            fix="Leave it out.",
+            place=item.place,
+        )

@@ -1,0 +1,113 @@
+"""How a cluster is reached: settings of librdkafka. Secrets are read where they are used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from millstream.connectors.kafka.checks import PREFIX
+from millstream.connectors.paths import resolve
+from millstream.errors import RunError
+from millstream.temporal import parse_span
+
+_PLAIN = ("security.protocol", "sasl.mechanism", "sasl.username")
+_FILES = ("ssl.ca.location",)
+_COMMON = {
+    "log_level": 0,  # errors come through callbacks
+    "reconnect.backoff.max.ms": 1000,
+    "topic.metadata.refresh.interval.ms": 10_000,
+}
+
+
+class Owner(Protocol):
+    """A source or a sink."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def options(self) -> tuple[tuple[str, str], ...]: ...
+    def option(self, name: str, default: str = "") -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Settings without secrets; picklable.
+
+    Attributes:
+        owner: "source orders", for errors.
+        settings: Those of librdkafka that the job names.
+        password: The environment variable with the password; empty: none.
+        file: A file of further settings; empty: none.
+        connect: Seconds that the start of a job waits for brokers.
+        retry: Seconds that a running job waits for them.
+    """
+
+    owner: str
+    settings: tuple[tuple[str, str], ...]
+    password: str = ""
+    file: str = ""
+    connect: float = 30.0
+    retry: float = 600.0
+
+    @classmethod
+    def of(cls, what: str, owner: Owner, base: Path) -> Self:
+        given = {"bootstrap.servers": owner.option("bootstrap.servers")}
+        given |= {name: owner.option(name) for name in _PLAIN if owner.option(name)}
+        given |= {name: resolve(owner.option(name), base) for name in _FILES if owner.option(name)}
+        given |= {
+            name.removeprefix(PREFIX): value
+            for name, value in owner.options
+            if name.startswith(PREFIX)
+        }
+        file = owner.option("config.file")
+        return cls(
+            f"{what} {owner.name}",
+            tuple(given.items()),
+            owner.option("sasl.password.env"),
+            resolve(file, base) if file else "",
+            parse_span(owner.option("connect.timeout", "30s")) / 1e6,
+            parse_span(owner.option("retry.timeout", "10m")) / 1e6,
+        )
+
+    @property
+    def address(self) -> str:
+        return dict(self.settings)["bootstrap.servers"]
+
+    def config(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns all settings, with secrets. `own` are defaults of the caller."""
+        found = {**_COMMON, **own, **dict(self.settings)}
+        if self.file:
+            found |= self._read_file()
+        if self.password:
+            secret = os.environ.get(self.password)
+            if secret is None:
+                raise RunError(
+                    "MS-RUN-KAFKA-LOGIN",
+                    f"{self.owner}: the environment variable {self.password}, which 'sasl."
+                    "password.env' names, is not set.",
+                    fix="Set it for the driver and the executors.",
+                )
+            found["sasl.password"] = secret
+        return found
+
+    def _read_file(self) -> dict[str, str]:
+        try:
+            text = Path(self.file).read_text(encoding="utf-8")
+        except OSError as error:
+            raise RunError(
+                "MS-RUN-KAFKA-LOGIN",
+                f"{self.owner}: {self.file}, which 'config.file' names, cannot be read: "
+                f"{error.strerror}.",
+                fix="Put it on the driver and the executors.",
+            ) from None
+        return dict(_pairs(text.splitlines()))
+
+
+def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for line in lines:
+        name, equals, value = line.partition("=")
+        if equals and not name.lstrip().startswith("#"):
+            yield name.strip(), value.strip()

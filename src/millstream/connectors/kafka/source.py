@@ -1,0 +1,131 @@
+"""Opens a topic as a stream of offset ranges that executors read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from millstream.connectors.declared_columns import schema_of
+from millstream.connectors.file.csv_files import CsvFiles
+from millstream.connectors.file.options import arrow_type, files_of
+from millstream.connectors.file.values import Column
+from millstream.connectors.kafka.checks import start_millis, start_offsets
+from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.reader import RECORD_COLUMNS, KafkaRecords
+from millstream.connectors.kafka.values import CsvValues, Decoder, JsonValues, RawValues
+from millstream.connectors.work_items import WorkStream
+from millstream.errors import PropertyError, RunError
+from millstream.plan import nodes
+from millstream.temporal import parse_span
+
+if TYPE_CHECKING:
+    from millstream.connectors.kafka.range_stream import StreamSettings
+
+
+def open_source(
+    spark: SparkSession,
+    source: nodes.Source,
+    base: Path,
+    columns: Collection[str],  # noqa: ARG001
+) -> WorkStream:
+    require_driver(f"source {source.name}")
+    from millstream.connectors.kafka.range_stream import SETTINGS
+    from millstream.connectors.kafka.topics import Topic
+
+    client = Client.of("source", source, base)
+    schema = schema_of(spark, source.columns)
+    decoder = _decoder(source, schema)
+    topic = source.option("topic")
+    # Errors of the cluster are known before Spark starts to read.
+    _, partitions = Topic(client, topic, client.connect).describe()
+    settings = _settings(source, topic, spark.sparkContext.defaultParallelism)
+    stream = spark.readStream.format(_register(spark)).option(SETTINGS, settings.encoded(client))
+    schema = _with_record_columns(spark, schema)
+    return WorkStream(
+        stream.load(),
+        KafkaRecords(client, decoder, source.option("on.data.loss", "fail") == "skip"),
+        schema,
+        {field.name: arrow_type(field.dataType) for field in schema},
+        partitions=tuple(map(str, partitions)),
+    )
+
+
+def _register(spark: SparkSession) -> str:
+    """Registers the data source in a session and returns its name. Spark compares names with those
+    of the thread's active session, too, which may have it under the first name."""
+    from millstream.connectors.kafka.range_stream import NAME, KafkaRanges
+
+    other = f"{NAME}_2"
+    for kind in (KafkaRanges, type("OtherRanges", (KafkaRanges,), {"called": other})):
+        try:
+            spark.dataSource.register(kind)
+        except AnalysisException as error:
+            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS" or kind is not KafkaRanges:
+                raise
+        else:
+            return kind.name()
+    raise AssertionError
+
+
+def _settings(source: nodes.Source, topic: str, tasks: int) -> StreamSettings:
+    from millstream.connectors.kafka.range_stream import StreamSettings
+
+    start: str | int | dict[str, int] = source.option("start", "earliest")
+    if start == "timestamp":
+        start = start_millis(source.option("start.timestamp"))
+    elif start == "offsets":
+        offsets = start_offsets(source.option("start.offsets"))
+        start = {str(number): offset for number, offset in offsets.items()}
+    limit = int(source.option("max.rows.per.batch", "1000000"))
+    discovery = parse_span(source.option("partition.discovery", "10s")) / 1e6
+    return StreamSettings(topic, tasks, limit, discovery, start)
+
+
+def _decoder(source: nodes.Source, schema: StructType) -> Decoder:
+    """Declared columns with the name of a system column are those of the record."""
+    own = StructType([each for each in schema if each.name.lower() not in RECORD_COLUMNS])
+    if source.option("format", "json") == "raw":
+        return RawValues((_raw_column(source, own),))
+    files = files_of(source, "/", own)
+    if isinstance(files, CsvFiles):
+        return CsvValues(files.columns, replace(files.form, multiline=False), files.nulls)
+    return JsonValues(files.columns)
+
+
+def _raw_column(source: nodes.Source, schema: StructType) -> Column:
+    kinds = [field.dataType.simpleString() for field in schema]
+    if len(kinds) != 1 or kinds[0] not in ("string", "binary"):
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"{source.name}: with 'format' = 'raw', one column is the value, and it is STRING or "
+            f"BINARY; there are {', '.join(schema.names) or 'none'}.",
+            fix="Declare one such column, and system columns of the record as you need them.",
+            place=source.place,
+        )
+    field = schema[0]
+    return Column(field.name, arrow_type(field.dataType), kinds[0].upper())
+
+
+def _with_record_columns(spark: SparkSession, schema: StructType) -> StructType:
+    declared = {name.lower() for name in schema.names}
+    kinds = {name: kind for name, (kind, _) in RECORD_COLUMNS.items()}
+    more = [nodes.Column(name, kind) for name, kind in kinds.items() if name not in declared]
+    fields: list[StructField] = [*schema, *schema_of(spark, more)]
+    return StructType(fields)
+
+
+def require_driver(owner: str) -> None:
+    try:
+        import confluent_kafka  # noqa: F401
+    except ImportError:
+        raise RunError(
+            "MS-RUN-KAFKA-DRIVER",
+            f"{owner} is in Kafka, and confluent-kafka is not installed.",
+            fix="Add it: pip install 'millstream[kafka]'.",
+        ) from None

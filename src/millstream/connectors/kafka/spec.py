@@ -1,0 +1,146 @@
+"""Declares the connector `kafka`."""
+
+from __future__ import annotations
+
+from millstream.connectors.kafka.checks import check_kafka
+from millstream.plan.connectors import PATH, ConnectorSpec, Property, Role
+from millstream.sql.properties import CHARACTER, COUNT, FLAG, SPAN, TEXT, TIMEOUT, one_of
+
+_SOURCE, _SINK = (Role.SOURCE,), (Role.SINK,)
+_CSV = ("csv",)
+
+SPEC = ConnectorSpec(
+    "kafka",
+    "A topic of Apache Kafka.",
+    (
+        Property(
+            "bootstrap.servers",
+            TEXT,
+            "Brokers, separated by commas.",
+            required="localhost:9092",
+        ),
+        Property("topic", TEXT, "The topic.", required="{name}"),
+        Property(
+            "format",
+            one_of("json", "csv", "raw"),
+            "How values are written; raw: the one column is the value.",
+            default="json",
+        ),
+        Property(
+            "start",
+            one_of("earliest", "latest", "timestamp", "offsets"),
+            "Where a new checkpoint starts to read.",
+            _SOURCE,
+            default="earliest",
+        ),
+        Property(
+            "start.timestamp",
+            TEXT,
+            "With 'start' = 'timestamp': records from this time on, such as 2026-01-31T12:00:00Z.",
+            _SOURCE,
+        ),
+        Property(
+            "start.offsets",
+            TEXT,
+            "With 'start' = 'offsets': the first offset of partitions, such as 0:42,1:300; other "
+            "partitions start at the earliest.",
+            _SOURCE,
+        ),
+        Property(
+            "max.rows.per.batch",
+            COUNT,
+            "Offsets of a micro-batch at most.",
+            _SOURCE,
+            default="1000000",
+        ),
+        Property(
+            "partition.discovery",
+            SPAN,
+            "How often new partitions are looked for.",
+            _SOURCE,
+            default="10s",
+        ),
+        Property(
+            "on.data.loss",
+            one_of("fail", "skip"),
+            "What to do if records were deleted before they were read.",
+            _SOURCE,
+            default="fail",
+        ),
+        Property(
+            "timestamp.format",
+            TEXT,
+            "How times are written: iso8601, epoch_millis, epoch_seconds or a pattern such as "
+            "dd.MM.yyyy HH:mm:ss.",
+            _SOURCE,
+            default="iso8601",
+            formats=("json", "csv"),
+        ),
+        Property(
+            "delimiter", CHARACTER, "The character between values.", _SOURCE, ",", formats=_CSV
+        ),
+        Property(
+            "quote",
+            TEXT,
+            "The character around values that need it, or none.",
+            _SOURCE,
+            '"',
+            formats=_CSV,
+        ),
+        Property(
+            "null.value",
+            TEXT,
+            "A text that means NULL, besides an empty value.",
+            _SOURCE,
+            formats=_CSV,
+        ),
+        Property(
+            "trim",
+            FLAG,
+            "Whether blanks around values are removed.",
+            _SOURCE,
+            "false",
+            formats=_CSV,
+        ),
+        Property(
+            "connect.timeout",
+            TIMEOUT,
+            "How long the start of a job waits for brokers.",
+            default="30s",
+        ),
+        Property(
+            "retry.timeout",
+            TIMEOUT,
+            "How long a running job waits for brokers that do not answer.",
+            default="10m",
+        ),
+        Property(
+            "security.protocol",
+            one_of("plaintext", "ssl", "sasl_plaintext", "sasl_ssl"),
+            "How connections are secured.",
+            default="plaintext",
+        ),
+        Property("sasl.mechanism", TEXT, "Such as PLAIN or SCRAM-SHA-512."),
+        Property("sasl.username", TEXT, "The user that logs in."),
+        Property("sasl.password.env", TEXT, "The environment variable with the password."),
+        Property("ssl.ca.location", PATH, "The file of trusted certificates."),
+        Property(
+            "config.file",
+            PATH,
+            "A file of further settings of librdkafka, a line name=value each, such as "
+            "sasl.password=…. It is read where it is used, so executors need it, too.",
+        ),
+    ),
+    source="millstream.connectors.kafka.source:open_source",
+    executor_reads=True,
+    admission_control=True,
+    system_columns=(
+        ("_timestamp", "_timestamp"),
+        ("_partition", "_partition"),
+        ("_offset", "_offset"),
+        ("_key", "_key"),
+        ("_headers", "_headers"),
+    ),
+    pass_through=("kafka.",),
+    check=check_kafka,
+)

@@ -1,0 +1,96 @@
+"""Asks brokers about a topic: its partitions, and where they begin and end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from millstream.connectors.kafka import failures
+from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.failures import Heard
+
+_ONE_TRY = 10.0  # seconds
+_PAUSE = 0.5
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Topic:
+    """A topic of a cluster. Calls wait for brokers that do not answer, `patience` seconds long."""
+
+    client: Client
+    name: str
+    patience: float
+    _heard: Heard = field(default_factory=Heard)
+    _admin: Any = None
+
+    def describe(self) -> tuple[str, list[int]]:
+        """Returns the id of the topic, which a new topic of the same name does not have, and its
+        partitions."""
+
+        def ask() -> tuple[str, list[int]]:
+            names = TopicCollection([self.name])
+            (result,) = self._client().describe_topics(names, request_timeout=_ONE_TRY).values()
+            found = result.result(_ONE_TRY)
+            return str(found.topic_id), sorted(each.id for each in found.partitions)
+
+        return self._ask(ask)
+
+    def begins(self, partitions: Iterable[int]) -> dict[int, int]:
+        return self._offsets(dict.fromkeys(partitions, OffsetSpec.earliest()))
+
+    def ends(self, partitions: Iterable[int]) -> dict[int, int]:
+        """The last stable offset of partitions: records of open transactions are after it."""
+        return self._offsets(dict.fromkeys(partitions, OffsetSpec.latest()))
+
+    def at(self, partitions: Iterable[int], millis: int) -> dict[int, int]:
+        """The first offset that is not before a time; the end if there is none."""
+        numbers = list(partitions)
+        ends = self.ends(numbers)
+        found = self._offsets(dict.fromkeys(numbers, OffsetSpec.for_timestamp(millis)))
+        return {each: ends[each] if offset < 0 else offset for each, offset in found.items()}
+
+    def _offsets(self, specs: Mapping[int, Any]) -> dict[int, int]:
+        def ask() -> dict[int, int]:
+            asked = {TopicPartition(self.name, each): spec for each, spec in specs.items()}
+            results = self._client().list_offsets(
+                asked,
+                isolation_level=IsolationLevel.READ_COMMITTED,
+                request_timeout=_ONE_TRY,
+            )
+            return {part.partition: each.result(_ONE_TRY).offset for part, each in results.items()}
+
+        return self._ask(ask) if specs else {}
+
+    def _client(self) -> Any:
+        if self._admin is None:
+            self._admin = AdminClient(self.client.config({"error_cb": self._heard}))
+        return self._admin
+
+    def _ask(self, call: Callable[[], _T]) -> _T:
+        begin = time.monotonic()
+        said = False
+        while True:
+            try:
+                return call()
+            except KafkaException as error:
+                reason = error.args[0]
+            except TimeoutError:  # of the future
+                reason = None
+            self._client().poll(0)
+            if rejected := self._heard.login_failure():
+                raise failures.login_failed(self.client, rejected)
+            if reason is not None and not failures.is_passing(reason):
+                raise failures.meaning(self.client, self.name, reason)
+            if time.monotonic() - begin > self.patience:
+                raise failures.unavailable(self.client, self.patience, self._heard)
+            if not said:
+                said = True
+                print(f"{self.client.owner} waits for {self.client.address}.", file=sys.stderr)  # noqa: T201 -- Spark's log
+            time.sleep(_PAUSE)

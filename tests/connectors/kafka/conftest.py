@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.services.kafka import kafka
+
+__all__ = ["kafka"]
