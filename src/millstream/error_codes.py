@@ -107,6 +107,7 @@ CODES = {
     "MS-RUN-KAFKA-DRIVER": "A job uses Kafka, and confluent-kafka is not installed.",
     "MS-RUN-KAFKA-LOGIN": "A Kafka cluster rejects the connection, or its settings are missing.",
     "MS-RUN-KAFKA-LOST": "Records of a Kafka topic were deleted before they were read.",
+    "MS-RUN-KAFKA-MARKER": "Brokers deleted the record of which batches a Kafka sink has written.",
     "MS-RUN-KAFKA-TOPIC": "A Kafka topic does not exist, or was created again.",
     "MS-RUN-MALFORMED": "A record or file does not fit its source, and `malformed` is `fail`.",
     "MS-RUN-MASTER": "The Spark master cannot be reached.",

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 Message = dict[str, Any]  # the output of one task; JSON types and bytes
+# A column of a projection: one task writes all rows of a value, in their order.
+ORDER_KEY = "_ms_key"
 DRIVER = -1  # the task number of rows that the driver adds, such as missing files
 
 

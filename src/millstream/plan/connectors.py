@@ -103,6 +103,7 @@ class ConnectorSpec:
         output: Finds what a sink has written, for `run --fresh` and for the preview of rows.
         modes: The output modes that its sink accepts.
         delivery: The delivery guarantee of its sink.
+        delivery_of: The guarantee of one sink, where it depends on the sink's options.
         executor_reads: Executors read the rows; the driver only lists work items.
         admission_control: The size of a micro-batch can be limited.
         keeps_rows: False if its sink discards rows.
@@ -130,6 +131,7 @@ class ConnectorSpec:
     output: str | None = None
     modes: tuple[OutputMode, ...] = (OutputMode.APPEND,)
     delivery: Delivery = Delivery.NONE
+    delivery_of: Callable[[SinkDef], Delivery] | None = None
     executor_reads: bool = False
     admission_control: bool = False
     keeps_rows: bool = True

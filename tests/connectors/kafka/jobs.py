@@ -29,3 +29,11 @@ def numbered(first: int, end: int) -> list[str]:
 
 def ids(rows: Iterable[dict[str, object]]) -> list[int]:
     return sorted(int(str(row["n"])) for row in rows)
+
+
+def to_topic(kafka: Kafka, topic: str, select: str, **more: str) -> str:
+    """CREATE SINK; names of properties have _ for their points."""
+    given = {"connector": "kafka", "bootstrap.servers": kafka.address, "topic": topic}
+    given |= {key.replace("_", "."): value for key, value in more.items()}
+    properties = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
+    return f"CREATE SINK out WITH ({properties}) AS\n{select};\n"

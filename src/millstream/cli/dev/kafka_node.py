@@ -21,7 +21,7 @@ from millstream.cli.dev.kafka_jars import kafka_jars
 from millstream.cli.errors import CommandError
 
 HOST = "127.0.0.1"
-_READY, _STOP = 60.0, 30.0  # seconds
+_READY, _STOP = 180.0, 30.0  # seconds; a busy machine takes its time
 _JVM = (
     *("java", "-Xmx512m", "-Xms128m", "-XX:+UseSerialGC"),
     *("-XX:TieredStopAtLevel=1", "-Xshare:auto"),
@@ -208,9 +208,10 @@ class KafkaNode:
             time.sleep(0.05)
         self.kill()
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
-        causes = [line for line in lines if "ERROR" in line or "Exception" in line] or [""]
+        causes = [line for line in lines if "ERROR" in line or "Exception" in line]
+        why = causes[-1][:300] if causes else f"no answer within {_READY:g} seconds."
         raise CommandError(
             "MS-CLI-KAFKA",
-            f"the Kafka node did not start: {causes[-1][:300]}",
+            f"the Kafka node did not start: {why}",
             fix=f"See {self.log}.",
         )

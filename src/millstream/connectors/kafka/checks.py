@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from millstream.errors import PropertyError
-from millstream.plan.connectors import Declaration, Options
+from millstream.connectors.kafka.client import PREFIX
+from millstream.errors import PlanError, PropertyError
+from millstream.plan.connectors import Declaration, Delivery, Options, Role
+from millstream.plan.nodes import SinkDef
 from millstream.secret_names import is_secret_name
 from millstream.sql.statements import Property
+from millstream.suggestions import nearest, same
 
-PREFIX = "kafka."  # of settings of librdkafka
 # Settings of librdkafka that delivery and offsets depend on.
 _OWN = (
     *("group.id", "enable.auto.commit", "auto.offset.reset", "isolation.level"),
@@ -36,6 +39,13 @@ def check_kafka(declared: Declaration, options: Options) -> Options:
     for name, item in declared.properties.items():
         if name.startswith(PREFIX):
             _check_setting(name.removeprefix(PREFIX), item)
+    if declared.role is Role.SINK and declared.value("format", "json") != "json":
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"the sink {declared.name} writes JSON, and 'format' is '{declared.value('format')}'.",
+            fix="Leave 'format' out.",
+            place=declared.properties["format"].place,
+        )
     start = declared.value("start", "earliest")
     for mode in ("timestamp", "offsets"):
         given = declared.properties.get(f"start.{mode}")
@@ -54,6 +64,31 @@ def check_kafka(declared: Declaration, options: Options) -> Options:
     if password and not user:
         raise declared.missing("sasl.username", "me")
     return options
+
+
+def check_columns(sink: SinkDef, columns: Sequence[str], operation: bool) -> None:
+    """Rejects unknown columns, and an upsert log without keys. `operation`: rows have `_OP`."""
+    keys = [name.strip() for name in sink.option("key.columns").split(",") if name.strip()]
+    headers = sink.option("headers.column")
+    for name in [*keys, *([headers] if headers else [])]:
+        if not any(same(name, column) for column in columns):
+            raise PlanError(
+                "MS-PLAN-UNKNOWN-COLUMN",
+                f"the sink {sink.name} names the column {name}, which its query does not give.",
+                fix=nearest(name, columns),
+                place=sink.place,
+            )
+    if operation and not keys and sink.option("changelog", "upsert") == "upsert":
+        raise PropertyError(
+            "MS-PROP-KAFKA",
+            f"the results of {sink.name} change, and a topic of upserts needs keys.",
+            fix="Add 'key.columns' = '…', or set 'changelog' = 'debezium'.",
+            place=sink.place,
+        )
+
+
+def delivery_of(sink: SinkDef) -> Delivery:
+    return Delivery(sink.option("delivery", str(Delivery.EXACTLY_ONCE)))
 
 
 _EXAMPLES = {"timestamp": "2026-01-31T12:00:00Z", "offsets": "0:42,1:300"}

@@ -55,6 +55,14 @@ def is_passing(error: Any) -> bool:
     return error.code() in _UNAVAILABLE or error.retriable()
 
 
+def is_queue_full(error: Any) -> bool:
+    return bool(error.code() == KafkaError._QUEUE_FULL)
+
+
+def timed_out() -> Any:
+    return KafkaError(KafkaError._TIMED_OUT)
+
+
 def is_unknown_topic(error: Any) -> bool:
     return error.code() in _NO_TOPIC
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -17,15 +16,14 @@ from millstream.connectors.file.options import arrow_type, files_of
 from millstream.connectors.file.values import Column
 from millstream.connectors.kafka.checks import start_millis, start_offsets
 from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.range_stream import NAME, SETTINGS, KafkaRanges, StreamSettings
 from millstream.connectors.kafka.reader import RECORD_COLUMNS, KafkaRecords
+from millstream.connectors.kafka.topics import Topic
 from millstream.connectors.kafka.values import CsvValues, Decoder, JsonValues, RawValues
 from millstream.connectors.work_items import WorkStream
-from millstream.errors import PropertyError, RunError
+from millstream.errors import PropertyError
 from millstream.plan import nodes
 from millstream.temporal import parse_span
-
-if TYPE_CHECKING:
-    from millstream.connectors.kafka.range_stream import StreamSettings
 
 
 def open_source(
@@ -34,10 +32,6 @@ def open_source(
     base: Path,
     columns: Collection[str],  # noqa: ARG001
 ) -> WorkStream:
-    require_driver(f"source {source.name}")
-    from millstream.connectors.kafka.range_stream import SETTINGS
-    from millstream.connectors.kafka.topics import Topic
-
     client = Client.of("source", source, base)
     schema = schema_of(spark, source.columns)
     decoder = _decoder(source, schema)
@@ -59,8 +53,6 @@ def open_source(
 def _register(spark: SparkSession) -> str:
     """Registers the data source in a session and returns its name. Spark compares names with those
     of the thread's active session, too, which may have it under the first name."""
-    from millstream.connectors.kafka.range_stream import NAME, KafkaRanges
-
     other = f"{NAME}_2"
     for kind in (KafkaRanges, type("OtherRanges", (KafkaRanges,), {"called": other})):
         try:
@@ -74,8 +66,6 @@ def _register(spark: SparkSession) -> str:
 
 
 def _settings(source: nodes.Source, topic: str, tasks: int) -> StreamSettings:
-    from millstream.connectors.kafka.range_stream import StreamSettings
-
     start: str | int | dict[str, int] = source.option("start", "earliest")
     if start == "timestamp":
         start = start_millis(source.option("start.timestamp"))
@@ -118,14 +108,3 @@ def _with_record_columns(spark: SparkSession, schema: StructType) -> StructType:
     more = [nodes.Column(name, kind) for name, kind in kinds.items() if name not in declared]
     fields: list[StructField] = [*schema, *schema_of(spark, more)]
     return StructType(fields)
-
-
-def require_driver(owner: str) -> None:
-    try:
-        import confluent_kafka  # noqa: F401
-    except ImportError:
-        raise RunError(
-            "MS-RUN-KAFKA-DRIVER",
-            f"{owner} is in Kafka, and confluent-kafka is not installed.",
-            fix="Add it: pip install 'millstream[kafka]'.",
-        ) from None

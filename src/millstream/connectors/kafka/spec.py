@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from millstream.connectors.kafka.checks import check_kafka
-from millstream.plan.connectors import PATH, ConnectorSpec, Property, Role
+from millstream.connectors.kafka.checks import check_columns, check_kafka, delivery_of
+from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
 from millstream.sql.properties import CHARACTER, COUNT, FLAG, SPAN, TEXT, TIMEOUT, one_of
+from millstream.temporal import OutputMode
 
 _SOURCE, _SINK = (Role.SOURCE,), (Role.SINK,)
 _CSV = ("csv",)
@@ -103,6 +104,43 @@ SPEC = ConnectorSpec(
             formats=_CSV,
         ),
         Property(
+            "delivery",
+            one_of("exactly_once", "at_least_once"),
+            "Exactly once: with transactions, for consumers that read committed records. At least "
+            "once is faster.",
+            _SINK,
+            default="exactly_once",
+        ),
+        Property(
+            "key.columns",
+            TEXT,
+            "Columns, separated by commas, that are the key of the record: one as text, several as "
+            "JSON.",
+            _SINK,
+        ),
+        Property(
+            "headers.column",
+            TEXT,
+            "A column MAP<STRING, BINARY> that is the headers of the record, not part of its "
+            "value.",
+            _SINK,
+        ),
+        Property(
+            "changelog",
+            one_of("upsert", "debezium"),
+            "How results that change are written. upsert: the last row of a key, and a tombstone "
+            "for one that is deleted; debezium: before, after and op (c or d).",
+            _SINK,
+            default="upsert",
+        ),
+        Property(
+            "on.expired.marker",
+            one_of("fail", "write"),
+            "What to do if brokers have deleted the record of which batches were written.",
+            _SINK,
+            default="fail",
+        ),
+        Property(
             "connect.timeout",
             TIMEOUT,
             "How long the start of a job waits for brokers.",
@@ -131,7 +169,11 @@ SPEC = ConnectorSpec(
             "sasl.password=…. It is read where it is used, so executors need it, too.",
         ),
     ),
-    source="millstream.connectors.kafka.source:open_source",
+    source="millstream.connectors.kafka.opening:open_source",
+    sink="millstream.connectors.kafka.opening:open_sink",
+    modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
+    delivery=Delivery.EXACTLY_ONCE,
+    delivery_of=delivery_of,
     executor_reads=True,
     admission_control=True,
     system_columns=(
@@ -143,4 +185,5 @@ SPEC = ConnectorSpec(
     ),
     pass_through=("kafka.",),
     check=check_kafka,
+    check_columns=check_columns,
 )

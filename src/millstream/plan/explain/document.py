@@ -119,12 +119,13 @@ _DELIVERY = {
 def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> Section:
     spec = connectors[sink.connector]
     shown = [options_text(spec, sink.options)] if sink.options else []
+    delivery = spec.delivery_of(sink) if spec.delivery_of else spec.delivery
     return Section(
         f"Sink {sink.name}: {sink.connector}",
         (
             data("name", sink.name),
             data("connector", sink.connector),
-            fact("delivery", str(spec.delivery), "delivery", _DELIVERY[spec.delivery]),
+            fact("delivery", str(delivery), "delivery", _DELIVERY[delivery]),
             fact("options", mask_options(spec, sink.options), "options", *shown),
         ),
     )

@@ -1,0 +1,165 @@
+"""What goes wrong between a job and its brokers is told clearly, and waited for if it may pass."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadMaxRows
+from tests.connectors.kafka.jobs import numbered
+from tests.services.kafka import Kafka
+
+from millstream.cli.dev.kafka_node import KafkaNode, free_port
+from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.offsets import OffsetRange
+from millstream.connectors.kafka.range_stream import RangeStream, StreamSettings
+from millstream.connectors.kafka.records import messages_of
+from millstream.connectors.kafka.topics import Topic
+from millstream.errors import RunError
+
+pytestmark = pytest.mark.service
+SECRET = "correct-horse"
+
+
+def client(address: str, *more: tuple[str, str], password: str = "", file: str = "") -> Client:
+    return Client("source a", (("bootstrap.servers", address), *more), password, file, 2.0, 200.0)
+
+
+def stream(kafka: Kafka, topic: str) -> RangeStream:
+    settings = StreamSettings(topic, 2, 1000, 0.0, "earliest")
+    return RangeStream(settings, client(kafka.address))
+
+
+def offsets(given: Client, wanted: OffsetRange, *, skip: bool = False) -> list[int]:
+    """The offsets of the records of a range."""
+    return [
+        message.offset() for found in messages_of(given, wanted, skip=skip) for message in found
+    ]
+
+
+def test_brokers_that_do_not_answer_are_an_error_at_the_start() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with pytest.raises(RunError) as error:
+        Topic(client(address), "t", 1.0).describe()
+    assert error.value.code == "MS-RUN-KAFKA-CONNECT"
+    assert f"the brokers at {address} did not answer within 1s" in error.value.cause
+    assert "Check 'bootstrap.servers'" in error.value.fix
+
+
+def test_a_topic_that_does_not_exist_is_an_error(kafka: Kafka) -> None:
+    with pytest.raises(RunError) as error:
+        Topic(client(kafka.address), "nothing", 5.0).describe()
+    assert str(error.value) == (
+        f"MS-RUN-KAFKA-TOPIC: source a: there is no topic nothing at {kafka.address}. Check "
+        "'topic', or create it."
+    )
+
+
+def test_a_topic_that_was_created_again_is_an_error(kafka: Kafka) -> None:
+    topic = kafka.create("recreated", 1)
+    kafka.write(topic, numbered(0, 5))
+    start = stream(kafka, topic).initialOffset()
+    end = stream(kafka, topic).latestOffset(start, ReadMaxRows(1000))
+    assert end["0"] == 5
+    kafka.delete(topic)
+    for _ in range(50):  # the name is free a moment later
+        try:
+            kafka.create(topic, 1)
+            break
+        except Exception:  # noqa: BLE001 -- of librdkafka
+            time.sleep(0.2)
+    with pytest.raises(RunError, match=r"MS-RUN-KAFKA-TOPIC.*was deleted and created again"):
+        stream(kafka, topic).latestOffset(end, ReadMaxRows(1000))
+
+
+def test_records_that_were_deleted_are_an_error_or_skipped(kafka: Kafka) -> None:
+    from confluent_kafka import TopicPartition
+
+    from millstream.cli.dev import kafka_topics
+
+    topic = kafka.create("lost", 1)
+    kafka.write(topic, numbered(0, 10))
+    admin = kafka_topics.admin(kafka.address)
+    for result in admin.delete_records([TopicPartition(topic, 0, 6)]).values():
+        result.result(30)
+    wanted = OffsetRange(topic, 0, 2, 10)
+    with pytest.raises(RunError) as error:
+        list(messages_of(client(kafka.address), wanted, skip=False))
+    assert error.value.code == "MS-RUN-KAFKA-LOST"
+    assert "offset 2 is gone. The first that is left is 6." in error.value.cause
+    found = [
+        m.offset() for each in messages_of(client(kafka.address), wanted, skip=True) for m in each
+    ]
+    assert found == [6, 7, 8, 9]
+
+
+@pytest.fixture(scope="module")
+def secured() -> Iterator[KafkaNode]:
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="millstream-kafka-"))
+    node = KafkaNode(folder / "node", free_port(), free_port(), password=SECRET)
+    try:
+        node.start()
+        yield node
+    finally:
+        node.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+LOGIN = (
+    ("security.protocol", "sasl_plaintext"),
+    ("sasl.mechanism", "PLAIN"),
+    ("sasl.username", "millstream"),
+)
+
+
+def test_a_password_comes_from_the_environment_or_a_file_and_is_never_told(
+    secured: KafkaNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Logged in, so that the topic is what is missing.
+    monkeypatch.setenv("KAFKA_PW", SECRET)
+    with pytest.raises(RunError, match="there is no topic t"):
+        Topic(client(secured.address, *LOGIN, password="KAFKA_PW"), "t", 20.0).describe()
+    file = tmp_path / "login"
+    file.write_text(f"# a comment\nsasl.password={SECRET}\n")
+    given = client(secured.address, *LOGIN, file=str(file))
+    with pytest.raises(RunError, match="there is no topic t"):
+        Topic(given, "t", 20.0).describe()
+    assert SECRET not in repr(given)
+
+    monkeypatch.setenv("KAFKA_PW", "wrong-secret")
+    with pytest.raises(RunError) as error:
+        Topic(client(secured.address, *LOGIN, password="KAFKA_PW"), "t", 20.0).describe()
+    assert error.value.code == "MS-RUN-KAFKA-LOGIN"
+    assert f"the brokers at {secured.address} rejected the connection" in error.value.cause
+    assert "wrong-secret" not in str(error.value)
+
+
+def test_a_password_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KAFKA_PW", raising=False)
+    with pytest.raises(RunError, match=r"MS-RUN-KAFKA-LOGIN.*KAFKA_PW.*is not set"):
+        client("h:1", password="KAFKA_PW").config({})
+    with pytest.raises(RunError, match=r"MS-RUN-KAFKA-LOGIN.*/nowhere/x.*cannot be read"):
+        client("h:1", file="/nowhere/x").config({})
+
+
+def test_a_job_waits_for_brokers_that_are_started_again(kafka: Kafka) -> None:
+    topic = kafka.create("outage", 1)
+    kafka.write(topic, numbered(0, 10))
+    reading, given = stream(kafka, topic), client(kafka.address)
+    start = reading.initialOffset()
+    end = reading.latestOffset(start, ReadMaxRows(1000))
+    assert offsets(given, OffsetRange(topic, 0, 0, 5)) == list(range(5))
+    kafka.node.kill()
+    restart = threading.Timer(2.0, kafka.node.start)
+    restart.start()
+    try:
+        assert offsets(given, OffsetRange(topic, 0, 5, 10)) == list(range(5, 10))
+        assert reading.latestOffset(end, ReadMaxRows(1000)) == end
+    finally:
+        restart.join()

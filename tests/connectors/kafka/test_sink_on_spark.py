@@ -1,0 +1,93 @@
+"""A Kafka sink on Spark, with a real broker: every row is written once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.connectors.kafka.jobs import numbered, source, to_topic
+from tests.run.trial import Trial, at
+from tests.services.kafka import Kafka
+
+from millstream.cli.dev import kafka_topics
+
+pytestmark = [pytest.mark.service, pytest.mark.slow]
+
+
+def messages(kafka: Kafka, topic: str) -> list[tuple[str | None, dict[str, Any] | None]]:
+    """Key and value of each message, in the order of their partitions and offsets."""
+    found = sorted(
+        kafka_topics.read(kafka.address, topic), key=lambda m: (m.partition(), m.offset())
+    )
+    return [
+        (m.key() and m.key().decode(), None if m.value() is None else json.loads(m.value()))
+        for m in found
+    ]
+
+
+def test_a_batch_that_is_run_again_is_written_once(
+    kafka: Kafka, spark: SparkSession, tmp_path: Path
+) -> None:
+    read, written = kafka.create("again-in"), kafka.create("again-out")
+    kafka.write(read, numbered(0, 50))
+    select = "SELECT id, n * 2 AS n, map('h', CAST(id AS BINARY)) AS h FROM rows"
+    more = {"key_columns": "id", "headers_column": "h"}
+    job = source(kafka, read, max_rows_per_batch="20") + to_topic(kafka, written, select, **more)
+    trial = Trial(spark, tmp_path, job)
+    trial.once()
+    trial.forget_last_commit()
+    kafka.write(read, numbered(50, 60))
+    trial.once()
+    found = messages(kafka, written)
+    assert sorted(found, key=lambda each: int(each[0][1:])) == [  # type: ignore[index]
+        (f"r{number}", {"id": f"r{number}", "n": number * 2}) for number in range(60)
+    ]
+    first = next(iter(kafka_topics.read(kafka.address, written)))
+    assert first.headers() == [("h", first.key())]
+
+
+CHANGES = "SELECT k, COUNT(*) AS n FROM rows GROUP BY k HAVING COUNT(*) < 3 EMIT CHANGES"
+
+
+@pytest.mark.parametrize(
+    ("changelog", "expected"),
+    [
+        ("upsert", [("a", {"k": "a", "n": 1}), ("a", {"k": "a", "n": 2}), ("a", None)]),
+        (
+            "debezium",
+            [
+                ("a", {"before": None, "after": {"k": "a", "n": 1}, "op": "c"}),
+                ("a", {"before": {"k": "a", "n": 1}, "after": None, "op": "d"}),
+                ("a", {"before": None, "after": {"k": "a", "n": 2}, "op": "c"}),
+                ("a", {"before": {"k": "a", "n": 2}, "after": None, "op": "d"}),
+            ],
+        ),
+    ],
+)
+def test_results_that_change_are_written_as_a_changelog(
+    kafka: Kafka, spark: SparkSession, tmp_path: Path, changelog: str, expected: list[Any]
+) -> None:
+    read, written = kafka.create(f"{changelog}-in", 1), kafka.create(f"{changelog}-out", 1)
+    mode = "upsert" if changelog == "upsert" else "retract"
+    job = source(kafka, read, "k STRING, t TIMESTAMP, WATERMARK FOR t AS t") + to_topic(
+        kafka,
+        written,
+        f"{CHANGES} WITH ('output.mode' = '{mode}', 'state.ttl' = 'forever')",
+        key_columns="k",
+        changelog=changelog,
+    )
+    trial = Trial(spark, tmp_path, job)
+    run = trial.start()
+    try:
+        for second in range(3):
+            kafka.write(read, [json.dumps({"k": "a", "t": at(0, second)})])
+            run.process_available()
+    finally:
+        run.stop()
+    found = messages(kafka, written)
+    # The order of one batch's changes of a key is that of the engine's results.
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert found[-1][1] == expected[-1][1]

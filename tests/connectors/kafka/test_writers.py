@@ -1,0 +1,116 @@
+"""Tasks write a batch once, whatever happens to their attempts."""
+
+from __future__ import annotations
+
+import uuid
+
+import pyarrow as pa
+import pytest
+from tests.services.kafka import Kafka
+
+from millstream.connectors.kafka.client import Client
+from millstream.connectors.kafka.markers import DONE, Marker
+from millstream.connectors.kafka.writers import HEADERS, KEY, VALUE, KafkaOpener
+from millstream.connectors.sink import BatchId, TaskId
+from millstream.errors import RunError
+
+pytestmark = pytest.mark.service
+
+
+def opener(kafka: Kafka, topic: str, *, exactly_once: bool = True) -> KafkaOpener:
+    client = Client("sink out", (("bootstrap.servers", kafka.address),), retry=20.0)
+    return KafkaOpener(client, topic, exactly_once)
+
+
+def batch(number: int, checkpoint: str | None = None) -> BatchId:
+    return BatchId(checkpoint or str(uuid.uuid4()), "query", "main", number)
+
+
+def rows(*values: str | None) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({VALUE: pa.array(values, pa.string())})
+
+
+def test_a_task_that_is_repeated_writes_nothing(kafka: Kafka) -> None:
+    topic = kafka.create("repeated")
+    first, following = batch(0, "c"), batch(1, "c")
+    for attempt, each in enumerate([first, first, following, following]):
+        writer = opener(kafka, topic).open(TaskId(each, 0, attempt))
+        writer.write(rows(f"batch {each.batch}"))
+        assert writer.close() == {"rows": 1}
+    other = opener(kafka, topic).open(TaskId(first, 17))
+    other.write(rows("of another task"))
+    other.close()
+    assert kafka.values(topic) == ["batch 0", "batch 1", "of another task"]
+
+
+def test_an_attempt_that_still_runs_is_fenced(kafka: Kafka) -> None:
+    topic = kafka.create("fenced")
+    each = batch(0)
+    zombie = opener(kafka, topic).open(TaskId(each, 0, 0))
+    zombie.write(rows("zombie"))
+    writer = opener(kafka, topic).open(TaskId(each, 0, 1))
+    writer.write(rows("attempt 1"))
+    with pytest.raises(RunError, match="MS-RUN-KAFKA-CONNECT"):
+        zombie.close()
+    writer.close()
+    assert kafka.values(topic) == ["attempt 1"]
+
+
+def test_an_aborted_attempt_leaves_nothing(kafka: Kafka) -> None:
+    topic = kafka.create("aborted")
+    each = batch(0)
+    writer = opener(kafka, topic).open(TaskId(each, 0, 0))
+    writer.write(rows("aborted"))
+    writer.abort()
+    again = opener(kafka, topic).open(TaskId(each, 0, 1))
+    again.write(rows("written"))
+    again.close()
+    assert kafka.values(topic) == ["written"]
+
+
+def test_many_rows_are_written_through_a_queue_that_is_full(kafka: Kafka) -> None:
+    topic = kafka.create("many")
+    settings = (
+        ("bootstrap.servers", kafka.address),
+        ("queue.buffering.max.messages", "2000"),
+    )
+    given = KafkaOpener(Client("sink out", settings), topic, exactly_once=True)
+    writer = given.open(TaskId(batch(0), 0))
+    values = [f"{number:06d}" for number in range(30_000)]
+    writer.write(rows(*values))
+    writer.close()
+    assert kafka.values(topic) == values
+
+
+def test_at_least_once_writes_keys_headers_and_tombstones(kafka: Kafka) -> None:
+    from millstream.cli.dev import kafka_topics
+
+    topic = kafka.create("at-least-once", 1)
+    writer = opener(kafka, topic, exactly_once=False).open(TaskId(batch(0), 0))
+    headers = pa.array([[("h", b"1")], None], pa.map_(pa.string(), pa.binary()))
+    columns = {VALUE: pa.array(["a", None]), KEY: pa.array(["k", "l"]), HEADERS: headers}
+    writer.write(pa.RecordBatch.from_pydict(columns))
+    writer.close()
+    found = [
+        (message.key(), message.value(), message.headers())
+        for message in kafka_topics.read(kafka.address, topic)
+    ]
+    assert found == [(b"k", b"a", [("h", b"1")]), (b"l", None, None)]
+
+
+def test_late_rows_and_dead_letters_are_json(kafka: Kafka) -> None:
+    topic = kafka.create("letters", 1)
+    writer = opener(kafka, topic).open(TaskId(batch(0), 0))
+    writer.write(pa.RecordBatch.from_pydict({"k": ["a"], "_lateness_ms": [5]}))
+    writer.close()
+    assert kafka.values(topic) == ['{"k":"a","_lateness_ms":5}']
+
+
+def test_the_driver_knows_whether_markers_are_there(kafka: Kafka) -> None:
+    topic = kafka.create("marked")
+    client = Client("sink out", (("bootstrap.servers", kafka.address),))
+    marker = Marker(client, topic, "writer", DONE)
+    assert marker.next_batch() is None
+    marker.commit(4)
+    marker.close()
+    assert Marker(client, topic, "writer", DONE).next_batch() == 5
