@@ -217,7 +217,7 @@ CODES = {
     "MS-CLI-FILE": "A file of the command line cannot be read.",
     "MS-CLI-INIT": "The folder of a new job is not empty or cannot be made.",
     "MS-CLI-JAVA": "Java is not installed.",
-    "MS-CLI-KAFKA": "The Kafka node of `millstream dev kafka` cannot be installed, started or used.",
+    "MS-CLI-KAFKA": "The Kafka node of `millstream dev kafka` cannot be started or used.",
     "MS-CLI-NO-CASE": "No test case fits `-k`.",
     "MS-CLI-SET": "An option `--set` has no name or no value.",
     "MS-CLI-TABLE": "A table cannot be refreshed.",

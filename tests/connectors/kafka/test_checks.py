@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from millstream.errors import MillstreamError
+from millstream.connectors.kafka.opening import open_sink
+from millstream.errors import MillstreamError, RunError
 from millstream.plan.build.job import build_job
+from millstream.plan.nodes import SinkDef
+from millstream.plan.nodes.traversal import sources_of
 
 SINK = "CREATE SINK out WITH ('connector' = 'noop') AS SELECT k FROM a;"
 
@@ -52,13 +58,20 @@ def test_a_topic_of_upserts_needs_keys() -> None:
     assert "names the column j, which its query does not give" in rejected(
         sql.format(more=", 'key.columns' = 'j'")
     )
-    assert build_job(sql.format(more=", 'key.columns' = 'k'"))
+    assert build_job(sql.format(more=", 'key.columns' = 'k'")).sink("out") is not None
 
 
-def test_settings_of_librdkafka_pass_and_secrets_have_stars() -> None:
-    from millstream.plan.installed_connectors import installed_connectors
-    from millstream.plan.secrets import options_text
-
+def test_settings_of_librdkafka_pass_through() -> None:
     job = build_job(source("'kafka.fetch.max.bytes' = '1000'", "'sasl.username' = 'me'"))
-    shown = options_text(installed_connectors()["kafka"], job.sources[0].options)
-    assert "kafka.fetch.max.bytes = 1000" in shown
+    (read,) = sources_of(job.pipelines[0].root)
+    assert read.option("kafka.fetch.max.bytes") == "1000"
+
+
+def test_a_job_that_uses_kafka_needs_confluent_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    with pytest.raises(RunError) as error:
+        open_sink(SinkDef("out", "kafka"), Path())
+    assert str(error.value) == (
+        "MS-RUN-KAFKA-DRIVER: sink out is in Kafka, and confluent-kafka is not installed. Add it: "
+        "pip install 'millstream[kafka]'."
+    )

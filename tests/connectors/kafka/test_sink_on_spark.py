@@ -14,7 +14,7 @@ from tests.services.kafka import Kafka
 
 from millstream.cli.dev import kafka_topics
 
-pytestmark = [pytest.mark.service, pytest.mark.slow]
+pytestmark = [pytest.mark.service, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def messages(kafka: Kafka, topic: str) -> list[tuple[str | None, dict[str, Any] | None]]:

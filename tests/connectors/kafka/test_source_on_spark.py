@@ -15,7 +15,7 @@ from tests.services.kafka import Kafka
 
 from millstream.cli.dev import kafka_topics
 
-pytestmark = [pytest.mark.service, pytest.mark.slow]
+pytestmark = [pytest.mark.service, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def test_rows_have_the_columns_of_their_records(

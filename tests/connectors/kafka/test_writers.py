@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -10,9 +11,11 @@ from tests.services.kafka import Kafka
 
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.markers import DONE, Marker
+from millstream.connectors.kafka.sink import KafkaSink
 from millstream.connectors.kafka.writers import HEADERS, KEY, VALUE, KafkaOpener
 from millstream.connectors.sink import BatchId, TaskId
 from millstream.errors import RunError
+from millstream.plan.nodes import SinkDef
 
 pytestmark = pytest.mark.service
 
@@ -114,3 +117,20 @@ def test_the_driver_knows_whether_markers_are_there(kafka: Kafka) -> None:
     marker.commit(4)
     marker.close()
     assert Marker(client, topic, "writer", DONE).next_batch() == 5
+
+
+def test_a_batch_that_may_have_been_written_is_not_written_again(kafka: Kafka) -> None:
+    topic = kafka.create("expired")
+    given = (("bootstrap.servers", kafka.address), ("topic", topic))
+
+    def sink(**more: str) -> KafkaSink:
+        return KafkaSink.opened(SinkDef("out", "kafka", (*given, *more.items())), Path())
+
+    with pytest.raises(RunError, match=r"MS-RUN-KAFKA-MARKER.*whether batch 5 was written"):
+        sink().begin(batch(5))
+    assert sink(**{"on.expired.marker": "write"}).begin(batch(5)) is not None
+    each = batch(0)
+    first = sink()
+    assert first.begin(each) is not None
+    first.commit(each, [])
+    assert sink().begin(batch(1, each.checkpoint)) is not None

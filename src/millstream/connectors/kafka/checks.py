@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from millstream.connectors.kafka.client import PREFIX
 from millstream.errors import PlanError, PropertyError
-from millstream.plan.connectors import Declaration, Delivery, Options, Role
+from millstream.plan.connectors import ConnectorStatement, Delivery, Options, Role
 from millstream.plan.nodes import SinkDef
 from millstream.secret_names import is_secret_name
 from millstream.sql.statements import Property
@@ -34,7 +34,7 @@ def start_millis(text: str) -> int:
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def check_kafka(declared: Declaration, options: Options) -> Options:
+def check_kafka(declared: ConnectorStatement, options: Options) -> Options:
     """Rejects properties that contradict each other, and secrets in the text of a job."""
     for name, item in declared.properties.items():
         if name.startswith(PREFIX):
@@ -50,7 +50,7 @@ def check_kafka(declared: Declaration, options: Options) -> Options:
     for mode in ("timestamp", "offsets"):
         given = declared.properties.get(f"start.{mode}")
         if start == mode and given is None:
-            raise declared.missing(f"start.{mode}", _EXAMPLES[mode])
+            raise declared.missing_property_error(f"start.{mode}", _EXAMPLES[mode])
         if start != mode and given is not None:
             raise PropertyError(
                 "MS-PROP-UNUSED",
@@ -62,7 +62,7 @@ def check_kafka(declared: Declaration, options: Options) -> Options:
             _check_start(mode, given)
     user, password = (declared.properties.get(f"sasl.{name}") for name in _LOGIN)
     if password and not user:
-        raise declared.missing("sasl.username", "me")
+        raise declared.missing_property_error("sasl.username", "me")
     return options
 
 

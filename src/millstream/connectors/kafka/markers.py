@@ -37,7 +37,7 @@ class Marker:
     writer: str
     of: int | str
     _consumer: Any = None
-    _heard: Any = None
+    _heard: Heard | None = None
 
     @property
     def group(self) -> str:

@@ -46,41 +46,41 @@ class KafkaRecords:
     client: Client
     decoder: Decoder
     skip: bool
-    least_part: ClassVar[int] = 1 << 40  # a work item is read by one task
+    min_part_bytes: ClassVar[int] = 1 << 40  # a work item is read by one task
 
-    def size_of(self, path: str, asked: Mapping[str, pa.DataType]) -> int:  # noqa: ARG002
+    def size_of(self, path: str, wanted: Mapping[str, pa.DataType]) -> int:  # noqa: ARG002
         return 0
 
     def read(
         self,
         path: str,
-        asked: Mapping[str, pa.DataType],
+        wanted: Mapping[str, pa.DataType],
         part: int = 0,  # noqa: ARG002
         parts: int = 1,  # noqa: ARG002
     ) -> Iterator[pa.RecordBatch]:
         from millstream.connectors.kafka.records import messages_of
 
         for messages in messages_of(self.client, OffsetRange.decoded(path), skip=self.skip):
-            yield self._rows(messages, asked)
+            yield self._rows(messages, wanted)
 
-    def _rows(self, messages: Sequence[Any], asked: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+    def _rows(self, messages: Sequence[Any], wanted: Mapping[str, pa.DataType]) -> pa.RecordBatch:
         values = [message.value() for message in messages]
         decoded = self.decoder.decode(values)
         named = {
             column.name: array
             for column, array in zip(self.decoder.columns, decoded.columns, strict=True)
         }
-        for name in asked:
+        for name in wanted:
             if name.lower() in RECORD_COLUMNS:
-                named[name] = RECORD_COLUMNS[name.lower()][1](messages).cast(asked[name])
+                named[name] = RECORD_COLUMNS[name.lower()][1](messages).cast(wanted[name])
         bad = pa.nulls(len(values), pa.string())
         if decoded.flaws:
             texts: list[str | None] = [None] * len(values)
             for row, flaw in decoded.flaws.items():
-                texts[row] = _rejection(messages[row], flaw).encoded()
+                texts[row] = _rejection(messages[row], flaw).encode()
             bad = pa.array(texts, pa.string())
-        arrays = [*(named[name] for name in asked), bad]
-        return pa.RecordBatch.from_arrays(arrays, [*asked, BAD])
+        arrays = [*(named[name] for name in wanted), bad]
+        return pa.RecordBatch.from_arrays(arrays, [*wanted, BAD])
 
 
 def _rejection(message: Any, flaw: Flaw) -> Rejection:

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from millstream.connectors.declared_columns import schema_of
+from millstream.connectors.declared_columns import to_spark_schema
 from millstream.connectors.file.csv_files import CsvFiles
 from millstream.connectors.file.options import arrow_type, files_of
 from millstream.connectors.file.values import Column
@@ -33,7 +33,7 @@ def open_source(
     columns: Collection[str],  # noqa: ARG001
 ) -> WorkStream:
     client = Client.of("source", source, base)
-    schema = schema_of(spark, source.columns)
+    schema = to_spark_schema(spark, source.columns)
     decoder = _decoder(source, schema)
     topic = source.option("topic")
     # Errors of the cluster are known before Spark starts to read.
@@ -53,8 +53,8 @@ def open_source(
 def _register(spark: SparkSession) -> str:
     """Registers the data source in a session and returns its name. Spark compares names with those
     of the thread's active session, too, which may have it under the first name."""
-    other = f"{NAME}_2"
-    for kind in (KafkaRanges, type("OtherRanges", (KafkaRanges,), {"called": other})):
+    other: type[KafkaRanges] = type("OtherRanges", (KafkaRanges,), {"called": f"{NAME}_2"})
+    for kind in (KafkaRanges, other):
         try:
             spark.dataSource.register(kind)
         except AnalysisException as error:
@@ -106,5 +106,5 @@ def _with_record_columns(spark: SparkSession, schema: StructType) -> StructType:
     declared = {name.lower() for name in schema.names}
     kinds = {name: kind for name, (kind, _) in RECORD_COLUMNS.items()}
     more = [nodes.Column(name, kind) for name, kind in kinds.items() if name not in declared]
-    fields: list[StructField] = [*schema, *schema_of(spark, more)]
+    fields: list[StructField] = [*schema, *to_spark_schema(spark, more)]
     return StructType(fields)

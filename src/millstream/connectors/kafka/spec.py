@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.connectors.kafka.checks import check_columns, check_kafka, delivery_of
 from millstream.plan.connectors import PATH, ConnectorSpec, Delivery, Property, Role
-from millstream.sql.properties import CHARACTER, COUNT, FLAG, SPAN, TEXT, TIMEOUT, one_of
+from millstream.sql.properties import BOOLEAN, CHARACTER, COUNT, DURATION, TEXT, TIMEOUT, one_of
 from millstream.temporal import OutputMode
 
 _SOURCE, _SINK = (Role.SOURCE,), (Role.SINK,)
@@ -56,7 +56,7 @@ SPEC = ConnectorSpec(
         ),
         Property(
             "partition.discovery",
-            SPAN,
+            DURATION,
             "How often new partitions are looked for.",
             _SOURCE,
             default="10s",
@@ -97,7 +97,7 @@ SPEC = ConnectorSpec(
         ),
         Property(
             "trim",
-            FLAG,
+            BOOLEAN,
             "Whether blanks around values are removed.",
             _SOURCE,
             "false",
