@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,9 @@ class Kafka:
         admin = kafka_topics.admin(self.address)
         for result in admin.create_topics([new]).values():
             result.result(30)
+        until = time.monotonic() + 30  # brokers learn of it a moment later
+        while topic not in admin.list_topics(timeout=30).topics and time.monotonic() < until:
+            time.sleep(0.1)
         return topic
 
     def delete(self, topic: str) -> None:
