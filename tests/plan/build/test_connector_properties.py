@@ -108,9 +108,9 @@ def rejected(sql: str, *specs: ConnectorSpec) -> str:
         ),
         (
             "CREATE TABLE a (k STRING) WITH ('connector' = 'kafka')",
-            "MS-PLAN-TABLE at line 1, column 47: the table a has no WATERMARK, and 'kafka' is a "
-            "stream: its rows come and cannot be looked up. Declare WATERMARK FOR column AS column "
-            "- INTERVAL 5 SECONDS: its rows are then versions.",
+            "MS-PLAN-TABLE at line 1, column 47: the table a has no WATERMARK, and the connector "
+            "'kafka' reads a stream, which does not support lookups. Declare WATERMARK FOR column "
+            "AS column - INTERVAL 5 SECONDS: its rows are then versions.",
         ),
     ],
 )

@@ -182,6 +182,7 @@ class KafkaNode:
 
     def _format(self, java: list[str]) -> None:
         name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        name = "A" + name[1:]  # one that begins with - would be taken for an option
         tool = ["kafka.tools.StorageTool", "format", "--standalone", "-t", name]
         command = [*java, *tool, "-c", str(self._properties)]
         try:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from millstream.connectors.kafka.client import PREFIX
+from millstream.connectors.kafka.settings import PREFIX
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.connectors import ConnectorStatement, Delivery, Options, Role
 from millstream.plan.nodes import SinkDef

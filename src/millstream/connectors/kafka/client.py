@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from millstream.connectors.kafka.settings import PREFIX
 from millstream.connectors.paths import resolve
 from millstream.errors import RunError
 from millstream.temporal import parse_span
 
-PREFIX = "kafka."  # of settings of librdkafka
 _PLAIN = ("security.protocol", "sasl.mechanism", "sasl.username")
 _FILES = ("ssl.ca.location",)
 _COMMON = {

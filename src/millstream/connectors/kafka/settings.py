@@ -1,0 +1,5 @@
+"""Names of settings that a job passes to librdkafka."""
+
+from __future__ import annotations
+
+PREFIX = "kafka."
