@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from millstream.errors import MillstreamError
 from millstream.plan.build.job import build_job, build_query
@@ -64,9 +64,15 @@ CREATE TABLE taxes (region STRING, year INT, tax DOUBLE, PRIMARY KEY (region, ye
 
 def shared_sources() -> dict[str, Source]:
     """The sources by name. SQL that uses them all gives them as nodes."""
+    declared = SOURCES_SQL.replace("CREATE SINK unused AS SELECT a, b, c FROM events;", "")
+    return sources_of(declared, ("orders", "shipments", "clicks", "events"))
+
+
+def sources_of(declarations: str, names: Sequence[str]) -> dict[str, Source]:
+    """The declared sources by name."""
     found: dict[str, Source] = {}
-    for name in ("orders", "shipments", "clicks", "events"):
-        text = SOURCES_SQL.replace("SELECT a, b, c FROM events", f"SELECT * FROM {name}")
+    for name in names:
+        text = f"{declarations} CREATE SINK it AS SELECT * FROM {name};"
         source = build_job(text).pipelines[0].root.input
         assert isinstance(source, Source)
         found[name] = source
@@ -112,8 +118,13 @@ def error_of(sql: str) -> str:
 
 def describe(sql: str) -> str:
     """The plan of a query, or the error that planning it gives."""
+    return describe_plan(lambda: job(sql).pipelines[-1] if sql.startswith("CREATE") else plan(sql))
+
+
+def describe_plan(build: Callable[[], Pipeline]) -> str:
+    """The plan that a function builds, or its error."""
     try:
-        pipeline = job(sql).pipelines[-1] if sql.startswith("CREATE") else plan(sql)
+        pipeline = build()
         mode = [] if pipeline.mode is OutputMode.APPEND else [f"mode {pipeline.mode}"]
         return "\n".join([*mode, *_node(pipeline.root)])
     except MillstreamError as error:

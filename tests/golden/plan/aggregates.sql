@@ -277,7 +277,7 @@ SELECT count(*) AS n, avg(total) AS mean FROM orders
 
 -- a list without a key has unbounded state
 SELECT customer_id, collect_list(order_id) AS l FROM orders GROUP BY customer_id
---> MS-PLAN-UNBOUNDED at line 1, column 1: the state would keep every group of orders forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
+--> MS-PLAN-UNBOUNDED at line 1, column 1: the state would keep every group of orders forever. Add WINDOW TUMBLING(INTERVAL '1' HOUR), or WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
 -- no key and a window
 SELECT _window_start, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 1 HOUR)
@@ -403,7 +403,7 @@ SELECT DISTINCT customer_id, count(*) AS n FROM orders WINDOW TUMBLING(INTERVAL 
 
 -- a list of one group grows without end
 SELECT collect_list(order_id) AS l FROM orders
---> MS-PLAN-UNBOUNDED at line 1, column 1: without a window, the state of collect_list would grow forever. Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
+--> MS-PLAN-UNBOUNDED at line 1, column 1: without a window, the state of collect_list would grow forever. Add WINDOW TUMBLING(INTERVAL '1' HOUR), or WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.
 
 -- GROUP BY of nothing is one group
 SELECT count(*) AS n FROM orders GROUP BY ()

@@ -130,7 +130,8 @@ def _aggregate(
         cause = f"the state would keep every group of {stream.name} forever."
         if not groups.keys:
             cause = f"without a window, the state of {grows} would grow forever."
-        ttl = resolve_state_ttl(properties, cause, time, stream.name, place, stream.node)
+        bound = "WINDOW TUMBLING(INTERVAL '1' HOUR)" if time and not stream.over_changes else ""
+        ttl = resolve_state_ttl(properties, cause, time, stream.name, place, stream.node, bound)
     over_changes = stream.over_changes
     if over_changes:
         if window is not None and window.kind is WindowKind.SESSION:

@@ -41,6 +41,7 @@ from millstream.plan.resolve.table_queries import mark_tables, reject_table_quer
 from millstream.plan.resolve.window_assignment import assign_windows
 from millstream.plan.resolve.window_clause import find_window_clause, read_window
 from millstream.plan.resolve.window_columns import rename_own_window_columns
+from millstream.plan.resolve.window_time import check_join_window_time, check_window_time
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import PropertyOwner, check_properties
 from millstream.sql.statements import Property
@@ -202,6 +203,8 @@ class QueryPlanner:
         clause = find_window_clause(tree, self.text, joins=has_stream_join)
         window = read_window(clause, self.text) if clause else None
         first = self._relation(from_.this, "_query")
+        if not has_stream_join:
+            check_window_time(clause, first, self.text)
         every = has_late_side_output(options)
         if window and clause and operator is not QueryOperator.AGGREGATE and not has_stream_join:
             first = assign_windows(
@@ -247,6 +250,8 @@ class QueryPlanner:
             if has_fixed_windows and not isinstance(table, ReferenceTable):
                 right = rename_own_window_columns(right)
             join_clauses.append(JoinClause(join, right, each, versions))
+        if aggregate_window is None or clause is None:
+            self._check_window_times(tree, first, join_clauses)
         emit = resolve_join_emit(operator, options)
         below = (
             rewrite_with_windowed_join(tree, clause, self.text)
@@ -257,6 +262,17 @@ class QueryPlanner:
             tree, first, join_clauses, options.properties, self.text, self.sinks, emit, below
         )
         return plan_over_joins(tree, planned, operator, aggregate_window, options, self.text)
+
+    def _check_window_times(
+        self, tree: exp.Select, first: Relation, join_clauses: list[JoinClause]
+    ) -> None:
+        """Checks the time columns of the windows of joins."""
+        streams = [each for each in join_clauses if each.kind is not JoinKind.LOOKUP]
+        both = [first, *(each.right for each in streams)]
+        check_join_window_time(tree.args.get("stream_window"), both, self.text)
+        check_window_time(tree.args["from_"].this.args.get("stream_window"), first, self.text)
+        for each in streams:
+            check_window_time(each.clause.this.args.get("stream_window"), each.right, self.text)
 
     def _where(self, tree: exp.Select, relation: Relation) -> Expression | None:
         where = tree.args.get("where")

@@ -139,17 +139,19 @@ def resolve_state_ttl(
     of: str,
     place: Place | None,
     node: Source | Select,
+    alternative: str = "",
 ) -> int | None:
     """Returns the retention of state; None for 'forever'.
 
     `cause` describes the state that would be unbounded; `of` and `node` are the name and the node
-    of the stream whose event time is `time`."""
+    of the stream whose event time is `time`; `alternative` is a clause that bounds the state."""
     given = properties.get("state.ttl")
     if given is None:
         raise PlanError(
             "MS-PLAN-UNBOUNDED",
             cause,
-            fix="Add WITH ('state.ttl' = '1d'), or 'forever' if the state may grow without bound.",
+            fix=f"Add {alternative and f'{alternative}, or '}WITH ('state.ttl' = '1d'), or "
+            "'forever' if the state may grow without bound.",
             place=place,
         )
     if given.value.lower() == "forever":

@@ -26,13 +26,28 @@ from millstream.plan.build.query_options import (
 from millstream.plan.expressions import column, join_with_and, template
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.kinds.operator_properties import TABLE_JOIN, OperatorProperties
-from millstream.plan.nodes import Join, JoinKind, Key, Output, RowsOver, Select, TableJoin
+from millstream.plan.nodes import (
+    WINDOW_TIME,
+    Join,
+    JoinKind,
+    Key,
+    Output,
+    RowsOver,
+    Select,
+    TableJoin,
+)
+from millstream.plan.reject import place_of
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.names import unused_name
 from millstream.plan.resolve.select_list import (
     find_time_output,
     read_outputs,
     require_distinct_names,
+)
+from millstream.plan.resolve.window_time import (
+    find_time_column,
+    other_time_error,
+    reject_processing_time,
 )
 from millstream.sql.statements import Property
 from millstream.sql.text import SourceText
@@ -62,6 +77,8 @@ def plan_over_joins(
     _reject_other_join_type(options.properties, [_join_kind(join) for join in joins])
     kinds = tuple(dict.fromkeys(_properties_of(join) for join in joins))
     if operator is not QueryOperator.NONE:
+        if aggregate_window is not None:
+            planned = _with_window_time(tree.args.get("stream_window"), planned, text)
         stream = input_from_join(tree, planned, text, every=has_late_side_output(options))
         return plan_operator(
             tree, operator, stream, aggregate_window, replace(options, kinds=kinds)
@@ -71,6 +88,27 @@ def plan_over_joins(
     if final and not _emits_at_window_end(planned):
         return plan_final_window_join(tree, planned, options, text)
     return _select_from_join(tree, planned, options.place)
+
+
+def _with_window_time(
+    clause: exp.Expr | None, planned: PlannedJoin, text: SourceText
+) -> PlannedJoin:
+    """Returns the join with the event time that the window of the aggregate names, if any."""
+    column = find_time_column(clause)
+    if clause is None or column is None:
+        return planned
+    reject_processing_time(clause, column, text)
+    found = planned.scope.resolve(column)
+    numbers = [number for number in planned.result_times if number != WINDOW]
+    known = {(number, planned.times.columns[number]): number for number in numbers}
+    if found.has_fields or found.origin not in known:
+        relations = planned.scope.relations
+        times = [relations[number].display_sql(name) for number, name in known] or [WINDOW_TIME]
+        written = ".".join(part.name for part in column.parts)
+        raise other_time_error(written, "the join", times, clause, place_of(column, text))
+    number = known[found.origin]
+    others = [other for other in planned.time_order if other != number]
+    return replace(planned, time_order=(number, *others))
 
 
 def _joins(planned: PlannedJoin) -> list[Join | TableJoin]:

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.reject import place_of
+from millstream.plan.resolve.window_time import find_time_column
 from millstream.sql.intervals import interval_micros
 from millstream.sql.limits import MAX_PANES
 from millstream.sql.text import SourceText
@@ -97,7 +98,7 @@ def _spans(
     names = _ARGUMENTS[kind]
     spans: dict[str, tuple[int, Place | None]] = {}
     unnamed = iter(names)
-    for argument in clause.expressions:
+    for argument in clause.expressions[1 if find_time_column(clause) else 0 :]:
         place = place_of(argument, text)
         name = argument.name or next(unnamed, "")
         if name in spans or name not in (*names, "OFFSET"):

@@ -9,6 +9,7 @@ from sqlglot import exp
 from millstream.plan.nodes import WINDOW_END, WINDOW_START
 from millstream.plan.resolve.names import quote
 from millstream.plan.resolve.source_text import contains_variable, flat_text
+from millstream.plan.resolve.window_time import find_time_column
 from millstream.sql.spans import span_of
 from millstream.sql.text import SourceText
 from millstream.suggestions import same
@@ -27,7 +28,8 @@ def rewrite_with_windowed_join(tree: exp.Select, clause: exp.Expr, text: SourceT
     first, last = span_of(from_), span_of(joins[-1])
     sides = [from_, *(join.this for join in joins)]
     sessions = clause.args["kind"] == "SESSION" and len(joins) > 1
-    if first is None or last is None or sessions or any(map(_of_sides, sides)):
+    has_time = find_time_column(clause) is not None
+    if first is None or last is None or sessions or has_time or any(map(_of_sides, sides)):
         return "SELECT … FROM (SELECT … JOIN … ON … WINDOW …) GROUP BY …"
     parts = [(first[0], last[1]), *_spans(tree.args.get("where"), clause)]
     if any(contains_variable(span, text) for span in parts):
