@@ -28,11 +28,11 @@ class Case:
 
 def cases(folder: str) -> list[object]:
     """Every case below a folder, as parameters with readable names."""
-    return [
-        pytest.param(case, id=f"{case.file.stem}-{case.title}")
-        for file in sorted((HERE / folder).glob("*.sql"))
-        for case in _read(file)
-    ]
+    return [pytest.param(case, id=f"{case.file.stem}-{case.title}") for case in read_cases(folder)]
+
+
+def read_cases(folder: str) -> list[Case]:
+    return [case for file in sorted((HERE / folder).glob("*.sql")) for case in _read(file)]
 
 
 def check(case: Case, describe: Callable[[str], str]) -> None:
