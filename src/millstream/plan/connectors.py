@@ -104,6 +104,7 @@ class ConnectorSpec:
         modes: The output modes that its sink accepts.
         delivery: The delivery guarantee of its sink.
         delivery_of: The guarantee of one sink, where it depends on the sink's options.
+        delivery_reason: Why its sink has that guarantee, if not for the usual reason.
         executor_reads: Executors read the rows; the driver only lists work items.
         admission_control: The size of a micro-batch can be limited.
         keeps_rows: False if its sink discards rows.
@@ -119,6 +120,7 @@ class ConnectorSpec:
             implementation gets.
         check_columns: Checks a sink against the columns of its query; the last argument is whether
             rows have a column `_OP`.
+        check_mode: Checks a sink against the output mode of its query.
     """
 
     name: str
@@ -132,6 +134,7 @@ class ConnectorSpec:
     modes: tuple[OutputMode, ...] = (OutputMode.APPEND,)
     delivery: Delivery = Delivery.NONE
     delivery_of: Callable[[SinkDef], Delivery] | None = None
+    delivery_reason: str = ""
     executor_reads: bool = False
     admission_control: bool = False
     keeps_rows: bool = True
@@ -143,6 +146,7 @@ class ConnectorSpec:
     resolve: Callable[[ConnectorStatement], str] | None = None
     check: Callable[[ConnectorStatement, Options], Options] | None = None
     check_columns: Callable[[SinkDef, Sequence[str], bool], None] | None = None
+    check_mode: Callable[[SinkDef, OutputMode], None] | None = None
 
     def has_role(self, role: Role) -> bool:
         if role is Role.TABLE:

@@ -18,26 +18,20 @@ from psycopg.types.numeric import Int4BinaryLoader, Int8BinaryLoader
 from millstream.connectors.lookup.failures import (
     UnreachableError,
     cannot_connect,
-    one_line,
     permission_denied,
     query_rejected,
 )
 from millstream.connectors.lookup.spec import LookupSpec
+from millstream.connectors.postgresql.server_errors import (
+    REJECTED_LOGIN,
+    is_transient,
+    reason_of,
+)
 from millstream.errors import RunError
 from millstream.temporal import format_span
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-# libpq reports no SQLSTATE when the server rejects a connection.
-_PERMANENT = re.compile(
-    r"authentication failed|no password supplied|does not exist|no pg_hba\.conf entry"
-    r"|not permitted to log in|permission denied|does not support SSL|certificate"
-    r"|role .* is not|invalid connection option"
-)
-# SQLSTATE classes that a retry may fix: lost connections, serialization failures, insufficient
-# resources, locks, cancellation by an operator or a timeout, system errors.
-_TRANSIENT = ("08", "40", "53", "55", "57", "58")
-_STALE_PLAN = "0A000"  # "cached plan must not change result type": a table was altered
 _NO_SUCH_CHARACTER = ("22P05", "22021")
 _LOGIN = "Check 'url', 'user' and 'password'."
 
@@ -49,17 +43,8 @@ class UnencodableTextError(RunError):
 def settings_of(spec: LookupSpec) -> dict[str, Any]:
     """Returns the connection parameters for libpq. Without 'user' or 'password', libpq reads
     PGUSER, PGPASSWORD and PGPASSFILE."""
-    url = spec.option("url").removeprefix("jdbc:")
-    try:
-        settings = conninfo_to_dict(url) if "://" in url else {}
-    except psycopg.ProgrammingError:
-        settings = {}
-    positions = [str(settings.get(name, "")) for name in ("host", "port", "dbname")]
-    # libpq's messages quote the host and port, which may be part of a password in a wrong URL.
-    readable = not any("@" in place for place in positions) and re.fullmatch(
-        r"[\d,]*", positions[1]
-    )
-    if not settings or not readable:
+    settings = read_url(spec.option("url"))
+    if not settings:
         raise cannot_connect(
             spec,
             "its 'url' cannot be read",
@@ -78,12 +63,26 @@ def settings_of(spec: LookupSpec) -> dict[str, Any]:
     return {"application_name": "millstream"} | settings
 
 
+def read_url(url: str) -> dict[str, Any]:
+    """Returns the parameters in a URL; none if it cannot be read."""
+    url = url.removeprefix("jdbc:")
+    try:
+        settings: dict[str, Any] = dict(conninfo_to_dict(url)) if "://" in url else {}
+    except psycopg.ProgrammingError:
+        return {}
+    positions = [str(settings.get(name, "")) for name in ("host", "port", "dbname")]
+    # libpq's messages quote the host and port, which may be part of a password in a wrong URL.
+    if any("@" in place for place in positions) or not re.fullmatch(r"[\d,]*", positions[1]):
+        return {}
+    return settings
+
+
 def connect(spec: LookupSpec) -> Connection:
     try:
         connection = psycopg.connect(**settings_of(spec), autocommit=True)
     except psycopg.OperationalError as error:
-        reason = _reason(error)
-        if _PERMANENT.search(reason):
+        reason = reason_of(error)
+        if REJECTED_LOGIN.search(reason):
             raise cannot_connect(spec, reason, _LOGIN) from None
         raise UnreachableError(reason) from None
     # Dates and times are read as in the protocol, as integers since the year 2000: exact, and
@@ -127,21 +126,14 @@ def _duplicate_socket(connection: Connection) -> socket.socket:
 def _to_millstream_error(
     spec: LookupSpec, error: psycopg.Error, *, timed_out: bool
 ) -> RunError | UnreachableError:
-    reason, state = _reason(error), error.sqlstate or ""
+    reason, state = reason_of(error), error.sqlstate or ""
     if timed_out or state == "57014":
         return UnreachableError(f"no answer within {format_span(spec.access.timeout)}")
     if state == "42501":
         return permission_denied(spec, reason)
-    lost = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    if lost or state.startswith(_TRANSIENT) or state == _STALE_PLAN:
+    if is_transient(error):
         return UnreachableError(reason)
     if state in _NO_SUCH_CHARACTER:
         error_text = query_rejected(spec, reason)
         return UnencodableTextError(error_text.code, error_text.cause, fix=error_text.fix)
     return query_rejected(spec, reason)
-
-
-def _reason(error: psycopg.Error) -> str:
-    """Returns the server's message without its prefix and details."""
-    text = error.diag.message_primary or one_line(error)
-    return one_line(text.rsplit("FATAL: ", 1)[-1])

@@ -71,15 +71,24 @@ def describe(spec: LookupSpec, connection: Connection) -> Table:
 
 def find_table(spec: LookupSpec, connection: Connection) -> tuple[str, str, dict[str, Column]]:
     """Returns the schema, the name and all columns of a table."""
-    schema, name = _parts(spec.name)
-    found = connection.execute(_TABLES, {"schema": schema}).fetchall()
-    # The last one wins: the schema whose name matches exactly.
-    by_name = {str(table): str(place) for place, table in found}
+    schema, name = split_name(spec.name)
+    by_name = find_tables(connection, schema)
     if name is None:
         raise not_found(spec, "table", spec.name, by_name)
     table = find_name(spec, "table", name, by_name)
-    rows = connection.execute(_COLUMNS, (by_name[table], table)).fetchall()
-    return by_name[table], table, {str(row[0]): Column(*row) for row in rows}
+    return by_name[table], table, columns_of(connection, by_name[table], table)
+
+
+def find_tables(connection: Connection, schema: str | None) -> dict[str, str]:
+    """Returns tables with their schemas: those of a schema, or of the search path."""
+    found = connection.execute(_TABLES, {"schema": schema}).fetchall()
+    # The last one wins: the schema whose name matches exactly.
+    return {str(table): str(place) for place, table in found}
+
+
+def columns_of(connection: Connection, schema: str, table: str) -> dict[str, Column]:
+    rows = connection.execute(_COLUMNS, (schema, table)).fetchall()
+    return {str(row[0]): Column(*row) for row in rows}
 
 
 def quote_name(*names: str) -> sql.Identifier:
@@ -87,7 +96,7 @@ def quote_name(*names: str) -> sql.Identifier:
     return sql.Identifier(*(name.replace("%", "%%") for name in names))
 
 
-def _parts(text: str) -> tuple[str | None, str | None]:
+def split_name(text: str) -> tuple[str | None, str | None]:
     """Splits a name in SQL, such as crm.customers or "Odd.Name", into schema and table."""
     parts = [quote_name.replace('""', '"') or plain for quote_name, plain in _PART.findall(text)]
     whole = re.fullmatch(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))?", text)

@@ -215,6 +215,8 @@ def _pipeline(
     if spec.check_columns is not None:
         columns = [output.name for output in planned.select.outputs]
         spec.check_columns(sink, columns, mode is not OutputMode.APPEND)
+    if spec.check_mode is not None:
+        spec.check_mode(sink, mode)
     reject_nondeterministic(planned.select, mode)
     pipeline = Pipeline(
         sink.name, planned.select, sink, planned.emit, planned.engine or engine, mode, span

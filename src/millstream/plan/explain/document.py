@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
-from millstream.plan.connectors import ConnectorRegistry, Delivery
+from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec, Delivery
 from millstream.plan.document import Child, Fact, Query, Section, data, fact, text
 from millstream.plan.document import Job as JobDocument
 from millstream.plan.document.formats import output_data
@@ -116,6 +116,11 @@ _DELIVERY = {
 }
 
 
+def _delivery_text(delivery: Delivery, spec: ConnectorSpec) -> str:
+    text = _DELIVERY[delivery]
+    return f"{text.partition(':')[0]}: {spec.delivery_reason}" if spec.delivery_reason else text
+
+
 def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> Section:
     spec = connectors[sink.connector]
     shown = [options_text(spec, sink.options)] if sink.options else []
@@ -125,7 +130,7 @@ def _sink(sink: SinkDef, connectors: ConnectorRegistry) -> Section:
         (
             data("name", sink.name),
             data("connector", sink.connector),
-            fact("delivery", str(delivery), "delivery", _DELIVERY[delivery]),
+            fact("delivery", str(delivery), "delivery", _delivery_text(delivery, spec)),
             fact("options", mask_options(spec, sink.options), "options", *shown),
         ),
     )
