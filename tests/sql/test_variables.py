@@ -60,8 +60,8 @@ def test_a_variable_without_a_value_is_rejected_at_its_position() -> None:
     with pytest.raises(SqlError) as caught:
         parse("SET 'engine' = 'native';\nSET 'checkpoint' = '${root}/x'", {"home": "h"})
     assert str(caught.value) == (
-        "MS-SQL-VARIABLE at line 2, column 21: the variable ${root} has no value. Pass a value "
-        "for it. Variables with a value: home."
+        "MS-SQL-VARIABLE at line 2, column 21: the variable ${root} has no value. Pass it with "
+        "--set root=…, or under `variables` of a test case. Variables with a value: home."
     )
     assert caught.value.place
     assert caught.value.place.text == "SET 'checkpoint' = '${root}/x'"

@@ -18,7 +18,7 @@ _SELECT = {
     *("expressions", "from_", "joins", "where", "with_", "emit", "options", "stream_window"),
     *("group", "having", "qualify", "windows", "distinct"),
 }
-_RELATION = {"this", "alias", "within", "stream_window", "version"}
+_RELATION = {"this", "alias", "within", "stream_window", "version", "match_condition"}
 _JOIN = {"this", "side", "kind", "method", "on", "using"}
 _CLAUSES = {
     "order": "ORDER BY",
@@ -33,6 +33,13 @@ _CLAUSES = {
     "hint": "a hint",
     "joins": "a join inside a FROM item",
 }
+
+
+_TOP_N = (
+    "For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER "
+    "(PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3."
+)
+_FIXES = {"order": _TOP_N, "sort": _TOP_N, "limit": _TOP_N}
 
 
 def not_supported(what: str, place: Place | None, fix: str = "") -> PlanError:
@@ -80,6 +87,14 @@ def _reject_relation(relation: exp.Expr, text: SourceText, place: Place | None) 
     alias = relation.args.get("alias")
     if alias and alias.args.get("columns"):
         raise not_supported("a list of columns after an alias", place)
+    match = relation.args.get("match_condition")
+    if match is not None and not isinstance(relation.parent, exp.Join):
+        raise PlanError(
+            "MS-PLAN-TEMPORAL",
+            "MATCH_CONDITION is after the first table of FROM.",
+            fix="Write it after the joined table: ASOF JOIN … MATCH_CONDITION (…) ON …",
+            place=place,
+        )
     if version := relation.args.get("version"):
         if is_proctime(version) and version.expression.expressions:
             raise PlanError(
@@ -112,7 +127,8 @@ def _reject_arguments(
         first = value[0] if isinstance(value, list) else value
         if isinstance(first, exp.Expr):
             place = place_of(first, text, place)
-        raise not_supported(_CLAUSES.get(key, key.strip("_").upper()), place)
+        what = _CLAUSES.get(key, key.strip("_").upper())
+        raise not_supported(what, place, _FIXES.get(key, ""))
 
 
 def reject_aggregates(part: exp.Expr, text: SourceText) -> None:

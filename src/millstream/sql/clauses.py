@@ -1,7 +1,7 @@
 """sqlglot nodes for Millstream's own statements and clauses. `plan/` removes them before Spark.
 
 A query stores them in its args `emit`, `options` and `stream_window`; a table in the FROM clause
-in `within` and `stream_window`.
+in `within`, `stream_window` and `match_condition`.
 """
 
 from __future__ import annotations

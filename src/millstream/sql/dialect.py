@@ -24,6 +24,7 @@ WINDOW_KINDS = ("TUMBLING", "SLIDING", "SESSION")
 CREATABLE = ("SOURCE", "TABLE", "STREAM", "SINK")
 STATEMENTS = "CREATE SOURCE, CREATE TABLE, CREATE STREAM, CREATE SINK, INSERT INTO, SET, SELECT"
 ClauseParser = Callable[[Any], tuple[str, Any]]
+_NO_ALIAS = ("WITHIN", "EMIT", "MATCH_CONDITION")
 _VALUES = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
 
 
@@ -241,6 +242,9 @@ class StreamParser(SpannedParser):
                 self._set_once(table, "stream_window", self._parse_stream_window(), first)
             elif self._match_text_seq("WITHIN"):
                 self._set_once(table, "within", self._parse_within(first), first)
+            elif self._match_text_seq("MATCH_CONDITION"):  # of ASOF JOIN
+                condition = self._parse_wrapped(self._parse_expression)
+                self._set_once(table, "match_condition", condition, first)
             elif isinstance(table, exp.Table) and (version := self._parse_version()):
                 self._set_once(table, "version", version, first)  # after an alias
             else:
@@ -258,7 +262,7 @@ class StreamParser(SpannedParser):
     def _parse_table_alias(
         self, alias_tokens: Collection[TokenType] | None = None
     ) -> exp.TableAlias | None:
-        if self._curr.token_type == TokenType.VAR and self._curr.text.upper() in ("WITHIN", "EMIT"):
+        if self._curr.token_type == TokenType.VAR and self._curr.text.upper() in _NO_ALIAS:
             return None
         return super()._parse_table_alias(alias_tokens=alias_tokens)
 

@@ -251,7 +251,7 @@ def _unknown(
         )
     elif why is None:
         cause = f"a {where} has no property '{shortened(item.name)}'."
-        why = "MS-PROP-UNKNOWN", cause, _nearest(where, item.name, known)
+        why = "MS-PROP-UNKNOWN", cause, _other_place(item) or _nearest(where, item.name, known)
     code, cause, fix = why
     return PropertyError(code, cause, fix=fix, place=item.place)
 
@@ -260,12 +260,28 @@ def shortened(value: str) -> str:
     return value if len(value) <= 100 else f"{value[:100]}…"
 
 
+_EXAMPLES = {
+    PropertyOwner.SOURCE: "CREATE SOURCE … WITH ({})",
+    PropertyOwner.TABLE: "CREATE TABLE … WITH ({})",
+    PropertyOwner.SINK: "CREATE SINK … WITH ({})",
+    PropertyOwner.QUERY: "CREATE SINK … AS SELECT … WITH ({}), after the query",
+    PropertyOwner.JOB: "SET {}",
+}
+
+
+def _other_place(item: Property) -> str:
+    """Returns where a property of other statements is written, or an empty string."""
+    owners = [place for place, own in PROPERTIES.items() if item.name in own]
+    if not owners:
+        return ""
+    value = "…" if "'" in item.value or len(item.value) > 40 else item.value
+    example = _EXAMPLES[owners[0]].format(f"'{item.name}' = '{value}'")
+    return f"It belongs to a {' or a '.join(map(str, owners))}: write {example}."
+
+
 def _nearest(where: PropertyOwner, name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     if near:
         return f"Did you mean '{near[0]}'?"
-    elsewhere = [str(place) for place, own in PROPERTIES.items() if name in own]
-    if elsewhere:
-        return f"It belongs to a {' or a '.join(elsewhere)}."
     return f"The properties of a {where} are {', '.join(names)}."

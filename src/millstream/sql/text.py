@@ -168,7 +168,8 @@ def _value(
         raise SqlError(
             "MS-SQL-VARIABLE",
             f"the variable ${{{name}}} has no value.",
-            fix=f"Pass a value for it. Variables with a value: {known}.",
+            fix=f"Pass it with --set {name}=…, or under `variables` of a test case. "
+            f"Variables with a value: {known}.",
             place=place,
         )
     value = variables[name]

@@ -87,3 +87,15 @@ CREATE SINK out AS SELECT o.total FROM orders o JOIN t FOR SYSTEM_TIME AS OF o.e
 -- a database with a path and a URL
 CREATE TABLE t (id STRING) WITH ('connector' = 'sqlite', 'path' = 'x.db', 'url' = 'jdbc:sqlite:y.db')
 --> MS-PROP-UNUSED at line 1, column 75: the table t has both 'path' and 'url', which name the same thing. Remove one of them.
+
+-- a property of a query in WITH of the sink
+CREATE SINK x WITH ('connector' = 'console', 'output.mode' = 'upsert') AS SELECT * FROM orders
+--> MS-PROP-UNKNOWN at line 1, column 46: a sink has no property 'output.mode'. It belongs to a query: write CREATE SINK … AS SELECT … WITH ('output.mode' = 'upsert'), after the query.
+
+-- a property of a source in WITH of a query
+SELECT * FROM orders WITH ('idle.timeout' = '5s')
+--> MS-PROP-UNKNOWN at line 1, column 28: a query has no property 'idle.timeout'. It belongs to a source or a table: write CREATE SOURCE … WITH ('idle.timeout' = '5s').
+
+-- a property of a job in WITH of a query
+SELECT * FROM orders WITH ('trigger' = '5s')
+--> MS-PROP-UNKNOWN at line 1, column 28: a query has no property 'trigger'. It belongs to a job: write SET 'trigger' = '5s'.

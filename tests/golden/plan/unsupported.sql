@@ -1,10 +1,10 @@
 -- ORDER BY
 SELECT * FROM orders ORDER BY total
---> MS-PLAN-NOT-YET at line 1, column 22: ORDER BY cannot be run yet.
+--> MS-PLAN-NOT-YET at line 1, column 22: ORDER BY cannot be run yet. For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER (PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3.
 
 -- LIMIT
 SELECT * FROM orders LIMIT 5
---> MS-PLAN-NOT-YET at line 1, column 22: LIMIT cannot be run yet.
+--> MS-PLAN-NOT-YET at line 1, column 22: LIMIT cannot be run yet. For the first rows of each key or window, write SELECT … FROM (SELECT *, row_number() OVER (PARTITION BY … ORDER BY …) AS n FROM …) WHERE n <= 3.
 
 -- UNION
 SELECT order_id FROM orders UNION ALL SELECT order_id FROM shipments

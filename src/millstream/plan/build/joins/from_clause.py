@@ -18,6 +18,7 @@ from millstream.plan.build.joins.cross import (
 from millstream.plan.build.joins.interval import plan_interval_join
 from millstream.plan.build.joins.join_windows import JoinWindows
 from millstream.plan.build.joins.left_input import LeftInput, left_from_join, left_from_stream
+from millstream.plan.build.joins.match_condition import is_asof
 from millstream.plan.build.joins.options import JoinOptions
 from millstream.plan.build.joins.regular import can_be_regular, must_be_regular, plan_regular_join
 from millstream.plan.build.joins.session import plan_session_join
@@ -175,6 +176,7 @@ def _join_type(clause: exp.Join, place: Place | None) -> JoinType:
             fix="Write USING (column, …) or ON.",
             place=place,
         )
+    method = "" if is_asof(clause) else method
     if method or (side == "RIGHT" and kind in ("SEMI", "ANTI")):
         raise not_supported(f"{method or side} {kind} JOIN".replace("  ", " "), place)
     if kind in ("SEMI", "ANTI"):

@@ -8,6 +8,11 @@ from sqlglot import exp
 
 from millstream.errors import Place, PlanError
 from millstream.plan.build.joins.left_input import LeftInput
+from millstream.plan.build.joins.match_condition import (
+    is_temporal,
+    reject_asof_of_table,
+    reject_match_condition,
+)
 from millstream.plan.build.joins.options import JoinOptions
 from millstream.plan.build.tables.versioned import VersionedTable
 from millstream.plan.nodes import JoinKind, ReferenceTable
@@ -45,7 +50,9 @@ def resolve_join_windows(
     joins: list[exp.Join] = tree.args["joins"]
     for join, table in zip(joins, tables, strict=True):
         side = join.this.args.get("stream_window")
+        reject_match_condition(join, text)
         if isinstance(table, ReferenceTable):
+            reject_asof_of_table(join, text)
             _reject_window(side, "a reference table has no event time for windows", text)
             found.append(JoinWindows(JoinKind.LOOKUP))
             continue
@@ -56,7 +63,7 @@ def resolve_join_windows(
                 fix="Remove one of them.",
                 place=place_of(shared_clause, text),
             )
-        if join.this.args.get("version"):
+        if is_temporal(join):
             _reject_window(side or (None if seen_stream_join else first), _TEMPORAL, text)
             found.append(JoinWindows(JoinKind.TEMPORAL))
         elif side or window or (left and not seen_stream_join):

@@ -12,6 +12,7 @@ from millstream.plan.build.joins.conjuncts import read_filters, read_key, split_
 from millstream.plan.build.joins.event_times import EventTimes
 from millstream.plan.build.joins.interval import reject_missing_key, require_right_time
 from millstream.plan.build.joins.left_input import LeftInput
+from millstream.plan.build.joins.match_condition import AsOf, read_as_of
 from millstream.plan.build.joins.options import JoinOptions
 from millstream.plan.build.joins.salt import resolve_salt
 from millstream.plan.build.joins.using import merged_columns, using_keys, using_pairs
@@ -61,7 +62,8 @@ def plan_temporal_join(
     left.require_event_time(options.place)
     time = require_right_time(right, options)
     names = left.scope(right)
-    number = _as_of_relation(left, options)
+    as_of = read_as_of(options.clause, left, right, options.place)
+    number = _as_of_relation(left, as_of.moment, options)
     pairs = using_pairs(options.clause, names)
     merged = merged_columns(pairs, how)
     scope = left.scope(right, merged)
@@ -79,7 +81,7 @@ def plan_temporal_join(
             fix="Write CASE WHEN … END over the version's columns in SELECT, or filter in WHERE.",
         )
     above = ExpressionReader(scope)
-    direction, tolerance = _direction(options)
+    direction, tolerance = _direction(options, as_of)
     join = TemporalJoin(
         left=Input(left.alias, left.node, left.use_time(number), 0, ()),
         right=Input(right.alias, right.node, time, 0, ()),
@@ -139,20 +141,21 @@ def _version_stream(right: Relation, op: str | None) -> Relation:
     return replace(right, node=node)
 
 
-def _as_of_relation(left: LeftInput, options: JoinOptions) -> int:
+def _as_of_relation(left: LeftInput, moment: exp.Expr, options: JoinOptions) -> int:
     """Returns the number of the left relation whose event time the join uses."""
-    moment = options.clause.this.args["version"].expression
     expressions = ExpressionReader(left.scope(None))
     bare = None
     if isinstance(moment, exp.Column):
         expressions.check(moment)
         bare = expressions.column_reference(moment)
     known = " or ".join(left.time_text(number) for number in left.times.in_order)
+    is_version = options.clause.this.args.get("version") is not None
+    fix = f"FOR SYSTEM_TIME AS OF {known}" if is_version else f"MATCH_CONDITION ({known} >= …)"
     if bare is None or bare.origin is None or not left.times.is_time(bare.origin):
         raise PlanError(
             "MS-PLAN-TEMPORAL",
             f"AS OF {expressions.source_sql(moment)} is not the event time of {left.name}.",
-            fix=f"Write FOR SYSTEM_TIME AS OF {known}.",
+            fix=f"Write {fix}.",
             place=place_of(moment, left.text, options.place),
         )
     if bare.origin[0] not in left.times.non_null:
@@ -161,7 +164,7 @@ def _as_of_relation(left: LeftInput, options: JoinOptions) -> int:
             f"an outer join may fill {left.relations[bare.origin[0]].display_name}, with NULL, so "
             "not every row has "
             f"{expressions.source_sql(moment)}.",
-            fix=f"Write FOR SYSTEM_TIME AS OF {known}, or join with INNER.",
+            fix=f"Write {fix}, or join with INNER.",
             place=place_of(moment, left.text, options.place),
         )
     return bare.origin[0]
@@ -223,16 +226,26 @@ def _reject_partial_key(
         )
 
 
-def _direction(options: JoinOptions) -> tuple[Direction, int | None]:
+def _direction(options: JoinOptions, as_of: AsOf) -> tuple[Direction, int | None]:
     given = options.properties.get("temporal.direction")
     within = options.properties.get("temporal.tolerance")
-    direction = Direction(given.value.lower()) if given else Direction.BACKWARD
-    if given and within is None and direction is not Direction.BACKWARD:
+    direction = Direction(given.value.lower()) if given else as_of.direction or Direction.BACKWARD
+    if given and as_of.direction not in (None, direction):
+        raise PropertyError(
+            "MS-PROP-UNUSED",
+            f"'temporal.direction' = '{given.value}' contradicts MATCH_CONDITION.",
+            fix="Remove one of them; FOR SYSTEM_TIME AS OF supports all directions.",
+            place=given.place,
+        )
+    if within is None and direction is not Direction.BACKWARD:
+        cause = f"'temporal.direction' = '{given.value}'" if given else "MATCH_CONDITION with <="
         raise PlanError(
             "MS-PLAN-UNBOUNDED",
-            f"'temporal.direction' = '{given.value}' waits for a later version without a time "
+            f"{cause} waits for a later version without a time "
             "limit, so the state would grow forever.",
-            fix="Add 'temporal.tolerance' = '5m'.",
-            place=given.place,
+            fix="Add 'temporal.tolerance' = '5m'."
+            if given
+            else "Add WITH ('temporal.tolerance' = '5m').",
+            place=given.place if given else as_of.place,
         )
     return direction, parse_span(within.value) if within else None

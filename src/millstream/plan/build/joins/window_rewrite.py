@@ -15,7 +15,7 @@ from millstream.sql.text import SourceText
 from millstream.suggestions import same
 
 _WINDOW = (WINDOW_START, WINDOW_END)
-_OF_SIDES = ("within", "stream_window", "version")
+_OF_SIDES = ("within", "stream_window", "version", "match_condition")
 
 
 def rewrite_with_windowed_join(tree: exp.Select, clause: exp.Expr, text: SourceText) -> str:
