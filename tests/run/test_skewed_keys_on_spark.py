@@ -33,13 +33,11 @@ def made(spark, folder, salt=""):
 @pytest.mark.slow
 def test_the_account_names_a_key_of_most_rows(spark, tmp_path):
     ledger = made(spark, tmp_path).flushed()
-    assert [(each.input, each.key) for each in ledger.heavy_hitters] == [
+    assert [(each.input, each.key) for each in ledger.skewed_keys] == [
         ("orders", "mall"),
         ("visits", "mall"),
     ]
-    assert all(
-        1500 < each.rows <= 1600 for each in ledger.heavy_hitters
-    )  # a sketch, never too high
+    assert all(1500 < each.rows <= 1600 for each in ledger.skewed_keys)  # a sketch, never too high
     assert "skewed key of orders: mall, 80% of its rows" in format_ledger("out", ledger)
 
 

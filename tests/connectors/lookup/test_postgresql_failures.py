@@ -110,10 +110,10 @@ def test_a_server_that_stays_away(server, no_waits):
     )
     assert reason == f"the lookup in table customers failed after 3 attempts: {query_rejected}"
     assert found.rows.rows() == [(0, "n1")]
-    assert text.startswith(f"MS-LOOKUP-FAILED: {reason}. Check the database;")
+    assert text.startswith(f"MS-LOOKUP-FAILED: {reason}. Check the database. ")
     assert error_text == (
         f"MS-LOOKUP-CONNECT: cannot connect to the database of table customers: {query_rejected}. "
-        "Check 'url' and that the database is up."
+        "Check 'url' and that the database is running."
     )
     assert find_rows(lookups, 1, 2) == {1: ["n1"], 2: ["n2"]}
 
@@ -150,7 +150,7 @@ def test_a_server_that_hangs_is_not_waited_for_for_ever(server, no_waits):
         took = time.monotonic() - began
     finally:
         server.resume()
-    reason = "table customers failed after 1 attempt: no answer within 100ms"
+    reason = "the lookup in table customers failed after 1 attempt: no answer within 100ms"
     assert found.failed.rows() == [(0, reason)]
     assert took < 10
     assert find_rows(lookups, 2) == {2: ["n2"]}
@@ -231,7 +231,7 @@ def test_a_refused_connection_is_an_error_without_retries(server, change, reason
 def test_a_url_that_cannot_be_read_is_not_shown(postgres, url):
     assert text_of_error(check, spec_on(postgres, options={"url": url})) == (
         "MS-LOOKUP-CONNECT: cannot connect to the database of table customers: its 'url' cannot be "
-        "read. Write 'postgresql://host:port/database', and 'user' and 'password' beside it."
+        "read. Write 'url' = 'postgresql://host:port/database' and set 'user' and 'password'."
     )
 
 
@@ -310,14 +310,24 @@ def test_a_type_that_does_not_fit_is_found_by_the_check(server, column, declared
     ("column", "value", "declared", "text"),
     [
         ("bigint", "2147483648", pa.int32(), "an integer out of the range of INT. Write BIGINT"),
-        ("numeric", "1.5", pa.int64(), "a number that BIGINT cannot hold. Write a wider DECIMAL"),
-        ("numeric", "1e30", pa.int64(), "a number that BIGINT cannot hold. Write a wider DECIMAL"),
-        ("numeric", "1.234", pa.decimal128(9, 2), "a number that DECIMAL(9, 2) cannot hold."),
-        ("numeric", "'NaN'", pa.decimal128(9, 2), "a number that DECIMAL(9, 2) cannot hold."),
+        (
+            "numeric",
+            "1.5",
+            pa.int64(),
+            "a number out of the range of BIGINT. Write a wider DECIMAL",
+        ),
+        (
+            "numeric",
+            "1e30",
+            pa.int64(),
+            "a number out of the range of BIGINT. Write a wider DECIMAL",
+        ),
+        ("numeric", "1.234", pa.decimal128(9, 2), "a number out of the range of DECIMAL(9, 2)."),
+        ("numeric", "'NaN'", pa.decimal128(9, 2), "a number out of the range of DECIMAL(9, 2)."),
         ("bigint", "9007199254740993", pa.float64(), "an integer out of the range of DOUBLE."),
         ("date", "'infinity'", pa.date32(), "a date outside the years 1 to 9999."),
         ("date", "'0001-12-31 BC'", pa.date32(), "a date outside the years 1 to 9999."),
-        ("timestamptz", "'-infinity'", pa.timestamp("us", "UTC"), "a timestamp outside of the yea"),
+        ("timestamptz", "'-infinity'", pa.timestamp("us", "UTC"), "a timestamp outside the yea"),
         ("timestamp", "'10000-01-01'", pa.timestamp("us"), "a timestamp outside the years 1 t"),
     ],
 )

@@ -49,7 +49,7 @@ def _frame(stream: WorkStream, schema: StructType) -> DataFrame:
     cores = stream.items.sparkSession.sparkContext.defaultParallelism
     wanted = {name: type_ for name, type_ in stream.types.items() if name in schema.names}
     size = stream.reader.size_of(stream.sample, wanted) if stream.sample else 0
-    least = stream.reader.min_part_bytes // _SMALLER_PARTS
+    least = max(1, stream.reader.min_part_bytes // _SMALLER_PARTS)
     parts = max(1, min(cores, MAX_PARTS, size // least))
     now = F.unix_micros(F.current_timestamp()).alias(_TIME)
     side = [] if stream.partitions is None else [PARTITION]
