@@ -19,6 +19,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millstream.sql import clauses
 from millstream.sql.spans import PositionedParseError, SpannedParser, set_span
 from millstream.sql.types import find_unsupported_type
+from millstream.sql.window_functions import mark_window_functions, reject_window_table_function
 
 WINDOW_KINDS = ("TUMBLING", "SLIDING", "SESSION")
 CREATABLE = ("SOURCE", "TABLE", "STREAM", "SINK")
@@ -46,6 +47,10 @@ class StreamParser(SpannedParser):
         token: partial(_parse_with_span, parse=parse)
         for token, parse in SparkParser.QUERY_MODIFIER_PARSERS.items()
     }
+
+    def parse(self, raw_tokens: list[Token], sql: str) -> list[exp.Expr | None]:
+        mark_window_functions(raw_tokens)
+        return super().parse(raw_tokens, sql)
 
     # Statements
 
@@ -235,6 +240,7 @@ class StreamParser(SpannedParser):
     # Tables of a query
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        reject_window_table_function(self)
         table = super()._parse_table(*args, **kwargs)
         while isinstance(table, exp.Table | exp.Subquery) and self._curr:
             first = self._curr

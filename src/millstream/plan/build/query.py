@@ -41,6 +41,7 @@ from millstream.plan.resolve.table_queries import mark_tables, reject_table_quer
 from millstream.plan.resolve.window_assignment import assign_windows
 from millstream.plan.resolve.window_clause import find_window_clause, read_window
 from millstream.plan.resolve.window_columns import rename_own_window_columns
+from millstream.plan.resolve.window_functions import reject_window_functions
 from millstream.plan.resolve.window_time import check_join_window_time, check_window_time
 from millstream.sql.parse import properties_of
 from millstream.sql.properties import PropertyOwner, check_properties
@@ -196,6 +197,7 @@ class QueryPlanner:
                 place=options.place,
             )
         mark_tables(tree, lambda item: isinstance(self._table(item), ReferenceTable))
+        reject_window_functions(tree, self.text)
         operator = find_query_operator(tree, self.text)
         reject_many_joins(tree, self.text)
         tables = [self._table(join.this) for join in tree.args.get("joins") or []]
