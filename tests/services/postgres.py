@@ -16,7 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,9 @@ class Postgres:
             for statement in statements:
                 connection.execute(statement.encode())
 
-    def start(self) -> None:
-        settings = _SETTINGS | {"port": str(self.port), "unix_socket_directories": str(self.folder)}
+    def start(self, more: Mapping[str, str] | None = None) -> None:
+        own = {"port": str(self.port), "unix_socket_directories": str(self.folder)}
+        settings = _SETTINGS | own | dict(more or {})
         command = [str(self._bin / "postgres"), "-D", str(self.folder / "data")]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:

@@ -22,6 +22,8 @@ Examples:
   millstream bench joins --kinds temporal,lookup
 
   millstream bench catalog --json
+
+  millstream bench sources --json
 """
 
 
@@ -137,6 +139,28 @@ def catalog(
             load("bench.show").show(result)
 
 
+_SOURCE_PARTS = "postgresql"
+
+
+def sources(
+    rows: Annotated[int, typer.Option(min=8_000, help="Rows that a job writes.")] = 2_000_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Measured runs of each job.")] = 2,
+    parts: Annotated[str, typer.Option(help="What to measure, comma-separated.")] = _SOURCE_PARTS,
+    as_json: AsJson = False,
+) -> None:
+    """Measure sources and sinks of other systems, which are started for it.
+
+    Jobs run one after the other in one Spark session. Takes about 3 minutes on two cores.
+    """
+    with reported(as_json):
+        chosen = names_in(parts, _SOURCE_PARTS)
+        result = load("bench.sources").run(rows, rounds, chosen, say)
+        if as_json:
+            print_json(result)
+        else:
+            load("bench.show").show(result)
+
+
 app = typer.Typer(
     help="Run benchmarks and compare Millstream with Spark.", no_args_is_help=True, epilog=EPILOG
 )
@@ -144,6 +168,7 @@ app.command("interval-join")(interval_join)
 app.command("windows")(windows)
 app.command("joins")(joins)
 app.command("catalog")(catalog)
+app.command("sources")(sources)
 
 
 @app.callback()
