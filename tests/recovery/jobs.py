@@ -37,6 +37,7 @@ def _time(number: int) -> str:
 def write_project(folder: Path, job: str = JOB) -> None:
     """Every second order ships."""
     (folder / "job.sql").write_text(job)
+    modified = time.time() - BATCHES
     for name, step in (("orders", 1), ("shipments", 2)):
         (folder / name).mkdir()
         for batch in range(BATCHES):
@@ -46,7 +47,10 @@ def write_project(folder: Path, job: str = JOB) -> None:
                 )
                 for number in range(batch * ROWS, (batch + 1) * ROWS, step)
             ]
-            (folder / name / f"{batch:04d}.json").write_text("\n".join(lines) + "\n")
+            path = folder / name / f"{batch:04d}.json"
+            path.write_text("\n".join(lines) + "\n")
+            # Spark reads files by modification time, in any order within a millisecond.
+            os.utime(path, (modified + batch, modified + batch))
 
 
 EXPECTED = Counter((number, None if number % 2 else number) for number in range(BATCHES * ROWS))
