@@ -68,9 +68,9 @@ def _with_maven(folder: Path, jars: Path) -> None:
 
 def _with_ivy(folder: Path, jars: Path) -> None:
     """spark-submit resolves packages before it runs a class; this one prints a UUID."""
-    from pyspark.find_spark_home import _find_spark_home
+    import pyspark
 
-    home = Path(_find_spark_home())
+    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     command = [str(home / "bin" / "spark-submit"), "--packages", f"{_NAME}:{VERSION}"]
     command += ["--conf", f"spark.jars.ivy={folder}", "--class", "kafka.tools.StorageTool"]
     _run([*command, "spark-internal", "random-uuid"], folder / "jars")
@@ -84,13 +84,13 @@ def _run(command: Sequence[str], jars: Path) -> None:
         done = subprocess.run(  # noqa: S603 -- a command of our own
             command, capture_output=True, text=True, timeout=_TIMEOUT, check=False
         )
-        told = done.stdout + done.stderr
+        output = done.stdout + done.stderr
     except (OSError, subprocess.TimeoutExpired) as error:
-        told = str(error)
+        output = str(error)
     if not any(jars.glob("*kafka_2.13-*.jar")):
-        lines = [line.strip() for line in told.splitlines() if "ERROR" in line or "error" in line]
+        lines = [line.strip() for line in output.splitlines() if "ERROR" in line or "error" in line]
         raise CommandError(
             "MS-CLI-KAFKA",
-            f"the jars of Kafka {VERSION} cannot be resolved: {(lines or [told.strip()])[0][:300]}",
+            f"the jars of Kafka {VERSION} cannot be resolved: {(lines or [output.strip()])[0][:300]}",
             fix="Check the connection to Maven Central, or a mirror in ~/.m2/settings.xml.",
         )
