@@ -88,9 +88,10 @@ def _run(command: Sequence[str], jars: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         output = str(error)
     if not any(jars.glob("*kafka_2.13-*.jar")):
-        lines = [line.strip() for line in output.splitlines() if "ERROR" in line or "error" in line]
+        lines = [line.strip() for line in output.splitlines() if "error" in line.lower()]
+        cause = (lines or [output.strip()])[0][:300]
         raise CommandError(
             "MS-CLI-KAFKA",
-            f"the jars of Kafka {VERSION} cannot be resolved: {(lines or [output.strip()])[0][:300]}",
+            f"the jars of Kafka {VERSION} cannot be resolved: {cause}",
             fix="Check the connection to Maven Central, or a mirror in ~/.m2/settings.xml.",
         )
