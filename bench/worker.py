@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from bench import data
-from millstream.engine.runtime.session import HDFS_BACKED, ROCKSDB, local_session, warm
+from millstream.engine.runtime.session import HDFS_BACKED, local_session, warm
+from millstream.engine.runtime.user_session import ROCKSDB
 
 # What all runs that are measured have in common.
 SESSION = {

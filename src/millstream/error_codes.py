@@ -133,6 +133,7 @@ CODES = {
     "MS-RUN-VALUE": "An expression failed for the values of a row.",
     "MS-RUN-WATERMARK": "A watermark decreased, which is a defect. Please report it.",
     "MS-RUN-WORKER": "A Python worker ended unexpectedly, in every attempt of a task.",
+    "MS-RUN-WORKER-PYTHON": "The Python of Spark's workers lacks Millstream or is another version.",
     "MS-LOOKUP-CONNECT": "There is no connection to the database of a table.",
     "MS-LOOKUP-DRIVER": "The driver of the database is not installed.",
     "MS-LOOKUP-FAILED": "A lookup failed in every attempt.",

@@ -22,12 +22,14 @@ from millstream.api.plan_steps import Names, Step, datasets_of, names_of, with_v
 from millstream.api.sources import SourceFrame
 from millstream.api.tables import DATAFRAME, properties_text, read_rows
 from millstream.api.values import Duration, span_text
+from millstream.engine.runtime.user_session import check_state_store
 from millstream.engine.shuffle.control_stream import has_ended
 from millstream.errors import PlanError, StateError
 from millstream.observe.ledger import Ledger, SparkLedger
 from millstream.observe.ledger_text import format_ledger
 from millstream.plan.build.job import build_sink
-from millstream.plan.nodes import Job, Pipeline, Query, ReferenceTable, SinkDef, Source
+from millstream.plan.facts.pipeline import choose_engine
+from millstream.plan.nodes import Engine, Job, Pipeline, Query, ReferenceTable, SinkDef, Source
 from millstream.plan.nodes.traversal import operators_of, with_sources
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.dataset_versions import record_versions, recorded_versions
@@ -268,9 +270,9 @@ def start_run(
     )
     with ExitStack() as stack:
         stack.enter_context(locked(settings.checkpoint))
-        _check(job, settings)
-        changed = record_versions(settings.checkpoint, versions)
         spark = session_of(names)
+        _check(spark, job, settings)
+        changed = record_versions(settings.checkpoint, versions)
         runner = Runner(
             job,
             settings,
@@ -326,9 +328,11 @@ def _reject_unknown(given: Mapping[str, object], known: list[str], what: str) ->
             )
 
 
-def _check(job: Job, settings: RunSettings) -> None:
+def _check(spark: SparkSession, job: Job, settings: RunSettings) -> None:
     """Rejects what can be rejected before the query starts."""
     [pipeline] = job.pipelines
+    if operators_of(pipeline.root) and choose_engine(pipeline)[0] is Engine.COLUMNAR:
+        check_state_store(spark)
     folder = Checkpoint(settings.checkpoint / pipeline.name)
     folder.check(Query((pipeline,)))
     flushed = folder.ended or (has_ended(folder.control) and not settings.flush)

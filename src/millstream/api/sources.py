@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampNTZType, TimestampType
 
 from millstream.api.values import Duration, span_of
+from millstream.engine.runtime.user_session import prepare
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.nodes import Column, Source
 from millstream.plan.resolve.name_checks import check_object_name
@@ -123,6 +124,7 @@ def _require_streaming(frame: DataFrame) -> None:
             "the DataFrame is not streaming.",
             fix="Read it with spark.readStream, or use it as a table: ms.table(df).",
         )
+    prepare(frame.sparkSession)
 
 
 def _require_timestamp(frame: DataFrame, column: str) -> None:

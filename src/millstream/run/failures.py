@@ -18,6 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from millstream.engine.runtime.jvm import jvm_end
+from millstream.engine.runtime.user_session import worker_python_error
 from millstream.errors import ExpressionError, MillstreamError, RunError, StateError, decode
 from millstream.sql.text import SourceText
 from millstream.state_format import FORMAT_FIX
@@ -95,6 +96,8 @@ def failure(error: BaseException, log: Path | None = None) -> MillstreamError:
             "the checkpoint stores its state in a format that this version does not read.",
             fix=FORMAT_FIX,
         )
+    if found_python := worker_python_error(text):
+        return found_python
     if _WORKER_LOST.search(text):
         tries = _TRIES.search(text)
         times = f", {tries[1]} times in the same task" if tries else ""

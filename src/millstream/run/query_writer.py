@@ -46,6 +46,7 @@ from millstream.engine.processor.routing import (
     router,
 )
 from millstream.engine.runtime.session import partitions
+from millstream.engine.runtime.user_session import query_settings
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.ledger import dead_letters_of, late_rows_in
 from millstream.plan.facts.branches import query_operators, query_references, query_sources
@@ -221,7 +222,8 @@ class QueryWriter:
             stream = self.query.stream.writeStream.foreachBatch(self.write)
         named = stream.queryName(self.plan.name).outputMode("append")
         placed = named.option("checkpointLocation", str(checkpoint))
-        return placed.trigger(**trigger).start()  # type: ignore[call-overload,no-any-return]
+        with query_settings(self.query.stream.sparkSession):
+            return placed.trigger(**trigger).start()  # type: ignore[call-overload,no-any-return]
 
     def record_report(self, batch: int, metrics: Mapping[str, Any]) -> None:
         """Adds Spark's report of a batch that it has written to the ledger."""

@@ -21,10 +21,9 @@ from millstream.engine.compile.outputs import OutputReader, in_output_mode, obse
 from millstream.engine.compile.stateless import fill_missing_times
 from millstream.engine.compile.table_join import TableJoinCompiler, Tables, compile_stateless
 from millstream.engine.runtime.check import check_driver, check_jvm
-from millstream.engine.runtime.session import ROCKSDB
+from millstream.engine.runtime.user_session import check_state_store
 from millstream.engine.shuffle.control_stream import ControlStream
 from millstream.engine.shuffle.max_ahead import MaxAhead
-from millstream.errors import RunError
 from millstream.observe.operator_names import names_of
 from millstream.plan.facts.branches import query_operators, query_sources
 from millstream.plan.identity import operator_identities
@@ -92,7 +91,7 @@ def compile_query(
         spark, read, names, identities, groups, messages, steps, max_ahead, sends_allowances
     )
     if query_operators(query) and engine is Engine.COLUMNAR:
-        _check_state_store(spark)
+        check_state_store(spark)
     if len(query.outputs) > 1:
         assert project is not None
         branches = BranchCompiler(query, columnar, project, native=engine is Engine.NATIVE)
@@ -106,18 +105,6 @@ def compile_query(
     if engine is Engine.NATIVE:
         return _native(output.root, read, messages)
     return _columnar(output, columnar)
-
-
-def _check_state_store(spark: SparkSession) -> None:
-    name = "spark.sql.streaming.stateStore.providerClass"
-    provider = spark.conf.get(name)
-    if provider is None or not provider.endswith("RocksDBStateStoreProvider"):
-        raise RunError(
-            "MS-RUN-STATE-STORE",
-            f"the Spark session stores state with {(provider or 'no known class').split('.')[-1]}, "
-            "and operators of the columnar engine need RocksDB.",
-            fix=f'Set it before the query: spark.conf.set("{name}", "{ROCKSDB}").',
-        )
 
 
 def _columnar(output: Pipeline, columnar: ColumnarCompiler) -> CompiledQuery:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
@@ -19,24 +18,31 @@ from millstream.engine.runtime.check import check_driver, check_jvm
 from millstream.engine.runtime.jvm import active_session, launch, load_state_store
 from millstream.engine.runtime.master import check_master
 from millstream.engine.runtime.spark_log import decisive_line, disable_callback_errors, since
-from millstream.engine.runtime.worker_start import sockets, worker_python
+from millstream.engine.runtime.user_session import (
+    CHANGELOG,
+    PREPARED,
+    ROCKSDB,
+    STATE_STORE,
+    prepare,
+)
+from millstream.engine.runtime.worker_start import DAEMON, cache_bytes, sockets, worker_python
 from millstream.errors import RunError
 from millstream.kernels.state.segment_cache import CACHE_SETTING
 
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 HDFS_BACKED = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
 # Settings for every environment.
 ENGINE = {
-    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    PREPARED: "true",
+    STATE_STORE: ROCKSDB,
     # A micro-batch writes what it changed, not a copy of all state.
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    CHANGELOG: "true",
     # Spark waits forever for a batch that does not end when its query is stopped; the next run
     # retries the batch in any case.
     "spark.sql.streaming.stopTimeout": "30s",
     # Packers gather what they pack; larger batches are slower to write, and start readers later.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-    "spark.python.daemon.module": "millstream.engine.worker",
+    "spark.python.daemon.module": DAEMON,
     "spark.python.worker.reuse": "true",
     # Times in SQL texts and files without an offset are UTC on every machine.
     "spark.sql.session.timeZone": "UTC",
@@ -96,7 +102,7 @@ def local_session(
         ends: Whether the run ends when all input is processed.
         **conf: Overrides any setting.
     """
-    os.environ.setdefault(CACHE_SETTING, str(_cache_bytes()))
+    os.environ.setdefault(CACHE_SETTING, str(cache_bytes()))
     settings = {
         **ENGINE,
         **LOCAL,
@@ -110,11 +116,6 @@ def local_session(
         **conf,
     }
     return _start(settings, log)
-
-
-def _cache_bytes() -> int:
-    """For all workers together: a quarter of the machine's memory."""
-    return max(psutil.virtual_memory().total // 4, 1 << 30)
 
 
 def java_options() -> str:
@@ -134,6 +135,7 @@ def session(
     one."""
     active = active_session()
     if active is not None:
+        prepare(active)
         return active
     if "spark.master" in settings or os.environ.get("SPARK_ENV_LOADED"):
         check_master(settings.get("spark.master", ""))

@@ -11,8 +11,14 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import psutil
+
 # What Spark puts first on the path of its workers.
 _ARCHIVES = ("pyspark[.]zip", "py4j-[^:]*-src[.]zip", "spark-core_[^:]*[.]jar")
+
+DAEMON = "millstream.engine.worker"
+# Spark starts it once per stateful query, and prints what it prints.
+_PRINTS = "pyspark.sql.streaming.transform_with_state_driver_worker"
 
 
 @cache
@@ -22,6 +28,9 @@ def worker_python() -> str:
     Every process compiles modules in a zip again: 1.2 of the 1.5 seconds in which a worker imports
     PySpark. For every task, the archives are read again: 25 ms for all three. The installed PySpark
     and Py4J are the same.
+
+    It starts Millstream's daemon instead of PySpark's, because the session of a user names the
+    latter, and discards what PySpark prints for debugging.
     """
     folder = own_folder()
     if folder is None:
@@ -32,11 +41,20 @@ def worker_python() -> str:
         "#!/bin/sh",
         f'PYTHONPATH=$(printf %s "$PYTHONPATH" | sed {without})',
         "export PYTHONPATH",
+        'case "$*" in',
+        f'"-m pyspark.daemon "*) shift 2; set -- -m {DAEMON} "$@" ;;',
+        f'"-m {_PRINTS}"*) exec >/dev/null ;;',
+        "esac",
         f'exec {shlex.quote(sys.executable)} "$@"',
     )
     script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     script.chmod(0o700)
     return str(script)
+
+
+def cache_bytes() -> int:
+    """Returns the limit of all workers' caches together: a quarter of the machine's memory."""
+    return max(psutil.virtual_memory().total // 4, 1 << 30)
 
 
 @cache
