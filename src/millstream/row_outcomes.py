@@ -31,7 +31,7 @@ class RowOutcome(StrEnum):
             "than one output without an operator."
         ),
     )
-    ACCEPTED = "accepted", "Rows that the operator processed: they could match or be aggregated."
+    ACCEPTED = "accepted", "Rows that the operator took in: they could match or be aggregated."
     IN_STATE = "in_state", "Accepted rows that are in state now."
     PROCESSED = (
         "processed",

@@ -47,7 +47,7 @@ def _bound(operator: Operator) -> str | None:
 
 def _trigger(settings: RunSettings) -> str:
     if settings.flush:
-        return "once, then end of input: emits all rows in state"
+        return "once, then end of input: closes windows and emits unmatched rows of outer joins"
     if settings.once:
         return "once: processes available input; the next run resumes from the checkpoint"
     if settings.every:

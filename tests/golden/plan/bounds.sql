@@ -177,11 +177,11 @@ SELECT o.k FROM (SELECT order_id AS k, event_time AS at FROM orders) o JOIN ship
 SELECT o.order_id FROM orders o
 JOIN shipments s
   ON o.order_id = s.order_id
---> MS-PLAN-UNBOUNDED at line 2, column 1: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 2, column 1: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- a bound of columns that are no event times
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.weight BETWEEN o.total AND o.total + 5
---> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- no upper end
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time >= o.event_time
@@ -193,7 +193,7 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND 
 
 -- a bound under OR is none
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND (s.event_time = o.event_time OR o.total > 1)
---> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- an empty bound
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.event_time BETWEEN o.event_time AND o.event_time - INTERVAL 1 HOUR

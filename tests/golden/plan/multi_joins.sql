@@ -327,7 +327,7 @@ SELECT a.order_id FROM orders a JOIN orders b WITHIN 5 MINUTES USING (order_id) 
 
 -- no bound for the last join
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) JOIN events e ON e.s = s.carrier
---> MS-PLAN-UNBOUNDED at line 1, column 84: the join of orders, shipments and events has no time bound, so its state would grow forever. Add AND e.t BETWEEN s.event_time AND s.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after events, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 84: the join of orders, shipments and events has no time bound, so its state would grow forever. Add AND e.t BETWEEN s.event_time AND s.event_time + INTERVAL 24 HOURS to ON, or JOIN events e WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- half a bound for the last join
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) JOIN events e ON e.s = s.carrier AND e.t > s.event_time

@@ -355,11 +355,11 @@ SELECT s.carrier, count(*) AS n FROM orders o JOIN shipments s ON o.order_id = s
 
 -- no bound and no time to live
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id
---> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- join.type requires an interval join
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'join.type' = 'interval')
---> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 33: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- a bound and a time to live
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id WITH ('state.ttl' = '1d')

@@ -159,7 +159,7 @@ SELECT 1 FROM (SELECT order_id, event_time FROM orders) JOIN (SELECT order_id, e
 
 -- a join with it that has no bound
 SELECT s.weight FROM (SELECT order_id AS id, event_time AS at FROM orders) JOIN shipments s ON id = s.order_id
---> MS-PLAN-UNBOUNDED at line 1, column 76: the join of the query in FROM (line 1, column 22) and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN at AND at + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 76: the join of the query in FROM (line 1, column 22) and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN at AND at + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- a join with it that has no key
 SELECT s.weight FROM (SELECT order_id AS id, event_time AS at FROM orders) JOIN shipments s WITHIN INTERVAL 5 MINUTES ON s.weight > 1

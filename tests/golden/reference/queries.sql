@@ -155,19 +155,19 @@ EMIT CHANGES;
 
 -- Inner join (default) - only emit when both sides match
 SELECT * FROM orders o JOIN shipments s ON o.order_id = s.order_id;
---> MS-PLAN-UNBOUNDED at line 1, column 24: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 24: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- Left join - emit all orders, null for unmatched shipments
 SELECT * FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id;
---> MS-PLAN-UNBOUNDED at line 1, column 24: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 24: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- Right join - emit all shipments, null for unmatched orders
 SELECT * FROM orders o RIGHT JOIN shipments s ON o.order_id = s.order_id;
---> MS-PLAN-UNBOUNDED at line 1, column 24: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 24: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 -- Full outer join - emit all from both sides
 SELECT * FROM orders o FULL OUTER JOIN shipments s ON o.order_id = s.order_id;
---> MS-PLAN-UNBOUNDED at line 1, column 24: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 1, column 24: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 SELECT trader_id, symbol, COUNT(*), AVG(price)
 FROM trades
@@ -293,12 +293,12 @@ FROM orders o1
 JOIN orders o2 ON o1.product_id = o2.product_id  -- Different partition key!
 WHERE o1.customer_id != o2.customer_id
 GROUP BY o1.customer_id
---> MS-PLAN-UNBOUNDED at line 3, column 1: the join of orders and orders has no time bound, so its state would grow forever. Add AND o2.event_time BETWEEN o1.event_time AND o1.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after orders, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 3, column 1: the join of orders and orders has no time bound, so its state would grow forever. Add AND o2.event_time BETWEEN o1.event_time AND o1.event_time + INTERVAL 24 HOURS to ON, or JOIN orders o2 WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
         SELECT o.order_id, o.customer_id, s.carrier
         FROM orders o
         JOIN shipments s ON o.order_id = s.order_id
---> MS-PLAN-UNBOUNDED at line 3, column 9: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or WITHIN INTERVAL 5 MINUTES after shipments, or a WINDOW, or WITH ('state.ttl' = '1d').
+--> MS-PLAN-UNBOUNDED at line 3, column 9: the join of orders and shipments has no time bound, so its state would grow forever. Add AND s.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 24 HOURS to ON, or JOIN shipments s WITHIN INTERVAL 5 MINUTES ON …, or a WINDOW clause after ON, or WITH ('state.ttl' = '1d').
 
 SELECT COUNT(*), AVG(price) FROM trades
 --> mode retract

@@ -105,8 +105,13 @@ def require_closed_bounds(
     if given.lower is None and given.upper is None:
         cause = f"{join} has no time bound, so its state would grow forever."
         fix = f"Add AND {other} BETWEEN {one} AND {one} + INTERVAL 24 HOURS to ON, "
-        fix += f"or WITHIN INTERVAL 5 MINUTES after {right}, "
-        fix += f"or a WINDOW, {_OR_TTL}." if window_rewrite is None else f"{_OR_TTL}."
+        alias = other.rpartition(".")[0]
+        stream = right if alias in ("", right) else f"{right} {alias}"
+        stream = "…" if right.startswith("the query") else stream
+        fix += f"or JOIN {stream} WITHIN INTERVAL 5 MINUTES ON …, "
+        fix += (
+            f"or a WINDOW clause after ON, {_OR_TTL}." if window_rewrite is None else f"{_OR_TTL}."
+        )
     elif given.upper is None:
         cause = f"{join} has no upper time bound, so the state would keep rows of {left} forever."
         fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON, {_OR_TTL}."
