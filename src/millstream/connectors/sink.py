@@ -36,8 +36,9 @@ DRIVER = -1  # the task number of rows that the driver adds, such as missing fil
 class BatchId:
     """Identifies a micro-batch of one output across restarts.
 
-    `checkpoint` is the UUID of the checkpoint. It distinguishes batch 0 of a new checkpoint from
-    that of an earlier one.
+    `checkpoint` is the UUID of the checkpoint: a transactional sink distinguishes batch 0 of a new
+    checkpoint from that of an earlier one. The file sink does not: it names files by `batch` only.
+    Files of another run are therefore rejected before a new checkpoint starts (MS-STATE-SINK).
     """
 
     checkpoint: str

@@ -1,7 +1,7 @@
 """The ledger of a query: the outcome of every input row of every operator, across restarts.
 
-`outcomes` defines the counts and their sums. Results of one operator that another reads are input
-rows of the second and counted there as well. A stateless query is one operator without state.
+`row_outcomes` defines the counts and their sums. Results of one operator that another reads are
+input rows of the second and counted there as well. A stateless query is one operator without state.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from millstream.connectors.sink import (
     SupportsSideOutputCheck,
     TaskId,
 )
+from millstream.connectors.sink_errors import write_error_fix
 from millstream.connectors.work_items import ItemCheck
 from millstream.engine.compile.compiled_operator import CompiledOperator, late_tables
 from millstream.engine.compile.outputs import METRICS_NAME, OutputReader, SideOutputs
@@ -242,7 +243,7 @@ class QueryWriter:
             self.error = RunError(
                 "MS-RUN-SINK",
                 f"a sink of {self.plan.title} could not be written: {error}.",
-                fix="Correct that and run again: the batch is then written again.",
+                fix=write_error_fix(error),
             )
             raise
         except (MillstreamError, PySparkException, Py4JJavaError) as error:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from millstream.engine.processor.processor import KernelProcessor, Stage
 from millstream.engine.processor.state_adapter import SparkState
-from millstream.engine.processor.step import step
+from millstream.engine.processor.step import run_stages
 from millstream.engine.processor.watermarks import InputSpec
 from millstream.engine.shuffle.column_names import LATE, MAIN, NOW, ORIGIN, PAYLOAD, ROW_KIND, STATS
 from millstream.engine.shuffle.format import END_OF_INPUT, NO_TIME, PACKET_SCHEMA, decode
@@ -94,7 +94,7 @@ class Processor:
         values = self.states.setdefault(label, Values())
         processor.states = [SparkState(values)]  # type: ignore[arg-type]
         frame = pa.Table.from_pylist(packets, PACKET_SCHEMA).to_pandas()
-        for given in step(processor, label, iter([frame])):
+        for given in run_stages(processor, label, iter([frame])):
             for row in given.to_dict("records"):
                 port, payload = row.pop(ROW_KIND), row.pop(PAYLOAD)
                 row.pop(ORIGIN)

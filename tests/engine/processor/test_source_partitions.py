@@ -17,7 +17,7 @@ from tests.engine.processor.watermark_oracle import Chunk, MicroBatch, Oracle
 
 from millstream.connectors.work_items import PARTITION
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker
-from millstream.engine.shuffle.format import NEW_PARTITION, PROCESSING_TIME
+from millstream.engine.shuffle.format import KNOWN_PARTITION, PROCESSING_TIME
 from millstream.engine.shuffle.packer import PackerSpec
 from millstream.kernels.core.specs import DeduplicateSpec
 from millstream.kernels.deduplicate import Deduplicate
@@ -267,7 +267,7 @@ def test_rows_behind_the_watermark_before_their_batch_are_late(
     processor = Processor(kernel, ("k",), spec, packer_spec)
     oracle, now = Oracle((spec,)), 0
     control: list[dict[str, Any]] = [
-        {"kind": NEW_PARTITION, "partitions": json.dumps({"source": "orders", "partition": name})}
+        {"kind": KNOWN_PARTITION, "partitions": json.dumps({"source": "orders", "partition": name})}
         for name in announced
     ]
     for number, (rows, later) in enumerate(batches):

@@ -151,7 +151,7 @@ def test_results_of_another_operator_move_time_by_what_it_says_of_itself():
 def test_an_operator_whose_watermark_goes_back_is_named():
     now = tracker(InputSpec("results", 0, derived=True))
     now.record_chunk(0, 70, 0)
-    with pytest.raises(RunError, match="MS-RUN-WATERMARK: the watermark of results decreased"):
+    with pytest.raises(RunError, match="MS-RUN-WATERMARK: the watermark of results went back"):
         now.record_chunk(0, 60, 0)
 
 

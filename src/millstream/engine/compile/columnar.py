@@ -153,7 +153,7 @@ class ColumnarCompiler:
             operator.kernel,
             inputs,
             self._identity(number, operator),
-            share=None if self.sends_allowances else share,
+            default_limit=None if self.sends_allowances else share,
             evicts=share is not None,
             relayed=columns if number in self.relayed else (),
         )

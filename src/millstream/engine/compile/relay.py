@@ -30,7 +30,7 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     output_column,
 )
-from millstream.engine.shuffle.format import RELAYED_ROWS, decode, encode
+from millstream.engine.shuffle.format import MAX_RELAYED_ROWS, decode, encode
 
 _PORTS = (ROW_KIND, ORIGIN, PAYLOAD)
 Batches = Iterable[pa.RecordBatch]
@@ -92,8 +92,8 @@ def _written(rows: pa.RecordBatch, number: int) -> pa.RecordBatch:
     values = rows.filter(pc.equal(rows.column(OUTPUT), number)).column(output_column(number))
     blobs = [
         encode(pa.Table.from_batches([pa.RecordBatch.from_struct_array(part)]))
-        for start in range(0, len(values), RELAYED_ROWS)
-        for part in [values.slice(start, RELAYED_ROWS)]
+        for start in range(0, len(values), MAX_RELAYED_ROWS)
+        for part in [values.slice(start, MAX_RELAYED_ROWS)]
     ]
     columns = {
         ROW_KIND: pa.array([OUTPUT_ROWS] * len(blobs), pa.int8()),

@@ -17,21 +17,22 @@ IMPLICIT = ""  # the one partition of a source that has none, and of one that ha
 
 @dataclass(slots=True)
 class PartitionProgress:
-    """`max_time` is the greatest event time that counts, `next` its next value, which counts after
-    `every` rows, and `at` the processing time of the last batch with rows."""
+    """`max_time` is the greatest event time that counts, `pending_max_time` its next value, which
+    counts after a number of rows, and `last_rows_at` the processing time of the last batch with
+    rows."""
 
     max_time: int = BEGIN_OF_TIME
-    next: int = BEGIN_OF_TIME
-    at: int | None = None
-    idle: bool = False
+    pending_max_time: int = BEGIN_OF_TIME
+    last_rows_at: int | None = None
+    is_idle: bool = False
 
     @property
     def ended(self) -> bool:
         return self.max_time >= END_OF_TIME
 
     def end(self) -> None:
-        self.max_time = self.next = END_OF_TIME
-        self.idle = False
+        self.max_time = self.pending_max_time = END_OF_TIME
+        self.is_idle = False
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class InputProgress:
 
     def as_data(self) -> list[Any]:
         partitions = {
-            name: [each.max_time, each.next, each.at, each.idle]
+            name: [each.max_time, each.pending_max_time, each.last_rows_at, each.is_idle]
             for name, each in self.partitions.items()
         }
         return [self.rows, partitions]
@@ -68,12 +69,12 @@ class InputProgress:
         return self.partitions.setdefault(name, PartitionProgress())
 
     def record(self, name: str, max_time: int | None) -> None:
-        """Records rows of a partition; `top` is their greatest time, if they have one."""
+        """Records rows of a partition; `max_time` is their greatest time, if they have one."""
         known = self.add(name)
         self._reported.add(name)
-        known.idle = False
+        known.is_idle = False
         if max_time is not None:
-            known.next = max(known.next, max_time)
+            known.pending_max_time = max(known.pending_max_time, max_time)
 
     def end(self, name: str | None = None) -> None:
         """Ends one partition, or all. The end of an unknown partition does not affect others."""
@@ -87,33 +88,33 @@ class InputProgress:
         """Advances all partitions if there were `every` rows."""
         if self.rows >= every:
             for each in self.partitions.values():
-                each.max_time = max(each.max_time, each.next)
+                each.max_time = max(each.max_time, each.pending_max_time)
             self.rows = 0
 
     def detect_idle(self, now: int, timeout: int | None) -> None:
         """Marks partitions as idle that have had no rows for `timeout`. One that never had any is
         without rows since it became known."""
         for name, each in self.partitions.items():
-            if each.at is None or name in self._reported:
-                each.at = now
+            if each.last_rows_at is None or name in self._reported:
+                each.last_rows_at = now
             if timeout is not None and not each.ended:
-                each.idle = now - each.at >= timeout
+                each.is_idle = now - each.last_rows_at >= timeout
 
     @property
     def ended(self) -> bool:
         return all(each.ended for each in self.partitions.values())
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether no partition counts, though not all have ended."""
         return not self.ended and not self._active
 
     @property
     def max_time(self) -> int:
         """The least time over the partitions that count; if none does, over those that are idle."""
-        idle = [each for each in self.partitions.values() if each.idle]
+        idle = [each for each in self.partitions.values() if each.is_idle]
         return min((each.max_time for each in self._active or idle), default=END_OF_TIME)
 
     @property
     def _active(self) -> list[PartitionProgress]:
-        return [each for each in self.partitions.values() if not each.idle and not each.ended]
+        return [each for each in self.partitions.values() if not each.is_idle and not each.ended]

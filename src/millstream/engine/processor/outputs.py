@@ -1,4 +1,5 @@
-"""The rows that the processor emits, each with its kind: main rows, late rows, statistics.
+"""The rows that the processor emits, each with its kind: main rows, late rows, rejected rows,
+relayed rows, statistics.
 
 Main rows have the columns of the result. Other kinds are packets: one row with a payload and the
 operator and input that it is from.
@@ -26,7 +27,7 @@ from millstream.engine.shuffle.column_names import (
     ROW_KIND,
     STATS,
 )
-from millstream.engine.shuffle.format import OWN, PROGRESS, RELAYED_ROWS, encode
+from millstream.engine.shuffle.format import MAX_RELAYED_ROWS, OWN, PROGRESS, encode
 from millstream.kernels.core.kernel import LATENESS, TIME, StepResult, nonempty_frames
 
 
@@ -73,7 +74,7 @@ def side_packets(
         if frame.height:
             yield LATE, origin_of(stage, source), encode(frame.to_arrow())
     for frame in nonempty_frames(result) if stage.relayed else ():
-        for part in frame.select(stage.relayed).iter_slices(RELAYED_ROWS):
+        for part in frame.select(stage.relayed).iter_slices(MAX_RELAYED_ROWS):
             yield RELAYED, origin_of(stage, 0), encode(part.to_arrow())
     yield STATS, origin_of(stage, 0), _statistics(stage, watermarks, before, group, result)
 

@@ -51,7 +51,7 @@ class Stage:
         inputs: Its inputs.
         identity: What its state depends on, as canonical JSON.
         link: How the next stage reads the result.
-        share: The limit of each key group, if the driver sends no allowances.
+        default_limit: The limit of each key group, if the driver sends no allowances.
         evicts: Whether rows over the limit are evicted.
         relayed: The columns of results that are also emitted as packets.
     """
@@ -63,7 +63,7 @@ class Stage:
         inputs: tuple[InputSpec, ...],
         identity: str,
         link: StageLink | None = None,
-        share: StateLimit | None = None,
+        default_limit: StateLimit | None = None,
         evicts: bool = False,
         relayed: tuple[str, ...] = (),
     ) -> None:
@@ -71,7 +71,7 @@ class Stage:
         self.inputs = inputs
         self.identity = identity
         self.has_link = link is not None
-        self.share = share
+        self.default_limit = default_limit
         self.evicts = evicts
         self.relayed = relayed
         # Pickled here, so that their modules are imported only when they are first used.
@@ -81,7 +81,7 @@ class Stage:
     def with_link(self, link: StageLink) -> Stage:
         """The same stage, with its result read by another."""
         own = (self.number, self.kernel, self.inputs, self.identity)
-        return Stage(*own, link, self.share, self.evicts, self.relayed)
+        return Stage(*own, link, self.default_limit, self.evicts, self.relayed)
 
     @property
     def kernel(self) -> Kernel:
@@ -110,8 +110,8 @@ class KernelProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         state = open_state(handle)
         self.states = [
-            SparkState(state, prefix=f"s{place}_" if place else "")
-            for place in range(len(self.stages))
+            SparkState(state, prefix=f"s{number}_" if number else "")
+            for number in range(len(self.stages))
         ]
 
     def handleInputRows(
@@ -120,9 +120,9 @@ class KernelProcessor(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,
     ) -> Iterator[pd.DataFrame]:
-        from millstream.engine.processor.step import step
+        from millstream.engine.processor.step import run_stages
 
-        return step(self, int(key[0]), rows)
+        return run_stages(self, int(key[0]), rows)
 
     def close(self) -> None:
         pass

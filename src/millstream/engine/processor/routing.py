@@ -1,7 +1,7 @@
 """Routes the rows of a micro-batch to the writers of its outputs, on executors, in one pass.
 
     labelled rows ──▶ main rows        ──▶ the sink's writer ──┐
-                      late packets     ──▶ the late sink's   ──┼──▶ a message an output and task
+                      late packets     ──▶ the late sink's   ──┼──▶ one message per output and task
                       rejected packets ──▶ dead letters      ──┘
                       statistics       ────────────────────────▶ as they are
 
@@ -10,7 +10,6 @@ The driver receives messages only: counts, names of files, statistics of key gro
 
 from __future__ import annotations
 
-import errno
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from pyspark import TaskContext
 
 from millstream.connectors.dead_letters import AHEAD_OF_TIME, Rejection, dead_letters
 from millstream.connectors.sink import BatchId, Message, OutputWriter, TaskId, WriterOpener
+from millstream.connectors.sink_errors import UNUSABLE, write_error_fix
 from millstream.engine.processor.late_rows import LateTable
 from millstream.engine.shuffle.column_names import (
     INPUTS,
@@ -40,9 +40,10 @@ from millstream.engine.shuffle.column_names import (
 from millstream.engine.shuffle.format import decode
 from millstream.errors import RunError
 
-BAD_RECORD = 4  # a row kind: the payload is a `Rejection` as JSON, ORIGIN the number of its source
+# A row kind of queries without an operator: the payload is one `Rejection` as JSON, ORIGIN the
+# number of its source. The payload of REJECTED, of an operator's input, is a table of dead letters.
+BAD_RECORD = 4
 MAIN_OUTPUT = "main"
-_UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
 MESSAGES = "output string, task int, message string, data binary"
 _SCHEMA = pa.schema(
     [
@@ -153,11 +154,12 @@ def route_task(
         return writer.close()
     except BaseException as error:
         writer.abort()
-        if isinstance(error, OSError) and error.errno in _UNUSABLE:
+        if isinstance(error, OSError) and error.errno in UNUSABLE:
+            query = next(iter(ids.values())).query
             raise RunError(
                 "MS-RUN-SINK",
-                f"a sink could not be written: {error}.",
-                fix="Make its folder writable and run again: the batch is then written again.",
+                f"a sink of {query} could not be written: {error}.",
+                fix=write_error_fix(error),
             ) from error
         raise
 

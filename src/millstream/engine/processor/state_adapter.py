@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # As types: a schema in text form would cost two calls to the other process to parse it.
 _KEY = StructType([StructField("store", StringType()), StructField("key", LongType())])
 _VALUE = StructType([StructField("v", BinaryType())])
-# The name never changes. Old checkpoints, in which each store was a variable, have a value state of
-# this name, so Spark rejects them; under another name it would return empty state.
+# A historical name, which never changes. Old checkpoints, in which each store was a variable, have
+# a value state of this name, so Spark rejects them; under another name it would return empty state.
 _NAME = "clock"
 _ONLY = 0  # the key of a store that holds one value
 

@@ -31,34 +31,37 @@ from millstream.kernels.core.kernel import (
 )
 from millstream.temporal import OnLimit, StateLimit
 
-# The store of the watermarks. Its name never changes: the identity of the state is in it, so that
-# a processor of another version rejects the state and does not take it for a new one.
+# The store of the watermarks. A historical name, which never changes: the identity of the state is
+# in it, so that a processor of another version rejects the state and does not take it for a new
+# one.
 _STORE = "clock"
 _HEAVY_HITTERS = 16  # keys that are counted for each input
 
 
-def step(
+def run_stages(
     processor: KernelProcessor, group: int, rows: Iterator[pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
     """Runs all stages over the packets of one key group in one micro-batch."""
     columns = processor.columns
-    stages = [_Step.begin(*each) for each in zip(processor.stages, processor.states, strict=True)]
-    for packet in sorted(_packets(rows), key=lambda packet: packet.place):
+    stages = [
+        _StageStep.begin(*each) for each in zip(processor.stages, processor.states, strict=True)
+    ]
+    for packet in sorted(_packets(rows), key=lambda packet: packet.sequence):
         for each in stages:
             each.read_message(packet)
-        place, source = divmod(packet.source, INPUTS)
+        stage_number, input_number = divmod(packet.target, INPUTS)
         if packet.kind >= packets.PASS_THROUGH:
             kind = packet.kind - packets.PASS_THROUGH
-            yield packet_row(columns, kind, packet.source, cast("bytes", packet.payload))
+            yield packet_row(columns, kind, packet.target, cast("bytes", packet.payload))
         elif packet.kind == packets.REJECTED_ROWS:
-            origin = origin_of(stages[place].stage, source)
+            origin = origin_of(stages[stage_number].stage, input_number)
             yield packet_row(columns, REJECTED, origin, cast("bytes", packet.payload))
         elif packet.kind == packets.ROWS:
-            stages[place].add_packet(source, packet)
-    for place, each in enumerate(stages):
+            stages[stage_number].add_packet(input_number, packet)
+    for stage_number, each in enumerate(stages):
         result = each.run()
         if each.stage.has_link:
-            stages[place + 1].add_results(each, nonempty_frames(result))
+            stages[stage_number + 1].add_results(each, nonempty_frames(result))
         else:
             for frame in nonempty_frames(result):
                 yield main_rows(columns, frame)
@@ -67,7 +70,7 @@ def step(
 
 
 @dataclass(slots=True)
-class _Step:
+class _StageStep:
     """The part of the step that belongs to one stage."""
 
     stage: Stage
@@ -78,7 +81,7 @@ class _Step:
     allowance: StateLimit | None = None
 
     @classmethod
-    def begin(cls, stage: Stage, state: SparkState) -> _Step:
+    def begin(cls, stage: Stage, state: SparkState) -> _StageStep:
         stored = state.value(_STORE).get()
         watermarks = WatermarkTracker.load(stored, stage.inputs, stage.identity)
         return cls(stage, state, watermarks, watermarks.watermark)
@@ -89,9 +92,9 @@ class _Step:
         self.watermarks.set_processing_time(packet.now)
         if packet.kind == packets.END_OF_INPUT:
             self.watermarks.end(**json.loads(packet.partitions or "{}"))
-        elif packet.kind == packets.NEW_PARTITION:
+        elif packet.kind == packets.KNOWN_PARTITION:
             self.watermarks.add_partition(**json.loads(packet.partitions or "{}"))
-        is_own = packet.kind == packets.ALLOWANCE and packet.source == self.stage.number
+        is_own = packet.kind == packets.ALLOWANCE and packet.target == self.stage.number
         if is_own and self.stage.evicts:
             rows = None if packet.rows == packets.NO_LIMIT else packet.rows
             self.allowance = StateLimit(rows, packet.max_time, OnLimit.EVICT)
@@ -107,7 +110,7 @@ class _Step:
             frame = cast("pl.DataFrame", pl.from_arrow(packets.decode(packet.payload)))
             self._add(source, frame)
 
-    def add_results(self, upstream: _Step, results: Iterable[pl.DataFrame]) -> None:
+    def add_results(self, upstream: _StageStep, results: Iterable[pl.DataFrame]) -> None:
         """Adds the results of the stage before this one to one of this one's inputs."""
         link, progress = upstream.stage.link, upstream.watermarks
         assert link is not None
@@ -139,10 +142,10 @@ class _Step:
             source: parts[0] if len(parts) == 1 else pl.concat(parts)
             for source, parts in self.rows.items()
         }
-        limit, trims = self.stage.share, self.allowance is not None
+        limit, enforces_limit = self.stage.default_limit, self.allowance is not None
         if self.allowance is not None:
             limit = _with_new_rows(self.allowance, inputs.values())
-        advance = WatermarkAdvance(self.before, self.watermarks.advance(), limit, trims)
+        advance = WatermarkAdvance(self.before, self.watermarks.advance(), limit, enforces_limit)
         for source, frame in inputs.items():
             spec = self.stage.inputs[source]
             if spec.wall_clock:
@@ -175,8 +178,8 @@ class _Packet:
     """A packet as the step reads it; see `PACKET_SCHEMA`."""
 
     kind: int
-    source: int
-    place: int
+    target: int  # stage * INPUTS + input
+    sequence: int
     max_time: int | None
     now: int | None
     rows: int
@@ -189,13 +192,13 @@ class _Packet:
 def _packets(rows: Iterator[pd.DataFrame]) -> Iterator[_Packet]:
     names = tuple(name for name in packets.PACKET_SCHEMA.names if name != "label")
     for frame in rows:
-        for kind, source, place, max_time, now, count, is_idle, *texts in zip(
+        for kind, target, sequence, max_time, now, count, is_idle, *texts in zip(
             *(frame[name] for name in names), strict=True
         ):
             yield _Packet(
                 int(kind),
-                int(source),
-                int(place),
+                int(target),
+                int(sequence),
                 None if max_time == packets.NO_TIME else int(max_time),
                 None if now == packets.NO_TIME else int(now),
                 int(count),

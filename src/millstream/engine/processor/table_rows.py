@@ -84,7 +84,7 @@ class Table(Protocol):
 
 @dataclass(slots=True)
 class _LocalTable:
-    """A table whose current version the worker holds in memory."""  # words: fine
+    """A table whose current version is in the memory of the worker."""
 
     versions: Versions
     keys: tuple[str, ...]
@@ -158,8 +158,8 @@ def local_table(
     name: str, folder: str, keys: tuple[str, ...], conditions: tuple[Condition, ...]
 ) -> Callable[[], Table]:
     def open_table() -> Table:
-        matches = _LocalTable(Versions(name, Path(folder)), keys, conditions)
-        return _LOCAL_TABLES.setdefault((folder, keys, conditions), matches)
+        table = _LocalTable(Versions(name, Path(folder)), keys, conditions)
+        return _LOCAL_TABLES.setdefault((folder, keys, conditions), table)
 
     return open_table
 
@@ -230,24 +230,24 @@ def _joined_rows(
     lookup: TableLookup, chunk: pa.Table, found: TableMatches, failed: dict[int, str]
 ) -> pa.Table:
     left = pa.array(found.left)
-    left_columns = {name: chunk[name].take(left) for name in lookup.left_columns}
-    left_columns |= dict(
+    columns = {name: chunk[name].take(left) for name in lookup.left_columns}
+    columns |= dict(
         zip(
             (f"_ms_r{i}" for i in range(len(lookup.columns))),
             found.columns(lookup.columns),
             strict=True,
         )
     )
-    left_columns[FOUND] = found.found
+    columns[FOUND] = found.found
     count = found.left.size
     if lookup.raw_column is not None:
         bad = np.isin(found.left, np.fromiter(failed, np.int64, len(failed)))
-        left_columns[FAILED] = pa.array(bad)
-    if ROW_KIND not in left_columns:
-        left_columns[ROW_KIND] = pa.repeat(pa.scalar(MAIN, pa.int8()), count)
-        left_columns[ORIGIN] = pa.nulls(count, pa.int32())
-        left_columns[PAYLOAD] = pa.nulls(count, pa.binary())
-    return pa.table(left_columns).select(lookup.schema.names).cast(lookup.schema)
+        columns[FAILED] = pa.array(bad)
+    if ROW_KIND not in columns:
+        columns[ROW_KIND] = pa.repeat(pa.scalar(MAIN, pa.int8()), count)
+        columns[ORIGIN] = pa.nulls(count, pa.int32())
+        columns[PAYLOAD] = pa.nulls(count, pa.binary())
+    return pa.table(columns).select(lookup.schema.names).cast(lookup.schema)
 
 
 def _dead_letters(lookup: TableLookup, chunk: pa.Table, failed: dict[int, str]) -> pa.Table:
@@ -259,10 +259,10 @@ def _dead_letters(lookup: TableLookup, chunk: pa.Table, failed: dict[int, str]) 
     return dead_letters(lookup.name, rejections, chunk[NOW][0].as_py())
 
 
-def _side_row(lookup: TableLookup, port: int, payload: bytes) -> pa.RecordBatch:
+def _side_row(lookup: TableLookup, kind: int, payload: bytes) -> pa.RecordBatch:
     """A packet as a side row."""
     values = {
-        ROW_KIND: pa.array([port], pa.int8()),
+        ROW_KIND: pa.array([kind], pa.int8()),
         ORIGIN: pa.array([TABLES + lookup.number], pa.int32()),
         PAYLOAD: pa.array([payload], pa.binary()),
     }

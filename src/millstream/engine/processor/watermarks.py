@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from millstream.engine.processor.input_progress import IMPLICIT, InputProgress
@@ -91,13 +92,15 @@ class WatermarkTracker:
 
     @property
     def idle_inputs(self) -> tuple[str, ...]:
-        return tuple(each.name for each, known in self._each() if known.idle)
+        return tuple(each.name for each, known in self._each() if known.is_idle)
 
     @property
     def is_idle(self) -> bool:
         """Whether the operator is idle: every input is idle or has ended, and not all have
         ended."""
-        return bool(self.idle_inputs) and all(known.idle or known.ended for known in self.progress)
+        return bool(self.idle_inputs) and all(
+            known.is_idle or known.ended for known in self.progress
+        )
 
     def record_chunk(
         self,
@@ -112,18 +115,18 @@ class WatermarkTracker:
 
         Args:
             number: Of the input.
-            top: The greatest time among its rows; of results of an operator, its watermark.
+            max_time: The greatest time among its rows; of results of an operator, its watermark.
             rows: How many there are.
             idle: Whether the operator whose results these are is idle, if it has reported that.
-            partitions: The same as `top` for each partition of the source that it has rows of.
+            partitions: The same as `max_time` for each partition of the source that it has rows of.
         """
         spec, known = self.inputs[number], self.progress[number]
         if spec.derived:
             self._record_results(spec, known, max_time, idle)
             return
         by_partition = partitions if partitions and spec.has_partitions else {IMPLICIT: max_time}
-        for name, its_top in by_partition.items():
-            known.record(name, its_top)
+        for name, partition_max_time in by_partition.items():
+            known.record(name, partition_max_time)
         if max_time is not None:
             known.rows += rows
 
@@ -135,7 +138,7 @@ class WatermarkTracker:
                 raise _decreasing_watermark(spec.name, known.implicit.max_time, max_time)
             known.implicit.max_time = max_time
         if idle is not None:
-            known.implicit.idle = idle
+            known.implicit.is_idle = idle
 
     def set_processing_time(self, now: int | None) -> None:
         if now is not None:
@@ -164,7 +167,7 @@ class WatermarkTracker:
         counted = [
             self._watermark_of(spec, known)
             for spec, known in self._each()
-            if spec.wall_clock or not known.idle
+            if spec.wall_clock or not known.is_idle
         ]
         # Inputs that have ended do not end the operator while others are only idle.
         if counted and (min(counted) < END_OF_TIME or len(counted) == len(self.inputs)):
@@ -209,6 +212,12 @@ class WatermarkTracker:
 def _decreasing_watermark(name: str, before: int, after: int) -> RunError:
     return RunError(
         "MS-RUN-WATERMARK",
-        f"the watermark of {name} decreased from {before} to {after} microseconds.",
+        f"the watermark of {name} went back from {_utc(before)} to {_utc(after)} UTC.",
         fix="This is a defect of Millstream: a watermark never decreases. Please report it.",
     )
+
+
+def _utc(time: int) -> str:
+    if not BEGIN_OF_TIME < time < END_OF_TIME:
+        return "the end of time" if time >= END_OF_TIME else "the begin of time"
+    return str(datetime(1970, 1, 1) + timedelta(microseconds=time))  # noqa: DTZ001, shown as UTC

@@ -30,7 +30,7 @@ from millstream.connectors.file.names import EVERY_FILE
 from millstream.engine.shuffle.format import (
     ALLOWANCE,
     END_OF_INPUT,
-    NEW_PARTITION,
+    KNOWN_PARTITION,
     NO_LIMIT,
     NO_TIME,
     PROCESSING_TIME,
@@ -92,7 +92,7 @@ def control_packets(
     none, never = F.lit(0).cast(LongType()), F.lit(NO_TIME).cast(LongType())
     allowance = F.col("kind") == _ALLOW
     kind = F.when(allowance, ALLOWANCE).when(F.col("kind") == _END, END_OF_INPUT)
-    kind = kind.when(F.col("kind") == _PARTITION, NEW_PARTITION).otherwise(PROCESSING_TIME)
+    kind = kind.when(F.col("kind") == _PARTITION, KNOWN_PARTITION).otherwise(PROCESSING_TIME)
     groups = F.when(allowance, F.array("label")).otherwise(F.array(*map(F.lit, labels)))
     no_limit = F.coalesce("rows", F.lit(NO_LIMIT).cast(LongType()))
     return messages.select(

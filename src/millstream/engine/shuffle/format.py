@@ -35,14 +35,14 @@ PACKET_SCHEMA = pa.schema(
 PACKET = from_arrow_schema(PACKET_SCHEMA)
 # Kinds of packets. An allowance is for the operator `source`: `rows`, or NO_LIMIT, and bytes in
 # `max_time`, or NO_TIME.
-ROWS, END_OF_INPUT, REJECTED_ROWS, PROCESSING_TIME, ALLOWANCE, NEW_PARTITION = 0, 1, 2, 3, 4, 5
+ROWS, END_OF_INPUT, REJECTED_ROWS, PROCESSING_TIME, ALLOWANCE, KNOWN_PARTITION = 0, 1, 2, 3, 4, 5
 NO_LIMIT = -1
 UNKNOWN = -1  # in `is_idle`
 TABLES = 1 << 16  # ORIGIN of the statistics of a table join: this plus its number
 PASS_THROUGH = 16  # plus the row kind: side rows of an earlier operator
 NO_TIME = BEGIN_OF_TIME  # an integer column without NULLs keeps its type in pandas
 
-RELAYED_ROWS = 100_000  # of one packet at most
+MAX_RELAYED_ROWS = 100_000  # of one packet at most
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 

@@ -7,7 +7,8 @@
 
 A step does this, for each side:
 
-    1. classify     separate late rows and rows without a key
+    1. classify     separate late rows, and rows that can match nothing: rows without a key and
+                    rows that fail the ON predicate over their own columns
     2. match        find pairs, emit them and set the match flags of their rows
     3. expire       emit unmatched rows whose match interval the watermark has passed, remove rows
                     that can match nothing any more, and store the other new rows
@@ -134,14 +135,14 @@ class IntervalJoin:
     def pad_unmatched(self, side: Side, frame: pl.DataFrame) -> pl.DataFrame:
         """Returns unmatched rows of one side with the output's columns, and NULLs for the other
         side."""
-        own_rows = frame if frame.columns == list(side.output) else frame[:, list(side.output)]
+        own = frame if frame.columns == list(side.output) else frame[:, list(side.output)]
         if self.spec.how.left_only:
-            return own_rows
+            return own
         names = self.sides[1 - side.number].output
-        nulls = [self._null(name).new_from_index(0, len(own_rows)) for name in names]
+        nulls = [self._null(name).new_from_index(0, len(own)) for name in names]
         if side.number == 0:
-            return own_rows.hstack(nulls)
-        return pl.DataFrame([*nulls, *own_rows.get_columns()])
+            return own.hstack(nulls)
+        return pl.DataFrame([*nulls, *own.get_columns()])
 
     def _null(self, name: str) -> pl.Series:
         if name not in self._types:
@@ -161,8 +162,8 @@ class _Step:
         self.result = StepResult()
 
     def emit_late_and_unmatchable(self, side: Side, side_rows: ClassifiedRows) -> None:
-        """Emits late rows, and unmatched rows of a preserved side that have no key; counts all
-        input rows."""
+        """Emits late rows, and unmatched rows of a preserved side that have no key or fail the ON
+        predicate over their own columns; counts all input rows."""
         late, unmatchable, rows = side_rows.late, side_rows.unmatchable, side_rows.rows
         self.counts[f"{side.name}.reassigned"] += side_rows.reassigned
         if late is not None:
@@ -239,10 +240,10 @@ class _Step:
         expired = self.log.expire(side.number, live_from)
         if new is not None:
             flagged = new.matched if side.layout.removes_matched else None
-            live = new.rows_before(live_from)
-            retained = new.select(live, flagged)
-            expired += live
-            self.counts[f"{side.name}.processed"] += len(new) - live - len(retained)
+            expired_new = new.rows_before(live_from)
+            retained = new.select(expired_new, flagged)
+            expired += expired_new
+            self.counts[f"{side.name}.processed"] += len(new) - expired_new - len(retained)
             self.log.append(side.number, retained, live_from)
         self.counts[f"{side.name}.expired"] += expired
 

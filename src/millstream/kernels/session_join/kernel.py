@@ -108,7 +108,7 @@ class SessionJoin:
 
     def _process_input(self, side: Side, frame: pl.DataFrame, before: int, out: Output) -> None:
         spec, counts = self.spec, out.counts
-        split_late = Classifier(
+        classifier = Classifier(
             spec.gap,
             before,
             before - spec.lateness,
@@ -116,12 +116,12 @@ class SessionJoin:
             self._keys[side.number],
             self._columns[side.number],
         )
-        classified = split_late.classify(frame, side.sessions)
+        classified = classifier.classify(frame, side.sessions)
         self._emit_late_and_keyless(side, classified, out)
         if classified.new is not None and classified.fragments is not None:
             counts[f"{side.name}.accepted"] += classified.new.frame.height
             counts["lookups"] += classified.new.frame.height
-            side.add_rows(classified.new, classified.fragments, split_late.open_from)
+            side.add_rows(classified.new, classified.fragments, classifier.open_from)
 
     def _emit_late_and_keyless(self, side: Side, classified: ClassifiedRows, out: Output) -> None:
         counts = out.counts

@@ -61,7 +61,8 @@ class VersionMatches:
     def put(self, who: Ints, part: int, numbers: Ints, times: Ints) -> None:
         self.part[who], self.number[who], self.time[who] = part, numbers, times
 
-    def drop_cached(self, which: Bools) -> None:
+    def clear_where(self, which: Bools) -> None:
+        """Removes the matches for which `which` is true."""
         self.part[which] = NONE
 
     def replace_where(self, other: VersionMatches, which: Bools) -> VersionMatches:

@@ -52,7 +52,7 @@ class Backward:
         matched = seekers.last_before(parts, versions.keys)
         versions.clear_ended(parts, matched)
         if self._tolerance is not None:
-            matched.drop_cached(matched.time < times - self._tolerance)
+            matched.clear_where(matched.time < times - self._tolerance)
         out.matched(rows, parts, matched)
         out.unmatched(rows, ~matched.found)
 

@@ -137,14 +137,14 @@ class Forward:
         ahead = VersionSearch(ready.hashes, at, rows[:, list(self._keys)]).first_after(
             parts, versions.keys, lambda part, numbers: ~versions.ends(part.rows, numbers)
         )
-        ahead.drop_cached((ahead.time >= after) | (ahead.time > at + self._tolerance))
+        ahead.clear_where((ahead.time >= after) | (ahead.time > at + self._tolerance))
         before, near = self._version_before(ready, parts, versions)
         gap = np.where(near == _NEVER, END_OF_TIME, at - near)
         last = at + np.minimum(gap - 1, self._tolerance)
         decided = ahead.found | (last < after)
         nearer = ahead.found & (ahead.time - at < gap)
         matched = before.replace_where(ahead, nearer)
-        matched.drop_cached(~decided)
+        matched.clear_where(~decided)
         out.matched(rows, parts, matched)
         carried = decided & ~matched.found & (near != _NEVER)
         if carried.any():
@@ -170,7 +170,7 @@ class Forward:
                 parts, versions.keys
             )
             versions.clear_ended(parts, found)
-            found.drop_cached(found.time < ready.at[who] - self._tolerance)
+            found.clear_where(found.time < ready.at[who] - self._tolerance)
             matched.part[who], matched.number[who], matched.time[who] = (
                 found.part,
                 found.number,
@@ -189,7 +189,7 @@ class Forward:
         frames = [rows.filter(which & ~before.found)]
         if carrying.any():
             matched = VersionMatches(before.part.copy(), before.number, before.time)
-            matched.drop_cached(~carrying)
+            matched.clear_where(~carrying)
             who, columns = gather(parts, matched, self._right)
             some = take(rows, who).with_columns(pl.Series(VERSION_TIME, before.time[who]))
             for name, column in zip(self._carried, columns, strict=True):

@@ -119,14 +119,14 @@ class Versions:
         names = [*self.keys, TIME, HASH]
         frames = []
         for _, rows, numbers in self._between(start, stop):
-            counts = numbers[~self.ends(rows, numbers)]
-            if counts.size:
-                frames.append(take(rows.frame[:, names], counts))
+            current = numbers[~self.ends(rows, numbers)]
+            if current.size:
+                frames.append(take(rows.frame[:, names], current))
         if self._fresh is not None:
-            counts = np.arange(self._fresh.rows_before(start), self._fresh.rows_before(stop))
-            counts = counts[~self.ends(self._fresh, counts)]
-            if counts.size:
-                frames.append(take(self._fresh.frame[:, names], counts))
+            new = np.arange(self._fresh.rows_before(start), self._fresh.rows_before(stop))
+            current = new[~self.ends(self._fresh, new)]
+            if current.size:
+                frames.append(take(self._fresh.frame[:, names], current))
         return stack(frames).rechunk() if frames else None
 
     # --- expiry

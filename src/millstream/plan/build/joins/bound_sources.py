@@ -12,6 +12,7 @@ from millstream.plan.build.joins.time_bounds import Bound, no_fixed_length_error
 from millstream.plan.kinds.time_bounds import TimeBounds
 from millstream.plan.reject import place_of
 from millstream.plan.resolve.expressions import ExpressionReader
+from millstream.plan.resolve.names import IN_FROM
 from millstream.plan.resolve.scope import Scope
 from millstream.sql.intervals import interval_micros
 from millstream.sql.statements import Property
@@ -107,11 +108,11 @@ def require_closed_bounds(
         fix = f"Add AND {other} BETWEEN {one} AND {one} + INTERVAL 24 HOURS to ON, "
         alias = other.rpartition(".")[0]
         stream = right if alias in ("", right) else f"{right} {alias}"
-        stream = "…" if right.startswith("the query") else stream
+        if right.startswith(IN_FROM):
+            stream = "…"
         fix += f"or JOIN {stream} WITHIN INTERVAL 5 MINUTES ON …, "
-        fix += (
-            f"or a WINDOW clause after ON, {_OR_TTL}." if window_rewrite is None else f"{_OR_TTL}."
-        )
+        fix += "or a WINDOW clause after ON, " if window_rewrite is None else ""
+        fix += f"{_OR_TTL}."
     elif given.upper is None:
         cause = f"{join} has no upper time bound, so the state would keep rows of {left} forever."
         fix = f"Add AND {other} <= {one} + INTERVAL 24 HOURS to ON, {_OR_TTL}."
