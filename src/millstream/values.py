@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
 from millstream.field_roles import Micros, Neither, OutputOnly
 from millstream.temporal import MICROS
@@ -45,9 +45,6 @@ class Direction(StrEnum):
     NEAREST = "nearest"
 
 
-OperandT = TypeVar("OperandT")  # an expression in a plan, the name of a column in a kernel
-
-
 @dataclass(frozen=True, slots=True)
 class Pane:
     """A time in the pane that contains another time, `after` microseconds after the start of the
@@ -60,27 +57,6 @@ class Pane:
     slide: int
     offset: int = 0
     after: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Compare(Generic[OperandT]):
-    """A comparison of columns of both sides. NULL is treated as in SQL."""
-
-    left: OperandT
-    op: Literal["=", "<>", "<", "<=", ">", ">="]
-    right: OperandT
-
-
-@dataclass(frozen=True, slots=True)
-class Logic(Generic[OperandT]):
-    """AND / OR / NOT of comparisons, in SQL's three-valued logic."""
-
-    op: Literal["and", "or", "not"]
-    terms: tuple[PredicateOf[OperandT], ...]
-
-
-PredicateOf = Compare[OperandT] | Logic[OperandT]
-Predicate = PredicateOf[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 from tests.kernels.interval_join.oracle import Row
 
 from millstream.kernels.state.compaction import LogSettings
-from millstream.values import Compare, JoinType, Logic, Predicate
+from millstream.scalars import (
+    Arithmetic,
+    Case,
+    Cast,
+    Compare,
+    IsNull,
+    Logic,
+    Operand,
+    Predicate,
+    Scalar,
+    ScalarType,
+)
+from millstream.values import JoinType
 
 Batches = list[tuple[list[Row], list[Row]]]
 
@@ -83,10 +95,29 @@ def any_order(draw: st.DrawFn, sides: tuple[Sequence[Row], Sequence[Row]]) -> Ar
 # --- predicates, and what they mean row by row in SQL's three-valued logic
 
 _names = ["l_x", "r_x", "l_id", "r_id"]
-compares = st.builds(
+plain_compares = st.builds(
     Compare, st.sampled_from(_names), st.sampled_from(["=", "<>", "<", "<=", ">", ">="]),
     st.sampled_from(_names),
 )  # fmt: skip
+_OPERANDS = {
+    "l_x": Operand("l_x", 0, ScalarType.DOUBLE),
+    "r_x": Operand("r_x", 1, ScalarType.DOUBLE),
+    "l_id": Cast(Operand("l_id", 0, ScalarType.BIGINT), ScalarType.BIGINT, ScalarType.DOUBLE),
+}
+operands = st.sampled_from(list(_OPERANDS.values()))
+sums = st.builds(Arithmetic, operands, st.sampled_from("+-*"), operands, st.just(ScalarType.DOUBLE))
+tests_for_null = st.builds(IsNull, st.one_of(operands, sums))
+cases = st.builds(
+    lambda condition, value, otherwise: Case(
+        ((condition, value),), otherwise, ScalarType.DOUBLE
+    ),
+    tests_for_null, operands, sums,
+)  # fmt: skip
+compares = st.one_of(
+    plain_compares,
+    tests_for_null,
+    st.builds(Compare, st.one_of(sums, cases), st.sampled_from(["=", "<", ">="]), operands),
+)
 predicates: st.SearchStrategy[Predicate] = st.recursive(
     compares,
     lambda inner: st.one_of(
@@ -107,12 +138,14 @@ _OPERATORS: dict[str, Callable[[tuple[bool, float], tuple[bool, float]], bool]] 
 
 
 def holds(predicate: Predicate, left: Row, right: Row) -> bool | None:
+    if isinstance(predicate, IsNull):
+        return _number(predicate.term, left, right) is None
     if isinstance(predicate, Compare):
-        values = {"l_x": left.x, "r_x": right.x, "l_id": left.id, "r_id": right.id}
-        one, two = values[predicate.left], values[predicate.right]
+        one, two = (_number(each, left, right) for each in (predicate.left, predicate.right))
         if one is None or two is None:
             return None
         return _OPERATORS[predicate.op](_nan_last(one), _nan_last(two))
+    assert isinstance(predicate, Logic)
     terms = [holds(term, left, right) for term in predicate.terms]
     if predicate.op == "not":
         return None if terms[0] is None else not terms[0]
@@ -120,6 +153,31 @@ def holds(predicate: Predicate, left: Row, right: Row) -> bool | None:
     if decisive in terms:
         return decisive
     return None if None in terms else not decisive
+
+
+def _calculate(one: float, op: str, two: float) -> float:
+    if op == "*":
+        return one * two
+    return one + two if op == "+" else one - two
+
+
+def _number(node: str | Scalar, left: Row, right: Row) -> float | None:
+    match node:
+        case str():
+            return {"l_x": left.x, "r_x": right.x, "l_id": left.id, "r_id": right.id}[node]
+        case Operand(name):
+            return _number(name, left, right)
+        case Cast(term):
+            return _number(term, left, right)
+        case Case(((condition, value),), otherwise):
+            is_taken = holds(condition, left, right)
+            return _number(value if is_taken else otherwise, left, right)
+        case Arithmetic(one, op, two):
+            numbers = _number(one, left, right), _number(two, left, right)
+            if numbers[0] is None or numbers[1] is None:
+                return None
+            return _calculate(numbers[0], op, numbers[1])
+    raise AssertionError(node)
 
 
 def _nan_last(number: float) -> tuple[bool, float]:

@@ -30,8 +30,17 @@ from millstream.plan.nodes import (
     WindowJoin,
 )
 from millstream.plan.nodes.traversal import reference_tables_of
+from millstream.scalars import (
+    Arithmetic,
+    Compare,
+    Constant,
+    Logic,
+    Operand,
+    PredicateOf,
+    ScalarOf,
+    terms_of,
+)
 from millstream.temporal import LatePolicy, OutputMode, StateLimit, format_span
-from millstream.values import Compare, PredicateOf
 
 SOURCES_SQL = """
 CREATE SOURCE orders (
@@ -237,6 +246,8 @@ def _temporal(join: TemporalJoin) -> Iterator[str]:
         yield f"  key {key.left} = {key.right}"
     if join.deletes:
         yield f"  deletes {join.deletes}"
+    if join.version_where:
+        yield f"  version where {join.version_where}"
     yield from (f"  {line}" for line in _side("left", join.left))
     yield from (f"  {line}" for line in _side("right", join.right))
 
@@ -298,8 +309,23 @@ def _side(which: str, side: Input) -> Iterator[str]:
 
 
 def _predicate(predicate: PredicateOf[Expression] | None) -> str:
-    if predicate is None:
-        return ""
-    if isinstance(predicate, Compare):
-        return f"[{predicate.left} {predicate.op} {predicate.right}]"
-    return f"{predicate.op}({', '.join(_predicate(term) for term in predicate.terms)})"
+    return "" if predicate is None else _scalar(predicate)
+
+
+def _scalar(node: Expression | ScalarOf[Expression]) -> str:
+    match node:
+        case Expression():
+            return str(node)
+        case Operand(value, _, kind):
+            return f"{value}: {kind}"
+        case Constant(value, kind):
+            return f"{value}: {kind}"
+        case Compare(left, op, right):
+            return f"[{_scalar(left)} {op} {_scalar(right)}]"
+        case Arithmetic(left, op, right):
+            return f"({_scalar(left)} {op} {_scalar(right)})"
+        case Logic():
+            name = str(node.op)
+        case _:
+            name = type(node).__name__.lower()
+    return f"{name}({', '.join(map(_scalar, terms_of(node)))})"

@@ -19,9 +19,21 @@ from millstream.plan import nodes
 from millstream.plan.expressions import Expression, column, template
 from millstream.plan.identity import ANNOTATION_NAMES, describe_fields, field_declarations
 from millstream.plan.nodes import Column, Input, Node, Operator, Select, SinkDef, Source, TableJoin
+from millstream.scalars import (
+    Arithmetic,
+    Case,
+    Cast,
+    Compare,
+    Constant,
+    IsNull,
+    Like,
+    Logic,
+    Negation,
+    Operand,
+    OperandT,
+)
 from millstream.sql.text import SourceText
 from millstream.state_format import describe_changes
-from millstream.values import Compare, Logic, OperandT
 
 KINDS = [
     kind
@@ -100,6 +112,10 @@ EXAMPLES: dict[Any, list[Any]] = {
         Logic("not", (Compare(EXPRESSIONS[0], "=", EXPRESSIONS[1]),)),
         Logic("or", (Compare(EXPRESSIONS[0], "<", EXPRESSIONS[1]),)),
     ],
+    **{
+        kind: [Compare(EXPRESSIONS[0], op, EXPRESSIONS[1]) for op in ("=", "<")]
+        for kind in (Operand, Constant, Arithmetic, Negation, Cast, Case, Compare, IsNull, Like)
+    },
     SourceText: [SourceText("a", "a"), SourceText("b", "b")],
 }
 

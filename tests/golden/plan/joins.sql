@@ -49,20 +49,31 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id 
 -->   o.order_id AS order_id : STRING
 -->   inner join [-5m, 5m]
 -->     key o.order_id = s.order_id
--->     across and([o.total < s.weight], or([o.customer_id <> s.carrier], not([o.total + 1 >= s.weight * 2])), and([o.total <= s.weight], [o.total + 10 >= s.weight]))
+-->     across and([o.total < s.weight], or([o.customer_id <> s.carrier], not([(s.weight: double * 2.0: double) <= (o.total: double + 1.0: double)])), and([o.total <= s.weight], [s.weight: double <= (o.total: double + 10.0: double)]))
 -->     across sql s.weight > o.total AND (o.customer_id <> s.carrier OR NOT s.weight * 2 <= o.total + 1) AND s.weight BETWEEN o.total AND o.total + 10
 -->     left o, time event_time, used order_id, customer_id, total
 -->     right s, time event_time, used carrier, weight
 
 -- a predicate that only Spark can decide
-SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total + s.weight > 5 AND o.total <> s.weight
+SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND abs(o.total - s.weight) > 5 AND o.total <> s.weight
 --> select
 -->   o.order_id AS order_id : STRING
 -->   left join [-5m, 5m]
 -->     key o.order_id = s.order_id
 -->     across [o.total <> s.weight]
--->     across sql o.total + s.weight > 5 AND o.total <> s.weight
+-->     across sql abs(o.total - s.weight) > 5 AND o.total <> s.weight
 -->     only Spark can decide
+-->     left o, time event_time, used order_id, total
+-->     right s, time event_time, used weight
+
+-- a calculation over both sides
+SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total + s.weight > 5 AND (o.total <> s.weight OR s.weight IS NULL)
+--> select
+-->   o.order_id AS order_id : STRING
+-->   left join [-5m, 5m]
+-->     key o.order_id = s.order_id
+-->     across and([(o.total: double + s.weight: double) > 5.0: double], or([o.total <> s.weight], isnull(s.weight: double)))
+-->     across sql o.total + s.weight > 5 AND (o.total <> s.weight OR s.weight IS NULL)
 -->     left o, time event_time, used order_id, total
 -->     right s, time event_time, used weight
 
@@ -72,8 +83,8 @@ SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.orde
 -->   o.order_id AS order_id : STRING
 -->   left join [-5m, 5m]
 -->     key o.order_id = s.order_id
+-->     across or([o.total > s.weight], [o.total: double > 100.0: double])
 -->     across sql (o.total > s.weight OR o.total > 100)
--->     only Spark can decide
 -->     left o, time event_time, used order_id, total
 -->     right s, time event_time, used weight
 
@@ -262,7 +273,13 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id 
 
 -- a key that takes NULL for NULL
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id <=> s.order_id
---> MS-PLAN-NOT-YET at line 1, column 70: a null-safe equality (<=>) between the sides of a join cannot be run yet. Write = if NULL keys do not have to match.
+--> select
+-->   o.order_id AS order_id : STRING
+-->   inner join [-5m, 5m]
+-->     key coalesce(o.order_id, '') = coalesce(s.order_id, '')
+-->     key (o.order_id IS NULL) = (s.order_id IS NULL)
+-->     left o, time event_time, used order_id
+-->     right s, time event_time, used none
 
 -- an ambiguous column
 SELECT order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id
@@ -295,3 +312,42 @@ SELECT o.order_id FROM orders o CROSS JOIN shipments s
 -- NATURAL JOIN
 SELECT o.order_id FROM orders o NATURAL JOIN shipments s
 --> MS-PLAN-NATURAL-JOIN at line 1, column 33: a NATURAL join changes its meaning when a column is added to a source. Write USING (column, …) or ON.
+
+-- equal event times alone
+SELECT o.order_id FROM orders o JOIN shipments s ON o.event_time = s.event_time
+--> select
+-->   o.order_id AS order_id : STRING
+-->   inner join [0s, 0s]
+-->     key o.event_time = s.event_time
+-->     left o, time event_time, used order_id
+-->     right s, time event_time, used none
+
+-- a null-safe key beside another
+SELECT o.order_id FROM orders o FULL JOIN shipments s WITHIN 5 MINUTES ON o.order_id <=> s.order_id AND o.total = s.weight
+--> select
+-->   o.order_id AS order_id : STRING
+-->   full join [-5m, 5m]
+-->     key coalesce(o.order_id, '') = coalesce(s.order_id, '')
+-->     key (o.order_id IS NULL) = (s.order_id IS NULL)
+-->     key o.total = s.weight
+-->     left o, time event_time, used order_id
+-->     right s, time event_time, used none
+
+-- a null-safe key without a declared type
+SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES ON o.order_id <=> lower(s.order_id)
+--> MS-PLAN-KEY-TYPE at line 1, column 70: o.order_id <=> lower(s.order_id) compares NULLs as keys, and lower(s.order_id) has no declared type. CAST both sides to one type, or write = if NULL keys do not have to match.
+
+-- a calculation in DECIMAL over one side
+SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND CAST(o.total AS INT) * 1.5 > s.weight
+--> select
+-->   o.order_id AS order_id : STRING
+-->   anti join [-5m, 5m]
+-->     key o.order_id = s.order_id
+-->     across [CAST(o.total AS INT) * 1.5 > s.weight]
+-->     across sql CAST(o.total AS INT) * 1.5 > s.weight
+-->     left o, time event_time, used order_id, total
+-->     right s, time event_time, used weight
+
+-- random numbers in an outer join
+SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total + rand() > s.weight
+--> MS-PLAN-PREDICATE at line 1, column 108: ON of the ANTI JOIN has o.total + rand() > s.weight: it is not deterministic. The native engine cannot run the query either: Spark has no LEFT ANTI join of two streams. Compute each side's part of it in a CREATE STREAM, or write it with comparisons, + - * / %, CASE, LIKE, IN, IS NULL and casts to integers or DOUBLE.

@@ -44,8 +44,8 @@ SELECT order_id FROM (SELECT order_id FROM orders WITH ('engine' = 'native')) x
 --> MS-PLAN-ENGINE at line 1, column 22: 'engine' is set on an inner query. One engine runs the whole query: set it on the outermost query or with SET.
 
 -- the columnar engine for a predicate that only Spark can decide
-SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total + s.weight > 5 WITH ('engine' = 'columnar')
---> MS-PLAN-ENGINE at line 1, column 33: the columnar engine cannot run this join: only Spark can evaluate a predicate of ON, and the join type needs it for matching. Remove 'engine', or set it to 'native'.
+SELECT o.order_id FROM orders o LEFT JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND abs(o.total - s.weight) > 5 WITH ('engine' = 'columnar')
+--> MS-PLAN-ENGINE at line 1, column 33: the columnar engine cannot run this join: ON of the LEFT JOIN has abs(o.total - s.weight): the columnar engine does not compute it for pairs of rows. Remove 'engine', or set it to 'native'.
 
 -- the native engine for late rows
 SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_id) WITH ('engine' = 'native', 'late.policy' = 'side_output')
@@ -64,8 +64,8 @@ SELECT o.order_id FROM orders o JOIN shipments s WITHIN 5 MINUTES USING (order_i
 --> MS-PLAN-ENGINE at line 1, column 33: the native engine cannot run this join: Spark keeps rows for as long as the bound needs, not for 'join.retention'. Remove 'engine', or set it to 'columnar'.
 
 -- a plan that neither engine can run
-SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND o.total + s.weight > 5
---> MS-PLAN-ENGINE at line 1, column 33: no engine can run this join. Columnar engine: only Spark can evaluate a predicate of ON, and the join type needs it for matching. Native engine: Spark has no LEFT ANTI join of two streams. Remove one of the two features.
+SELECT o.order_id FROM orders o LEFT ANTI JOIN shipments s WITHIN 5 MINUTES ON o.order_id = s.order_id AND abs(o.total - s.weight) > 5
+--> MS-PLAN-PREDICATE at line 1, column 108: ON of the ANTI JOIN has abs(o.total - s.weight): the columnar engine does not compute it for pairs of rows. The native engine cannot run the query either: Spark has no LEFT ANTI join of two streams. Compute each side's part of it in a CREATE STREAM, or write it with comparisons, + - * / %, CASE, LIKE, IN, IS NULL and casts to integers or DOUBLE.
 
 -- a file source without a path
 CREATE SOURCE s (id STRING) WITH ('connector' = 'file', 'format' = 'csv')

@@ -120,12 +120,12 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND 
 -->     right s, time event_time, used event_time
 
 -- Spark filters pairs
-SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND s.carrier LIKE o.customer_id WITH ('state.ttl' = '1d')
+SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id AND contains(s.carrier, o.customer_id) WITH ('state.ttl' = '1d')
 --> select
 -->   o.order_id AS order_id : STRING
 -->   inner regular join, ttl 1d
 -->     key o.order_id = s.order_id
--->     across sql s.carrier LIKE o.customer_id
+-->     across sql contains(s.carrier, o.customer_id)
 -->     only Spark can decide
 -->     left o, time event_time, used order_id, customer_id
 -->     right s, time event_time, used carrier
@@ -422,8 +422,8 @@ SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH
 --> MS-PROP-UNUSED at line 1, column 103: 'window.lateness' applies to event-time windows, and this query has none. Remove it.
 
 -- what only Spark can decide
-SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id AND s.carrier LIKE o.customer_id WITH ('state.ttl' = '1d')
---> MS-PLAN-ENGINE at line 1, column 33: no engine can run this join. Columnar engine: only Spark can evaluate a predicate of ON, and the join type needs it for matching. Native engine: Spark has no join that expires rows by 'state.ttl' or retracts pairs. Remove one of the two features.
+SELECT o.order_id FROM orders o LEFT JOIN shipments s ON o.order_id = s.order_id AND contains(s.carrier, o.customer_id) WITH ('state.ttl' = '1d')
+--> MS-PLAN-PREDICATE at line 1, column 86: ON of the LEFT JOIN has contains(s.carrier, o.customer_id): the columnar engine does not compute it for pairs of rows. The native engine cannot run the query either: Spark has no join that expires rows by 'state.ttl' or retracts pairs. Compute each side's part of it in a CREATE STREAM, or write it with comparisons, + - * / %, CASE, LIKE, IN, IS NULL and casts to integers or DOUBLE.
 
 -- the native engine
 SELECT o.order_id FROM orders o JOIN shipments s ON o.order_id = s.order_id WITH ('state.ttl' = '1d', 'engine' = 'native')

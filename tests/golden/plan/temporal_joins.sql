@@ -251,7 +251,13 @@ CREATE SINK out AS SELECT o.order_id FROM orders o JOIN prices FOR SYSTEM_TIME A
 -- more than the key in ON of a LEFT join
 CREATE TABLE rates (currency STRING, rate DOUBLE, valid_from TIMESTAMP, PRIMARY KEY (currency), WATERMARK FOR valid_from AS valid_from - INTERVAL 1 MINUTE);
 CREATE SINK out AS SELECT o.order_id FROM orders o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.event_time AS r ON o.customer_id = r.currency AND r.rate > 2
---> MS-PLAN-NOT-YET at line 2, column 142: a predicate that is not a key in ON of a LEFT temporal join cannot be run yet. Write CASE WHEN … END over the version's columns in SELECT, or filter in WHERE.
+--> select
+-->   o.order_id AS order_id : STRING
+-->   left temporal join, backward
+-->     key o.customer_id = r.currency
+-->     version where r.rate > 2
+-->     left o, time event_time, used order_id
+-->     right r, time valid_from, used rate
 
 -- a table without a primary key
 CREATE TABLE rates (currency STRING, t TIMESTAMP, WATERMARK FOR t AS t);

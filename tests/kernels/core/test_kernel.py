@@ -9,8 +9,9 @@ import polars as pl
 from millstream.kernels.core.kernel import Kernel, WatermarkAdvance
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state.memory_state import MemoryState
+from millstream.scalars import Compare
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
-from millstream.values import Compare, JoinType
+from millstream.values import JoinType
 
 SPEC = IntervalJoinSpec(
     JoinType.LEFT, 0, 5, ("l_k",), ("r_k",), ("l_k",), ("r_x",), across=Compare("l_y", "<", "r_x")

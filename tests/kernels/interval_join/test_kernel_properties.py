@@ -18,8 +18,9 @@ from tests.kernels.strategies import Arrival
 
 from millstream.kernels.interval_join.kernel import IntervalJoin, IntervalJoinSpec
 from millstream.kernels.state.compaction import LogSettings
+from millstream.scalars import Predicate
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
-from millstream.values import JoinType, Predicate
+from millstream.values import JoinType
 
 SIDES = st.tuples(strategies.rows(), strategies.rows())
 TROUBLE = st.one_of(st.none(), st.randoms(use_true_random=False))

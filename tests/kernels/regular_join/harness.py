@@ -13,7 +13,8 @@ from tests.kernels.regular_join.oracle import Change, Join, Row, Weights
 
 from millstream.kernels.core.kernel import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, StepResult
 from millstream.kernels.regular_join.kernel import RegularJoin, RegularJoinSpec
-from millstream.values import JoinType, Predicate
+from millstream.scalars import Predicate
+from millstream.values import JoinType
 
 BOTH = (True, True)
 

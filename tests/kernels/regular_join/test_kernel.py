@@ -28,8 +28,9 @@ from millstream.kernels.core.kernel import DELETE, INSERT, WatermarkAdvance
 from millstream.kernels.regular_join.kernel import COUNTS, RegularJoin, RegularJoinSpec
 from millstream.kernels.state import segment_cache as cache
 from millstream.kernels.state.memory_state import MemoryState
+from millstream.scalars import Compare
 from millstream.temporal import BEGIN_OF_TIME, LateAction, LatePolicy, OnLimit, StateLimit
-from millstream.values import Compare, JoinType
+from millstream.values import JoinType
 
 
 def test_a_pair_is_emitted_when_its_second_row_comes() -> None:

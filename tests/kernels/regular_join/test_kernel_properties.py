@@ -28,8 +28,8 @@ from millstream.kernels.core.predicate import columns_of
 from millstream.kernels.regular_join import retractions as regular_join_back
 from millstream.kernels.regular_join.kernel import RegularJoin
 from millstream.kernels.state.compaction import LogSettings
+from millstream.scalars import Predicate
 from millstream.temporal import LateAction, LatePolicy, OnLimit, StateLimit
-from millstream.values import Predicate
 
 Batches = list[tuple[list[Change], list[Change]]]
 Sides = tuple[list[Change], list[Change]]

@@ -118,6 +118,7 @@ class ColumnarCompiler:
             operator.visible_columns,
             operator.is_changelog,
             operator.where,
+            operator.match_filter,
             operator.late,
         )
         self.compiled[number] = compiled

@@ -20,6 +20,7 @@ from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD
 from millstream.engine.shuffle.types import from_packet
 from millstream.kernels.core.kernel import OP
 from millstream.plan.expressions import Expression
+from millstream.plan.expressions.spark_sql import quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,19 @@ class LateInput:
 
     source: str
     fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchFilter:
+    """A predicate over both sides of a LEFT join; if it is not true, the right side is NULL."""
+
+    predicate: Expression
+    right: str  # the alias of the right side, which is a struct
+
+    def apply(self, rows: DataFrame) -> DataFrame:
+        is_match = F.coalesce(spark_column(self.predicate), F.lit(False))
+        matched = F.when((F.col(ROW_KIND) == MAIN) & is_match, F.col(quote(self.right)))
+        return rows.withColumn(self.right, matched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +54,7 @@ class CompiledOperator:
         visible_columns: The columns of the result, computed from those of `raw`.
         is_changelog: Whether results may be retracted.
         where: A predicate that only Spark can evaluate.
+        match_filter: Decides which rows of a LEFT join have a match.
         late: The inputs whose late rows are an output.
     """
 
@@ -48,6 +63,7 @@ class CompiledOperator:
     visible_columns: tuple[Column, ...]
     is_changelog: bool = False
     where: Expression | None = None
+    match_filter: MatchFilter | None = None
     late: tuple[LateInput, ...] = ()
 
     def result_stream(self) -> StreamFrame:
@@ -57,6 +73,9 @@ class CompiledOperator:
         if self.where is not None:
             with spark_errors():
                 rows = rows.where((F.col(ROW_KIND) != MAIN) | spark_column(self.where))
+        if self.match_filter is not None:
+            with spark_errors():
+                rows = self.match_filter.apply(rows)
         return StreamFrame(
             DeferredFrame.of(rows),
             upstream=self.number,

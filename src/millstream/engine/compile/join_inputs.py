@@ -3,15 +3,19 @@ side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, IntegerType, LongType, TimestampType
+from pyspark.sql.types import IntegerType, LongType, TimestampType
 
-from millstream.engine.compile.expressions import types_of
+from millstream.engine.compile.compared_columns import (
+    ComparedColumns,
+    TypedExpression,
+    columns_to_compare,
+    common_types,
+)
 from millstream.engine.compile.input_columns import (
     Field,
     buffered_fields,
@@ -27,7 +31,6 @@ from millstream.engine.shuffle.column_names import Kind
 from millstream.engine.shuffle.layout import GROUP
 from millstream.engine.shuffle.packer import PackerSpec
 from millstream.engine.shuffle.types import (
-    common_type,
     comparable,
     is_compared_unchanged,
     is_own_hash,
@@ -37,8 +40,9 @@ from millstream.kernels.core.kernel import HASH, PREDICATE
 from millstream.plan.expressions import Expression
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.nodes import Input, Join
+from millstream.scalars import Predicate
 from millstream.temporal import LateAction
-from millstream.values import Compare, JoinType, Logic, Predicate, PredicateOf
+from millstream.values import JoinType
 
 MATCHED = "_matched"  # false: the row matches no other, as if its key were NULL
 FLAG = "_flag"  # of a version: it deletes its key
@@ -76,16 +80,12 @@ def pack_sides(
     *,
     carries_hash: bool = False,
 ) -> PackedSides:
-    compares: list[Compare[Expression]] = []
-    across: Predicate | None = None
     matching = join_kind_of(node).matching(node)
+    across, compared = None, ComparedColumns((), ())
     if matching.across and not matching.only_spark:
-        across = _over_packet_columns(matching.across, compares)
+        across, compared = columns_to_compare(spark, node, streams, matching.across)
     pairs = [(key.left, key.right) for key in node.keys]
-    keys = _common_types(spark, node, streams, pairs, "The join's key")
-    compared = _common_types(
-        spark, node, streams, [(c.left, c.right) for c in compares], "A predicate of the join"
-    )
+    keys = common_types(spark, node, streams, pairs, "The join's key")
     is_hash = len(pairs) == 1 and is_own_hash(keys[0][2])
     salts = _salts(node, groups)
     made = [
@@ -97,12 +97,7 @@ def pack_sides(
                 (pair[number], types[number], types[2])
                 for pair, types in zip(pairs, keys, strict=True)
             ],
-            compared=[
-                (value, types[number], types[2])
-                for value, types in zip(
-                    [(c.left, c.right)[number] for c in compares], compared, strict=True
-                )
-            ],
+            compared=(compared.left, compared.right)[number],
             where=matching.wheres[number],
             flag=(None, matching.ends_version)[number],
             key_is_hash=is_hash,
@@ -133,46 +128,13 @@ def _salts(node: Join, groups: int) -> tuple[Salt, Salt]:
     return (copied, distributed) if node.how is JoinType.RIGHT else (distributed, copied)
 
 
-def _over_packet_columns(
-    predicate: PredicateOf[Expression], found: list[Compare[Expression]]
-) -> Predicate:
-    """The predicate over packet columns: the i-th comparison is of `lx{i}` with `rx{i}`."""
-    if isinstance(predicate, Logic):
-        return Logic(
-            predicate.op, tuple(_over_packet_columns(term, found) for term in predicate.terms)
-        )
-    found.append(predicate)
-    number = len(found) - 1
-    return Compare(
-        Kind.LEFT_COMPARED.name_of(number), predicate.op, Kind.RIGHT_COMPARED.name_of(number)
-    )
-
-
-def _common_types(
-    spark: SparkSession,
-    node: Join,
-    streams: tuple[StreamFrame, StreamFrame],
-    pairs: Sequence[tuple[Expression, Expression]],
-    what: str,
-) -> list[tuple[DataType, DataType, DataType]]:
-    """For each pair of expressions: the types of both, and the type in which they are compared."""
-    types = []
-    for number, side in enumerate((node.left, node.right)):
-        rows, values = streams[number].rows, [pair[number] for pair in pairs]
-        types.append(types_of(rows, side.alias, values))
-    return [
-        (left, right, common_type(spark, left, right, what))
-        for left, right in zip(types[0], types[1], strict=True)
-    ]
-
-
 def _side(
     number: int,
     side: Input,
     rows: StreamFrame,
     *,
-    keys: list[tuple[Expression, DataType, DataType]],
-    compared: list[tuple[Expression, DataType, DataType]],
+    keys: list[TypedExpression],
+    compared: tuple[TypedExpression, ...],
     where: Expression | None,
     flag: Expression | None,
     key_is_hash: bool,
@@ -278,7 +240,7 @@ def _comparison_column(
     builder: PacketColumnBuilder,
     rows: StreamFrame,
     name: str,
-    key: tuple[Expression, DataType, DataType],
+    key: TypedExpression,
 ) -> PacketColumn:
     expression, kind, common = key
     same = kind == common and is_compared_unchanged(kind)
@@ -292,9 +254,7 @@ def _hashable(field: Field) -> Column:
     return F.hash(field_column(field).column)
 
 
-def _buffered_key_column(
-    key: tuple[Expression, DataType, DataType], alias: str, fields: tuple[Field, ...]
-) -> str | None:
+def _buffered_key_column(key: TypedExpression, alias: str, fields: tuple[Field, ...]) -> str | None:
     """The buffered 64-bit column that is this key, so that the key is not buffered twice."""
     expression, kind, common = key
     for field in fields:

@@ -11,7 +11,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampType
 
-from millstream.engine.compile.compiled_operator import LateInput
+from millstream.engine.compile.compiled_operator import LateInput, MatchFilter
 from millstream.engine.compile.input_columns import Field
 from millstream.engine.compile.join_inputs import PackedSide, PackedSides, pack_sides
 from millstream.engine.compile.join_kernels import kernel_of
@@ -59,6 +59,7 @@ def compile_join(
         _physical(sides),
         is_changelog=node.retracts,
         where=_where(node),
+        match_filter=_match_filter(node),
         late=_late(node, sides),
         hash_from=tuple(side.hash_from for side in both),
         keys=(sides.left.keys, sides.right.keys),
@@ -72,6 +73,12 @@ def _where(node: Join) -> Expression | None:
     emitted and retracted ones."""
     matching = join_kind_of(node).matching(node)
     return matching.across_sql if matching.only_spark else None
+
+
+def _match_filter(node: Join) -> MatchFilter | None:
+    """The predicate over a row and its version in the ON of a LEFT temporal join."""
+    predicate = join_kind_of(node).matching(node).version_where
+    return None if predicate is None else MatchFilter(predicate, node.right.alias)
 
 
 def _last_window(node: Join) -> int:

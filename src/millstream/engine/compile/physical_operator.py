@@ -20,7 +20,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from millstream.engine.compile.compiled_operator import LateInput
+from millstream.engine.compile.compiled_operator import LateInput, MatchFilter
 from millstream.engine.compile.input_columns import Field
 from millstream.engine.compile.join_inputs import PackedSides
 from millstream.engine.compile.packet_columns import PackedInput
@@ -48,6 +48,7 @@ class PhysicalOperator:
     physical: Mapping[str, Any]
     is_changelog: bool = False
     where: Expression | None = None
+    match_filter: MatchFilter | None = None
     late: tuple[LateInput, ...] = ()
     hash_from: tuple[str | None, ...] = (None,)
     keys: tuple[tuple[str, ...], ...] = ((),)  # of each input; they identify heavy hitters

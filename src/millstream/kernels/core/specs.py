@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.scalars import Predicate
 from millstream.temporal import Emit, LateAction, LatePolicy, StateLimit, Window, WindowKind
-from millstream.values import Direction, JoinType, Predicate
+from millstream.values import Direction, JoinType
 
 WINDOW_START, WINDOW_END, WINDOW_TIME = "_window_start", "_window_end", "_window_time"
 INHERITED_START, INHERITED_END = "_ws", "_we"  # in rows that inherit their window from the input

@@ -88,12 +88,16 @@ class Matcher:
             yield Matches(found, None if self._outputs is None else self._combine(*pairs))
 
     def _is_match(self, left: pl.DataFrame, right: pl.DataFrame) -> Bools:
-        true = [left[own_rows] == right[other_rows] for own_rows, other_rows in self._keys]
-        if self._across is not None:
-            true.append(evaluate(self._across, lambda name: _column(name, left, right)))
         is_match = np.ones(left.height, np.bool_)
-        for term in true:
-            is_match &= (term.fill_null(False) if term.null_count() else term).to_numpy()
+        for own_rows, other_rows in self._keys:
+            is_match &= _true(left[own_rows] == right[other_rows])
+        if self._across is not None:  # it is evaluated only for pairs with equal keys
+            live = pl.Series(is_match) if self._keys else None
+
+            def column(name: str) -> pl.Series:
+                return _column(name, left, right)
+
+            is_match = is_match & _true(evaluate(self._across, column, left.height, live))
         return is_match
 
     def _combine(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
@@ -102,6 +106,10 @@ class Matcher:
         ):  # some columns are read only by keys and predicate
             return pl.DataFrame([_column(name, left, right) for name in self._outputs])
         return left.hstack(right.get_columns())
+
+
+def _true(term: pl.Series) -> Bools:
+    return (term.fill_null(value=False) if term.null_count() else term).to_numpy()
 
 
 def _column(name: str, left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:

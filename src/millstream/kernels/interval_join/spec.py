@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from millstream.kernels.core.kernel import HASH, TIME
 from millstream.kernels.core.predicate import columns_of
 from millstream.kernels.state.segment_log import Layout
+from millstream.scalars import Predicate
 from millstream.temporal import LatePolicy, StateLimit
-from millstream.values import JoinType, Predicate
+from millstream.values import JoinType
 
 
 @dataclass(frozen=True, slots=True)

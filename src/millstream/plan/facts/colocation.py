@@ -6,15 +6,15 @@ without a second shuffle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from millstream.plan.expressions import Expression
 from millstream.plan.facts.column_lineage import equal_columns, trace_to_join, type_of
 from millstream.plan.kinds import join_kind_of, single_input_kind_of
 from millstream.plan.nodes import Call, Input, Join, Key, Operator, SingleInput
+from millstream.scalars import Compare, Operand, PredicateOf, terms_of
 from millstream.temporal import LateAction
-from millstream.values import Compare, Logic, PredicateOf
 
 _INEXACT_TYPES = ("FLOAT", "DOUBLE", "REAL")  # 0.0 and -0.0 are equal, but have two encodings
 _HASHABLE_TYPES = (
@@ -114,20 +114,35 @@ def _carries_time(side: Input, shared: SharedShuffle) -> bool:
 def _is_exact(join: Join, number: int, across: PredicateOf[Expression] | None) -> bool:
     """Returns whether the predicate compares only columns that are stored unchanged."""
     side, other = (join.left, join.right) if number == 0 else (join.right, join.left)
-    for compare in _comparisons_of(across):
-        mine, theirs = (compare.left, compare.right)[:: 1 if number == 0 else -1]
+    for read in _read_by(across):
+        if isinstance(read, Operand):
+            kind = type_of(side, read.value.column_of(side.alias)) if read.side == number else ""
+            if read.side == number and not _is_stored_unchanged(kind):
+                return False
+            continue
+        mine, theirs = read[:: 1 if number == 0 else -1]
         kind = type_of(side, mine.column_of(side.alias))
         if not _is_stored_unchanged(kind) or kind != type_of(other, theirs.column_of(other.alias)):
             return False
     return True
 
 
-def _comparisons_of(predicate: PredicateOf[Expression] | None) -> list[Compare[Expression]]:
-    if predicate is None:
-        return []
-    if isinstance(predicate, Logic):
-        return [each for term in predicate.terms for each in _comparisons_of(term)]
-    return [predicate]
+def _read_by(
+    predicate: PredicateOf[Expression] | None,
+) -> Iterator[Operand[Expression] | tuple[Expression, Expression]]:
+    """Yields the operands of a predicate, and the pairs that Spark compares in their common
+    type."""
+    match predicate:
+        case Operand():
+            yield predicate
+        case Compare(Expression() as left, _, Expression() as right):
+            yield left, right
+        case None:
+            pass
+        case _:
+            for term in terms_of(predicate):
+                if not isinstance(term, Expression):
+                    yield from _read_by(term)
 
 
 def _shuffle_shared_by_single_input(operator: SingleInput) -> SharedShuffle | None:

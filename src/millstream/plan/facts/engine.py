@@ -9,7 +9,16 @@ from millstream.errors import Place, PlanError
 from millstream.plan.expressions.shapes import struct_fields
 from millstream.plan.expressions.spark_sql import quote
 from millstream.plan.kinds import kind_of, single_input_kind_of
-from millstream.plan.nodes import Call, Engine, Join, Operator, Pipeline, SingleInput, Source
+from millstream.plan.nodes import (
+    Call,
+    Engine,
+    Join,
+    Operator,
+    Pipeline,
+    SingleInput,
+    Source,
+    UnsupportedPart,
+)
 from millstream.plan.nodes.traversal import operators_of, sources_of, table_joins_of
 
 
@@ -35,6 +44,14 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
     if not no_columnar:
         return Engine.COLUMNAR, _columnar_reason(operators)
     if no_native:
+        if part := _unsupported_part(operators):
+            raise PlanError(
+                "MS-PLAN-PREDICATE",
+                f"{no_columnar}. The native engine cannot run the query either: {no_native}.",
+                fix="Compute each side's part of it in a CREATE STREAM, or write it with "
+                "comparisons, + - * / %, CASE, LIKE, IN, IS NULL and casts to integers or DOUBLE.",
+                place=part.place or _place(operators),
+            )
         raise PlanError(
             "MS-PLAN-ENGINE",
             f"no engine can run {_query_phrase(operators)}. Columnar engine: {no_columnar}. "
@@ -72,6 +89,16 @@ def _native_source_limitation(sources: tuple[Source, ...]) -> str:
     if any(source.max_ahead for source in sources):
         return "Spark cannot reject rows by 'watermark.max_ahead'"
     return ""
+
+
+def _unsupported_part(operators: tuple[Operator, ...]) -> UnsupportedPart | None:
+    """Returns the part of a predicate that the columnar engine cannot evaluate."""
+    parts = (
+        kind_of(operator).unsupported_part(operator)
+        for operator in operators
+        if kind_of(operator).columnar_limitation(operator)
+    )
+    return next(filter(None, parts), None)
 
 
 def _query_phrase(operators: tuple[Operator, ...]) -> str:

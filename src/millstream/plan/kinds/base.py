@@ -11,9 +11,16 @@ from millstream.plan.document import Description
 from millstream.plan.expressions import Expression, column
 from millstream.plan.kinds.operator_properties import OperatorProperties
 from millstream.plan.kinds.time_bounds import TimeBounds
-from millstream.plan.nodes import WINDOW_TIME, Call, Join, JoinKind, Operator
+from millstream.plan.nodes import (
+    WINDOW_TIME,
+    Call,
+    Join,
+    JoinKind,
+    Operator,
+    UnsupportedPart,
+)
+from millstream.scalars import PredicateOf
 from millstream.temporal import Emit, LateAction, Window
-from millstream.values import PredicateOf
 
 StrategyKind = Literal[
     "hash", "repartition", "shared", "two-phase", "single", "broadcast", "passthrough"
@@ -135,6 +142,7 @@ class OperatorKind(Generic[NodeType]):
     watermark_delay: Callable[[NodeType, int], int]
     native_limitation: Callable[[NodeType], str]  # why Spark's own operators cannot run it
     columnar_limitation: Callable[[NodeType], str] = _no_reason
+    unsupported_part: Callable[[NodeType], UnsupportedPart | None] = _none  # its reason
 
     # when results are emitted, and their window
     emit: Callable[[NodeType], Emit | None] = _none
@@ -181,6 +189,7 @@ class Matching:
     across_sql: Expression | None = None
     only_spark: bool = False
     ends_version: Expression | None = None  # true for right rows that end their key's version
+    version_where: Expression | None = None  # if it is not true, a left row has no version
 
     @property
     def wheres(self) -> tuple[Expression | None, Expression | None]:

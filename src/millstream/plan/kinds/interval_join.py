@@ -237,6 +237,7 @@ KIND = StreamJoinKind[IntervalJoin](
     summary=lambda join: join_summary(join, sides_of(join)),
     watermark_delay=lambda join, number: max(_match_delay(join, number), 0),
     columnar_limitation=stream_joins.columnar_limitation,
+    unsupported_part=lambda join: join.unsupported,
     native_limitation=_native_limitation,
     type=JoinKind.INTERVAL,
     properties=lambda _: JOIN,

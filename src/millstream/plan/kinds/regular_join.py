@@ -132,6 +132,7 @@ KIND = StreamJoinKind[RegularJoin](
     summary=lambda join: f"{join.how} join of {' and '.join(names_of(join))} without a time bound",
     watermark_delay=_watermark_delay,
     columnar_limitation=columnar_limitation,
+    unsupported_part=lambda join: join.unsupported,
     native_limitation=lambda _: (
         "Spark has no join that expires rows by 'state.ttl' or retracts pairs"
     ),

@@ -103,6 +103,7 @@ def predicate_facts(join: BoundedJoin | RegularJoin) -> tuple[Fact, ...]:
 
 
 def columnar_limitation(join: BoundedJoin | RegularJoin) -> str:
-    if join.only_spark and join.how is not JoinType.INNER:
-        return "only Spark can evaluate a predicate of ON, and the join type needs it for matching"
-    return ""
+    if join.unsupported is None or join.how is JoinType.INNER:
+        return ""
+    part = join.unsupported
+    return f"ON of the {join.how.upper()} JOIN has {part.sql}: {part.reason}"

@@ -118,7 +118,11 @@ def _describe(join: TemporalJoin, facts: OperatorFacts) -> Description:
         fact("version", _version_text(join), "version", _version_text(join)),
         fact("deletes", sql_or_none(join.deletes), "deletes", *deletes),
     )
-    return describe_join("Temporal join", join, facts, own)
+    if join.version_where is None:
+        return describe_join("Temporal join", join, facts, own)
+    text = f"{join.version_where} (otherwise the row has no version; evaluated by Spark)"
+    predicate = fact("version_where", sql_or_none(join.version_where), "on version", text)
+    return describe_join("Temporal join", join, facts, own, predicates=(predicate,))
 
 
 def _summary(join: TemporalJoin) -> str:
@@ -137,7 +141,7 @@ KIND = StreamJoinKind[TemporalJoin](
     native_limitation=lambda _: "Spark has no temporal join of streams",
     type=JoinKind.TEMPORAL,
     properties=lambda _: TEMPORAL_JOIN,
-    matching=lambda join: Matching(ends_version=join.deletes),
+    matching=lambda join: Matching(ends_version=join.deletes, version_where=join.version_where),
     salt=lambda join: join.salt,
     shared_inputs=lambda join: (0,) if join.salt == 1 else (),
 )

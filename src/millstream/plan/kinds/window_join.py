@@ -113,6 +113,7 @@ KIND = StreamJoinKind[WindowJoin](
     summary=lambda join: interval_join.join_summary(join, sides_of(join)),
     watermark_delay=lambda join, number: max(_pair(join).match_delay(number), 0),
     columnar_limitation=stream_joins.columnar_limitation,
+    unsupported_part=lambda join: join.unsupported,
     native_limitation=_native_limitation,
     has_window_time=lambda _: True,
     with_window_time=_with_window_time,

@@ -66,6 +66,7 @@ from millstream.plan.nodes.values import (
     Order,
     Output,
     TableKey,
+    UnsupportedPart,
 )
 
 BoundedJoin = IntervalJoin | WindowJoin | CrossJoin
@@ -113,5 +114,6 @@ __all__ = [
     "TableKey",
     "TemporalJoin",
     "TopN",
+    "UnsupportedPart",
     "WindowJoin",
 ]

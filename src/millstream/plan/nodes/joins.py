@@ -9,9 +9,10 @@ from millstream.errors import Place
 from millstream.field_roles import Micros, Neither, OutputOnly, State
 from millstream.plan.nodes.streams import Input
 from millstream.plan.nodes.tables import ReferenceTable
-from millstream.plan.nodes.values import Key, TableKey
+from millstream.plan.nodes.values import Key, TableKey, UnsupportedPart
+from millstream.scalars import PredicateOf
 from millstream.temporal import Bounds, Emit, LatePolicy, StateLimit, Window
-from millstream.values import Condition, Direction, JoinType, PredicateOf
+from millstream.values import Condition, Direction, JoinType
 
 if TYPE_CHECKING:
     from millstream.plan.expressions import Expression
@@ -37,6 +38,7 @@ class _BoundedJoin:
     across: State[PredicateOf[Expression] | None] = None
     across_sql: State[Expression | None] = None  # `across`, and what only Spark can evaluate
     only_spark: State[bool] = False  # does `across_sql` have more terms than `across`?
+    unsupported: Neither[UnsupportedPart | None] = field(default=None, compare=False)  # its reason
     late: OutputOnly[LatePolicy] = LatePolicy()
     retention: State[Micros | None] = None
     limit: OutputOnly[StateLimit] = StateLimit()
@@ -89,6 +91,8 @@ class TemporalJoin:
     direction: State[Direction] = Direction.BACKWARD
     tolerance: State[Micros | None] = None  # how far from the row a version may be
     deletes: State[Expression | None] = None
+    # of a LEFT join: if it is not true for a row and its version, the row has no version
+    version_where: State[Expression | None] = None
     salt: State[int] = 1
     late: OutputOnly[LatePolicy] = LatePolicy()
     limit: OutputOnly[StateLimit] = StateLimit()
@@ -146,6 +150,7 @@ class RegularJoin:
     across: State[PredicateOf[Expression] | None] = None
     across_sql: State[Expression | None] = None
     only_spark: State[bool] = False
+    unsupported: Neither[UnsupportedPart | None] = field(default=None, compare=False)
     late: OutputOnly[LatePolicy] = LatePolicy()
     limit: OutputOnly[StateLimit] = StateLimit()
     place: Neither[Place | None] = field(default=None, compare=False)

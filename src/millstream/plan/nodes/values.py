@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from millstream.errors import Place
 from millstream.field_roles import Neither, SqlType, State
 from millstream.values import Pane
 
@@ -19,6 +20,15 @@ class Column:
 
     name: State[str]
     type: State[SqlType | None] = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedPart:
+    """A part of a predicate over both sides of a join that a kernel cannot evaluate."""
+
+    sql: Neither[str]
+    reason: Neither[str]
+    place: Neither[Place | None]
 
 
 class Engine(StrEnum):

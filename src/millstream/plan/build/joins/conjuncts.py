@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
 from sqlglot import exp
 
 from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.keys import read_keys
+from millstream.plan.build.joins.pair_predicate import (
+    PairPredicateReader,
+    UnsupportedPredicateError,
+)
 from millstream.plan.build.joins.time_bounds import Bound, intersect_bounds, read_time_bound
 from millstream.plan.expressions import Expression, join_with_and
 from millstream.plan.expressions.compose import parenthesise
-from millstream.plan.nodes import Key
+from millstream.plan.nodes import Key, UnsupportedPart
 from millstream.plan.reject import not_supported, place_of
 from millstream.plan.resolve.expressions import ExpressionReader
-from millstream.values import Compare, Logic, PredicateOf
-
-Operator = Literal["=", "<>", "<", "<=", ">", ">="]
-_OPERATORS: dict[type[exp.Expr], tuple[Operator, Operator]] = {
-    exp.EQ: ("=", "="),
-    exp.NEQ: ("<>", "<>"),
-    exp.LT: ("<", ">"),
-    exp.LTE: ("<=", ">="),
-    exp.GT: (">", "<"),
-    exp.GTE: (">=", "<="),
-}
-
-
-_LEFT, _RIGHT = frozenset((0,)), frozenset((1,))
+from millstream.scalars import Logic, PredicateOf
 
 
 @dataclass(slots=True)
@@ -45,11 +36,16 @@ class Conjuncts:
     )
     across: list[PredicateOf[Expression]] = field(default_factory=list)
     across_terms: list[Expression] = field(default_factory=list)
-    only_spark: bool = False
+    unsupported: UnsupportedPart | None = None  # the first part that no kernel can evaluate
     output_filters: list[Expression] = field(default_factory=list)  # filters of the join's output
     reads: set[tuple[int, str]] = field(default_factory=set)  # by across_terms and output_filters
     key_reads: set[tuple[int, str]] = field(default_factory=set)
     key_origins: set[int] = field(default_factory=set)  # the relations of the keys
+
+    @property
+    def only_spark(self) -> bool:
+        """Whether only Spark can evaluate a predicate of pairs."""
+        return self.unsupported is not None
 
     @property
     def left_where(self) -> Expression | None:
@@ -109,8 +105,8 @@ def classify_conjuncts(
             found.bound_terms.append((term, frozenset(bound)))
         elif len(sides) == 1 and expressions.is_deterministic(term):
             found.side_filters[next(iter(sides))].append(expression)
-        elif key := read_key(term, expressions):
-            found.keys.append(key)
+        elif keys := read_keys(term, expressions):
+            found.keys += keys
             found.key_reads |= expressions.columns_read(term)
             found.key_origins |= expressions.relations_read(term)
         else:
@@ -146,71 +142,9 @@ def read_filters(
 def _add_pair_predicate(
     term: exp.Expr, expression: Expression, expressions: ExpressionReader, found: Conjuncts
 ) -> None:
-    inside = term
-    while isinstance(inside, exp.Paren):
-        inside = inside.this
-    if isinstance(inside, exp.NullSafeEQ):
-        raise not_supported(
-            "a null-safe equality (<=>) between the sides of a join",
-            place_of(term, expressions.scope.text),
-            fix="Write = if NULL keys do not have to match.",
-        )
     found.across_terms.append(expression)
     found.reads |= expressions.columns_read(term)
-    predicate = _predicate(term, expressions) if expressions.is_deterministic(term) else None
-    if predicate is None:
-        found.only_spark = True
-    else:
-        found.across.append(predicate)
-
-
-def read_key(term: exp.Expr, expressions: ExpressionReader) -> Key | None:
-    """Returns the key if a term is an equality of both sides."""
-    compare = _compare(term, expressions)
-    if isinstance(compare, Compare) and compare.op == "=" and expressions.is_deterministic(term):
-        return Key(compare.left, compare.right)
-    return None
-
-
-def _predicate(node: exp.Expr, expressions: ExpressionReader) -> PredicateOf[Expression] | None:
-    """Returns the predicate as a tree that a kernel can evaluate, or None."""
-    if isinstance(node, exp.Paren):
-        return _predicate(node.this, expressions)
-    if isinstance(node, exp.Not):
-        term = _predicate(node.this, expressions)
-        return Logic("not", (term,)) if term else None
-    if isinstance(node, exp.And | exp.Or):
-        one = _predicate(node.this, expressions)
-        other = _predicate(node.expression, expressions)
-        if one is None or other is None:
-            return None
-        return Logic("and" if isinstance(node, exp.And) else "or", (one, other))
-    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-        low = _comparison(exp.GTE, node.this, node.args["low"], expressions)
-        high = _comparison(exp.LTE, node.this, node.args["high"], expressions)
-        return Logic("and", (low, high)) if low and high else None
-    return _compare(node, expressions)
-
-
-def _compare(node: exp.Expr, expressions: ExpressionReader) -> Compare[Expression] | None:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if type(node) not in _OPERATORS:
-        return None
-    return _comparison(type(node), node.this, node.expression, expressions)
-
-
-def _comparison(
-    operator: type[exp.Expr], one: exp.Expr, other: exp.Expr, expressions: ExpressionReader
-) -> Compare[Expression] | None:
-    """Returns the comparison with the left side's expression as its left operand."""
-    sides = expressions.inputs_read(one), expressions.inputs_read(other)
-    one_side, other_side = expressions.read(one), expressions.read(other)
-    if one_side is None or other_side is None:
-        return None
-    as_is, flipped = _OPERATORS[operator]
-    if sides == (_LEFT, _RIGHT):
-        return Compare(one_side, as_is, other_side)
-    if sides == (_RIGHT, _LEFT):
-        return Compare(other_side, flipped, one_side)
-    return None
+    try:
+        found.across.append(PairPredicateReader(expressions).read(term))
+    except UnsupportedPredicateError as error:
+        found.unsupported = found.unsupported or error.part

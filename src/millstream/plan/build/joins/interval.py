@@ -20,6 +20,7 @@ from millstream.plan.build.joins.conjuncts import (
     read_filters,
 )
 from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.keys import read_keys
 from millstream.plan.build.joins.left_input import LeftInput
 from millstream.plan.build.joins.options import JoinOptions
 from millstream.plan.build.joins.salt import resolve_salt
@@ -32,7 +33,7 @@ from millstream.plan.build.joins.using import (
     using_pairs,
 )
 from millstream.plan.expressions import Expression
-from millstream.plan.nodes import Input, IntervalJoin
+from millstream.plan.nodes import Input, IntervalJoin, Key
 from millstream.plan.resolve.event_time import BOUNDED_JOIN, reject_retractions, require_event_time
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Relation, Scope
@@ -56,7 +57,7 @@ def plan_interval_join(
     times = left.times.with_time(left.right_number, time, {})
     on = ExpressionReader(left.scope(right, merged) if inner else names)
     found = classify_conjuncts(options.terms, on, times, left.right_number, inner=inner)
-    keys = (*using_keys(pairs, times), *found.keys)
+    keys = (*using_keys(pairs, times), *found.keys) or _time_keys(found, pairs, on)
     reject_missing_key(keys, left, options)
     given = intersect_bounds(found.bounds, using_bounds(pairs, times))
     preferred = _preferred_time(left, found, pairs)
@@ -88,6 +89,7 @@ def plan_interval_join(
         across=found.predicate,
         across_sql=found.across_sql,
         only_spark=found.only_spark,
+        unsupported=found.unsupported,
         late=options.late,
         retention=resolve_retention(options.properties, bounds),
         limit=options.limit,
@@ -102,6 +104,14 @@ def plan_interval_join(
     return PlannedJoin(
         join, scope, where, reads, times, time_order, keys, of_keys, left.join_result
     )
+
+
+def _time_keys(
+    found: Conjuncts, pairs: list[Pair], expressions: ExpressionReader
+) -> tuple[Key, ...]:
+    """Returns the equalities of event times, which are the keys of a join without other ones."""
+    of_terms = (read_keys(term, expressions) for term, _ in found.bound_terms)
+    return (*using_keys(pairs, EventTimes()), *(key for keys in of_terms for key in keys))
 
 
 def require_right_time(right: Relation, options: JoinOptions) -> str:

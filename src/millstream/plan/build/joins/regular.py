@@ -81,6 +81,7 @@ def plan_regular_join(left: LeftInput, options: JoinOptions) -> PlannedJoin:
         across=found.predicate,
         across_sql=found.across_sql,
         only_spark=found.only_spark,
+        unsupported=found.unsupported,
         late=_late(left, options, ttl),
         limit=options.limit,
         place=place,

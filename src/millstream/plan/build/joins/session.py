@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.joins.conjuncts import read_filters, read_key
+from millstream.plan.build.joins.conjuncts import read_filters
 from millstream.plan.build.joins.event_times import WINDOW, EventTimes
 from millstream.plan.build.joins.interval import reject_missing_key, require_right_time
 from millstream.plan.build.joins.join_windows import (
@@ -19,6 +19,7 @@ from millstream.plan.build.joins.join_windows import (
     require_windows,
     resolve_window_late_policy,
 )
+from millstream.plan.build.joins.keys import read_keys
 from millstream.plan.build.joins.left_input import LeftInput
 from millstream.plan.build.joins.options import JoinOptions
 from millstream.plan.build.joins.salt import reject_salt
@@ -52,8 +53,8 @@ def plan_session_join(left: LeftInput, windows: JoinWindows, options: JoinOption
     others = []
     for term in options.terms:
         on.check(term)
-        if key := read_key(term, on):
-            keys.append(key)
+        if found := read_keys(term, on):
+            keys += found
             key_reads |= on.columns_read(term)
         elif not (isinstance(term, exp.Boolean) and term.this):
             others.append(term)

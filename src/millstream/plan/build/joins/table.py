@@ -9,11 +9,11 @@ from sqlglot import exp
 from millstream.plan.build.joins.chain import PlannedJoin
 from millstream.plan.build.joins.conjuncts import (
     read_filters,
-    read_key,
     read_predicate,
     split_conjunction,
 )
 from millstream.plan.build.joins.event_times import EventTimes
+from millstream.plan.build.joins.keys import read_keys
 from millstream.plan.build.joins.left_input import LeftInput
 from millstream.plan.build.joins.options import JoinOptions
 from millstream.plan.build.joins.table_checks import (
@@ -138,13 +138,12 @@ class _TableConjuncts:
         inside = term
         while isinstance(inside, exp.Paren):
             inside = inside.this
-        key = read_key(inside, on)
-        if key is None or not isinstance(inside, exp.EQ):
+        if not isinstance(inside, exp.EQ) or not (keys := read_keys(inside, on)):
             return None
         for node in (inside.this, inside.expression):
             bare = on.column_reference(node)
             if bare is not None and bare.reads == ((1, bare.column.name),):
-                return key.left, bare.column.name
+                return keys[0].left, bare.column.name
         return None
 
     def add_lookup_filters(self, filters: list[exp.Expr], on: ExpressionReader) -> None:

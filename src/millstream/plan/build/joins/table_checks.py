@@ -80,6 +80,10 @@ def reject_missing_table_key(
     if made is not None:
         fix = f"Compare a column of {right.alias}, and apply functions only to the other side."
         place = place_of(made, on.scope.text, options.place)
+    null_safe = next((term for term in across if isinstance(term, exp.NullSafeEQ)), None)
+    if null_safe is not None:
+        fix = "Write = instead of <=>: a lookup does not find NULL keys."
+        place = place_of(null_safe, on.scope.text, options.place)
     raise PlanError(
         "MS-PLAN-NO-KEY",
         f"the join of {left.name} and {right.name} has no key.",

@@ -8,18 +8,20 @@ from sqlglot import exp
 
 from millstream.errors import PlanError, PropertyError
 from millstream.plan.build.joins.chain import PlannedJoin
-from millstream.plan.build.joins.conjuncts import read_filters, read_key, split_conjunction
+from millstream.plan.build.joins.conjuncts import read_filters, split_conjunction
 from millstream.plan.build.joins.event_times import EventTimes
 from millstream.plan.build.joins.interval import reject_missing_key, require_right_time
+from millstream.plan.build.joins.keys import read_keys
 from millstream.plan.build.joins.left_input import LeftInput
 from millstream.plan.build.joins.match_condition import AsOf, read_as_of
 from millstream.plan.build.joins.options import JoinOptions
+from millstream.plan.build.joins.pair_predicate import without_parentheses
 from millstream.plan.build.joins.salt import resolve_salt
 from millstream.plan.build.joins.using import merged_columns, using_keys, using_pairs
 from millstream.plan.build.tables.versioned import VersionedTable
-from millstream.plan.expressions import Expression, template
+from millstream.plan.expressions import Expression, join_with_and, template
 from millstream.plan.nodes import OP, Input, Key, Output, Select, TemporalJoin
-from millstream.plan.reject import not_supported, place_of
+from millstream.plan.reject import place_of
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.scope import Relation
 from millstream.suggestions import same
@@ -69,17 +71,11 @@ def plan_temporal_join(
     scope = left.scope(right, merged)
     on = ExpressionReader(names)
     terms, others = _keys(options, on, table)
-    keys = [*using_keys(pairs, EventTimes()), *(key for key, _ in terms)]
+    keys = [*using_keys(pairs, EventTimes()), *(key for found, _ in terms for key in found)]
     if table is not None:
         _reject_partial_key(keys, table, left, options)
     reject_missing_key(tuple(keys), left, options)
     extra = read_filters(others, on)
-    if others and how is JoinType.LEFT:
-        raise not_supported(
-            "a predicate that is not a key in ON of a LEFT temporal join",
-            place_of(others[0], left.text),
-            fix="Write CASE WHEN … END over the version's columns in SELECT, or filter in WHERE.",
-        )
     above = ExpressionReader(scope)
     direction, tolerance = _direction(options, as_of)
     join = TemporalJoin(
@@ -90,12 +86,14 @@ def plan_temporal_join(
         direction=direction,
         tolerance=tolerance,
         deletes=template("{} <=> '-D'", right.refer(op)) if op else None,
+        version_where=join_with_and(extra) if how is JoinType.LEFT else None,
         late=options.late,
         limit=options.limit,
         salt=resolve_salt(options),
         place=options.place,
     )
-    where = (*extra, *read_filters(options.filters, above))
+    filters = extra if how is JoinType.INNER else ()
+    where = (*filters, *read_filters(options.filters, above))
     reads = {read for term in others for read in on.columns_read(term)}
     reads |= {read for term in options.filters for read in above.columns_read(term)}
     of_keys = {read for _, term in terms for read in on.columns_read(term)}
@@ -172,7 +170,7 @@ def _as_of_relation(left: LeftInput, moment: exp.Expr, options: JoinOptions) -> 
 
 def _keys(
     options: JoinOptions, on: ExpressionReader, table: VersionedTable | None
-) -> tuple[list[tuple[Key, exp.Expr]], list[exp.Expr]]:
+) -> tuple[list[tuple[tuple[Key, ...], exp.Expr]], list[exp.Expr]]:
     """Returns the keys of ON with their terms, and the other terms.
 
     The key of a table's versions is its primary key, so any other equality is a predicate of the
@@ -181,12 +179,26 @@ def _keys(
     own = {options.right.refer(name) for name in table.primary_key} if table else set()
     for term in split_conjunction(options.clause.args.get("on")):
         on.check(term)
-        key = read_key(term, on) or _constant(term, on, own)
-        if key is not None and (table is None or key.right in own):
-            keys.append((key, term))
+        found = _keys_of_term(term, on, own, of_table=table is not None)
+        if found:
+            keys.append((found, term))
         elif not (isinstance(term, exp.Boolean) and term.this):
             others.append(term)
     return keys, others
+
+
+def _keys_of_term(
+    term: exp.Expr, on: ExpressionReader, own: set[Expression], *, of_table: bool
+) -> tuple[Key, ...]:
+    """Returns the keys of a term. A primary key is never NULL, so <=> is = there."""
+    if not of_table:
+        return read_keys(term, on)
+    node = without_parentheses(term)
+    if isinstance(node, exp.NullSafeEQ):
+        term = exp.EQ(this=node.this, expression=node.expression)
+    constant = _constant(term, on, own)
+    found = read_keys(term, on) or ((constant,) if constant else ())
+    return tuple(key for key in found if key.right in own)
 
 
 def _constant(term: exp.Expr, on: ExpressionReader, own: set[Expression]) -> Key | None:

@@ -112,6 +112,7 @@ def plan_windowed_join(
         across=found.predicate,
         across_sql=found.across_sql,
         only_spark=found.only_spark,
+        unsupported=found.unsupported,
         late=resolve_window_late_policy(options),
         limit=options.limit,
         salt=resolve_salt(options),
