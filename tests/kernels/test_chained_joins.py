@@ -123,7 +123,14 @@ def _join(
     lower: int, upper: int, panes: tuple[OtherSideWindows, OtherSideWindows] | None
 ) -> IntervalJoin:
     spec = IntervalJoinSpec(
-        JoinType.LEFT, lower, upper, ("lk",), ("rk",), ("l0", "lk", "lt"), ("r0",), panes=panes
+        JoinType.LEFT,
+        lower,
+        upper,
+        ("lk",),
+        ("rk",),
+        ("l0", "lk", "lt"),
+        ("r0",),
+        other_windows=panes,
     )
     return IntervalJoin(spec, dict.fromkeys(("l0", "lk", "lt", "r0"), INT))
 

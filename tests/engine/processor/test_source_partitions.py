@@ -71,7 +71,7 @@ def test_an_announced_partition_is_waited_for_before_it_has_rows() -> None:
 
 
 def test_an_idle_partition_does_not_count_until_it_has_rows() -> None:
-    found, watermark = run(tracker(replace(ORDERS, idle=10 * SECOND)), 0, a=100, b=60)
+    found, watermark = run(tracker(replace(ORDERS, idle_timeout=10 * SECOND)), 0, a=100, b=60)
     assert watermark == 60
     found, watermark = run(found, 9 * SECOND, a=200)
     assert watermark == 60
@@ -85,7 +85,7 @@ def test_an_idle_partition_does_not_count_until_it_has_rows() -> None:
 
 def test_an_input_is_idle_when_all_its_partitions_are() -> None:
     clicks = InputSpec("clicks", 0, source="clicks")
-    found, _ = run(tracker(replace(ORDERS, idle=10 * SECOND), clicks), 0, a=100, b=60)
+    found, _ = run(tracker(replace(ORDERS, idle_timeout=10 * SECOND), clicks), 0, a=100, b=60)
     found, _ = run(found, 5 * SECOND, a=110)
     found.record_chunk(1, 500, 1)
     assert found.advance() == 60
@@ -106,7 +106,7 @@ def test_a_new_partition_holds_the_watermark_from_its_first_rows_on() -> None:
 
 
 def test_a_partition_whose_rows_have_no_time_is_not_idle() -> None:
-    found, _ = run(tracker(replace(ORDERS, idle=10 * SECOND)), 0, a=100, b=60)
+    found, _ = run(tracker(replace(ORDERS, idle_timeout=10 * SECOND)), 0, a=100, b=60)
     found, watermark = run(found, 10 * SECOND, a=200, b=None)
     assert watermark == 60
 
@@ -120,7 +120,7 @@ def test_a_partition_that_has_ended_does_not_count() -> None:
 
 
 def test_partitions_that_have_ended_do_not_end_the_input_while_others_are_idle() -> None:
-    found, _ = run(tracker(replace(ORDERS, idle=SECOND)), 0, a=100, b=60)
+    found, _ = run(tracker(replace(ORDERS, idle_timeout=SECOND)), 0, a=100, b=60)
     found, watermark = run(found, 5 * SECOND, ended="b")
     assert (watermark, found.is_idle) == (60, True)
     found, watermark = run(found, 5 * SECOND, a=110)
@@ -170,8 +170,8 @@ INPUT = st.builds(
     InputSpec,
     st.just("input"),
     st.integers(0, 20),
-    every=st.sampled_from([1, 1, 4]),
-    idle=st.none() | st.integers(1, 15),
+    advance_every_rows=st.sampled_from([1, 1, 4]),
+    idle_timeout=st.none() | st.integers(1, 15),
 )
 
 
@@ -259,7 +259,7 @@ def test_rows_behind_the_watermark_before_their_batch_are_late(
     batches: list[tuple[list[tuple[str, int]], int]], idle: int | None, delay: int,
     announced: list[str],
 ) -> None:  # fmt: skip
-    spec = InputSpec("orders", delay, idle=idle, source="orders")
+    spec = InputSpec("orders", delay, idle_timeout=idle, source="orders")
     kernel = Deduplicate(
         DeduplicateSpec(("k",), ("k",), 1, late=LatePolicy(LateAction.SIDE_OUTPUT))
     )

@@ -41,7 +41,7 @@ def test_a_watermark_never_goes_back():
 
 
 def test_a_threshold_of_rows_lets_it_advance_at_every_nth_row():
-    now = tracker(InputSpec("a", 0, every=3))
+    now = tracker(InputSpec("a", 0, advance_every_rows=3))
     now.record_chunk(0, 10, 2)
     assert now.advance() == BEGIN_OF_TIME
     now = reloaded(now)
@@ -55,14 +55,14 @@ def test_a_threshold_of_rows_lets_it_advance_at_every_nth_row():
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_threshold_is_looked_at_when_all_of_a_batch_was_heard(order: tuple[int, int]):
     chunks = ((50, 5), (100, 3))
-    now = tracker(InputSpec("a", 0, every=5))
+    now = tracker(InputSpec("a", 0, advance_every_rows=5))
     for number in order:
         now.record_chunk(0, *chunks[number])
     assert now.advance() == 100
 
 
 def test_the_end_of_input_ends_silent_inputs_too():
-    now = tracker(InputSpec("a", 0, idle=SECOND))
+    now = tracker(InputSpec("a", 0, idle_timeout=SECOND))
     now.set_processing_time(0)
     now.record_chunk(0, 10, 1)
     now.advance()
@@ -83,7 +83,7 @@ def test_an_operator_that_never_heard_anything_but_silence_holds_nobody_back():
 
 
 def test_a_silent_input_holds_nobody_back_until_it_speaks():
-    now = tracker(InputSpec("a", 0), InputSpec("b", 0, idle=30 * SECOND))
+    now = tracker(InputSpec("a", 0), InputSpec("b", 0, idle_timeout=30 * SECOND))
     now.set_processing_time(0)
     now.record_chunk(0, 100, 1)
     assert now.advance() == BEGIN_OF_TIME
@@ -103,7 +103,7 @@ def test_a_silent_input_holds_nobody_back_until_it_speaks():
 
 
 def test_when_all_are_silent_time_stands_still():
-    now = tracker(InputSpec("a", 0, idle=SECOND), InputSpec("b", 0, idle=SECOND))
+    now = tracker(InputSpec("a", 0, idle_timeout=SECOND), InputSpec("b", 0, idle_timeout=SECOND))
     now.set_processing_time(0)
     now.record_chunk(0, 100, 1)
     now.record_chunk(1, 50, 1)
@@ -116,7 +116,7 @@ def test_when_all_are_silent_time_stands_still():
 
 @pytest.mark.parametrize("tick_first", [True, False])
 def test_the_order_of_packets_in_a_batch_does_not_matter(tick_first: bool):
-    now = tracker(InputSpec("a", 0, idle=SECOND), InputSpec("b", 0, idle=SECOND))
+    now = tracker(InputSpec("a", 0, idle_timeout=SECOND), InputSpec("b", 0, idle_timeout=SECOND))
     if tick_first:
         now.set_processing_time(5 * SECOND)
     now.record_chunk(0, 100, 1)

@@ -63,7 +63,7 @@ class Oracle:
             for source, name in batch.announced:
                 if spec.source == source:
                     self._add(number, name)
-            if self.rows[number] >= spec.every:
+            if self.rows[number] >= spec.advance_every_rows:
                 self.rows[number] = 0
                 for each in self.known[number].values():
                     each.max_time = max(each.max_time, each.pending)
@@ -104,7 +104,7 @@ class Oracle:
         for number, spec in enumerate(self.inputs):
             for each in self._partitions(number):
                 every.append(each)
-                idle = spec.idle is not None and now - each.last >= spec.idle
+                idle = spec.idle_timeout is not None and now - each.last >= spec.idle_timeout
                 if not each.ended and not idle:
                     active.append(each.max_time - spec.delay)
         if all(each.ended for each in every):

@@ -106,7 +106,7 @@ def actual(job: Job, batches: list[Batch], rng: random.Random) -> Out:
 
     spec = IntervalJoinSpec(
         JoinType.FULL, pair.bounds.lower, pair.bounds.upper, ("lk",), ("rk",), ("l0",), ("r0",),
-        panes=(panes(job.right), panes(job.left)),
+        other_windows=(panes(job.right), panes(job.left)),
     )  # fmt: skip
     kernel = IntervalJoin(spec, {"l0": pl.Int64, "r0": pl.Int64})
     state, out = MemoryState(), Out()

@@ -57,22 +57,22 @@ def _interval(
         upper=node.bounds.upper,
         across=sides.across,
         retention=node.retention,
-        panes=_panes(node),
+        other_windows=_other_windows(node),
     )
     return IntervalJoinKernel(spec, types)
 
 
-def _panes(node: BoundedJoin) -> tuple[OtherSideWindows, OtherSideWindows] | None:
+def _other_windows(node: BoundedJoin) -> tuple[OtherSideWindows, OtherSideWindows] | None:
     """The windows of the other side that rows of each side can match, if these are not their
     own."""
     windows = join_kind_of(node).windows(node)
     if windows is None or windows.are_equal:
         return None
 
-    def panes(window: Window) -> OtherSideWindows:
+    def other(window: Window) -> OtherSideWindows:
         return OtherSideWindows(window.size, window.slide, window.offset, windows.lateness)
 
-    return panes(windows.right), panes(windows.left)
+    return other(windows.right), other(windows.left)
 
 
 def _temporal(node: TemporalJoin, _: PackedSides, types: Types, common: dict[str, Any]) -> Kernel:

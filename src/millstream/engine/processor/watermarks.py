@@ -32,8 +32,8 @@ class InputSpec:
     name: str
     delay: int
     hash_from: str | None = None
-    every: int = 1
-    idle: int | None = None
+    advance_every_rows: int = 1
+    idle_timeout: int | None = None
     derived: bool = False  # results of another operator, which reports its watermark itself
     wall_clock: bool = False  # its rows have the operator's processing time, which is its progress
     keys: tuple[str, ...] = ()  # columns of its packets that identify its heavy hitters
@@ -161,7 +161,7 @@ class WatermarkTracker:
         for spec, known in self._each():
             # Only now, when the whole batch is recorded: packets come in any order.
             if not spec.derived:
-                known.advance(spec.every)
+                known.advance(spec.advance_every_rows)
         self._apply_ends()
         self._detect_idle()
         counted = [
@@ -195,7 +195,7 @@ class WatermarkTracker:
         for spec, known in self._each():
             if spec.wall_clock and not spec.derived:
                 known.implicit.max_time = max(known.implicit.max_time, self.now)
-            known.detect_idle(self.now, spec.idle)
+            known.detect_idle(self.now, spec.idle_timeout)
 
     def _each(self) -> Iterator[tuple[InputSpec, InputProgress]]:
         return zip(self.inputs, self.progress, strict=True)

@@ -42,7 +42,7 @@ def classify(
     frame = late_split.rows[:, columns]
     unmatchable, unmatched = None, 0
     if frame[HASH].null_count():
-        unmatched = count_unmatched(late_split.rows)
+        unmatched = count_failed_predicate(late_split.rows)
         unmatchable = frame.filter(pl.col(HASH).is_null())
         frame = frame.filter(pl.col(HASH).is_not_null())
     rows = None
@@ -53,7 +53,7 @@ def classify(
     return ClassifiedRows(rows, unmatchable, late_split.late, late_split.reassigned, unmatched)
 
 
-def count_unmatched(frame: pl.DataFrame) -> int:
+def count_failed_predicate(frame: pl.DataFrame) -> int:
     """Returns how many rows have no hash because the ON predicate over their own columns is not
     true."""
     if PREDICATE not in frame.columns:

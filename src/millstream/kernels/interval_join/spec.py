@@ -48,7 +48,7 @@ class IntervalJoinSpec:
     retention: int | None = None  # how long to retain rows, if longer than the bounds need
     limit: StateLimit = StateLimit()  # of the operator; a key group may not exceed it either
     late: LatePolicy = LatePolicy()
-    panes: tuple[OtherSideWindows, OtherSideWindows] | None = (
+    other_windows: tuple[OtherSideWindows, OtherSideWindows] | None = (
         None  # the windows that left and right rows may match
     )
 
@@ -73,16 +73,24 @@ class Side:
     retain: int
     preserved: bool  # unmatched rows are emitted
     layout: Layout
-    panes: OtherSideWindows | None = None
+    other_windows: OtherSideWindows | None = None
 
     def unmatched_before(self, watermark: int) -> int:
         """Returns the time before which rows cannot match new rows, so that their match flags are
         final."""
-        return watermark - self.upper if self.panes is None else self.panes.first_open(watermark)
+        return (
+            watermark - self.upper
+            if self.other_windows is None
+            else self.other_windows.first_open(watermark)
+        )
 
     def live_from(self, watermark: int) -> int:
         """Returns the time before which rows leave state."""
-        return watermark - self.retain if self.panes is None else self.panes.first_open(watermark)
+        return (
+            watermark - self.retain
+            if self.other_windows is None
+            else self.other_windows.first_open(watermark)
+        )
 
     def columns(self, given: list[str]) -> list[str]:
         """Returns the columns to retain: output first, time and hash last."""
@@ -116,7 +124,7 @@ def sides_of(spec: IntervalJoinSpec) -> tuple[Side, Side]:
                 has_match_flags=preserved or removes_matched,
                 removes_matched=removes_matched,
             ),
-            spec.panes[number] if spec.panes else None,
+            spec.other_windows[number] if spec.other_windows else None,
         )
 
     return (

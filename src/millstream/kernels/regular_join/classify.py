@@ -13,7 +13,7 @@ from millstream.kernels.core.kernel import DELETE, HASH, LATENESS, OP, TIME, UPD
 from millstream.kernels.core.key_index import Bools, Ints
 from millstream.kernels.core.ranking import places
 from millstream.kernels.core.specs import RegularJoinSpec
-from millstream.kernels.interval_join.classify import count_unmatched
+from millstream.kernels.interval_join.classify import count_failed_predicate
 from millstream.kernels.regular_join.sides import MATCH_COUNT, Side
 from millstream.kernels.state.sorted_rows import Rows
 from millstream.temporal import LateAction
@@ -51,7 +51,7 @@ def classify(side: Side, spec: RegularJoinSpec, frame: pl.DataFrame, before: int
         frame = _remove_late(frame, before, before - spec.ttl, spec, classified)
     keyless = frame[HASH].null_count()
     if keyless and not side.base.preserved:
-        classified.unmatched_predicate = count_unmatched(frame)
+        classified.unmatched_predicate = count_failed_predicate(frame)
         classified.missing_key = keyless - classified.unmatched_predicate
         frame = frame.filter(pl.col(HASH).is_not_null())
         keyless = 0
