@@ -92,6 +92,7 @@ CODES = {
     "MS-PLAN-TIMESTAMP-FORMAT": "A side output does not support this timestamp.format.",
     "MS-PLAN-TOP-N": "The limit of a ranking is not valid.",
     "MS-PLAN-UNBOUNDED": "State would grow forever, because nothing bounds it.",
+    "MS-PLAN-UNION": "The queries of a UNION ALL have different columns, or UNION has no ALL.",
     "MS-PLAN-UNKNOWN-COLUMN": "There is no column of this name here.",
     "MS-PLAN-UNKNOWN-SINK": "There is no sink of this name in the job.",
     "MS-PLAN-UNKNOWN-TABLE": "There is no stream or table of this name in the job.",

@@ -27,6 +27,7 @@ from millstream.plan.nodes import (
     TableJoin,
     TemporalJoin,
     TopN,
+    UnionAll,
     WindowJoin,
 )
 from millstream.plan.nodes.traversal import reference_tables_of
@@ -164,6 +165,9 @@ def _node(node: Node) -> Iterator[str]:
         yield from _regular(node)
     elif isinstance(node, TableJoin):
         yield from _table_join(node)
+    elif isinstance(node, UnionAll):
+        for each in node.inputs:
+            yield from _node(each)
     else:
         yield from _operator(node)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from pyspark.sql import DataFrame
+
 from millstream.api.sql_clauses import (
     STREAM,
     Late,
@@ -71,6 +73,33 @@ class OperatorMethods(StreamBase):
         """
         text = f"SELECT * FROM {STREAM} WHERE {expression(predicate, 'the predicate')}"
         return self._derive(text, {STREAM: self})
+
+    def union(self, *others: Self | DataFrame) -> Self:
+        """Returns the rows of this stream and of others: UNION ALL.
+
+        Columns are matched by position and have the names of this stream. The result has an event
+        time if the same column is the event time of every stream; its watermark is the minimum over
+        the streams.
+
+        Args:
+            *others: Streams with columns of the same types in the same order.
+
+        Returns:
+            All rows; duplicates are not removed.
+
+        Example:
+            >>> large = orders.where("amount > 100").select("order_id", "event_time")
+            >>> free = orders.where("amount = 0").select("order_id", "event_time")
+            >>> large.union(free)
+            Stream[order_id: string, event_time: timestamp]
+              event time: event_time, watermark delay 5s
+              sources: orders
+        """
+        if not others:
+            raise PlanError("MS-PLAN-UNION", "union() has no stream.", fix="Name one or more.")
+        inputs = {STREAM: self}
+        inputs |= {f"{STREAM}{number}": self._other(each) for number, each in enumerate(others, 2)}
+        return self._derive(" UNION ALL ".join(f"SELECT * FROM {name}" for name in inputs), inputs)
 
     def filter(self, predicate: str) -> Self:
         """Keeps the rows for which a predicate is true: another name of `where`.

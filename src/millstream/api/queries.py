@@ -28,8 +28,10 @@ from millstream.errors import PlanError, StateError
 from millstream.observe.ledger import Ledger, SparkLedger
 from millstream.observe.ledger_text import format_ledger
 from millstream.plan.build.job import build_sink
-from millstream.plan.facts.pipeline import choose_engine
-from millstream.plan.nodes import Engine, Job, Pipeline, Query, ReferenceTable, SinkDef, Source
+from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
+from millstream.plan.build.union_branches import branch_pipelines
+from millstream.plan.facts.branches import query_operators
+from millstream.plan.nodes import Engine, Job, Pipeline, ReferenceTable, SinkDef, Source
 from millstream.plan.nodes.traversal import operators_of, with_sources
 from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.dataset_versions import record_versions, recorded_versions
@@ -314,7 +316,7 @@ def _job(
             f"the sink {pipeline.name} and a side output have the same name.",
             fix="Give write() another `name`.",
         )
-    job = Job((pipeline,), tuple(sinks), settings)
+    job = Job(branch_pipelines(pipeline), tuple(sinks), settings)
     return with_sources(job, lambda source: replace(source, dead_letter=rejected.get(source.name)))
 
 
@@ -330,13 +332,13 @@ def _reject_unknown(given: Mapping[str, object], known: list[str], what: str) ->
 
 def _check(spark: SparkSession, job: Job, settings: RunSettings) -> None:
     """Rejects what can be rejected before the query starts."""
-    [pipeline] = job.pipelines
-    if operators_of(pipeline.root) and choose_engine(pipeline)[0] is Engine.COLUMNAR:
+    [query] = group_into_queries(job)
+    if query_operators(query) and choose_query_engine(query)[0] is Engine.COLUMNAR:
         check_state_store(spark)
-    folder = Checkpoint(settings.checkpoint / pipeline.name)
-    folder.check(Query((pipeline,)))
+    folder = Checkpoint(settings.checkpoint / query.name)
+    folder.check(query)
     flushed = folder.ended or (has_ended(folder.control) and not settings.flush)
-    if operators_of(pipeline.root) and flushed:
+    if query_operators(query) and flushed:
         raise StateError(
             "MS-STATE-ENDED",
             f"an earlier run with flush=True ended the input of {folder.folder}: every row that "

@@ -10,6 +10,7 @@ hourly.write("out", checkpoint="checkpoint", once=True).wait()
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -28,6 +29,8 @@ from millstream.api.operators import OperatorMethods
 from millstream.api.queries import Sink, StreamRun, start_run
 from millstream.api.sources import SourceFrame, source_frame
 from millstream.api.values import Duration
+from millstream.errors import PlanError
+from millstream.plan.build.union_branches import branch_pipelines
 from millstream.plan.explain.render import explain, explain_json
 from millstream.plan.nodes import Job
 
@@ -82,7 +85,11 @@ class Stream(JoinMethods, OperatorMethods):
             return self._root.frame
         pipeline = pipeline_of(self._root, self._names, engine=engine, mode=mode)
         reject_late_output(pipeline)
-        return compiled(pipeline, self._names, control, key_groups).rows
+        frames = [
+            compiled(each, self._names, control, key_groups).rows
+            for each in branch_pipelines(pipeline)
+        ]
+        return reduce(DataFrame.union, frames)
 
     def outputs(
         self,
@@ -110,6 +117,12 @@ class Stream(JoinMethods, OperatorMethods):
             ('too_late',)
         """
         pipeline = pipeline_of(self._root, self._names, engine=engine, mode=mode)
+        if len(branch_pipelines(pipeline)) > 1:
+            raise PlanError(
+                "MS-PLAN-UNION",
+                "the result is a UNION ALL, which runs as several queries.",
+                fix="Call outputs() of each stream, or write(…) of the union.",
+            )
         return Outputs(compiled(pipeline, self._names, control, key_groups), pipeline)
 
     @overload
@@ -140,7 +153,7 @@ class Stream(JoinMethods, OperatorMethods):
             >>> orders.where("amount > 10").explain(json=True)["pipelines"][0]["name"]
             'result'
         """
-        job = Job((pipeline_of(self._root, self._names, engine=engine, mode=mode),))
+        job = Job(branch_pipelines(pipeline_of(self._root, self._names, engine=engine, mode=mode)))
         return explain_json(job) if json else Text(explain(job))
 
     def write(

@@ -16,7 +16,7 @@ from millstream.api.tables import Table
 from millstream.errors import PlanError
 from millstream.observe.operator_names import names_of as operator_names_of
 from millstream.plan.facts.watermark_delay import watermark_delay_of
-from millstream.plan.nodes import Select, Source, TableJoin
+from millstream.plan.nodes import Select, Source, TableJoin, UnionAll
 from millstream.plan.nodes.traversal import inputs_of
 from millstream.plan.resolve.event_time import require_event_time
 from millstream.plan.resolve.system_columns import time_of, with_system_columns
@@ -157,6 +157,8 @@ def _delay_of(node: Source | Select) -> int:
     if isinstance(node, Source):
         return watermark_delay_of(node)
     below = node.input.left.node if isinstance(node.input, TableJoin) else node.input
+    if isinstance(below, UnionAll):
+        return max(map(_delay_of, below.inputs))
     if isinstance(below, Source | Select):
         return watermark_delay_of(node) - watermark_delay_of(below) + _delay_of(below)
     return watermark_delay_of(node) + max(_delay_of(side.node) for side in inputs_of(below))

@@ -236,11 +236,42 @@ def ledger_of_operators(
         reports.setdefault(report["operator"], []).append(report)
         for name in _STATE:
             state[name] += report["counts"].get(name, 0)
-    operators = [_of_operator(names[number], reports.get(number, [])) for number in order]
+    operators = []
+    for number in order:
+        found = reports.get(number, [])
+        unions = _unions_of_operator(names[number], found)
+        operators += unions
+        operators.append(_of_operator(names[number], found, unions))
     return Ledger(operators, rows_out, state, skewed_keys=_skewed_keys(stats))
 
 
-def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> OperatorLedger:
+def _unions_of_operator(
+    names: OperatorNames, reports: list[Mapping[str, Any]]
+) -> list[OperatorLedger]:
+    """Returns a ledger for each UNION ALL that an operator reads, with the counts of its branches.
+
+    A row that is not rejected before the shuffle is a row of the operator's input.
+    """
+    found = []
+    for own, branches in zip(names.inputs, names.branches, strict=False):
+        if not branches:
+            continue
+        inputs = [InputLedger(name, derived=derived) for name, derived in branches]
+        for each in inputs:
+            for report in reports:
+                for outcome, count in report["input_counts"].get(each.name, {}).items():
+                    _add(each.counts, outcome, count)
+            rejected = sum(each[outcome] for outcome in REJECTED_OUTCOMES)
+            accepted = each[RowOutcome.IN] - rejected
+            each.counts |= {RowOutcome.ACCEPTED: accepted, RowOutcome.PROCESSED: accepted}
+        name = f"union of {' and '.join(each.name for each in inputs)} as {own}"
+        found.append(OperatorLedger(name, inputs, reported=bool(reports), has_state=False))
+    return found
+
+
+def _of_operator(
+    names: OperatorNames, reports: list[Mapping[str, Any]], unions: Sequence[OperatorLedger] = ()
+) -> OperatorLedger:
     inputs = {
         name: InputLedger(name, derived=derived)
         for name, derived in zip(names.inputs, names.derived, strict=True)
@@ -257,6 +288,12 @@ def _of_operator(names: OperatorNames, reports: list[Mapping[str, Any]]) -> Oper
                 _add(inputs[name].counts, outcome, count)
         ledger.matches += report["counts"].get("matches", 0)
         ledger.unmatched += report["counts"].get("unmatched", 0)
+    read = iter(unions)
+    for name, branches in zip(names.inputs, names.branches, strict=False):
+        for branch in next(read).inputs if branches else ():
+            _add(inputs[name].counts, RowOutcome.IN, branch[RowOutcome.PROCESSED])
+            # Copies of a salted join are made of the rows that the operator reads.
+            _add(inputs[name].counts, RowOutcome.COPIES, branch.counts.pop(RowOutcome.COPIES, 0))
     return ledger
 
 

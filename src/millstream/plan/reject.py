@@ -18,6 +18,7 @@ _SELECT = {
     *("expressions", "from_", "joins", "where", "with_", "emit", "options", "stream_window"),
     *("group", "having", "qualify", "windows", "distinct"),
 }
+_UNION = {"this", "expression", "distinct", "by_name", "on", "with_", "emit", "options"}
 _RELATION = {"this", "alias", "within", "stream_window", "version", "match_condition"}
 _JOIN = {"this", "side", "kind", "method", "on", "using"}
 _CLAUSES = {
@@ -76,6 +77,11 @@ def reject_clauses(query: exp.Select, text: SourceText) -> None:
             _reject_arguments(item.args, _JOIN, text, place_of(item, text))
         relation = item.this if isinstance(item, exp.Join) else item
         _reject_relation(relation, text, place_of(relation, text, place))
+
+
+def reject_clauses_of_union(query: exp.SetOperation, text: SourceText) -> None:
+    """Rejects clauses that apply to the result of a UNION ALL."""
+    _reject_arguments(query.args, _UNION, text, place_of(query, text))
 
 
 def _reject_relation(relation: exp.Expr, text: SourceText, place: Place | None) -> None:

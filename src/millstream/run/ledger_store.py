@@ -34,8 +34,8 @@ from millstream.plan.facts.branches import (
     query_operators,
     query_sources,
 )
+from millstream.plan.facts.union import physical_inputs
 from millstream.plan.nodes import Engine, Operator, Query
-from millstream.plan.nodes.traversal import inputs_of
 from millstream.run.checkpoint import write_json
 from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 
@@ -265,7 +265,7 @@ class LedgerStore:
             max_times |= each["max_times"]
         found = {}
         for operator, names in zip(self._operators, names_of(self.query), strict=True):
-            for side, name in zip(inputs_of(operator), names.inputs, strict=True):
+            for side, name in zip(physical_inputs(operator), names.physical, strict=True):
                 top = max_times.get(name, BEGIN_OF_TIME)
                 found[name] = top - side.delay if top > BEGIN_OF_TIME else None
         return found

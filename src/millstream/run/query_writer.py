@@ -51,8 +51,8 @@ from millstream.engine.runtime.user_session import query_settings
 from millstream.errors import MillstreamError, RunError
 from millstream.observe.ledger import dead_letters_of, late_rows_in
 from millstream.plan.facts.branches import query_operators, query_references, query_sources
+from millstream.plan.facts.union import physical_inputs
 from millstream.plan.nodes import Operator, Query, ReferenceTable, Source
-from millstream.plan.nodes.traversal import inputs_of
 from millstream.run.batch_writer import Openers, write_batch
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure
@@ -179,7 +179,7 @@ class QueryWriter:
     def _open_dead_letters(self) -> dict[str, tuple[str, tuple[int, int] | None]]:
         first_read: dict[str, tuple[int, int]] = {}
         for number, operator in enumerate(query_operators(self.plan)):
-            for place, side in enumerate(inputs_of(operator)):
+            for place, side in enumerate(physical_inputs(operator)):
                 if source := source_of(side.node):
                     first_read.setdefault(source.name, (number, place))
         given: list[Source | ReferenceTable] = list(query_sources(self.plan))

@@ -23,6 +23,7 @@ MAX_DIGITS = 100  # characters of a number
 MAX_NAME = 1_000  # characters of a name
 MAX_COLUMNS = 10_000  # of a source, a table or a result
 MAX_JOINS = 100  # in one FROM clause
+MAX_BRANCHES = 100  # queries of one UNION ALL
 MAX_STEPS = 500  # sources, queries, joins and operators below one query, each use counts
 MAX_PANES = 100_000  # sliding windows that one row belongs to: size / slide
 MAX_ROWS = 1_000_000  # n of ROWS n PRECEDING and of ROW_NUMBER() <= n

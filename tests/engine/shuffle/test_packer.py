@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.connectors.dead_letters import Rejection
-from millstream.engine.shuffle.column_names import MAIN, ORIGIN, PAYLOAD, ROW_KIND, STATS
+from millstream.engine.shuffle.column_names import INPUTS, MAIN, ORIGIN, PAYLOAD, ROW_KIND, STATS
 from millstream.engine.shuffle.format import NO_TIME, REJECTED_ROWS, ROWS, TABLES, decode
 from millstream.engine.shuffle.max_ahead import MaxAhead
 from millstream.engine.shuffle.packer import PackerSpec, pack_chunk, packer
@@ -209,7 +209,7 @@ def test_a_result_of_an_operator_that_is_filtered_out_needs_no_time() -> None:
         [0, 0, 0],
         _ms_keep=pa.array([False, True, False]),
         _ms_row_kind=pa.array([0, 0, 3], pa.int8()),
-        _ms_origin=pa.array([None, None, 16], pa.int32()),
+        _ms_origin=pa.array([None, None, INPUTS], pa.int32()),
         _ms_payload=pa.array([None, None, b'{"after": 8, "is_idle": false}'], pa.binary()),
     )
     packer_spec = PackerSpec(0, "s", LABELS, filtered=True, upstream=1, has_side_rows=True)

@@ -22,6 +22,7 @@ from millstream.engine.compile.physical_operator import PhysicalOperator, output
 from millstream.engine.compile.shared_shuffle import StageChain, append_stage, schema_frame
 from millstream.engine.compile.stateless import StreamFrame, compile_stream, source_of, spark_errors
 from millstream.engine.compile.table_join import TableJoinCompiler
+from millstream.engine.compile.union_inputs import compile_with_branches
 from millstream.engine.processor.processor import KernelProcessor, Stage
 from millstream.engine.shuffle.column_names import SIDE_COLUMNS
 from millstream.engine.shuffle.control_stream import ControlStream, control_packets
@@ -30,6 +31,7 @@ from millstream.engine.shuffle.key_groups import labels
 from millstream.engine.shuffle.max_ahead import MaxAhead
 from millstream.engine.shuffle.packer import PackerSpec, packer
 from millstream.plan.facts.colocation import SharedShuffle, find_shared_shuffle
+from millstream.plan.facts.union import branch_inputs, physical_inputs
 from millstream.plan.identity import Document
 from millstream.plan.nodes import (
     Input,
@@ -38,9 +40,11 @@ from millstream.plan.nodes import (
     Select,
     Source,
     TableJoin,
+    UnionAll,
 )
 from millstream.plan.nodes.traversal import inputs_of
 from millstream.state_format import STATE_FORMAT, canonical_json
+from millstream.temporal import LateAction
 
 
 @dataclass(slots=True)
@@ -93,18 +97,26 @@ class ColumnarCompiler:
         if shared is not None and self._relayed is not None and shared.join == self._relayed[0]:
             shared = None  # its results come from another branch
         reader, self._colocated_reader = self._colocated_reader, None
-        streams, first_numbers = [], []
+        branches, first_numbers = [], []
         for place, side in enumerate(inputs):
             # Between the two are only SELECTs, so the next operator is the one that is read.
             is_shared = shared is not None and shared.number == place
             self._colocated_reader = shared if is_shared else None
             first_numbers.append(len(self.compiled))  # the number of the input's operator, if any
-            streams.append(self.compile_stream(side.node))
+            branches.append(
+                tuple((each, self.compile_stream(each.node)) for each in branch_inputs(side))
+            )
+        sides = [side for each in branches for side, _ in each]
+        streams = [rows for each in branches for _, rows in each]
         with spark_errors():
             carries_hash = reader is not None and not reader.is_hashable
             compile_kind = COMPILERS[type(node)]
-            operator = compile_kind(self.spark, node, streams, self.groups, carries_hash)
-            operator = self._with_time_limits(operator, inputs, streams)
+            operator = compile_with_branches(
+                node,
+                branches,
+                lambda over, rows: compile_kind(self.spark, over, rows, self.groups, carries_hash),
+            )
+            operator = self._with_time_limits(operator, sides, streams)
         chain = StageChain(
             operator, (self._stage(number, node, operator, streams),), operator.inputs
         )
@@ -131,7 +143,7 @@ class ColumnarCompiler:
             create_input_spec(name, side, rows, packer_spec, hash_from, keys)
             for name, side, rows, (_, packer_spec), hash_from, keys in zip(
                 self.names[number],
-                inputs_of(node),
+                physical_inputs(node),
                 streams,
                 operator.inputs,
                 operator.hash_from,
@@ -139,13 +151,22 @@ class ColumnarCompiler:
                 strict=True,
             )
         )
+        kernel_inputs = [
+            (number, len(own) > 1)
+            for number, side in enumerate(inputs_of(node))
+            for own in [branch_inputs(side)]
+            for _ in own
+        ]
+        keeps_late = node.late.action is LateAction.SIDE_OUTPUT
         inputs = tuple(
             replace(
                 each,
+                kernel_input=number,
+                keeps_origin=is_branch and keeps_late,
                 last_window=operator.last_window,
                 wall_clock=each.wall_clock or operator.wall_clock,
             )
-            for each in specs
+            for each, (number, is_branch) in zip(specs, kernel_inputs, strict=True)
         )
         share = share_of(node.limit, self.groups)
         columns = tuple(output_schema(operator).names[: -len(SIDE_COLUMNS)])
@@ -163,6 +184,7 @@ class ColumnarCompiler:
         """The rows of any node."""
         if isinstance(node, Source | Select):
             return self.compile_stream(node)
+        assert not isinstance(node, UnionAll), "a pipeline is one branch of a UNION ALL"
         return self._result(node)
 
     def compile_stream(self, node: Source | Select) -> StreamFrame:

@@ -38,6 +38,7 @@ from millstream.plan.nodes import (
     Select,
     Source,
     TableJoin,
+    UnionAll,
 )
 from millstream.temporal import MalformedAction, MissingTime, Window, WindowKind
 from millstream.values import JoinType
@@ -236,6 +237,7 @@ def compile_native(
         assert not isinstance(node, TableJoin), "the native engine joins no tables"
         return StreamFrame(DeferredFrame.of(compile_operator(node, frames, control=control)))
 
+    assert not isinstance(root, UnionAll), "the branches of a UNION ALL are compiled one by one"
     return (
         compile_stream(root, sources, result) if isinstance(root, Source | Select) else result(root)
     )

@@ -85,7 +85,7 @@ def compile_query(
         rows = given if isinstance(given, DeferredFrame) else same[id(given)]
         read[source.name] = fill_missing_times(source, rows)
     messages = None if control is None else ControlStream(spark, control)
-    names = tuple(each.inputs for each in names_of(query))
+    names = tuple(each.physical for each in names_of(query))
     identities = operator_identities(query)
     columnar = ColumnarCompiler(
         spark, read, names, identities, groups, messages, steps, max_ahead, sends_allowances

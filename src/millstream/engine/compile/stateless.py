@@ -30,7 +30,7 @@ from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD
 from millstream.errors import PlanError
 from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import explode_call
-from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin
+from millstream.plan.nodes import Node, Operator, Output, Select, Source, TableJoin, UnionAll
 from millstream.temporal import MissingTime
 
 _KEEP_VALUE = "_ms_keep_value"
@@ -136,6 +136,7 @@ def compile_stream(
             file_columns=own,
         )
     below = node.input
+    assert not isinstance(below, UnionAll), "the branches of a UNION ALL are compiled one by one"
     if isinstance(below, Source | Select):
         inner = compile_stream(below, sources, result, files)
     else:

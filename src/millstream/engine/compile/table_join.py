@@ -50,6 +50,7 @@ from millstream.plan.nodes import (
     Select,
     Source,
     TableJoin,
+    UnionAll,
 )
 from millstream.temporal import MalformedAction
 from millstream.values import Condition, JoinType, Lookup, OnError
@@ -333,6 +334,7 @@ def compile_stateless(
     def compile_below(node: Operator | TableJoin) -> StreamFrame:
         return tables.compile_below(node, read)
 
+    assert not isinstance(root, UnionAll), "a pipeline is one branch of a UNION ALL"
     return (
         compile_stream(root, read, compile_below)
         if isinstance(root, Source | Select)

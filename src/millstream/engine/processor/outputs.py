@@ -18,6 +18,7 @@ from millstream.engine.processor.processor import Stage
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker
 from millstream.engine.runtime.arrow_frame import ArrowFrame
 from millstream.engine.shuffle.column_names import (
+    BRANCH,
     INPUTS,
     LATE,
     MAIN,
@@ -69,10 +70,11 @@ def side_packets(
         group: The label of the key group.
         result: What its kernel has returned.
     """
-    for source, found in result.late.items():
-        frame = _late_rows(stage.inputs[source], found)
-        if frame.height:
-            yield LATE, origin_of(stage, source), encode(frame.to_arrow())
+    for number, found in result.late.items():
+        for source, rows in _by_input(stage, number, found):
+            frame = _late_rows(stage.inputs[source], rows)
+            if frame.height:
+                yield LATE, origin_of(stage, source), encode(frame.to_arrow())
     for frame in nonempty_frames(result) if stage.relayed else ():
         for part in frame.select(stage.relayed).iter_slices(MAX_RELAYED_ROWS):
             yield RELAYED, origin_of(stage, 0), encode(part.to_arrow())
@@ -97,6 +99,16 @@ def _statistics(
         "counts": result.counts,
     }
     return json.dumps(stats).encode()
+
+
+def _by_input(stage: Stage, number: int, late: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Returns the late rows of a kernel's input, for each input of the stage that they are from."""
+    if BRANCH in late.columns:
+        for (source,), rows in late.partition_by(BRANCH, as_dict=True, include_key=False).items():
+            yield int(source), rows
+        return
+    places = range(len(stage.inputs))
+    yield next(place for place in places if stage.kernel_input(place) == number), late
 
 
 def _late_rows(source: InputSpec, frame: pl.DataFrame) -> pl.DataFrame:

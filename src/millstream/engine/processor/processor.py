@@ -83,6 +83,11 @@ class Stage:
         own = (self.number, self.kernel, self.inputs, self.identity)
         return Stage(*own, link, self.default_limit, self.evicts, self.relayed)
 
+    def kernel_input(self, number: int) -> int:
+        """The kernel's input that an input of the stage is, or a branch of."""
+        found = self.inputs[number].kernel_input
+        return number if found is None else found
+
     @property
     def kernel(self) -> Kernel:
         return self._unpickle()[0]

@@ -220,7 +220,9 @@ class _Task:
             self._write_output(number, pa.RecordBatch.from_struct_array(own))
 
     def _write_output(self, number: int, rows: pa.RecordBatch | pa.Table) -> None:
-        """Writes rows of one of several outputs."""
+        """Writes rows of one of several outputs. Outputs with the same sink can differ in which
+        columns may be NULL, so all may."""
+        rows = type(rows).from_arrays(rows.columns, names=rows.schema.names)
         target = self._output(self.routing.main_outputs[number])
         target.write(rows)
         target.rows_by_output[str(number)] += rows.num_rows

@@ -19,7 +19,7 @@ from millstream.engine.processor.processor import KernelProcessor, Stage
 from millstream.engine.processor.state_adapter import SparkState
 from millstream.engine.processor.watermarks import InputSpec, WatermarkTracker
 from millstream.engine.shuffle import format as packets
-from millstream.engine.shuffle.column_names import INPUTS, REJECTED
+from millstream.engine.shuffle.column_names import BRANCH, INPUTS, REJECTED
 from millstream.engine.shuffle.spark_hashes import xxhash64
 from millstream.kernels.core.heavy_hitters import HeavyHitters
 from millstream.kernels.core.kernel import (
@@ -138,27 +138,33 @@ class _StageStep:
 
     def run(self) -> StepResult:
         """Advances the watermark and runs the kernel once, over the rows of all inputs."""
-        inputs = {
-            source: parts[0] if len(parts) == 1 else pl.concat(parts)
-            for source, parts in self.rows.items()
-        }
+        frames = {source: _concatenated(parts) for source, parts in self.rows.items()}
         limit, enforces_limit = self.stage.default_limit, self.allowance is not None
         if self.allowance is not None:
-            limit = _with_new_rows(self.allowance, inputs.values())
+            limit = _with_new_rows(self.allowance, frames.values())
         advance = WatermarkAdvance(self.before, self.watermarks.advance(), limit, enforces_limit)
-        for source, frame in inputs.items():
-            spec = self.stage.inputs[source]
-            if spec.wall_clock:
-                inputs[source] = frame.with_columns(
-                    pl.lit(self.watermarks.now, pl.Int64).alias(TIME)
-                )
+        branches: dict[int, list[pl.DataFrame]] = {}
+        for source, rows in frames.items():
+            frame, spec = rows, self.stage.inputs[source]
             _count_heavy_hitters(self.watermarks, spec, frame)
+            if spec.wall_clock:
+                frame = frame.with_columns(pl.lit(self.watermarks.now, pl.Int64).alias(TIME))
+            if spec.keeps_origin:
+                frame = frame.with_columns(pl.lit(source, pl.Int32).alias(BRANCH))
+            branches.setdefault(self.stage.kernel_input(source), []).append(frame)
+        inputs = {number: _concatenated(parts) for number, parts in branches.items()}
         result = self.stage.kernel.step(self.state, inputs, advance)
         self.state.value(_STORE).put(self.watermarks.dump())
         return result
 
     def side_packets(self, group: int, result: StepResult) -> Iterator[tuple[int, int, bytes]]:
         return side_packets(self.stage, self.watermarks, self.before, group, result)
+
+
+def _concatenated(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Returns the rows of all parts. Branches of a UNION ALL can have another order of columns."""
+    first, *others = parts
+    return pl.concat([first, *(each.select(first.columns) for each in others)]) if others else first
 
 
 def _with_new_rows(allowance: StateLimit, inputs: Iterable[pl.DataFrame]) -> StateLimit:

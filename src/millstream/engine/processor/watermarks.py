@@ -40,6 +40,9 @@ class InputSpec:
     copies: tuple[tuple[str, str], ...] = ()
     last_window: int = 0  # of a window join: the time between a row's first and last window
     source: str | None = None  # the source that it reads, if there is no operator between
+    # the kernel's input that it is, or a branch of; None: the one with its own number
+    kernel_input: int | None = None
+    keeps_origin: bool = False  # are its rows marked, because late rows of branches are separated?
 
     @property
     def has_partitions(self) -> bool:

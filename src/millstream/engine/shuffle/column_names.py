@@ -37,6 +37,7 @@ class Kind(StrEnum):
         return f"{self.value}{number}"
 
 
+BRANCH = "_branch"  # of rows from a UNION ALL: the number of the operator's input
 NOW = "_ms_now"  # the micro-batch's processing time, in microseconds, from the offset log
 ROW_KIND, ORIGIN, PAYLOAD = (
     "_ms_row_kind",
@@ -55,7 +56,7 @@ SIDE_COLUMNS = (
     StructField(ORIGIN, IntegerType()),
     StructField(PAYLOAD, BinaryType()),
 )
-INPUTS = 16  # ORIGIN is the operator's number times this, plus the input's number
+INPUTS = 256  # ORIGIN is the operator's number times this, plus the input's number
 
 
 def output_column(number: int) -> str:

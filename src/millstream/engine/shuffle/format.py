@@ -38,7 +38,7 @@ PACKET = from_arrow_schema(PACKET_SCHEMA)
 ROWS, END_OF_INPUT, REJECTED_ROWS, PROCESSING_TIME, ALLOWANCE, KNOWN_PARTITION = 0, 1, 2, 3, 4, 5
 NO_LIMIT = -1
 UNKNOWN = -1  # in `is_idle`
-TABLES = 1 << 16  # ORIGIN of the statistics of a table join: this plus its number
+TABLES = 1 << 20  # ORIGIN of the statistics of a table join: this plus its number
 PASS_THROUGH = 16  # plus the row kind: side rows of an earlier operator
 NO_TIME = BEGIN_OF_TIME  # an integer column without NULLs keeps its type in pandas
 

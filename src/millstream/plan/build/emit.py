@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from millstream.errors import PlanError
 from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import Select, SinkDef, Source
+from millstream.plan.nodes import Select, SinkDef, Source, UnionAll
 from millstream.plan.nodes.traversal import Stateless, can_retract, operators_of, upstream_of
 from millstream.plan.reject import place_of
 from millstream.sql.statements import Property
@@ -54,7 +54,9 @@ _KEYED_MODES, _KEYLESS_MODES = "'retract' or 'upsert'", "'retract'"
 def _has_keyless_retractions(root: Select) -> bool:
     """Tests whether a result retracts rows that have no key."""
     below = upstream_of(root)
-    return not isinstance(below, Source) and not kind_of(below).has_change_key
+    if isinstance(below, Source | UnionAll):
+        return False
+    return not kind_of(below).has_change_key
 
 
 def _append_only_fix(root: Select) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
 from millstream.errors import PlanError, SqlError
@@ -15,6 +16,7 @@ from millstream.plan.build.query import PlannedQuery, select_of_inner_query
 from millstream.plan.build.query_groups import group_into_queries, share_window_times
 from millstream.plan.build.tables.datasets import DatasetResolver, reads_dataset
 from millstream.plan.build.top_n import reject_unlimited_rankings
+from millstream.plan.build.union_branches import branch_pipelines, with_union_branches
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.facts.determinism import reject_nondeterministic
 from millstream.plan.facts.pipeline import choose_engine
@@ -76,7 +78,7 @@ def _job(statements: Sequence[Statement], namespace: JobNamespace) -> Job:
         namespace.declare(statement)
     namespace.resolve_dead_letters()
     settings = _settings(statements)
-    pipelines = []
+    pipelines: list[Pipeline] = []
     for statement in statements:
         feed = _sink_and_query(statement)
         if feed is None:
@@ -85,7 +87,9 @@ def _job(statements: Sequence[Statement], namespace: JobNamespace) -> Job:
         sink = namespace.sink(name, statement.place)
         engine = Engine(dict(settings).get("engine", "auto").lower())
         span = span_of(query.tree)
-        pipelines.append(_pipeline(sink, namespace.plan(query), engine, namespace.connectors, span))
+        pipelines += branch_pipelines(
+            _pipeline(sink, namespace.plan(query), engine, namespace.connectors, span)
+        )
     if not pipelines:
         raise PlanError(
             "MS-PLAN-NO-QUERY",
@@ -209,6 +213,7 @@ def _pipeline(
     span: tuple[int, int] | None = None,
     mode: OutputMode | None = None,
 ) -> Pipeline:
+    planned = replace(planned, select=with_union_branches(planned.select))
     reject_unlimited_rankings(planned.select)
     spec = connectors[sink.connector]
     mode = resolve_output_mode(planned.mode, planned.select, sink, spec.modes, mode)

@@ -27,12 +27,18 @@ from millstream.plan.build.tables.versioned import (
     build_table_relation,
     reject_current_version,
 )
+from millstream.plan.build.union import plan_union, queries_of_union
 from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.expressions import Expression, join_with_and
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Engine, JoinKind, ReferenceTable, Select, Source
 from millstream.plan.nodes.traversal import Stateless
-from millstream.plan.reject import not_supported, place_of, reject_clauses
+from millstream.plan.reject import (
+    not_supported,
+    place_of,
+    reject_clauses,
+    reject_clauses_of_union,
+)
 from millstream.plan.resolve.expressions import ExpressionReader
 from millstream.plan.resolve.names import unnamed_query_phrase as unnamed_query
 from millstream.plan.resolve.scope import Relation, Scope
@@ -123,9 +129,10 @@ class QueryPlanner:
         place = place_of(tree, self.text)
         if isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
             return self._plan(tree.this, emit, property_nodes)
+        if isinstance(tree, exp.SetOperation):
+            return self._plan_union(tree, emit, property_nodes)
         if not isinstance(tree, exp.Select):
-            what = tree.key.upper() if isinstance(tree, exp.SetOperation) else "this query"
-            raise not_supported(what, place)
+            raise not_supported("this query", place)
         reject_clauses(tree, self.text)
         properties = check_properties(
             PropertyOwner.QUERY,
@@ -141,6 +148,37 @@ class QueryPlanner:
             self._emit(emit, select),
             Engine(engine.value.lower()) if engine else None,
             properties.get("output.mode"),
+        )
+
+    def _plan_union(
+        self, tree: exp.SetOperation, emit: exp.Expr | None, property_nodes: Sequence[exp.Expr]
+    ) -> PlannedQuery:
+        """Plans UNION ALL. EMIT and properties after brackets apply to each of its queries."""
+        reject_clauses_of_union(tree, self.text)
+        queries = queries_of_union(tree, self.text)
+        planner = self._with_views(tree)
+        planned = [
+            planner._plan(each, emit, property_nodes)  # noqa: SLF001 -- of the same class
+            for each in queries
+        ]
+        select = plan_union(
+            [each.select for each in planned], [place_of(each, self.text) for each in queries]
+        )
+        reject_many_steps(select, select.place)
+        emits = {each.emit for each in planned}
+        engines = {each.engine for each in planned if each.engine}
+        if len(engines) > 1:
+            raise PlanError(
+                "MS-PLAN-ENGINE",
+                "the queries of a UNION ALL set different values of 'engine'.",
+                fix="One engine runs all of them: set it on one query or with SET.",
+                place=select.place,
+            )
+        return PlannedQuery(
+            select,
+            emits.pop() if len(emits) == 1 else None,
+            engines.pop() if engines else None,
+            next((each.mode for each in planned if each.mode), None),
         )
 
     def _merge_emit(self, inner: exp.Expr | None, outer: exp.Expr | None) -> exp.Expr | None:
@@ -162,7 +200,7 @@ class QueryPlanner:
             own = kind_of(below).emit(below)
         return own or resolve_emit_of_stateless_query(clause, select, self.text)
 
-    def _with_views(self, tree: exp.Select) -> QueryPlanner:
+    def _with_views(self, tree: exp.Query) -> QueryPlanner:
         """Returns a planner that also finds the names of this query's WITH clause."""
         with_ = tree.args.get("with_")
         if with_ is None:

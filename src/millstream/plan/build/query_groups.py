@@ -90,11 +90,11 @@ def _check(query: Query) -> None:
 
 def _check_determinism(query: Query) -> None:
     """Rejects a non-deterministic stream that several branches compute."""
-    computed: dict[str, Select] = {}
+    computed: set[Select] = set()
     for branch in branches_of(query):
         for stream in computed_named_streams(branch):
             part = _random_part(stream)
-            if part is not None and stream.stream in computed:
+            if part is not None and stream in computed:
                 raise PlanError(
                     "MS-PLAN-NONDETERMINISTIC",
                     f"{part} in the stream {stream.stream} would have different values in each of "
@@ -104,7 +104,7 @@ def _check_determinism(query: Query) -> None:
                     "it in another job.",
                     place=stream.place,
                 )
-        computed |= {stream.stream or "": stream for stream in computed_named_streams(branch)}
+        computed |= computed_named_streams(branch)
 
 
 def _random_part(stream: Select) -> str | None:

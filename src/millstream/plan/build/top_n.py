@@ -28,7 +28,7 @@ from millstream.plan.build.window_spec import WindowSpec, find_window_functions,
 from millstream.plan.expressions import Expression, column, join_with_and
 from millstream.plan.kinds import kind_of
 from millstream.plan.kinds.operator_properties import TOP, TOP_OF_WINDOW, OperatorProperties
-from millstream.plan.nodes import Column, Join, Output, Select, Source, TopN
+from millstream.plan.nodes import Column, Join, Output, Select, Source, TopN, UnionAll
 from millstream.plan.nodes.traversal import operators_of, upstream_of
 from millstream.plan.reject import place_of
 from millstream.plan.resolve.event_time import (
@@ -176,7 +176,9 @@ def _window_end(frame: WindowSpec, stream: OperatorInput) -> Expression | None:
 
 def _reads_windowed_result(stream: OperatorInput) -> bool:
     below = upstream_of(stream.node)
-    return not isinstance(below, Source | Join) and kind_of(below).window(below) is not None
+    if isinstance(below, Source | UnionAll | Join):
+        return False
+    return kind_of(below).window(below) is not None
 
 
 def _window(items: list[SelectItem], stream: OperatorInput) -> tuple[str, str] | None:

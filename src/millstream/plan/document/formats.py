@@ -7,8 +7,8 @@ from typing import Any
 from millstream.plan.document import Fact, data, fact
 from millstream.plan.expressions import to_spark_sql
 from millstream.plan.expressions.spark_sql import sql_or_none
-from millstream.plan.nodes import Call, Input, Join, Key, Order, Output, Source, TableKey
-from millstream.plan.nodes.traversal import upstream_of
+from millstream.plan.nodes import Call, Input, Join, Key, Order, Output, TableKey
+from millstream.plan.nodes.traversal import operators_of
 from millstream.temporal import LateAction, LatePolicy, StateLimit, Window, format_span
 
 
@@ -21,7 +21,7 @@ def shifted_text(time: str, span: int) -> str:
 
 def watermark_text(side: Input) -> str:
     """Formats the watermark of an input: from its source's times, or from the operator below."""
-    if isinstance(upstream_of(side.node), Source):
+    if not operators_of(side.node):
         return shifted_text(f"{side.alias}.{side.progress or side.time}", -side.delay)
     return f"watermark of {shifted_text(side.alias, -side.delay)}"
 

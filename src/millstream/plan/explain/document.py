@@ -18,6 +18,7 @@ from millstream.plan.expressions.spark_sql import sql_or_none
 from millstream.plan.facts.branches import query_operators
 from millstream.plan.facts.pipeline import PipelineFacts, derive_job_facts, derive_operator_facts
 from millstream.plan.facts.table_join import derive_table_facts
+from millstream.plan.facts.union import union_of
 from millstream.plan.facts.watermark_delay import result_time
 from millstream.plan.kinds import kind_of
 from millstream.plan.kinds.stream_names import node_name
@@ -32,6 +33,7 @@ from millstream.plan.nodes import (
     SinkDef,
     Source,
     TableJoin,
+    UnionAll,
 )
 from millstream.plan.nodes import Query as PlannedQuery
 from millstream.plan.nodes.traversal import (
@@ -80,6 +82,7 @@ def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegis
             fact("engine", str(engine), "engine", f"{engine}: {reason}"),
             data("reason", reason),
             fact("strategy", first, "strategy", strategy),
+            *_branch_facts(pipeline),
             fact("emit", emit, "emit", *([emit] if emit else [])),
             fact("mode", str(pipeline.mode), "mode", *([_MODES[pipeline.mode]] if changes else [])),
         ),
@@ -102,6 +105,14 @@ def _shared_query_text(pipeline: Pipeline, query: PlannedQuery) -> tuple[str, ..
     ]
     once = f"; computed once: {', '.join(names)}" if names else ""
     return (f"one Spark query writes {query.title}{once}",)
+
+
+def _branch_facts(pipeline: Pipeline) -> tuple[Fact, ...]:
+    if pipeline.branch is None:
+        return ()
+    number, count = pipeline.branch
+    shown = f"query {number} of {count} of a UNION ALL"
+    return (fact("branch", {"number": number, "count": count}, "branch", shown),)
 
 
 _MODES = {
@@ -141,7 +152,10 @@ def _node(node: Node, use: SourceUse, alias: str | None = None) -> Section:
     if isinstance(node, Source):
         return source_section(node, use, renamed)
     if isinstance(node, Select):
-        return _select(node, use, renamed)
+        union = union_of(node)
+        return _select(node, use, renamed) if union is None else _union(union, use, renamed)
+    if isinstance(node, UnionAll):
+        return _union(node, use, renamed)
     if isinstance(node, TableJoin):
         facts = derive_table_facts(node)
         title, join_facts = table_join_facts(facts)
@@ -194,6 +208,22 @@ def _select(select: Select, use: SourceUse, renamed: str) -> Section:
             data("watermark_delay_us", found.delay if found else None),
         ),
         (Child("input", (_node(select.input, use, select.alias),)),),
+    )
+
+
+def _union(union: UnionAll, use: SourceUse, renamed: str) -> Section:
+    columns = ", ".join(each.name for each in union.columns)
+    time = "none: the queries have no event time at the same position"
+    if union.time is not None:
+        time = f"{union.time}; watermark is the minimum over the branches"
+    return Section(
+        f"Union all{renamed}",
+        (
+            data("kind", "union_all"),
+            fact("columns", [each.name for each in union.columns], "columns", columns),
+            fact("time", union.time, "time", time),
+        ),
+        (Child("branches", tuple(_node(each, use) for each in union.inputs), is_list=True),),
     )
 
 

@@ -18,7 +18,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from millstream.plan.nodes import Node, Operator, Query, ReferenceTable, Select, Source, TableJoin
+from millstream.plan.nodes import (
+    Node,
+    Operator,
+    Query,
+    ReferenceTable,
+    Select,
+    Source,
+    TableJoin,
+    UnionAll,
+)
 from millstream.plan.nodes.traversal import (
     Stateless,
     children_of,
@@ -59,7 +68,7 @@ class Branch:
 
 def branches_of(query: Query) -> tuple[Branch, ...]:
     """Returns the branches of a query, in the order of their first outputs."""
-    grouped: dict[Source | Operator, list[int]] = {}
+    grouped: dict[Source | UnionAll | Operator, list[int]] = {}
     for number, output in enumerate(query.outputs):
         grouped.setdefault(upstream_of(output.root), []).append(number)
     found: list[Branch] = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from millstream.plan.expressions import Expression
 from millstream.plan.facts.column_lineage import equal_columns, trace_to_join, type_of
+from millstream.plan.facts.union import union_of
 from millstream.plan.kinds import join_kind_of, single_input_kind_of
 from millstream.plan.nodes import Call, Input, Join, Key, Operator, SingleInput
 from millstream.scalars import Compare, Operand, PredicateOf, terms_of
@@ -50,6 +51,8 @@ def find_shared_shuffle(operator: Operator) -> SharedShuffle | None:
     """Returns the shuffle that an operator shares with a join below it; None if it has its own."""
     if not isinstance(operator, Join):
         return _shuffle_shared_by_single_input(operator)
+    if any(union_of(side.node) for side in (operator.left, operator.right)):
+        return None
     inputs = join_kind_of(operator).shared_inputs(operator)
     return next(
         filter(None, (_shuffle_shared_by_join(operator, number) for number in inputs)), None

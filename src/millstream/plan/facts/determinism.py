@@ -13,7 +13,7 @@ from millstream.plan.expressions import Expression
 from millstream.plan.expressions.determinism import nondeterministic_parts
 from millstream.plan.expressions.shapes import source_sql
 from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import Node, Select, Source, TableJoin
+from millstream.plan.nodes import Node, Select, Source, TableJoin, UnionAll
 from millstream.plan.nodes.traversal import can_retract, nodes_of
 from millstream.temporal import OutputMode
 
@@ -46,7 +46,7 @@ def _expressions_over_retractions(node: Node) -> Iterator[Expression]:
     elif isinstance(node, TableJoin):
         if can_retract(node):
             found = (*(key.left for key in node.keys), node.left_where, node.across_sql)
-    elif not isinstance(node, Source):
+    elif not isinstance(node, Source | UnionAll):
         found = kind_of(node).expressions_over_retractions(node)
     yield from (each for each in found if each is not None)
 

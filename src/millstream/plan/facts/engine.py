@@ -17,9 +17,10 @@ from millstream.plan.nodes import (
     Pipeline,
     SingleInput,
     Source,
+    UnionAll,
     UnsupportedPart,
 )
-from millstream.plan.nodes.traversal import operators_of, sources_of, table_joins_of
+from millstream.plan.nodes.traversal import nodes_of, operators_of, sources_of, table_joins_of
 
 
 def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
@@ -31,6 +32,8 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
         return (Engine.NATIVE if requested is Engine.AUTO else requested), reason
     no_columnar = _columnar_limitation(operators)
     no_native = _native_limitation(operators, sources_of(pipeline.root))
+    if not no_native and any(isinstance(each, UnionAll) for each in nodes_of(pipeline.root)):
+        no_native = "Spark's watermark waits for every branch of a UNION ALL to have rows"
     if not no_native and table_joins_of(pipeline.root):
         no_native = "Spark's operators do not pass on the rejected rows of a table join"
     if requested is not Engine.NATIVE:

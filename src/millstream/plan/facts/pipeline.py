@@ -14,8 +14,8 @@ from millstream.plan.facts.engine import choose_engine
 from millstream.plan.facts.table_join import TableFacts, derive_table_facts
 from millstream.plan.kinds import kind_of, single_input_kind_of
 from millstream.plan.kinds.base import OperatorFacts, Strategy
-from millstream.plan.nodes import Engine, Job, Join, Operator, Pipeline, Select, Source, TableJoin
-from millstream.plan.nodes.traversal import inputs_of, nodes_in_order, upstream_of
+from millstream.plan.nodes import Engine, Job, Join, Operator, Pipeline, TableJoin
+from millstream.plan.nodes.traversal import Stateless, inputs_of, nodes_in_order, operators_of
 
 __all__ = ["PipelineFacts", "choose_engine", "derive_job_facts", "derive_pipeline_facts"]
 
@@ -51,7 +51,7 @@ def derive_pipeline_facts(pipeline: Pipeline) -> PipelineFacts:
         if isinstance(node, TableJoin):
             tables.append(derive_table_facts(node))
             strategies.append(tables[-1].strategy)
-        elif not isinstance(node, Source | Select):
+        elif not isinstance(node, Stateless):
             operators.append(derive_operator_facts(node))
             strategies.append(operators[-1].strategy)
     found = tuple(strategies) or (Strategy("passthrough"),)
@@ -76,5 +76,5 @@ def choose_strategy(operator: Operator) -> Strategy:
     sides = inputs_of(operator)
     if find_shared_shuffle(operator):
         return Strategy("shared", key, len(sides))
-    of_sources = all(isinstance(upstream_of(side.node), Source) for side in sides)
+    of_sources = not any(operators_of(side.node) for side in sides)
     return Strategy("hash" if of_sources else "repartition", key, len(sides))

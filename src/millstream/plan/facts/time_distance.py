@@ -8,7 +8,7 @@ from millstream.plan.expressions import ColumnReference, Expression
 from millstream.plan.expressions.shapes import coalesced_columns
 from millstream.plan.kinds import join_kind_of
 from millstream.plan.kinds.time_bounds import ZERO_BOUNDS, TimeBounds
-from millstream.plan.nodes import WINDOW_TIME, Join, Node, Select, Source, TableJoin
+from millstream.plan.nodes import WINDOW_TIME, Join, Node, Select, Source, TableJoin, UnionAll
 
 
 def side_columns_of(join: Join, expression: Expression) -> list[tuple[int, str]]:
@@ -55,6 +55,8 @@ def time_difference(node: Node, one: str, other: str) -> TimeBounds:
     if isinstance(below, Join):
         return _difference_over_join(below, outputs[one], outputs[other])
     alias = node.alias
+    if isinstance(below, UnionAll):
+        return TimeBounds()
     if isinstance(below, Source | Select):
         stream = below
     elif isinstance(below, TableJoin):

@@ -26,7 +26,8 @@ lateness. A session has one microsecond more: a row exactly at its end would sti
 closes once the watermark is past its end. Pairs of sessions carry the later of both ends, and are
 emitted when both are closed.
 
-A table join is stateless and adds no delay.
+A table join is stateless and adds no delay. The branches of a UNION ALL have a delay each; here it
+is the longest.
 
 Other operators. A row that is emitted immediately, or once the watermark is past it, was not late
 before its batch: no delay. The same is true of the first result of a window, which is emitted when
@@ -41,7 +42,7 @@ from dataclasses import dataclass
 from millstream.plan.expressions import Expression
 from millstream.plan.facts.time_distance import offset_from_join_time, side_columns_of
 from millstream.plan.kinds import join_kind_of, kind_of
-from millstream.plan.nodes import Join, Select, Source, TableJoin
+from millstream.plan.nodes import Join, Select, Source, TableJoin, UnionAll
 from millstream.plan.nodes.traversal import Stateless
 from millstream.temporal import LateAction, format_span
 
@@ -97,6 +98,8 @@ def watermark_delay_of(node: Source | Select) -> int:
     below = node.input
     if isinstance(below, TableJoin):
         below = below.left.node
+    if isinstance(below, UnionAll):
+        return _added_delay(node) + max(watermark_delay_of(each) for each in below.inputs)
     return _added_delay(node) + (
         watermark_delay_of(below) if isinstance(below, Source | Select) else 0
     )

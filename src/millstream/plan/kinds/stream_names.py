@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.plan.nodes import Input, Join, Node, Select, Source
-from millstream.plan.nodes.traversal import inputs_of, upstream_of
+from millstream.plan.nodes import Input, Join, Node, Select, Source, UnionAll
+from millstream.plan.nodes.traversal import inputs_of, operators_of, upstream_of
 
 
 def node_name(node: Node, alias: str) -> str:
@@ -35,14 +35,21 @@ def results_delay(join: Join) -> int | None:
     sources.
     """
     sides = (join.left, join.right)
-    if all(isinstance(upstream_of(side.node), Source) for side in sides):
+    if not any(operators_of(side.node) for side in sides):
         return None
     return max(delay_behind_sources(side) for side in sides)
 
 
 def delay_behind_sources(side: Input) -> int:
     """Returns how far the watermark of an input is behind its sources."""
-    below = upstream_of(side.node)
+    return side.delay + _delay_of_operators(side.node)
+
+
+def _delay_of_operators(node: Node) -> int:
+    """Returns the delay that the operators below the next one upstream add."""
+    below = upstream_of(node)
     if isinstance(below, Source):
-        return side.delay
-    return side.delay + max(delay_behind_sources(each) for each in inputs_of(below))
+        return 0
+    if isinstance(below, UnionAll):
+        return max(_delay_of_operators(each) for each in below.inputs)
+    return max(delay_behind_sources(each) for each in inputs_of(below))

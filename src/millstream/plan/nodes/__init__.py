@@ -8,7 +8,8 @@ Expressions are values of `plan.expressions`; Spark evaluates them.
                                 │                  └── Input ── Source | Select
                                 └── Aggregate | Deduplicate | TopN | RowsOver ── Input ── …
 
-A Select is stateless. An operator reads the results of another operator through a Select.
+A Select is stateless, and so is a UnionAll of several Selects, which another Select reads. An
+operator reads the results of another operator through a Select.
 
 A join has two output columns, each a struct named as the side's alias, so `o.total` and `o.*` mean
 in Spark what they mean in the query. The output columns of other operators are listed in `columns`;
@@ -49,6 +50,7 @@ from millstream.plan.nodes.streams import (
     Input,
     Select,
     Source,
+    UnionAll,
 )
 from millstream.plan.nodes.tables import Broadcast, ReferenceTable
 from millstream.plan.nodes.values import (
@@ -73,7 +75,7 @@ BoundedJoin = IntervalJoin | WindowJoin | CrossJoin
 Join = BoundedJoin | TemporalJoin | SessionJoin | RegularJoin
 SingleInput = Aggregate | Deduplicate | TopN | RowsOver
 Operator = Join | SingleInput  # with state
-Node = Source | Select | TableJoin | Operator
+Node = Source | Select | TableJoin | UnionAll | Operator
 
 __all__ = [
     "FUNCTIONS",
@@ -114,6 +116,7 @@ __all__ = [
     "TableKey",
     "TemporalJoin",
     "TopN",
+    "UnionAll",
     "UnsupportedPart",
     "WindowJoin",
 ]

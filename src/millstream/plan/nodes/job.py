@@ -41,6 +41,8 @@ class Pipeline:
     mode: State[OutputMode] = OutputMode.APPEND  # other modes add the column `_op`
     # Position of its SELECT in the job's SQL: offsets of the first and last character.
     span: Neither[tuple[int, int] | None] = field(default=None, repr=False, compare=False)
+    # Of a UNION ALL above the last operator, one of which each pipeline writes: number and count.
+    branch: Neither[tuple[int, int] | None] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,27 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
+class UnionAll:
+    """All rows of several streams with the same columns.
+
+    Above an operator's input or a sink, `plan.build.union_branches` moves the steps that read it
+    into its branches, so that each branch is read, packed and counted by itself.
+    """
+
+    inputs: State[tuple[Select, ...]]
+    time: Neither[str | None] = None  # the column that is the event time of every input, if any
+    place: Neither[Place | None] = field(default=None, compare=False)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.inputs[0].columns
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class Input:
     """An input of an operator: a stream with the alias that the operator's expressions use."""
 

@@ -16,10 +16,11 @@ from millstream.plan.nodes import (
     Select,
     Source,
     TableJoin,
+    UnionAll,
 )
 
 Stream = TypeVar("Stream", bound=Node)
-Stateless = Source | Select | TableJoin
+Stateless = Source | Select | TableJoin | UnionAll
 
 
 def inputs_of(operator: Operator | TableJoin) -> tuple[Input, ...]:
@@ -37,6 +38,8 @@ def children_of(node: Node) -> tuple[Node, ...]:
         return ()
     if isinstance(node, Select):
         return (node.input,)
+    if isinstance(node, UnionAll):
+        return node.inputs
     return tuple(side.node for side in inputs_of(node))
 
 
@@ -88,8 +91,8 @@ def can_retract(node: Node) -> bool:
     return not isinstance(found, Source) and found.retracts
 
 
-def upstream_of(node: Node) -> Source | Operator:
-    """Returns the nearest source or stateful operator upstream, below all stateless steps."""
+def upstream_of(node: Node) -> Source | UnionAll | Operator:
+    """Returns the nearest source, UNION ALL or stateful operator upstream."""
     while isinstance(node, Select | TableJoin):
         node = step_input(node)
     return node
@@ -138,6 +141,8 @@ def _change_node(node: Stream, change: _Changes) -> Stream:
         changed = change.source(node)
     elif isinstance(node, Select):
         changed = replace(node, input=_change_node(node.input, change))
+    elif isinstance(node, UnionAll):
+        changed = replace(node, inputs=tuple(_change_node(each, change) for each in node.inputs))
     elif isinstance(node, TableJoin):
         changed = replace(
             node, left=_change_input(node.left, change), table=change.reference(node.table)

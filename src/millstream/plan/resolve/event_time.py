@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from millstream.errors import Place, PlanError
 from millstream.plan.kinds import kind_of
 from millstream.plan.kinds.base import NoEventTime, TimeFix
-from millstream.plan.nodes import Join, Select, Source
+from millstream.plan.nodes import Join, Select, Source, UnionAll
 from millstream.plan.nodes.traversal import can_retract, upstream_of
 from millstream.plan.resolve.names import query_phrase
 from millstream.sql.statements import Property
@@ -31,6 +31,9 @@ def require_event_time(
         )
         cause = f"{name} has no watermark, so its rows would never expire from state."
         fix = f"Declare WATERMARK FOR {column} AS {column} - INTERVAL 5 SECONDS in {name}."
+    elif isinstance(upstream_of(node), UnionAll):
+        cause = f"{name} has no event time: the queries of its UNION ALL have none in common."
+        fix = "Select the event time of each query at the same position, unchanged."
     elif why := missing_time_reason(name, node):
         cause, fix = (f"{text}." for text in why)
     elif isinstance(node.input, Join) and node.input.how is JoinType.FULL:
@@ -48,7 +51,7 @@ def require_event_time(
 def missing_time_reason(name: str, node: Source | Select) -> tuple[str, str] | None:
     """Returns why the operator of a stream has results without event time, and a fix, or None."""
     below = upstream_of(node)
-    if isinstance(below, Source):
+    if isinstance(below, Source | UnionAll):
         return None
     found = kind_of(below).no_event_time(below)
     if found is None and below.retracts:
@@ -73,7 +76,7 @@ def _fix(fix: TimeFix, name: str) -> str:
 def retraction_fix(node: Source | Select, name: str) -> str:
     """Returns a fix for a stream that must not retract rows."""
     below = upstream_of(node)
-    if not isinstance(below, Source) and not kind_of(below).has_change_key:
+    if not isinstance(below, Source | UnionAll) and not kind_of(below).has_change_key:
         return _fix(TimeFix.BOUND, name)
     return f"Write EMIT FINAL in {query_phrase(name)}, with a WINDOW and no 'window.lateness'"
 
@@ -85,7 +88,9 @@ def reject_expiring_groups(node: Source | Select, name: str, place: Place | None
     stream would count it twice.
     """
     below = upstream_of(node)
-    if not isinstance(below, Source) and kind_of(below).expires_without_retraction(below):
+    if isinstance(below, Source | UnionAll):
+        return
+    if kind_of(below).expires_without_retraction(below):
         raise PlanError(
             "MS-PLAN-RETRACT",
             f"groups of {name} expire after 'state.ttl' without a retraction, so a group that "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from millstream.errors import Place, PlanError
-from millstream.plan.nodes import Node, Pipeline, Select, Source, TableJoin
+from millstream.plan.nodes import Node, Pipeline, Select, Source, TableJoin, UnionAll
 from millstream.plan.nodes.traversal import can_retract, inputs_of, nodes_of, operators_of
 from millstream.suggestions import same
 from millstream.temporal import LateAction
@@ -35,7 +35,7 @@ def reject_reserved_names(pipeline: Pipeline) -> None:
 
 def _user_names(node: Node) -> Iterable[str]:
     """Yields the columns and aliases that users have named."""
-    if isinstance(node, Source | Select):
+    if isinstance(node, Source | Select | UnionAll):
         return (column.name for column in node.columns)
     aliases = [side.alias for side in inputs_of(node)]
     return [*aliases, node.alias, *node.used] if isinstance(node, TableJoin) else aliases

@@ -14,7 +14,7 @@ from millstream.errors import Place, PlanError
 from millstream.plan.expressions import column, template
 from millstream.plan.facts.watermark_delay import watermark_delay_of
 from millstream.plan.kinds import kind_of
-from millstream.plan.nodes import WINDOW_TIME, Column, Output, Select, Source, TableJoin
+from millstream.plan.nodes import WINDOW_TIME, Column, Output, Select, Source, TableJoin, UnionAll
 from millstream.plan.nodes.traversal import Stateless
 from millstream.plan.reject import not_supported
 from millstream.suggestions import same
@@ -48,7 +48,9 @@ def _has_window_time(node: Select) -> bool:
         return below.time is None and _has_window_time(below)
     if isinstance(below, TableJoin):
         return time_of(below.left.node) == WINDOW_TIME
-    return not isinstance(below, Source) and kind_of(below).has_window_time(below)
+    if isinstance(below, Source | UnionAll):
+        return False
+    return kind_of(below).has_window_time(below)
 
 
 def system_column(node: Source | Select, name: str) -> Column | None:

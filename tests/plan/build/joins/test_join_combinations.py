@@ -28,6 +28,7 @@ from millstream.plan.nodes import (
     SessionJoin,
     Source,
     TableJoin,
+    UnionAll,
 )
 from millstream.plan.nodes.traversal import inputs_of, nodes_of
 
@@ -171,6 +172,7 @@ def _check(node: Node) -> None:
         if isinstance(node.input, SessionJoin):
             assert not plain or node.input.emit == "final"
         return
+    assert not isinstance(node, UnionAll)
     for side in inputs_of(node):
         columns = {column.name for column in side.node.columns}
         assert {side.time, *side.used} - {None} <= columns
