@@ -14,7 +14,14 @@ from millstream.temporal import BEGIN_OF_TIME, END_OF_TIME
 from millstream.values import JoinType
 
 SPEC = IntervalJoinSpec(
-    JoinType.LEFT, 0, 5, ("l_k",), ("r_k",), ("l_k",), ("r_x",), across=Compare("l_y", "<", "r_x")
+    JoinType.LEFT,
+    0,
+    5,
+    ("l_k",),
+    ("r_k",),
+    ("l_k",),
+    ("r_x",),
+    pair_predicate=Compare("l_y", "<", "r_x"),
 )
 
 

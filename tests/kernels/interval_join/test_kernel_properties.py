@@ -32,7 +32,7 @@ def spec_of(join: Join, across: Predicate | None = None, **more: object) -> Inte
     return IntervalJoinSpec(
         join.how, join.lower, join.upper, *harness.KEYS, harness.LEFT_COLUMNS,
         harness.RIGHT_COLUMNS,
-        across=across, retention=join.retention, **more,  # type: ignore[arg-type]
+        pair_predicate=across, retention=join.retention, **more,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def _interval(
         **common,
         lower=node.bounds.lower,
         upper=node.bounds.upper,
-        across=sides.across,
+        pair_predicate=sides.across,
         retention=node.retention,
         other_windows=_other_windows(node),
     )
@@ -92,7 +92,7 @@ def _session(node: SessionJoin, _: PackedSides, types: Types, common: dict[str, 
 
 def _regular(node: RegularJoin, sides: PackedSides, types: Types, common: dict[str, Any]) -> Kernel:
     spec = RegularJoinSpec(
-        **common, ttl=node.ttl, over_changes=node.over_changes, across=sides.across
+        **common, ttl=node.ttl, over_changes=node.over_changes, pair_predicate=sides.across
     )
     return RegularJoinKernel(spec, types)
 

@@ -168,7 +168,7 @@ class RegularJoinSpec:
     right_columns: tuple[str, ...]
     ttl: int | None = None
     over_changes: tuple[bool, bool] = (False, False)
-    across: Predicate | None = None
+    pair_predicate: Predicate | None = None
     key_is_hash: bool = False
     late: LatePolicy = LatePolicy()
     limit: StateLimit = StateLimit()

@@ -41,10 +41,10 @@ class Matcher:
     """Finds matching pairs of rows."""
 
     def __init__(self, spec: IntervalJoinSpec, sides: tuple[Side, Side]) -> None:
-        self._across = spec.across
+        self._pair_predicate = spec.pair_predicate
         self._keys = list(zip(sides[0].keys, sides[1].keys, strict=True))
         self._outputs = None if spec.how.left_only else list(spec.outputs)
-        self._checks = bool(self._keys) or spec.across is not None
+        self._checks = bool(self._keys) or spec.pair_predicate is not None
 
     def match(self, side: Side, new: Rows, candidates: Iterable[Candidate]) -> Iterator[Matches]:
         """Yields matches of new rows of a side with rows of the other side."""
@@ -52,14 +52,14 @@ class Matcher:
         count = 0
         enough: index.Enough = "all"
         if self._outputs is None and not self._checks:  # one match per left row is enough
-            enough = "each here" if side.number == 0 else "each there"
+            enough = "one per row here" if side.number == 0 else "one per row there"
         for segment, rows in candidates:
             skip = segment.skip if segment else 0
-            for own_rows, other_rows in new.index.pairs(
+            for own_numbers, other_numbers in new.index.pairs(
                 rows.index, side.lower, side.upper, skip=skip, enough=enough
             ):
-                found.append(CandidatePairs(segment, rows, own_rows, other_rows))
-                count += own_rows.size
+                found.append(CandidatePairs(segment, rows, own_numbers, other_numbers))
+                count += own_numbers.size
                 if count >= index.MAX_PAIRS:
                     yield from self._decide(side, new, found)
                     found, count = [], 0
@@ -89,15 +89,15 @@ class Matcher:
 
     def _is_match(self, left: pl.DataFrame, right: pl.DataFrame) -> Bools:
         is_match = np.ones(left.height, np.bool_)
-        for own_rows, other_rows in self._keys:
-            is_match &= _true(left[own_rows] == right[other_rows])
-        if self._across is not None:  # it is evaluated only for pairs with equal keys
+        for left_key, right_key in self._keys:
+            is_match &= _true(left[left_key] == right[right_key])
+        if self._pair_predicate is not None:  # it is evaluated only for pairs with equal keys
             live = pl.Series(is_match) if self._keys else None
 
             def column(name: str) -> pl.Series:
                 return _column(name, left, right)
 
-            is_match = is_match & _true(evaluate(self._across, column, left.height, live))
+            is_match = is_match & _true(evaluate(self._pair_predicate, column, left.height, live))
         return is_match
 
     def _combine(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:

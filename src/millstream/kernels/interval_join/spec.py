@@ -43,7 +43,7 @@ class IntervalJoinSpec:
     right_keys: tuple[str, ...]
     left_columns: tuple[str, ...]  # of the output
     right_columns: tuple[str, ...]
-    across: Predicate | None = None
+    pair_predicate: Predicate | None = None
     key_is_hash: bool = False  # `_h` is the only key, an integer, so equal hashes are equal keys
     retention: int | None = None  # how long to retain rows, if longer than the bounds need
     limit: StateLimit = StateLimit()  # of the operator; a key group may not exceed it either
@@ -114,7 +114,7 @@ def sides_of(spec: IntervalJoinSpec) -> tuple[Side, Side]:
             ("left", "right")[number],
             () if spec.key_is_hash else keys,
             output,
-            frozenset(columns_of(spec.across)),
+            frozenset(columns_of(spec.pair_predicate)),
             lower,
             upper,
             upper if spec.retention is None else max(upper, spec.retention),

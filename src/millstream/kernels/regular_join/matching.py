@@ -32,7 +32,7 @@ class RegularMatcher(Matcher):
         count = 0
         enough: index.Enough = "all"
         if self._one_is_enough:
-            enough = "each here" if side.number == 0 else "each there"
+            enough = "one per row here" if side.number == 0 else "one per row there"
         for segment, rows in candidates:
             skip = segment.skip if segment else 0
             for own_rows, other_rows in new.index.pairs(
@@ -51,5 +51,5 @@ class RegularMatcher(Matcher):
             yield from self._decide(side, new, found)
 
     def _combine(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
-        own_rows, other_rows = self._names
-        return left[:, own_rows].hstack(right[:, other_rows].get_columns())
+        left_names, right_names = self._names
+        return left[:, left_names].hstack(right[:, right_names].get_columns())

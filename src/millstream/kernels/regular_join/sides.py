@@ -67,7 +67,7 @@ def unbounded(spec: RegularJoinSpec) -> IntervalJoinSpec:
         spec.right_keys,
         spec.left_columns,
         spec.right_columns,
-        spec.across,
+        spec.pair_predicate,
         spec.key_is_hash,
     )
 
