@@ -148,6 +148,7 @@ CODES = {
     "MS-STATE-IN-USE": "Another run uses the checkpoint.",
     "MS-STATE-LIMIT": "State reached its limit, and `state.on_limit` is `fail`.",
     "MS-STATE-LOST": "State that the checkpoint lists is missing from the state store.",
+    "MS-STATE-PENDING": "A sink writes to another place while a batch is not complete.",
     "MS-STATE-SINK": "The folder of a sink has files of another run.",
     "MS-STATE-TABLE": "A table does not fit the checkpoint, or no job with it has run.",
     "MS-CATALOG-BUSY": "Another process has locked the catalog for too long.",

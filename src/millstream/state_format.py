@@ -15,13 +15,19 @@ from millstream.temporal import format_span
 
 # Increased whenever a checkpoint of an older version cannot be resumed. 4: derived identities.
 # 5: any number of tables in a manifest, watermark progress per source partition.
-# 6: names in identities, manifests, counts and ledger.
-STATE_FORMAT = 6
+# 6: names in identities, manifests, counts and ledger. 7: sinks and unread columns are output.
+STATE_FORMAT = 7
 FORMAT_FIX = (
     "Use the version of Millstream that wrote the checkpoint, or start again: with another "
     "checkpoint, or with `millstream run --fresh`, which removes what was written."
 )
-_WORDS = {"how": "type", "used": "columns in state", "physical": ""}
+_WORDS = {
+    "how": "type",
+    "used": "columns in state",
+    "physical": "",
+    "result": "",
+    "outputs": "column",
+}
 
 
 def canonical_json(document: Any) -> str:

@@ -137,7 +137,7 @@ class Watermark:
     """A watermark: after a row at time t, no row older than t - delay is expected."""
 
     column: str
-    delay: Micros = 0
+    delay: OutputOnly[Micros] = 0  # a watermark never decreases, so a longer one takes effect later
     every: OutputOnly[int] = 1  # it advances after this number of rows
 
 

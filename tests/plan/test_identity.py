@@ -52,19 +52,6 @@ def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
         ),
         ("total DOUBLE", "total INT", ["sources orders columns total type: double -> int"]),
         (
-            "total DOUBLE,",
-            "total DOUBLE, extra INT,",
-            ["sources orders columns extra is new: type int"],
-        ),
-        (
-            "WATERMARK FOR t AS t - INTERVAL 5 SECONDS) WITH ('connector' = 'file', 'path' = 'a')",
-            "WATERMARK FOR t AS t - INTERVAL 9 SECONDS) WITH ('connector' = 'file', 'path' = 'a')",
-            [
-                "sources orders watermark delay: 5s -> 9s",
-                "interval join left delay: 5s -> 9s",
-            ],
-        ),
-        (
             "s.carrier FROM",
             "s.carrier, o.total FROM",
             ["interval join left columns in state: order_id -> order_id, total"],
@@ -76,7 +63,6 @@ def changed(sql: str, old: str, new: str, part: str = "state") -> list[str]:
         ),
         ("'10'", "'11'", []),  # a job that hit its limit goes on with a higher one
         ("WITH ('state", "WITH ('engine' = 'columnar', 'state", []),
-        ("'path' = 'out'", "'path' = 'new'", ["output out sink options path: out -> new"]),
         (
             "o.total > 1",
             "o.total > s.carrier",
@@ -105,11 +91,74 @@ def test_change_that_state_does_not_depend_on_is_none(old: str, new: str) -> Non
     assert changed(SQL, old, new) == []
 
 
+_DELAY = "t - INTERVAL 5 SECONDS) WITH ('connector' = 'file', 'path' = 'a')"
+OUTPUT_CHANGES = [
+    ("total DOUBLE,", "total DOUBLE, extra INT,", "sources orders columns extra is new: type int"),
+    (_DELAY, _DELAY.replace("5", "9"), "sources orders watermark delay: 5s -> 9s"),
+    ("'path' = 'out'", "'path' = 'new'", "output out sink path: out -> new"),
+    (
+        "'path' = 'out'",
+        "'path' = 'out', 'format' = 'csv', 'header' = 'false'",
+        "output out sink format is new: csv; output out sink header is new: false",
+    ),
+    (
+        "s.carrier FROM",
+        "s.carrier AS c FROM",
+        "output out column carrier is gone; output out column c is new: expression `s`.`carrier`",
+    ),
+    (
+        "'10'",
+        "'10', 'state.on_limit' = 'evict'",
+        "interval join limit on limit: fail -> evict",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), OUTPUT_CHANGES)
+def test_change_that_only_output_depends_on_is_reported(old: str, new: str, sentence: str) -> None:
+    assert changed(SQL, old, new) == []
+    assert "; ".join(changed(SQL, old, new, "output")) == sentence
+
+
+NATIVE = SQL.replace("'state.max_rows' = '10'", "'engine' = 'native'")
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), OUTPUT_CHANGES[:2])
+def test_operators_of_spark_depend_on_delays_and_all_columns(
+    old: str, new: str, sentence: str
+) -> None:
+    found = sentence.replace("sources orders watermark delay", "watermark delay orders")
+    assert changed(NATIVE, old, new) == [found]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [("'path' = 'a'", "'path' = 'b'", "path: a -> b"), ("'json'", "'csv'", "format: json -> csv")],
+)
+def test_the_sink_of_results_that_change_is_state(old: str, new: str, sentence: str) -> None:
+    sink = "SINK out WITH ('connector' = 'file', 'path' = 'a', 'format' = 'json')"
+    sql = CHANGING.replace("SINK out", sink)
+    assert changed(sql, old, new) == [f"output out sink {sentence}"]
+
+
+def test_a_stateless_query_depends_on_no_column() -> None:
+    text = "SELECT order_id FROM orders WHERE total > 1"
+    sql = SQL[: SQL.index("SELECT")] + text
+    assert changed(sql, "order_id FROM orders WHERE", "total FROM orders WHERE") == []
+    assert changed(sql, "total DOUBLE", "total INT") == []
+    assert changed(sql, "total DOUBLE", "total INT", "output")[-1] == (
+        "sources orders columns total type: double -> int"
+    )
+
+
 def test_removing_a_join_is_told_as_such() -> None:
     sentences = changed(SQL, SQL[SQL.index("SELECT") :], "SELECT * FROM orders")
     assert sorted(sentences) == [
         "engine: columnar -> native",
         "interval join is gone",
+        "sources orders columns order id is gone",
+        "sources orders columns t is gone",
+        "sources orders columns total is gone",
         "sources shipments is gone",
     ]
 
@@ -168,13 +217,13 @@ CREATE SINK out AS SELECT id, n FROM (SELECT id, COUNT(*) AS n FROM orders
 @pytest.mark.parametrize(
     ("old", "new", "sentences"),
     [
-        ("n > 2", "n > 3", ["output out result where: `x`.`n` > 2 -> `x`.`n` > 3"]),
-        (" WHERE n > 2", "", ["output out result where: `x`.`n` > 2 -> none"]),
-        ("COUNT(*) > 1", "COUNT(*) > 9", ["output out result input where: `a0` > 1 -> `a0` > 9"]),
+        ("n > 2", "n > 3", ["output out where: `x`.`n` > 2 -> `x`.`n` > 3"]),
+        (" WHERE n > 2", "", ["output out where: `x`.`n` > 2 -> none"]),
+        ("COUNT(*) > 1", "COUNT(*) > 9", ["output out input where: `a0` > 1 -> `a0` > 9"]),
         (
             "SELECT id, n FROM",
             "SELECT id, n + 1 AS n FROM",
-            ["output out result outputs n expression: `x`.`n` -> `x`.`n` + 1"],
+            ["output out column n expression: `x`.`n` -> `x`.`n` + 1"],
         ),
         ("SELECT id, n FROM", "SELECT id,   n  FROM", []),
     ],

@@ -13,8 +13,11 @@ from tests.cli.jobs import JOIN, SOURCES, command, project
 from millstream.errors import StateError
 from millstream.plan.build.job import build_job
 from millstream.plan.build.query_groups import group_into_queries
-from millstream.plan.nodes import Query
+from millstream.plan.nodes import Query, SinkDef
 from millstream.run.checkpoint import Checkpoint, locked
+from millstream.run.outputs import reject_foreign_files
+from millstream.run.resumed_changes import describe_resumed_changes
+from millstream.run.settings import settings_of
 from millstream.state_format import STATE_FORMAT
 
 
@@ -91,6 +94,85 @@ def test_a_checkpoint_from_before_derived_identities_is_rejected(tmp_path):
 def test_a_plan_may_change_before_its_first_batch(tmp_path):
     Checkpoint(tmp_path).open(query(), 8)
     assert Checkpoint(tmp_path).open(query(JOIN.replace("1 HOUR", "2 HOURS")), 4) == 4
+
+
+DOUBLED = JOIN.replace("o.amount,", "2 * o.amount AS amount,")
+MOVED = JOIN.replace("'path' = 'out'", "'path' = 'new'")
+
+
+def test_a_changed_output_is_reported_and_recorded(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.open(query(), 8)
+    assert checkpoint.changes(query(MOVED)) == []  # no batch has started
+    begin(tmp_path, batches=3)
+    uuid = checkpoint.uuid
+    for text, sentence in (
+        (JOIN, None),
+        (MOVED, "output shipped sink path: out -> new"),
+        (JOIN, "output shipped sink path: new -> out"),
+        (DOUBLED, "output shipped column amount expression: `o`.`amount` -> 2 * `o`.`amount`"),
+    ):
+        assert checkpoint.changes(query(text)) == ([sentence] if sentence else [])
+        assert checkpoint.open(query(text), 32) == 8
+        assert checkpoint.changes(query(text)) == []
+    assert checkpoint.uuid == uuid
+
+
+def test_a_sink_is_moved_only_when_the_last_batch_is_complete(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.open(query(), 8)
+    begin(tmp_path, batches=3)
+    (checkpoint.spark / "commits/2").unlink()
+    with pytest.raises(StateError) as caught:
+        checkpoint.check(query(MOVED))
+    assert caught.value.code == "MS-STATE-PENDING"
+    assert caught.value.cause == (
+        "the sink shipped of shipped is changed to another place, and batch 2 is not complete: its "
+        "rows may be in the old place already."
+    )
+    checkpoint.check(query(DOUBLED))
+    (checkpoint.spark / "commits/2").write_text("v1")
+    checkpoint.check(query(MOVED))
+
+
+def test_side_sinks_are_moved_only_when_the_last_batch_is_complete(tmp_path):
+    late = "CREATE SINK {} WITH ('connector' = 'file', 'path' = '{}');\n"
+    clauses = " EMIT CHANGES WITH ('late.policy' = 'side_output', 'late.sink' = '{}');"
+
+    def made(name: str, path: str) -> tuple[Query, tuple[SinkDef, ...]]:
+        text = JOIN.rstrip().rstrip(";") + clauses.format(name)
+        job = build_job(SOURCES + late.format(name, path) + text)
+        return group_into_queries(job)[0], job.sinks
+
+    checkpoint = Checkpoint(tmp_path)
+    old, sinks = made("late", "l")
+    checkpoint.open(old, 8, sinks)
+    begin(tmp_path, batches=3)
+    assert checkpoint.changes(*made("late", "m")) == ["side sinks late rows late path: l -> m"]
+    assert checkpoint.moved_sinks(*made("later", "l")) == ("late", "later")
+    checkpoint.check(*made("late", "m"))
+    (checkpoint.spark / "commits/2").unlink()
+    for moved in (made("late", "m"), made("later", "l")):
+        with pytest.raises(StateError, match="MS-STATE-PENDING"):
+            checkpoint.check(*moved)
+    checkpoint.check(old, sinks)
+
+
+def test_a_sink_is_not_moved_to_files_of_another_run(tmp_path):
+    job = build_job(SOURCES + MOVED)
+    settings = settings_of(job, tmp_path / "job.sql")
+    folder = settings.checkpoint / "shipped"
+    Checkpoint(folder).open(query(), 8)
+    begin(folder, batches=3)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/000002-0.csv").write_text("")
+    reject_foreign_files(job, settings)  # of a batch that is complete: it stays
+    (tmp_path / "new/000003-0.csv").write_text("")
+    with pytest.raises(StateError, match="the next batches of shipped would replace them"):
+        reject_foreign_files(job, settings)
+    assert list(describe_resumed_changes(job, settings)) == [
+        "changed     shipped, from batch 3 on: output shipped sink path: out -> new"
+    ]
 
 
 def test_run_refuses_a_changed_plan_before_spark_is_started(tmp_path):

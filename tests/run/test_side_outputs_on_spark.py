@@ -68,7 +68,7 @@ def test_two_million_late_rows_are_written_by_executors_and_the_driver_receives_
     out, err = process.communicate(timeout=280)
     assert process.returncode == 0, out + err
     files = sorted((tmp_path / "late").glob("*.parquet"))
-    assert all(re.fullmatch(r"000001-\d+\.parquet", path.name) for path in files), files
+    assert all(re.fullmatch(r"000001-\d+\.out\.parquet", path.name) for path in files), files
     found = np.concatenate([pq.read_table(path, columns=["id"])["id"].to_numpy() for path in files])
     assert len(found) == LATE_ROWS
     assert np.array_equal(np.sort(found), np.arange(LATE_ROWS))

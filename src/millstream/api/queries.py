@@ -37,6 +37,7 @@ from millstream.run.checkpoint import Checkpoint, locked
 from millstream.run.dataset_versions import record_versions, recorded_versions
 from millstream.run.outputs import reject_foreign_files
 from millstream.run.progress import Progress, progress_of
+from millstream.run.resumed_changes import describe_resumed_changes
 from millstream.run.runner import Runner
 from millstream.run.settings import RunSettings, settings_of
 from millstream.suggestions import nearest
@@ -275,6 +276,7 @@ def start_run(
         spark = session_of(names)
         _check(spark, job, settings)
         changed = record_versions(settings.checkpoint, versions)
+        changed += describe_resumed_changes(job, settings)
         runner = Runner(
             job,
             settings,
@@ -336,7 +338,7 @@ def _check(spark: SparkSession, job: Job, settings: RunSettings) -> None:
     if query_operators(query) and choose_query_engine(query)[0] is Engine.COLUMNAR:
         check_state_store(spark)
     folder = Checkpoint(settings.checkpoint / query.name)
-    folder.check(query)
+    folder.check(query, job.sinks)
     flushed = folder.ended or (has_ended(folder.control) and not settings.flush)
     if query_operators(query) and flushed:
         raise StateError(

@@ -32,6 +32,7 @@ from millstream.run.dataset_versions import DatasetVersions, record_versions
 from millstream.run.failures import not_writable
 from millstream.run.outputs import reject_foreign_files, remove_outputs
 from millstream.run.progress import Progress, progress_of
+from millstream.run.resumed_changes import describe_resumed_changes
 from millstream.run.runner import Runner
 from millstream.run.settings import FOLDER, RunSettings
 
@@ -78,6 +79,8 @@ def execute(request: Request) -> int:
             request.say(f"Skipped, because an earlier run ended their input: {', '.join(names)}.")
             request = replace(request, job=job)
         for line in summarize_run(request.job, settings):
+            request.say(line)
+        for line in describe_resumed_changes(request.job, settings):
             request.say(line)
         if request.as_json:
             # A console sink prints to stdout, which is reserved for the JSON result.
@@ -189,7 +192,7 @@ def _validate(job: Job, settings: RunSettings) -> Job:
     pending: list[Query] = []
     for query in group_into_queries(job):
         folder = Checkpoint(settings.checkpoint / query.name)
-        folder.check(query)
+        folder.check(query, job.sinks)
         if not query_operators(query):
             continue
         said = has_ended(folder.control) and not settings.flush

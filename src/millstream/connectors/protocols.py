@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from millstream.plan.nodes import ReferenceTable, SinkDef, Source
 
@@ -62,6 +62,15 @@ class SinkOutput(Protocol):
 
     def rows(self, names: Sequence[str], first_batch: int) -> Iterator[list[str]]:
         """Yields rows as strings, for a preview; none if the format cannot be read."""
+        ...
+
+
+@runtime_checkable
+class SupportsLabel(SinkOutput, Protocol):
+    """The output of a sink with labels for queries (`connectors.sink.SupportsSharing`)."""
+
+    def with_label(self, query: str) -> SinkOutput:
+        """Returns the output of one query."""
         ...
 
 

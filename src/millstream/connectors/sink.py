@@ -129,6 +129,16 @@ class SupportsSideOutputCheck(Sink, Protocol):
 
 
 @runtime_checkable
+class SupportsSharing(Sink, Protocol):
+    """A sink whose output names only the batch, so that several queries need a label each. Other
+    sinks identify their output by `BatchId`, which has the query."""
+
+    def with_label(self, query: str) -> Sink:
+        """Returns the sink for one of the queries that may write to it."""
+        ...
+
+
+@runtime_checkable
 class SparkSink(Sink, Protocol):
     """A sink that Spark writes to directly, without a batch function: it discards rows."""
 

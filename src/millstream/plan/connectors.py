@@ -168,10 +168,10 @@ class ConnectorSpec:
         return any(each.name == name and each.secret for each in self.properties)
 
     def path_property(self, role: Role) -> str | None:
-        """Returns the property that says where rows are, if it is a path."""
-        return next(
-            (each.name for each in self.properties_of(role).values() if each.kind is PATH), None
-        )
+        """Returns the property that says where rows are, if it is a path. Other properties may be
+        paths, too, such as that of a certificate."""
+        found = self.properties_of(role).get("path")
+        return found.name if found is not None and found.kind is PATH else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,16 @@ beside it. A field is encoded by its own value only: durations in microseconds, 
 expressions by their canonical text. Texts of explain and of libraries are not part of it, so only a
 change of the plan changes an identity.
 
-The columns and filters above the last operator are output. Where results may be retracted they are
-state: with others, rows would be retracted that the sink never received.
+The columns and filters above the last operator are output, and so is the location of a sink. Where
+results may be retracted they are state: with others, rows would be retracted that the sink never
+received. Columns of a source that no operator reads are output, and so is a watermark delay, since
+watermarks never decrease. Operators of the native engine depend on both.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -23,7 +26,9 @@ from millstream.plan import nodes
 from millstream.plan.build.query_groups import choose_query_engine
 from millstream.plan.expressions import Expression
 from millstream.plan.facts.branches import query_operators, query_sources
-from millstream.plan.nodes import Operator, Pipeline, Query, Source
+from millstream.plan.facts.side_outputs import side_sinks
+from millstream.plan.facts.used_columns import used_columns
+from millstream.plan.nodes import Engine, Operator, Pipeline, Query, SinkDef, Source
 from millstream.plan.nodes.traversal import can_retract, upstream_of
 from millstream.plan.secrets import mask_secret
 from millstream.sql.normal_type import normal_type
@@ -76,19 +81,43 @@ def kind_name(kind: type) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
 
 
-def query_identity(query: Query) -> Document:
-    """Returns what a query's checkpoint depends on, and what only its output depends on."""
+def query_identity(query: Query, sinks: Sequence[SinkDef] = ()) -> Document:
+    """Returns what a query's checkpoint depends on, and what only its output depends on.
+
+    `sinks` are those that side outputs of the query may name.
+    """
     sources, operators = query_sources(query), query_operators(query)
+    engine = choose_query_engine(query)[0]
+    is_native = engine is Engine.NATIVE and bool(operators)
     parts: dict[Role, Document] = {}
     for role in (Role.STATE, Role.OUTPUT):
-        described = {source.name: describe_fields(source, role) for source in sources}
         parts[role] = {
             "outputs": _describe_outputs(query, role),
-            "sources": {name: _without(each, "name") for name, each in described.items()},
+            "sources": {
+                source.name: _describe_source(source, role, operators, is_native=is_native)
+                for source in sources
+            },
             "operators": [_describe_operator(each, role) for each in operators],
         }
-    parts[Role.STATE]["engine"] = choose_query_engine(query)[0].value
+    parts[Role.STATE]["engine"] = engine.value
+    if is_native:
+        delays = {f"{each.name}_us": each.watermark.delay for each in sources if each.watermark}
+        parts[Role.STATE]["watermark delay"] = delays
+    if found := _describe_side_sinks(query, sinks):
+        parts[Role.OUTPUT]["side_sinks"] = found
     return {"format": STATE_FORMAT, **{role.value: part for role, part in parts.items()}}
+
+
+def _describe_source(
+    source: Source, role: Role, operators: Sequence[Operator], *, is_native: bool
+) -> Document:
+    """Returns what `role` depends on: state on the columns that operators read, output on all
+    others."""
+    document = _without(describe_fields(source, role), "name")
+    read = {name for each in operators for name in used_columns(each, source)}
+    is_state = {each.name: is_native or each.name in read for each in source.columns}
+    columns = [each for each in source.columns if is_state[each.name] is (role is Role.STATE)]
+    return {**document, "columns": encode(tuple(columns), Role.STATE)}
 
 
 def _describe_outputs(query: Query, role: Role) -> Document:
@@ -96,11 +125,63 @@ def _describe_outputs(query: Query, role: Role) -> Document:
     found: Document = {}
     for name, output in zip(query.output_names, query.outputs, strict=True):
         document = _without(describe_fields(output, role), "root")
-        document["sink"] = _without(document.get("sink", {}), "name")
+        document = _without(document, "sink")
+        sink = _describe_sink(output.sink)
         if role is _role_of_result(output):
+            kept = {key: sink.format[key] for key in ("format",) if key in sink.format}
+            document["sink"] = {**sink.location, **kept}
             document["result"] = describe_fields(output.root, Role.STATE)
+        if role is Role.OUTPUT:
+            document["sink"] = {**document.get("sink", {}), **sink.format}
         found[name] = document
     return found
+
+
+class _SinkDocument(NamedTuple):
+    """Where a sink writes, and how."""
+
+    location: Document
+    format: Document
+
+
+_LOCATION = ("path", "partition.by", "table", "topic")
+
+
+def _describe_sink(sink: SinkDef) -> _SinkDocument:
+    document = describe_fields(sink, Role.STATE)
+    options = document["options"]
+    location = {name: value for name, value in options.items() if name in _LOCATION}
+    return _SinkDocument(
+        {"connector": document["connector"], **location},
+        {name: value for name, value in options.items() if name not in _LOCATION},
+    )
+
+
+def _describe_side_sinks(query: Query, sinks: Sequence[SinkDef]) -> Document:
+    """Returns the locations of the sinks of late rows and dead letters, by kind and name."""
+    known = {sink.name: sink for sink in sinks}
+    found: Document = {}
+    for each in side_sinks(query):
+        if each.sink in known:
+            of_kind = found.setdefault(each.rows.value, {})
+            of_kind[each.sink] = _describe_sink(known[each.sink]).location
+    return found
+
+
+def moved_sinks(old: Document, new: Document) -> tuple[str, ...]:
+    """Returns the names of sinks that write to another place than before. Both documents are those
+    of the output."""
+    before, after = _locations(old), _locations(new)
+    # A sink that is no longer used may have rows of a batch that is not complete.
+    return tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
+
+
+def _locations(output: Document) -> dict[str, Document]:
+    named = [(name, each.get("sink", {})) for name, each in output["outputs"].items()]
+    for of_kind in output.get("side_sinks", {}).values():
+        named += of_kind.items()
+    places = ("connector", *_LOCATION)
+    return {name: {key: sink[key] for key in places if key in sink} for name, sink in named}
 
 
 def _role_of_result(output: Pipeline) -> Role:

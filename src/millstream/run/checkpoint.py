@@ -20,7 +20,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +28,8 @@ from typing import Any
 from uuid import uuid4
 
 from millstream.errors import StateError
-from millstream.plan.identity import query_identity
-from millstream.plan.nodes import Query
+from millstream.plan.identity import moved_sinks, query_identity
+from millstream.plan.nodes import Query, SinkDef
 from millstream.state_format import describe_changes, reject_format
 
 
@@ -94,27 +94,62 @@ class Checkpoint:
         """Whether a run has ever started a batch from this checkpoint."""
         return any((self.spark / "offsets").glob("[0-9]*"))
 
-    def open(self, query: Query, groups: int) -> int:
-        """Creates the folder, or checks that the query fits it. Returns the number of key
-        groups."""
-        self.control.mkdir(parents=True, exist_ok=True)
-        file = self.folder / "millstream.json"
-        if not file.exists() or not self.has_started:
-            self.check(query)
-            identity = query_identity(query)
-            description = {"key_groups": groups, "identity": identity, "uuid": uuid4().hex}
-            write_json(file, description)
-            return groups
-        self.check(query)
-        return int(json.loads(file.read_text(encoding="utf-8"))["key_groups"])
+    @property
+    def _description(self) -> Path:
+        return self.folder / "millstream.json"
 
-    def check(self, query: Query) -> None:
+    def open(self, query: Query, groups: int, sinks: Sequence[SinkDef] = ()) -> int:
+        """Creates the folder, or checks that the query fits it and records what has changed.
+        Returns the number of key groups. `sinks` are those that side outputs may name."""
+        self.control.mkdir(parents=True, exist_ok=True)
+        self.check(query, sinks)
+        stored, identity = self._read_description(), query_identity(query, sinks)
+        if stored is None:
+            stored = {"key_groups": groups, "uuid": uuid4().hex}
+        if stored.get("identity") != identity:
+            write_json(self._description, {**stored, "identity": identity})
+        return int(stored["key_groups"])
+
+    def _read_description(self) -> dict[str, Any] | None:
+        """Returns what the runs so far have recorded; None if no batch has started."""
+        if not self._description.exists() or not self.has_started:
+            return None
+        found: dict[str, Any] = json.loads(self._description.read_text(encoding="utf-8"))
+        return found
+
+    def changes(self, query: Query, sinks: Sequence[SinkDef] = ()) -> list[str]:
+        """Returns a sentence for each change of the query that only its output depends on."""
+        written = self._read_description()
+        if written is None:
+            return []
+        output = query_identity(query, sinks)["output"]
+        return describe_changes(written["identity"]["output"], output)
+
+    def moved_sinks(self, query: Query, sinks: Sequence[SinkDef] = ()) -> tuple[str, ...]:
+        """Returns the names of sinks that write to another place than in the last run."""
+        written = self._read_description()
+        if written is None:
+            return ()
+        return moved_sinks(written["identity"]["output"], query_identity(query, sinks)["output"])
+
+    def _reject_moved_sinks(self, query: Query, sinks: Sequence[SinkDef]) -> None:
+        """Rejects another place of a sink if the last batch may be in the old one."""
+        planned = (self.spark / "offsets" / str(self.next_batch)).exists()
+        moved = self.moved_sinks(query, sinks) if planned else ()
+        if moved:
+            raise StateError(
+                "MS-STATE-PENDING",
+                f"the sink {moved[0]} of {query.title} is changed to another place, and batch "
+                f"{self.next_batch} is not complete: its rows may be in the old place already.",
+                fix="Undo the change and run again, so that the batch completes; then change it.",
+            )
+
+    def check(self, query: Query, sinks: Sequence[SinkDef] = ()) -> None:
         """Rejects a checkpoint of another format, and a plan that its state does not fit."""
-        file = self.folder / "millstream.json"
-        if not file.exists() or not self.has_started:
+        written = self._read_description()
+        if written is None:
             self._reject_sinks_of_others(query)
             return
-        written = json.loads(file.read_text(encoding="utf-8"))
         stored = written.get("identity") or {"format": written.get("plan", {}).get("version")}
         reject_format(stored["format"], f"the checkpoint {self.folder}")
         if found := describe_changes(stored["state"], query_identity(query)["state"]):
@@ -125,6 +160,7 @@ class Checkpoint:
                 fix="Undo the change to resume, or start again: with --fresh, which removes what "
                 "was written, or with another --checkpoint.",
             )
+        self._reject_moved_sinks(query, sinks)
 
     def _reject_sinks_of_others(self, query: Query) -> None:
         """Rejects a new query if another one of this checkpoint has written to one of its sinks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.connectors.file.sink_options import checkpoint_sink
 from millstream.connectors.registry import open_sink, open_source
-from millstream.connectors.sink import Sink
-from millstream.engine.compile.query import compile_query
+from millstream.connectors.sink import Sink, SupportsSharing
+from millstream.engine.compile.compiled_operator import CompiledOperator
+from millstream.engine.compile.query import CompiledQuery, compile_query
 from millstream.engine.compile.scan_rows import rows_of
 from millstream.engine.runtime.session import native_session, partitions
 from millstream.engine.shuffle.control_stream import (
@@ -31,6 +32,7 @@ from millstream.observe.ledger import OWN_LATE_SINK
 from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.facts.branches import query_operators, query_sources
+from millstream.plan.facts.side_outputs import queries_with_dead_letters
 from millstream.plan.facts.used_columns import used_columns
 from millstream.plan.installed_connectors import installed_connectors
 from millstream.plan.nodes import (
@@ -44,6 +46,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.nodes.traversal import can_retract, reference_tables_of, table_joins_of
 from millstream.run.checkpoint import Checkpoint
+from millstream.run.dead_letter_queries import record_dead_letter_queries
 from millstream.run.failures import failure, located, user_error
 from millstream.run.file_log import FileLog
 from millstream.run.ledger_store import LedgerStore
@@ -53,7 +56,7 @@ from millstream.run.query_writer import QueryWriter, sink_columns
 from millstream.run.state_limits import StateLimits
 from millstream.run.tables import FOLDER as TABLES
 from millstream.run.tables import JobTables
-from millstream.temporal import DEFAULT_MAX_AHEAD
+from millstream.temporal import DEFAULT_MAX_AHEAD, LateAction
 
 GROUPS_PER_PARTITION = 1
 
@@ -68,6 +71,20 @@ class Status(StrEnum):
     COMPLETED = "completed"
     STOPPED = "stopped"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A query that is ready to start."""
+
+    spark: SparkSession
+    query: Query
+    engine: Engine
+    folder: Checkpoint
+    first: int  # batch
+    sources: Mapping[str, DataFrame | DeferredFrame]
+    sinks: Mapping[str, Sink]
+    compiled: CompiledQuery
 
 
 @dataclass(slots=True)
@@ -90,6 +107,8 @@ class JobRun:
     running: list[RunningQuery] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # oldest first
     failures: dict[str, MillstreamError] = field(default_factory=dict)  # by query, in order of time
+    _late_operators: dict[str, list[CompiledOperator]] = field(default_factory=dict)
+    _malformed: dict[str, str] = field(default_factory=dict)  # the query that writes, by source
     _stopped: set[str] = field(default_factory=set)
     _flushed: bool = False
     _last_update: float = 0.0
@@ -104,9 +123,15 @@ class JobRun:
         for table in reference_tables_of(self.job):
             with user_error(self.log):
                 self.tables.open(table, is_fixed=self._joins_changelog(table))
+        compiled = []
         for query in self.queries:
             with self._recording_failure(query):
-                self.running.append(self._start(query, trigger))
+                compiled.append(self._compile(query))
+        self._late_operators = _late_operators(compiled)
+        self._malformed = record_dead_letter_queries(self.checkpoint.resolve(), self.queries)
+        for each in compiled:
+            with self._recording_failure(each.query):
+                self.running.append(self._start(each, trigger))
 
     @contextmanager
     def _recording_failure(self, query: Query) -> Iterator[None]:
@@ -147,16 +172,16 @@ class JobRun:
             for join in table_joins_of(pipeline.root)
         )
 
-    def _start(self, query: Query, trigger: Mapping[str, object]) -> RunningQuery:
+    def _compile(self, query: Query) -> _Compiled:
         engine, _ = choose_query_engine(query)
         spark = native_session(self.spark) if engine is Engine.NATIVE else self.spark
         folder = self._folder(query)
         wanted = self.groups or GROUPS_PER_PARTITION * partitions(spark)
-        groups = folder.open(query, wanted)
+        groups = folder.open(query, wanted, self.job.sinks)
         FileLog(folder.spark).remove_unplanned()
         first = folder.next_batch
         sources = {
-            source.name: self._rows(spark, source, _columns_of(query, source))
+            source.name: self._rows(spark, source, self._columns_of(query, source))
             for source in query_sources(query)
         }
         for name, rows in sources.items():
@@ -175,14 +200,37 @@ class JobRun:
             sends_allowances=True,
             project=lambda output, schema: sink_columns(spark, sinks[output.sink.name], schema),
         )
-        ledger_store = LedgerStore.open(query, folder.ledger, first)
-        limits = StateLimits.of(query, folder.control)
+        return _Compiled(spark, query, engine, folder, first, sources, sinks, compiled)
+
+    def _start(self, each: _Compiled, trigger: Mapping[str, object]) -> RunningQuery:
+        ledger_store = LedgerStore.open(each.query, each.folder.ledger, each.first)
+        limits = StateLimits.of(each.query, each.folder.control)
         writer = QueryWriter(
-            self, spark, query, compiled, sinks, ledger_store, limits, folder, self.log
+            self,
+            each.spark,
+            each.query,
+            each.compiled,
+            each.sinks,
+            ledger_store,
+            limits,
+            each.folder,
+            self.log,
         )
-        writer.open(sources)
+        writer.open(each.sources)
         started = writer.start(trigger)
-        return RunningQuery(query, engine, started, ledger_store, folder, writer, first)
+        return RunningQuery(
+            each.query, each.engine, started, ledger_store, each.folder, writer, each.first
+        )
+
+    def _columns_of(self, query: Query, source: Source) -> tuple[str, ...]:
+        """The columns of a source that a query reads. If its malformed records go to one sink, all
+        queries read the same columns, so that all find the same records."""
+        readers = queries_with_dead_letters(self.queries, source.name)
+        outputs = [output for each in (query, *readers) for output in each.outputs]
+        names = {name for output in outputs for name in used_columns(output.root, source)}
+        known = [column.name for column in source.columns]
+        known += [name for name, _ in source.system_columns if name not in known]
+        return tuple(name for name in known if name in names)
 
     def _max_ahead(self, query: Query) -> int | None:
         """The default of 'watermark.max_ahead'; none if all sinks discard rows."""
@@ -206,7 +254,7 @@ class JobRun:
         """Returns the dead-letter sink of a source or table, with a name that identifies the
         sink."""
         if named := self.job.sink(source.dead_letter or ""):
-            return named.name, self.open_sink(named)
+            return named.name, self._open_side_sink(named, query)
         if self.sinks is not None:
             return "rejected", self.sinks(SinkDef("rejected", "memory"))
         folder = self._folder(query).dead_letters(source.name)
@@ -215,10 +263,23 @@ class JobRun:
     def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]:
         """Returns the sink of late rows of an operator, with a name that identifies the sink."""
         if named := self.job.sink(operator.late.sink or ""):
-            return named.name, self.open_sink(named)
+            return named.name, self._open_side_sink(named, query)
         if self.sinks is not None:
             return OWN_LATE_SINK, self.sinks(SinkDef("late", "memory"))
         return OWN_LATE_SINK, self.open_sink(checkpoint_sink("late", self._folder(query).late))
+
+    def operators_with_late_sink(self, sink: str) -> Sequence[CompiledOperator]:
+        """Returns the operators whose late rows go to a sink, if several queries write to it."""
+        return self._late_operators.get(sink, ())
+
+    def writes_malformed(self, source: Source, query: Query) -> bool:
+        """Whether a query writes the malformed records of a source that it reads."""
+        return self._malformed.get(source.name, query.name) == query.name
+
+    def _open_side_sink(self, sink: SinkDef, query: Query) -> Sink:
+        """Opens a sink that other queries may write to, too."""
+        opened = self.open_sink(sink)
+        return opened.with_label(query.name) if isinstance(opened, SupportsSharing) else opened
 
     def _folder(self, query: Query) -> Checkpoint:
         return Checkpoint(self.checkpoint.resolve() / query.name)
@@ -318,9 +379,14 @@ class JobRun:
             self.failures[name] = self._located(found, each.plan)
 
 
-def _columns_of(query: Query, source: Source) -> tuple[str, ...]:
-    """The columns of a source that a query may read."""
-    names = {name for output in query.outputs for name in used_columns(output.root, source)}
-    known = [column.name for column in source.columns]
-    known += [name for name, _ in source.system_columns if name not in known]
-    return tuple(name for name in known if name in names)
+def _late_operators(queries: Sequence[_Compiled]) -> dict[str, list[CompiledOperator]]:
+    """Returns the compiled operators whose late rows go to a sink of several queries, by sink."""
+    found: dict[str, list[CompiledOperator]] = {}
+    writers: dict[str, set[str]] = {}
+    for each in queries:
+        operators = zip(query_operators(each.query), each.compiled.operators, strict=False)
+        for operator, compiled in operators:
+            if operator.late.action is LateAction.SIDE_OUTPUT and (sink := operator.late.sink):
+                found.setdefault(sink, []).append(compiled)
+                writers.setdefault(sink, set()).add(each.query.name)
+    return {sink: given for sink, given in found.items() if len(writers[sink]) > 1}

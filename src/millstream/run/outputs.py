@@ -9,7 +9,7 @@ from pathlib import Path
 
 from millstream.connectors.file.sink_options import checkpoint_sink, partition_columns
 from millstream.connectors.paths import resolve
-from millstream.connectors.protocols import SinkOutput
+from millstream.connectors.protocols import SinkOutput, SupportsLabel
 from millstream.connectors.registry import open_output
 from millstream.errors import StateError
 from millstream.observe.ledger import (
@@ -22,11 +22,13 @@ from millstream.observe.ledger import (
 from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.connectors import Role
 from millstream.plan.facts.branches import query_operators, query_references, query_sources
+from millstream.plan.facts.side_outputs import side_sinks
 from millstream.plan.nodes import Job, Query, ReferenceTable, SinkDef
 from millstream.plan.secrets import mask_secret
 from millstream.row_outcomes import RowOutcome
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.dataset_versions import remove_versions
+from millstream.run.dead_letter_queries import FILE as DEAD_LETTER_QUERIES
 from millstream.run.settings import RunSettings
 from millstream.run.tables import FOLDER as TABLES
 from millstream.temporal import LateAction
@@ -123,26 +125,40 @@ def _checkpoint_location(what: str, rows: int, folder: Path) -> OutputLocation:
 
 
 def reject_foreign_files(job: Job, settings: RunSettings) -> None:
-    """Rejects a new checkpoint if sinks have files of another run, which its batches would
-    replace."""
-    for query in group_into_queries(job):
-        if Checkpoint(settings.checkpoint / query.name).has_started:
-            continue
-        for sink, output in _outputs(job, query, settings):
-            if output.files():
+    """Rejects a new checkpoint, and a new place of a sink, if sinks have files of another run,
+    which its batches would replace. A side sink may have files of other queries of this run."""
+    queries = group_into_queries(job)
+    started = [each for each in queries if Checkpoint(settings.checkpoint / each.name).has_started]
+    shared = {each.sink for query in started for each in side_sinks(query)}
+    for query in queries:
+        folder = Checkpoint(settings.checkpoint / query.name)
+        moved = folder.moved_sinks(query, job.sinks)
+        for sink, found in _outputs(job, query, settings):
+            if query in started and sink.name not in moved:
+                continue
+            output = found
+            if sink.name in shared and isinstance(found, SupportsLabel):
+                output = found.with_label(query.name)
+            if output.files(folder.next_batch):
                 shown = mask_secret("path", _location(sink, "rows", 0, settings).path or sink.name)
                 raise StateError(
                     "MS-STATE-SINK",
-                    f"{shown} has files of another run, and a new checkpoint would replace them.",
+                    f"{shown} has files of another run, and {_what(query, folder)} would replace "
+                    "them.",
                     fix="Resume from that run's --checkpoint, give the sink another path, or add "
                     "--fresh to remove those files and start again.",
                     place=sink.place,
                 )
 
 
+def _what(query: Query, folder: Checkpoint) -> str:
+    return f"the next batches of {query.title}" if folder.has_started else "a new checkpoint"
+
+
 def remove_outputs(job: Job, settings: RunSettings) -> None:
     """Removes the checkpoint of each query and the output of its sinks."""
     remove_versions(settings.checkpoint)
+    (settings.checkpoint / DEAD_LETTER_QUERIES).unlink(missing_ok=True)
     for query in group_into_queries(job):
         folder = settings.checkpoint / query.name
         if (folder / "millstream.json").exists():
@@ -154,10 +170,8 @@ def remove_outputs(job: Job, settings: RunSettings) -> None:
 
 def _outputs(job: Job, query: Query, settings: RunSettings) -> Iterator[tuple[SinkDef, SinkOutput]]:
     """The sinks of a query whose output is known to the connector."""
-    names = [source.dead_letter for source in query_sources(query)]
-    names += [table.dead_letter for table in query_references(query)]
-    names += [operator.late.sink for operator in query_operators(query)]
-    for sink in (*query.sinks, *(job.sink(name) for name in dict.fromkeys(names) if name)):
+    names = [each.sink for each in side_sinks(query)]
+    for sink in (*query.sinks, *map(job.sink, dict.fromkeys(names))):
         if sink is None:
             continue
         output = open_output(settings.connectors, sink, settings.base)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -87,6 +87,8 @@ class Opener(Protocol):
         self, source: Source | ReferenceTable, query: Query
     ) -> tuple[str, Sink]: ...
     def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]: ...
+    def operators_with_late_sink(self, sink: str) -> Sequence[CompiledOperator]: ...
+    def writes_malformed(self, source: Source, query: Query) -> bool: ...
     def warn(self, text: str) -> None: ...
 
 
@@ -138,6 +140,11 @@ class QueryWriter:
             is_labelled=self.query.reading.is_labelled,
             late=self._open_late(),
             rejected=self._open_dead_letters(),
+            unwritten=frozenset(
+                each.name
+                for each in query_sources(self.plan)
+                if not self.run.writes_malformed(each, self.plan)
+            ),
             sources=self.query.reading.sources,
             main_outputs=tuple(names) if several else (),
         )
@@ -166,7 +173,9 @@ class QueryWriter:
                 operators.setdefault(output, []).append(self.query.operators[number])
         found: dict[tuple[int, int], tuple[str, LateTable]] = {}
         for output, given in operators.items():
-            for origin, table in late_tables(given).items():
+            sharing = self.run.operators_with_late_sink(self._names[output])
+            query = self.plan.name if sharing else None
+            for origin, table in late_tables(given, sharing, query).items():
                 found[origin] = output, table
                 self._check_side_output(output, table.schema)
         return found

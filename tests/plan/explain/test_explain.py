@@ -193,3 +193,19 @@ def test_explain_reports_that_rows_without_a_time_pass_a_stateless_query() -> No
         "no time    wall_clock: a row without an event time gets the processing time"
         in (texts["wall_clock"])
     )
+
+
+def test_explain_names_the_query_that_writes_the_malformed_records_of_a_shared_source() -> None:
+    made = build_job("""
+    CREATE SOURCE s (id INT) WITH ('connector' = 'file', 'path' = 'in', 'dead_letter.sink' = 'bad');
+    CREATE SINK bad WITH ('connector' = 'file', 'path' = 'bad');
+    CREATE SINK one WITH ('connector' = 'console') AS SELECT id FROM s;
+    CREATE SINK two WITH ('connector' = 'console') AS SELECT id FROM s WHERE id > 1;
+    """)
+    assert explain(made).count("dead_letter to bad, written by the query one") == 2
+    read = [source_in(each["root"]) for each in explain_json(made)["pipelines"]]
+    assert [each["dead_letter_query"] for each in read] == ["one", "one"]
+    assert made.text is not None
+    text = made.text.written
+    alone = build_job(text[: text.index("CREATE SINK two")])
+    assert "written by" not in explain(alone)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from pyarrow import fs
 
+from millstream.connectors.file.batch_files import batch_of
 from millstream.connectors.file.sink_options import partition_columns
 from millstream.connectors.paths import filesystem, resolve
 from millstream.plan.nodes import SinkDef
-
-# The names of the file sink's files; the first number is the batch.
-_BATCH_FILE = re.compile(r"(\d{6,})-\d+\.[\w.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +26,13 @@ class FileOutput:
     form: str
     partitions: tuple[str, ...] = ()
     header: bool = True
+    label: str | None = None  # None: files with any label
+
+    def with_label(self, query: str) -> FileOutput:
+        return replace(self, label=f".{query}")
 
     def files(self, first_batch: int = 0) -> list[str]:
-        return batch_files(self.path, self.partitions, first_batch)
+        return batch_files(self.path, self.partitions, first_batch, self.label)
 
     def remove(self) -> None:
         system, _ = filesystem(self.path)
@@ -72,9 +73,11 @@ def _cell(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def batch_files(path: str, partitions: Sequence[str] = (), first_batch: int = 0) -> list[str]:
-    """Returns the files of a file sink from a batch on, in order. Folders that are not partitions
-    of the sink are ignored."""
+def batch_files(
+    path: str, partitions: Sequence[str] = (), first_batch: int = 0, label: str | None = None
+) -> list[str]:
+    """Returns the files of a file sink from a batch on, in order: all, or those with a label.
+    Folders that are not partitions of the sink are ignored."""
     system, root = filesystem(path)
     folders = [root]
     for name in partitions:
@@ -86,8 +89,8 @@ def batch_files(path: str, partitions: Sequence[str] = (), first_batch: int = 0)
         ]
     found = []
     for info in (info for folder in folders for info in _list_folder(system, folder)):
-        named = _BATCH_FILE.fullmatch(info.base_name) if info.is_file else None
-        if named and int(named[1]) >= first_batch:
+        batch = batch_of(info.base_name, label) if info.is_file else None
+        if batch is not None and batch >= first_batch:
             found.append(info.path)
     return sorted(found)
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from millstream.connectors.dead_letters import BAD
+from millstream.connectors.dead_letters import BAD, DELETED
 from millstream.connectors.file.folders import folder_values
 from millstream.connectors.file.parquet_types import convert_column, reads_as
 from millstream.connectors.file.rejections import Flaw, Rejections, unreadable
@@ -183,7 +183,7 @@ def _opened(path: str) -> pq.ParquetFile:
         system, name = filesystem(path)
         return pq.ParquetFile(system.open_input_file(name), **options)
     except FileNotFoundError:
-        raise UnreadableFileError("it no longer exists.") from None
+        raise UnreadableFileError(DELETED) from None
     except pa.ArrowInvalid as error:
         raise UnreadableFileError(f"it is not a whole Parquet file: {error}.") from None
     except OSError as error:

@@ -3,10 +3,15 @@
 Executors write a micro-batch to a hidden folder. The commit moves its files to their final names,
 which begin with the batch: `000042-0.parquet`, in folders `day=…/` if the sink is partitioned. The
 commit first removes files of an earlier attempt, so a retried batch replaces its files.
+
+Several queries may write late rows or dead letters to one folder. Then the names of their files
+have a label, the name of the query: `000042-0.shipped.parquet`.
 """
 
 from __future__ import annotations
 
+import copy
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +26,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DataType, DayTimeIntervalType, StructType, YearMonthIntervalType
 
+from millstream.connectors.file.batch_files import HIDDEN, is_batch_file
 from millstream.connectors.file.csv_lines import LOCAL_PATTERN, ZONED_PATTERN, CsvLines, check_types
 from millstream.connectors.file.sink_options import csv_dialect, partition_columns
 from millstream.connectors.file.texts import strftime_format
@@ -74,8 +80,14 @@ class FileSink:
         )
         if self._csv is not None:
             self._form = replace(self._form, csv=self._csv.dialect)
+        self._label = ""  # of the query, in names of files
         self._hidden = ""  # the folder of the current batch
         self._clean = False  # whether folders of killed jobs have been removed
+
+    def with_label(self, query: str) -> FileSink:
+        labelled = copy.copy(self)
+        labelled._label = f".{query}"  # noqa: SLF001 -- of the same class
+        return labelled
 
     def check(self, rows: Callable[[], DataFrame]) -> None:
         """Rejects columns that the format does not support. `rows` is called only if needed,
@@ -119,12 +131,12 @@ class FileSink:
 
     def begin(self, batch: BatchId) -> FileOpener:
         self._remove_leftovers(*filesystem(self._path))
-        self._hidden = f"_writing-{batch.batch}-{uuid.uuid4().hex}"
+        self._hidden = f"{HIDDEN}{self._label}-{batch.batch}-{uuid.uuid4().hex}"
         return FileOpener(f"{self._path}/{self._hidden}", self._form)
 
     def commit(self, batch: BatchId, messages: Sequence[Message]) -> None:
         system, root = filesystem(self._path)
-        for stale in self._files(system, root, f"{batch.batch:06d}-"):
+        for stale in self._files(system, root, batch.batch):
             system.delete_file(stale)
         parts = sorted(name for message in messages for name in message["files"])
         for number, part in enumerate(parts):
@@ -133,7 +145,8 @@ class FileSink:
             system.create_dir(target, recursive=True)
             ending = name.partition(".")[2]
             source = f"{root}/{self._hidden}/{part}"
-            system.move(source, f"{target}/{batch.batch:06d}-{number}.{ending}")
+            named = f"{batch.batch:06d}-{number}{self._label}.{ending}"
+            system.move(source, f"{target}/{named}")
         self._remove_hidden(system, root)
 
     def abort(self, batch: BatchId, messages: Sequence[Message]) -> None:  # noqa: ARG002
@@ -146,23 +159,26 @@ class FileSink:
         self._hidden = ""
 
     def _remove_leftovers(self, system: fs.FileSystem, root: str) -> None:
-        """Removes the hidden folder of a killed job. No other job writes to this folder."""
+        """Removes the hidden folder of a killed job. Only queries with another label also write to
+        this folder."""
         if self._clean:
             return
+        own = re.compile(rf"{HIDDEN}{re.escape(self._label)}-\d+-[0-9a-f]+")
         for info in system.get_file_info(fs.FileSelector(root, allow_not_found=True)):
-            if info.base_name.startswith("_writing-"):
+            if own.fullmatch(info.base_name):
                 system.delete_dir(info.path)
         self._clean = True
 
-    def _files(self, system: fs.FileSystem, folder: str, prefix: str) -> list[str]:
+    def _files(self, system: fs.FileSystem, folder: str, batch: int) -> list[str]:
+        """Returns the files of a batch, from earlier attempts."""
         deep = bool(self._form.partition_by)
         found = system.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=deep))
         return sorted(
             info.path
             for info in found
             if info.is_file
-            and info.base_name.startswith(prefix)
-            and ("/_writing-" not in info.path.removeprefix(folder))
+            and is_batch_file(info.base_name, batch, self._label)
+            and (f"/{HIDDEN}" not in info.path.removeprefix(folder))
         )
 
 

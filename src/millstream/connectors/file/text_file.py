@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from millstream.connectors.dead_letters import DELETED
 from millstream.connectors.paths import filesystem, to_local_path
 from millstream.errors import RunError
 
@@ -122,7 +123,7 @@ def _raw(path: str) -> Any:
         system, name = filesystem(path)
         return system.open_input_file(name)
     except FileNotFoundError:
-        raise UnreadableFileError("it no longer exists.") from None
+        raise UnreadableFileError(DELETED) from None
     except IsADirectoryError:
         raise UnreadableFileError("it is a folder.") from None
     except OSError as error:

@@ -71,12 +71,12 @@ def _create_temporary_folder() -> Path:
 
 
 class MemorySink:
-    """Stores rows by micro-batch; a retried batch replaces its rows."""
+    """Stores rows by query and micro-batch; a retried batch replaces its rows."""
 
     stable_tasks: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self._batches: dict[int, pa.Table] = {}
+        self._batches: dict[tuple[str, int], pa.Table] = {}
         self._empty = pa.table({})
 
     def projection(self, schema: StructType, *, ansi: bool = True) -> dict[str, Column]:  # noqa: ARG002
@@ -87,13 +87,13 @@ class MemorySink:
         return ArrowOpener()
 
     def commit(self, batch: BatchId, messages: Sequence[Message]) -> None:
-        self._batches[batch.batch] = collect_rows(messages, self._empty)
+        self._batches[batch.query, batch.batch] = collect_rows(messages, self._empty)
 
     def abort(self, batch: BatchId, messages: Sequence[Message]) -> None: ...
 
     def write(self, rows: DataFrame, batch: int) -> None:
         """Stores a batch; a function for Spark's `foreachBatch`."""
-        self._batches[batch] = rows.toArrow()
+        self._batches["", batch] = rows.toArrow()
 
     @property
     def columns(self) -> list[str]:

@@ -15,7 +15,7 @@ from millstream.connectors.deferred_frame import DeferredFrame
 from millstream.engine.compile.expressions import spark_column
 from millstream.engine.compile.input_columns import NOTHING, Field
 from millstream.engine.compile.stateless import StreamFrame, spark_errors
-from millstream.engine.processor.late_rows import LATENESS_MS, SOURCE, LateColumn, LateTable
+from millstream.engine.processor.late_rows import LATENESS_MS, QUERY, SOURCE, LateColumn, LateTable
 from millstream.engine.shuffle.column_names import CHANGE, MAIN, ORIGIN, PAYLOAD, ROW_KIND
 from millstream.engine.shuffle.types import from_packet
 from millstream.kernels.core.kernel import OP
@@ -117,24 +117,33 @@ class CompiledOperator:
         return {field.name for field in fields if types[field.name] != field.type}
 
 
-def late_tables(operators: Iterable[CompiledOperator]) -> dict[tuple[int, int], LateTable]:
-    """Returns the late rows of operators that write to one sink, by operator and input. A column
-    that has two types is text: a cast could change a value."""
-    found = [
-        (operator.number, place, late)
-        for operator in operators
-        for place, late in enumerate(operator.late)
-    ]
+def late_tables(
+    operators: Iterable[CompiledOperator],
+    sharing: Iterable[CompiledOperator] = (),
+    query: str | None = None,
+) -> dict[tuple[int, int], LateTable]:
+    """Returns the late rows of operators that write to one sink, by operator and input.
+
+    A column that has two types is text: a cast could change a value.
+
+    Args:
+        operators: Of one query.
+        sharing: The operators of all queries that write to the sink, if there are several.
+        query: The name of the query, for a sink of several queries.
+    """
+    own = tuple(operators)
     types: dict[str, pa.DataType] = {}
-    for _, _, late in found:
-        for field in late.fields:
-            if field.name != NOTHING:
-                kind = _arrow(field.type)
-                types[field.name] = kind if types.get(field.name, kind) == kind else pa.string()
-    schema = pa.schema([*types.items(), (SOURCE, pa.string()), (LATENESS_MS, pa.int64())])
+    writers = tuple(sharing) or own
+    for field in (field for each in writers for late in each.late for field in late.fields):
+        if field.name != NOTHING:
+            kind = _arrow(field.type)
+            types[field.name] = kind if types.get(field.name, kind) == kind else pa.string()
+    added = [(QUERY, pa.string())] if query is not None else []
+    schema = pa.schema([*types.items(), (SOURCE, pa.string()), *added, (LATENESS_MS, pa.int64())])
     return {
-        (operator, place): LateTable(late.source, _columns(late), schema)
-        for operator, place, late in found
+        (operator.number, place): LateTable(late.source, _columns(late), schema, query or "")
+        for operator in own
+        for place, late in enumerate(operator.late)
     }
 
 

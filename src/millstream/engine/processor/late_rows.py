@@ -11,6 +11,7 @@ from millstream.connectors.file.texts import json_text, plain_text
 from millstream.kernels.core.kernel import LATENESS
 
 SOURCE, LATENESS_MS = "_source", "_lateness_ms"
+QUERY = "_query"  # in a sink of several queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class LateTable:
     source: str
     columns: tuple[LateColumn, ...]
     schema: pa.Schema  # of the sink
+    query: str = ""
 
     def rows(self, packet: pa.Table) -> pa.Table:
         known = {each.name: each for each in self.columns}
@@ -36,6 +38,8 @@ class LateTable:
         for field in self.schema:
             if field.name == SOURCE:
                 array = pa.repeat(pa.scalar(self.source), packet.num_rows)
+            elif field.name == QUERY:
+                array = pa.repeat(pa.scalar(self.query), packet.num_rows)
             elif field.name == LATENESS_MS:
                 array = pc.divide(packet[LATENESS], 1000)
             elif each := known.get(field.name):

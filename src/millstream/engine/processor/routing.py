@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from millstream.connectors.dead_letters import AHEAD_OF_TIME, Rejection, dead_letters
+from millstream.connectors.dead_letters import AHEAD_OF_TIME, DELETED, Rejection, dead_letters
 from millstream.connectors.sink import BatchId, Message, OutputWriter, TaskId, WriterOpener
 from millstream.connectors.sink_errors import UNUSABLE, write_error_fix
 from millstream.engine.processor.late_rows import LateTable
@@ -64,6 +64,8 @@ class Routing:
     # By source: its output, and the operator and input that reads it first, if one does. A source
     # that a query names twice is read twice, and its rejected records are written once.
     rejected: Mapping[str, tuple[str, tuple[int, int] | None]] = field(default_factory=dict)
+    # Sources whose malformed records another query writes; this one only counts them.
+    unwritten: frozenset[str] = frozenset()
     sources: tuple[str, ...] = ()  # of malformed records, by their number
     # In a query with several outputs, by their number: the output here. Two may have the same.
     main_outputs: tuple[str, ...] = ()
@@ -253,11 +255,19 @@ class _Task:
         if first is not None and origin != first:
             return
         target = self._output(output)
-        target.write(rows)
+        target.write(self._written(source, rows))
         target.sources[source] = target.sources.get(source, 0) + rows.num_rows
         found = rows.filter(pc.equal(rows["_reason"], AHEAD_OF_TIME))
         if found.num_rows:
             target.ahead.setdefault(source, found["_message"][0].as_py())
+
+    def _written(self, source: str, rows: pa.Table) -> pa.Table:
+        """Returns the rejected rows of a source that this query writes. Whether a row is ahead of
+        time, or a file still exists, depends on when the query reads it."""
+        if source not in self.routing.unwritten:
+            return rows
+        is_ahead = pc.equal(rows["_reason"], AHEAD_OF_TIME)
+        return rows.filter(pc.or_(is_ahead, pc.ends_with(rows["_message"], DELETED)))
 
     def _output(self, name: str) -> _Output:
         if name not in self.outputs:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
 from millstream.plan.connectors import ConnectorRegistry, ConnectorSpec, Delivery
@@ -17,6 +17,7 @@ from millstream.plan.explain.tables import table_join_facts, table_line, table_s
 from millstream.plan.expressions.spark_sql import sql_or_none
 from millstream.plan.facts.branches import query_operators
 from millstream.plan.facts.pipeline import PipelineFacts, derive_job_facts, derive_operator_facts
+from millstream.plan.facts.side_outputs import shared_dead_letter_queries
 from millstream.plan.facts.table_join import derive_table_facts
 from millstream.plan.facts.union import union_of
 from millstream.plan.facts.watermark_delay import result_time
@@ -49,7 +50,9 @@ from millstream.temporal import OutputMode
 def build_document(job: Job, connectors: ConnectorRegistry) -> JobDocument:
     """Builds the document of a job."""
     settings = {name: mask_secret(name, value) for name, value in job.settings}
-    query_of = {output: query for query in group_into_queries(job) for output in query.outputs}
+    queries = group_into_queries(job)
+    query_of = {output: query for query in queries for output in query.outputs}
+    letters = shared_dead_letter_queries(queries)
     tables = reference_tables_of(job)
     lines = (table_line(table, connectors[table.connector]) for table in tables)
     return JobDocument(
@@ -57,12 +60,18 @@ def build_document(job: Job, connectors: ConnectorRegistry) -> JobDocument:
         tuple(_sink(sink, connectors) for sink in job.sinks),
         tuple(table_section(table, connectors) for table in tables),
         tuple(
-            _query(facts, query_of[facts.pipeline], connectors) for facts in derive_job_facts(job)
+            _query(facts, query_of[facts.pipeline], connectors, letters)
+            for facts in derive_job_facts(job)
         ),
     )
 
 
-def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegistry) -> Query:
+def _query(
+    facts: PipelineFacts,
+    query: PlannedQuery,
+    connectors: ConnectorRegistry,
+    dead_letter_queries: Mapping[str, str],
+) -> Query:
     pipeline, strategy = facts.pipeline, str(facts.strategy)
     if len(facts.strategies) > 1:
         strategy = "; then ".join(each.brief for each in facts.strategies)
@@ -87,7 +96,7 @@ def _query(facts: PipelineFacts, query: PlannedQuery, connectors: ConnectorRegis
             fact("mode", str(pipeline.mode), "mode", *([_MODES[pipeline.mode]] if changes else [])),
         ),
         (_sink(pipeline.sink, connectors),),
-        _node(pipeline.root, SourceUse.from_facts(facts, query, connectors)),
+        _node(pipeline.root, SourceUse.from_facts(facts, query, connectors, dead_letter_queries)),
     )
 
 

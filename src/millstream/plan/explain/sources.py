@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from millstream.plan.connectors import ConnectorRegistry
 from millstream.plan.document import Fact, Section, data, fact, text
@@ -19,6 +19,8 @@ class SourceUse:
 
     Attributes:
         default_max_ahead: The limit for sources that do not set 'watermark.max_ahead'.
+        dead_letter_queries: For sources with a sink of dead letters that several queries read:
+            the name of the query that writes malformed records.
         has_watermark: The operator that reads the source has a watermark and runs on the columnar
             engine.
     """
@@ -27,15 +29,21 @@ class SourceUse:
     is_columnar: bool
     default_max_ahead: int | None
     connectors: ConnectorRegistry
+    dead_letter_queries: Mapping[str, str] = field(default_factory=dict)
     has_watermark: bool = False
 
     @classmethod
     def from_facts(
-        cls, facts: PipelineFacts, query: Query, connectors: ConnectorRegistry
+        cls,
+        facts: PipelineFacts,
+        query: Query,
+        connectors: ConnectorRegistry,
+        dead_letter_queries: Mapping[str, str],
     ) -> SourceUse:
         stores_rows = any(connectors[sink.connector].keeps_rows for sink in query.sinks)
         default = DEFAULT_MAX_AHEAD if stores_rows else None
-        return cls(not facts.operators, facts.engine is Engine.COLUMNAR, default, connectors)
+        is_columnar = facts.engine is Engine.COLUMNAR
+        return cls(not facts.operators, is_columnar, default, connectors, dead_letter_queries)
 
     def for_input(self, side: Input) -> SourceUse:
         """Returns the use by an operator that reads this input."""
@@ -72,6 +80,9 @@ def _facts(source: Source, use: SourceUse) -> Iterator[Fact]:
         idle = [f"after {format_span(source.idle)} without rows the watermark does not wait for it"]
     yield fact("idle_us", source.idle, "idle", *idle)
     sink = f" to {source.dead_letter}" if source.dead_letter else ""
+    if writer := use.dead_letter_queries.get(source.name):
+        sink += f", written by the query {writer}"
+        yield data("dead_letter_query", writer)
     yield fact("malformed", str(source.malformed), "malformed", f"{source.malformed}{sink}")
     yield data("dead_letter", source.dead_letter)
     spec = use.connectors[source.connector]

@@ -13,6 +13,12 @@ from millstream.plan.nodes.values import Engine
 from millstream.sql.text import SourceText
 from millstream.temporal import Emit, OutputMode
 
+# options of sinks that output depends on, whose changes a run reports
+SINK_OPTIONS = (
+    *("path", "format", "partition.by", "table", "topic"),
+    *("header", "delimiter", "quote", "escape", "null.value", "compression", "timestamp.format"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SinkDef:
@@ -20,9 +26,7 @@ class SinkDef:
 
     name: State[str]
     connector: State[str]
-    options: Annotated[
-        tuple[tuple[str, str], ...], Role.STATE, OptionNames(("path", "format"))
-    ] = ()
+    options: Annotated[tuple[tuple[str, str], ...], Role.STATE, OptionNames(SINK_OPTIONS)] = ()
     place: Neither[Place | None] = field(default=None, compare=False)
 
     def option(self, name: str, default: str = "") -> str:

@@ -93,6 +93,6 @@ class Input:
     node: State[Source | Select]
     time: State[str | None]  # None: the operator needs no event time, or uses processing time
     # watermark delay: of the source, or of the results below behind their input
-    delay: State[Micros]
+    delay: Neither[Micros]
     used: State[tuple[str, ...]]  # columns of the operator's output; others are not in state
     progress: State[str | None] = None  # the column that advances the watermark, if not `time`

@@ -13,7 +13,7 @@ from millstream.temporal import LateAction
 
 RESERVED_PREFIX = "_ms_"
 _CHANGE_COLUMNS = ("_OP",)
-_LATE_ROW_COLUMNS = ("_source", "_lateness_ms")
+_LATE_ROW_COLUMNS = ("_source", "_query", "_lateness_ms")
 
 
 def reject_reserved_names(pipeline: Pipeline) -> None:
@@ -64,7 +64,7 @@ def _reserved_name_error(name: str, why: str, place: Place | None) -> PlanError:
 _NAME = re.compile(r"\w(?:[\w .-]*[\w-])?")
 _MAX_BYTES = 200  # file systems allow 255, and some names get a suffix
 # Other files and folders of a checkpoint, besides one folder per pipeline.
-_RESERVED = ("reference-tables", "catalog.json", "lock", "spark.log")
+_RESERVED = ("reference-tables", "catalog.json", "dead-letters.json", "lock", "spark.log")
 
 
 def check_object_name(kind: str, name: str, place: Place | None) -> None:
