@@ -117,7 +117,7 @@ def test_mistakes_are_told_before_anything_runs(spark) -> None:
         left.interval_join(right, on="id", lower="0s", upper="1m", how="sideways")
     with pytest.raises(MillstreamError, match="MS-PROP-DURATION"):
         left.interval_join(right, on="id", lower="soon", upper="1m")
-    with pytest.raises(PlanError, match="MS-PLAN-KEY-TYPE: The join's key compares string with"):
+    with pytest.raises(PlanError, match="MS-PLAN-KEY-TYPE: the key of a join compares"):
         left.interval_join(right, on={"id": "event_time"}, lower="0s", upper="1m").to_df()
 
 
@@ -165,3 +165,11 @@ def test_the_public_names_are_these() -> None:
         "tumbling",
     ]
     assert all(hasattr(ms, name) for name in ms.__all__)
+
+
+def test_a_registered_function_may_be_called_and_an_unknown_one_is_rejected(spark):
+    spark.udf.register("plus_one", lambda number: number + 1, "bigint")
+    stream = ms.stream(orders(spark).frame(), time="event_time")
+    ms.sql("SELECT plus_one(1) AS n FROM o", o=stream)
+    with pytest.raises(PlanError, match="MS-PLAN-FUNCTION at line 1, column 8: Spark has no funct"):
+        ms.sql("SELECT plus_two(1) AS n FROM o", o=stream).to_df()

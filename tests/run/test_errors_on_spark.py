@@ -15,13 +15,13 @@ SELECT {expression} AS n FROM numbers;
 """
 
 
-def test_a_function_that_spark_does_not_know_is_rejected_with_its_place(spark, tmp_path):
-    trial = Trial(spark, tmp_path, JOB.format(expression="no_such_function(n)"))
+def test_a_call_that_spark_rejects_is_reported_with_its_place(spark, tmp_path):
+    trial = Trial(spark, tmp_path, JOB.format(expression="upper(n, n)"))
     trial.add("numbers", "1.csv", ["n", "1"])
     with pytest.raises(PlanError) as caught:
         trial.start()
     assert caught.value.code == "MS-PLAN-SPARK"
-    assert "no_such_function" in caught.value.cause
+    assert "upper" in caught.value.cause
     assert caught.value.place is not None
     assert caught.value.place.line == 4
 

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from pyspark.sql import SparkSession
+
 from millstream.api.datasets import StepDatasets
 from millstream.api.sources import SourceFrame
 from millstream.api.tables import Table, table_node
 from millstream.errors import MillstreamError, PlanError
 from millstream.plan.build.job import plan_select, plan_view
 from millstream.plan.build.query import PlannedQuery
+from millstream.plan.expressions.functions import session_functions
 from millstream.plan.nodes import Select, Source
 from millstream.suggestions import same
 
@@ -47,7 +50,7 @@ class Step:
         if key not in self.plans:
             inputs = {name: node_of(each, names) for name, each in self.inputs.items()}
             tables = {name: table_node(each, names[each]) for name, each in self.tables.items()}
-            with self.located():
+            with self.located(), session_functions(_session_has_function):
                 self.plans[key] = plan_select(
                     self.text,
                     inputs,
@@ -66,6 +69,12 @@ class Step:
             if self.written or error.place is None:
                 raise
             raise type(error)(error.code, error.cause, fix=error.fix) from None
+
+
+def _session_has_function(name: str) -> bool:
+    """Returns whether a function is registered in the active session, such as a UDF."""
+    session = SparkSession.getActiveSession()
+    return session is not None and session.catalog.functionExists(name)
 
 
 def datasets_of(roots: Iterable[Step | SourceFrame]) -> list[StepDatasets]:

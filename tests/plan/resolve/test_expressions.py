@@ -90,7 +90,7 @@ EXPRESSIONS: list[tuple[str, str | None]] = [
     ("unix_timestamp(t)", "unix_timestamp(e.t)"),
     ("from_utc_timestamp(t, 'Europe/Rome')", "from_utc_timestamp(e.t, 'Europe/Rome')"),
     ("make_interval(0, 0, 0, a)", "make_interval(0, 0, 0, e.a)"),
-    ("percent_of(a, b)", "percent_of(e.a, e.b)"),
+    ("pmod(a, b)", "pmod(e.a, e.b)"),
     ("current_timestamp()", None),
     ("current_date", None),
     ("typeof(a)", "typeof(e.a)"),

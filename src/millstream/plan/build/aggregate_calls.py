@@ -10,6 +10,7 @@ from sqlglot import exp
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions import Expression, column, join_with_and, template
 from millstream.plan.expressions.compose import parenthesise
+from millstream.plan.expressions.type_check import reject_aggregate_argument
 from millstream.plan.nodes import FUNCTIONS, Call
 from millstream.plan.reject import function_name, is_aggregate, not_supported, place_of
 from millstream.plan.resolve.expressions import ExpressionReader
@@ -136,6 +137,7 @@ class AggregateCalls:
                 f"{function} has too few arguments.", "See its signature in Spark SQL.", place
             )
         argument = self._read(arguments[0])
+        self._check_type(function, argument, arguments[0])
         kind = _type(function, self.expressions, arguments[0])
         if function in ("max_by", "min_by"):
             by = self._read(arguments[1])
@@ -195,6 +197,7 @@ class AggregateCalls:
         several = isinstance(quantile, exp.Array)
         numbers = _numbers(quantile.expressions if several else [quantile], place)
         argument = self._read(node.this)
+        self._check_type("approx_percentile", argument, node.this)
         where = self._read_optional(parsed.where)
         kind = _type("approx_percentile", self.expressions, node.this)
         calls = (
@@ -206,8 +209,18 @@ class AggregateCalls:
             return _function_call("array", columns)
         return columns[0]
 
+    def _check_type(self, function: str, argument: Expression, node: exp.Expr) -> None:
+        source = self.expressions.source_sql(node)
+        text = self.expressions.scope.text
+        reject_aggregate_argument(function, argument.known_type, source, node, text)
+
     def _read_optional(self, node: exp.Expr | None) -> Expression | None:
-        return None if node is None else self._read(node)
+        """Reads the condition of a FILTER."""
+        if node is None:
+            return None
+        found = self._read(node)
+        self.expressions.require_condition(node)
+        return found
 
     def _read(self, node: exp.Expr) -> Expression:
         self.expressions.check(node)

@@ -23,6 +23,7 @@ from millstream.plan.facts.engine import choose_engine
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Engine, Job, Operator, Pipeline, Query, Select
 from millstream.plan.nodes.traversal import operators_of, upstream_of, with_operators
+from millstream.sql.normal_type import normal_type
 
 
 def group_into_queries(job: Job) -> tuple[Query, ...]:
@@ -126,6 +127,15 @@ def _check_columns(one: Pipeline, other: Pipeline) -> None:
             fix="Select the same columns in the same order, or give each statement its own sink.",
             place=other.root.place,
         )
+    for first, second in zip(one.root.columns, other.root.columns, strict=True):
+        if first.type and second.type and normal_type(first.type) != normal_type(second.type):
+            raise PlanError(
+                "MS-PLAN-SHARED-SINK",
+                f"two statements write to the sink {one.sink.name}: {first.name} is {first.type} in "
+                f"one, and {second.type} in the other.",
+                fix=f"Write CAST(… AS {first.type}) AS {second.name} in the second statement.",
+                place=other.root.place,
+            )
     if one.mode is not other.mode:
         raise PlanError(
             "MS-PLAN-SHARED-SINK",

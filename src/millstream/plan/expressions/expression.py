@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from millstream.plan.expressions.canonical import canonical_text
 from millstream.plan.expressions.determinism import nondeterministic_parts
+from millstream.plan.expressions.sql_types import SqlType, sql_type
 from millstream.sql.text import SourceText
 
 
@@ -48,6 +49,7 @@ class Expression:
     build: Callable[[], exp.Expr] = field(repr=False)  # builds the resolved tree on first use
     type: str | None = field(default=None, repr=False)  # Spark SQL; None: only Spark knows it
     origin: Origin | None = field(default=None, repr=False)
+    value_type: SqlType | None = field(default=None, repr=False)  # if its family is known
 
     @cached_property
     def tree(self) -> exp.Expr:
@@ -58,6 +60,11 @@ class Expression:
     def columns(self) -> tuple[ColumnReference, ...]:
         """The distinct columns of the expression, in the order of the text."""
         return tuple(dict.fromkeys(part for part in self.parts if not isinstance(part, str)))
+
+    @property
+    def known_type(self) -> SqlType | None:
+        """The declared or inferred type, or None if only Spark knows its family."""
+        return self.value_type or sql_type(self.type)
 
     @property
     def has_star(self) -> bool:

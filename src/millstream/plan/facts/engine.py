@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions.shapes import struct_fields
 from millstream.plan.expressions.spark_sql import quote
+from millstream.plan.facts.key_types import reject_key_types
 from millstream.plan.kinds import kind_of, single_input_kind_of
 from millstream.plan.nodes import (
     Call,
@@ -42,6 +43,8 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
         raise _engine_error(operators, "columnar", no_columnar)
     if requested is Engine.NATIVE and no_native:
         raise _engine_error(operators, "native", no_native)
+    if requested is Engine.COLUMNAR or not no_columnar and requested is Engine.AUTO:
+        reject_key_types(operators)
     if requested is not Engine.AUTO:
         return requested, "set by the property 'engine'"
     if not no_columnar:

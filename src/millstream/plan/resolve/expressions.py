@@ -15,6 +15,7 @@ from sqlglot import exp
 from millstream.errors import PlanError
 from millstream.plan.expressions import Expression, Origin, to_spark_sql
 from millstream.plan.expressions.determinism import nondeterministic_parts
+from millstream.plan.expressions.type_check import TypeCheck
 from millstream.plan.reject import place_of, reject_aggregates
 from millstream.plan.resolve.scope import ResolvedName, Scope
 from millstream.plan.resolve.source_text import flat_parts, flat_text
@@ -46,8 +47,9 @@ class ExpressionReader:
         text = self.scope.text
         parts, pieces = flat_parts(text.parsed, span, references)
         kind = self._type(node, references)
+        found = self._type_check(references).infer(node)
         build = partial(resolved_tree, node, references)
-        expression = Expression(parts, build, kind, Origin(text, span))
+        expression = Expression(parts, build, kind, Origin(text, span), found)
         text.origins.add(to_spark_sql(expression), pieces)
         return expression
 
@@ -61,6 +63,21 @@ class ExpressionReader:
         if span and found and found.end == span[1]:
             return None if found.has_fields else found.column.type
         return node.to.sql("spark") if isinstance(node, exp.Cast) else None
+
+    def require_condition(self, node: exp.Expr) -> None:
+        """Rejects a term of WHERE, HAVING or ON that is known not to be BOOLEAN."""
+        references = {reference.start: reference for reference in self._references(node)}
+        self._type_check(references).require_condition(node)
+
+    def _type_check(self, references: Mapping[int, ResolvedName]) -> TypeCheck:
+        def declared(node: exp.Expr) -> str | None | bool:
+            span = span_of(node)
+            found = references.get(span[0]) if span else None
+            if span is None or found is None or found.end != span[1]:
+                return False
+            return None if found.has_fields else found.column.type
+
+        return TypeCheck(self.scope.text, declared)
 
     def source_sql(self, node: exp.Expr) -> str:
         """Returns the user's text of an expression on one line."""

@@ -125,6 +125,7 @@ def read_predicate(term: exp.Expr, expressions: ExpressionReader) -> Expression:
     expression = expressions.read(term)
     if expression is None:
         raise not_supported("this predicate", place_of(term, expressions.scope.text))
+    expressions.require_condition(term)
     return parenthesise(expression) if isinstance(term, exp.Or) else expression
 
 
