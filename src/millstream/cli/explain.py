@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from millstream.cli.errors import print_json, reported
 from millstream.cli.load_job import load_job, placed_in
 from millstream.cli.options import AsJson, CatalogUrl, EngineOption, JobFile, Variables
@@ -10,6 +14,8 @@ EPILOG = """
 Examples:
 
   millstream explain job.sql
+
+  millstream explain --check job.sql
 
   millstream explain job.sql --set day=2026-01-15 --engine native
 
@@ -22,12 +28,17 @@ def explain(
     variables: Variables = None,
     engine: EngineOption = None,
     catalog: CatalogUrl = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Let Spark analyze all queries, without reading data."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the plan of a job: engine, time bounds, state retention, late rows.
 
-    Spark is not started. A job that is invalid, or whose state would grow forever, is rejected with
-    the same error as in `run`. Sources and sinks do not need a connector yet.
+    A job that is invalid, or whose state would grow forever, is rejected with the same error as in
+    `run`. Spark is not started, and sources and sinks do not need a connector yet. With --check,
+    Spark's analyzer verifies all queries and their sinks, without reading data.
     """
     with reported(as_json):
         from millstream.catalog.stream_tables import stream_tables
@@ -37,8 +48,14 @@ def explain(
 
         loaded = load_job(job, variables, engine, stream_tables(catalog))
         with placed_in(job):
-            settings_of(loaded, job)
+            settings = settings_of(loaded, job)
+            if check:
+                from millstream.run.analysis import analyze_job
+
+                analyze_job(loaded, settings)
         if as_json:
             print_json(explain_json(loaded))
         else:
             print(as_text(loaded), end="")
+            if check:
+                print("\nSpark accepts all queries.")

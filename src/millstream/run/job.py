@@ -87,6 +87,30 @@ class _Compiled:
     compiled: CompiledQuery
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedQuery:
+    """A compiled query whose sinks are open."""
+
+    query: Query
+    engine: Engine
+    ledger_store: LedgerStore
+    checkpoint: Checkpoint
+    writer: QueryWriter
+    first: int
+
+    def start(self, trigger: Mapping[str, object]) -> RunningQuery:
+        started = self.writer.start(trigger)
+        return RunningQuery(
+            self.query,
+            self.engine,
+            started,
+            self.ledger_store,
+            self.checkpoint,
+            self.writer,
+            self.first,
+        )
+
+
 @dataclass(slots=True)
 class JobRun:
     """A run of a job. `sources` and `sinks` replace connectors, in tests."""
@@ -119,11 +143,20 @@ class JobRun:
         self.tables = JobTables(self.spark, folder, self.base, self.read_table, self.connectors)
 
     def start(self, trigger: Mapping[str, object]) -> None:
-        """Starts every query. `trigger` are the arguments of Spark's `DataStreamWriter.trigger`."""
+        """Starts every query, once Spark's analyzer has accepted all of them.
+
+        `trigger` are the arguments of Spark's `DataStreamWriter.trigger`.
+        """
         for table in reference_tables_of(self.job):
             with user_error(self.log):
                 self.tables.open(table, is_fixed=self._joins_changelog(table))
-        compiled = []
+        for each in self.prepare():
+            with self._recording_failure(each.query):
+                self.running.append(each.start(trigger))
+
+    def prepare(self) -> list[PreparedQuery]:
+        """Compiles all queries, which Spark's analyzer verifies, and opens their sinks."""
+        compiled, prepared = [], []
         for query in self.queries:
             with self._recording_failure(query):
                 compiled.append(self._compile(query))
@@ -131,7 +164,8 @@ class JobRun:
         self._malformed = record_dead_letter_queries(self.checkpoint.resolve(), self.queries)
         for each in compiled:
             with self._recording_failure(each.query):
-                self.running.append(self._start(each, trigger))
+                prepared.append(self._open(each))
+        return prepared
 
     @contextmanager
     def _recording_failure(self, query: Query) -> Iterator[None]:
@@ -202,7 +236,7 @@ class JobRun:
         )
         return _Compiled(spark, query, engine, folder, first, sources, sinks, compiled)
 
-    def _start(self, each: _Compiled, trigger: Mapping[str, object]) -> RunningQuery:
+    def _open(self, each: _Compiled) -> PreparedQuery:
         ledger_store = LedgerStore.open(each.query, each.folder.ledger, each.first)
         limits = StateLimits.of(each.query, each.folder.control)
         writer = QueryWriter(
@@ -217,10 +251,7 @@ class JobRun:
             self.log,
         )
         writer.open(each.sources)
-        started = writer.start(trigger)
-        return RunningQuery(
-            each.query, each.engine, started, ledger_store, each.folder, writer, each.first
-        )
+        return PreparedQuery(each.query, each.engine, ledger_store, each.folder, writer, each.first)
 
     def _columns_of(self, query: Query, source: Source) -> tuple[str, ...]:
         """The columns of a source that a query reads. If its malformed records go to one sink, all

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import AnalysisException
 from scripts.spark_functions import function_names
-from tests.plan.expressions.test_type_check import REJECTED, TYPES
+from tests.plan.expressions.test_type_check import TYPES
 
 from millstream.errors import PlanError
 from millstream.plan.build.job import build_job
@@ -23,9 +23,8 @@ COLUMNS = {
     "point": "STRUCT<x: INT, y: INT>",
 }
 FORMS = [
-    *("{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} = {b}", "{a} < {b}", "{a} AND flag"),
-    *("-{a}", "CASE WHEN {a} THEN 1 END", "abs({a})", "upper({a})", "length({a})", "hour({a})"),
-    *("size({a})", "timestamp_millis({a})", "split({a}, 'x')"),
+    *("{a} + {b}", "{a} * {b}", "{a} = {b}", "{a} AND flag", "-{a}", "CASE WHEN {a} THEN 1 END"),
+    *("abs({a})", "upper({a})", "hour({a})", "size({a})", "timestamp_millis({a})"),
 ]
 
 
@@ -47,9 +46,10 @@ def test_what_planning_rejects_is_rejected_by_spark(spark, ansi):
         for form in FORMS
         for a in COLUMNS
         for b in (COLUMNS if "{b}" in form else ("",))
+        if not b or a <= b
     }
     rejected = [each for each in sorted(found) if is_rejected(each)]
-    assert len(rejected) > 200
+    assert len(rejected) > 80
     accepted = []
     # Spark reports the first of several errors, so each expression is analyzed alone.
     for expression in rejected:
@@ -59,7 +59,6 @@ def test_what_planning_rejects_is_rejected_by_spark(spark, ansi):
             continue
         accepted.append(expression)
     assert accepted == []
-    assert len(REJECTED) > 20
 
 
 def test_the_list_of_functions_is_that_of_spark(spark):

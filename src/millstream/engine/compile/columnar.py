@@ -108,7 +108,7 @@ class ColumnarCompiler:
             )
         sides = [side for each in branches for side, _ in each]
         streams = [rows for each in branches for _, rows in each]
-        with spark_errors():
+        with spark_errors(node):
             carries_hash = reader is not None and not reader.is_hashable
             compile_kind = COMPILERS[type(node)]
             operator = compile_with_branches(

@@ -173,25 +173,37 @@ def compile_select(node: Select, inner: StreamFrame) -> StreamFrame:
 
 
 def _selected(node: Select, inner: StreamFrame) -> DataFrame:
-    is_data_row = inner.is_data_row
     with spark_errors(node):
-        frame = _aliased(inner.frame, node.alias)
-        keep = [F.col(KEEP)] if inner.filtered else []
-        if node.where is not None:
-            where = F.coalesce(spark_column(node.where), F.lit(False))
-            value = (
-                where if is_data_row is None else F.when(is_data_row, where).otherwise(F.lit(False))
-            )
-            # Computed once: a non-deterministic predicate has one value for a row and its columns.
-            frame = _aliased(frame.select("*", value.alias(_KEEP_VALUE)), node.alias)
-            is_data_row, keep = F.col(_KEEP_VALUE), [F.col(_KEEP_VALUE).alias(KEEP)]
-        outputs = [
-            guarded(is_data_row, output.expression, bare=output.name == node.time).alias(
-                output.name
-            )
-            for output in node.outputs
-        ]
-        return frame.select(*outputs, *keep, *map(F.col, inner.engine_columns))
+        try:
+            return _project(node, inner)
+        except AnalysisException:
+            _raise_at_expression(node, _aliased(inner.frame, node.alias))
+            raise
+
+
+def _raise_at_expression(node: Select, frame: DataFrame) -> None:
+    """Raises an error at the first expression that Spark rejects, if one is rejected alone."""
+    where = [] if node.where is None else [node.where]
+    for expression in (*where, *(output.expression for output in node.outputs)):
+        with spark_errors(node, expression):
+            frame.select(spark_column(expression))
+
+
+def _project(node: Select, inner: StreamFrame) -> DataFrame:
+    is_data_row = inner.is_data_row
+    frame = _aliased(inner.frame, node.alias)
+    keep = [F.col(KEEP)] if inner.filtered else []
+    if node.where is not None:
+        where = F.coalesce(spark_column(node.where), F.lit(False))
+        value = where if is_data_row is None else F.when(is_data_row, where).otherwise(F.lit(False))
+        # Computed once: a non-deterministic predicate has one value for a row and its columns.
+        frame = _aliased(frame.select("*", value.alias(_KEEP_VALUE)), node.alias)
+        is_data_row, keep = F.col(_KEEP_VALUE), [F.col(_KEEP_VALUE).alias(KEEP)]
+    outputs = [
+        guarded(is_data_row, output.expression, bare=output.name == node.time).alias(output.name)
+        for output in node.outputs
+    ]
+    return frame.select(*outputs, *keep, *map(F.col, inner.engine_columns))
 
 
 def _deferred(
@@ -297,8 +309,14 @@ def source_of(node: Source | Select) -> Source | None:
 class spark_errors:  # noqa: N801 -- a context manager
     """Converts analysis errors of Spark to errors with the place in the SQL text."""
 
-    def __init__(self, node: Select | TableJoin | None = None) -> None:
+    def __init__(
+        self,
+        node: Select | TableJoin | Operator | None = None,
+        expression: Expression | None = None,
+    ) -> None:
         self._place = node.place if node else None
+        if expression is not None and expression.origin is not None:
+            self._place = expression.origin.text.place(expression.origin.span[0])
 
     def __enter__(self) -> None:
         return None

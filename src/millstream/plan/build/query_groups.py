@@ -18,12 +18,12 @@ from dataclasses import replace
 from millstream.errors import PlanError
 from millstream.plan.expressions.determinism import nondeterministic_parts
 from millstream.plan.expressions.shapes import source_sql
+from millstream.plan.expressions.sql_types import sql_type
 from millstream.plan.facts.branches import branches_of, computed_named_streams, named_streams
 from millstream.plan.facts.engine import choose_engine
 from millstream.plan.kinds import kind_of
 from millstream.plan.nodes import Engine, Job, Operator, Pipeline, Query, Select
 from millstream.plan.nodes.traversal import operators_of, upstream_of, with_operators
-from millstream.sql.normal_type import normal_type
 
 
 def group_into_queries(job: Job) -> tuple[Query, ...]:
@@ -128,11 +128,12 @@ def _check_columns(one: Pipeline, other: Pipeline) -> None:
             place=other.root.place,
         )
     for first, second in zip(one.root.columns, other.root.columns, strict=True):
-        if first.type and second.type and normal_type(first.type) != normal_type(second.type):
+        kind, other_kind = sql_type(first.type), sql_type(second.type)
+        if kind and other_kind and kind.family is not other_kind.family:
             raise PlanError(
                 "MS-PLAN-SHARED-SINK",
-                f"two statements write to the sink {one.sink.name}: {first.name} is {first.type} in "
-                f"one, and {second.type} in the other.",
+                f"two statements write to the sink {one.sink.name}: {first.name} is "
+                f"{first.type} in one, and {second.type} in the other.",
                 fix=f"Write CAST(… AS {first.type}) AS {second.name} in the second statement.",
                 place=other.root.place,
             )

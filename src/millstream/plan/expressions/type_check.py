@@ -77,50 +77,17 @@ class TypeCheck:
     """
 
     text: SourceText
-    declared: Callable[[exp.Expr], str | None | bool]
+    declared: Callable[[exp.Expr], str | bool | None]
 
     def infer(self, node: exp.Expr) -> SqlType | None:
         declared = self.declared(node)
         if not isinstance(declared, bool):
             return sql_type(declared)
         reject_unknown_function(node, self.text)
-        match node:
-            case exp.Paren():
-                return self.infer(node.this)
-            case exp.Literal():
-                return any_of(Family.STRING if node.is_string else Family.NUMBER)
-            case exp.Boolean():
-                return any_of(Family.BOOLEAN)
-            case exp.Cast():
-                self.infer(node.this)
-                return sql_type(node.to.sql("spark"))
-            case exp.And() | exp.Or():
-                self._condition(node.this)
-                self._condition(node.expression)
-                return any_of(Family.BOOLEAN)
-            case exp.Not():
-                self._condition(node.this)
-                return any_of(Family.BOOLEAN)
-            case exp.Neg():
-                return self._negative(node)
-            case exp.Case():
-                return self._case(node)
-            case exp.If():
-                return self._if(node)
-        if isinstance(node, _ARITHMETIC):
-            return self._arithmetic(node)
-        if isinstance(node, _COMPARISONS):
-            self._compare(node.this, node.expression)
-            return any_of(Family.BOOLEAN)
-        if isinstance(node, exp.Between):
-            self._compare(node.this, node.args["low"])
-            self._compare(node.this, node.args["high"])
-            return any_of(Family.BOOLEAN)
-        if isinstance(node, exp.In) and node.expressions:
-            for each in node.expressions:
-                self._compare(node.this, each)
-            return any_of(Family.BOOLEAN)
-        return self._call(node)
+        rule = next(
+            (rule for kinds, rule in _RULES if isinstance(node, kinds)), TypeCheck.infer_call
+        )
+        return rule(self, node)
 
     def require_condition(self, node: exp.Expr) -> None:
         """Rejects an expression that is known not to be BOOLEAN, as the term of WHERE or ON."""
@@ -142,13 +109,44 @@ class TypeCheck:
                 f"Compare it with a value: {self._sql(node)} = ….",
             )
 
-    def _negative(self, node: exp.Expr) -> SqlType | None:
+    def infer_literal(self, node: exp.Expr) -> SqlType | None:
+        if isinstance(node, exp.Boolean):
+            return any_of(Family.BOOLEAN)
+        return any_of(Family.STRING if node.is_string else Family.NUMBER)
+
+    def infer_inner(self, node: exp.Expr) -> SqlType | None:
+        return self.infer(node.this)
+
+    def infer_cast(self, node: exp.Expr) -> SqlType | None:
+        self.infer(node.this)
+        return sql_type(node.args["to"].sql("spark"))
+
+    def infer_logic(self, node: exp.Expr) -> SqlType | None:
+        for each in node.iter_expressions():
+            self._condition(each)
+        return any_of(Family.BOOLEAN)
+
+    def infer_comparison(self, node: exp.Expr) -> SqlType | None:
+        self._compare(node.this, node.expression)
+        return any_of(Family.BOOLEAN)
+
+    def infer_between(self, node: exp.Expr) -> SqlType | None:
+        self._compare(node.this, node.args["low"])
+        self._compare(node.this, node.args["high"])
+        return any_of(Family.BOOLEAN)
+
+    def infer_in(self, node: exp.Expr) -> SqlType | None:
+        for each in node.expressions:
+            self._compare(node.this, each)
+        return self.infer_call(node)
+
+    def infer_negative(self, node: exp.Expr) -> SqlType | None:
         found = self.infer(node.this)
         if found and found.family in {Family.BOOLEAN, Family.BINARY, *TEMPORAL, *NESTED}:
             raise self._not_a_number(node.this, found, "-")
         return found if found and found.family is Family.NUMBER else None
 
-    def _arithmetic(self, node: exp.Expr) -> SqlType | None:
+    def infer_arithmetic(self, node: exp.Expr) -> SqlType | None:
         sign = _sign(node)
         types = [self.infer(each) for each in (node.this, node.expression)]
         wrong = {Family.BOOLEAN, Family.BINARY, *NESTED}
@@ -178,7 +176,7 @@ class TypeCheck:
                 "CAST one side to the type of the other, or compare a field of it.",
             )
 
-    def _case(self, node: exp.Case) -> SqlType | None:
+    def infer_case(self, node: exp.Expr) -> SqlType | None:
         types = []
         for branch in node.args["ifs"]:
             if node.this is None:
@@ -190,12 +188,12 @@ class TypeCheck:
             types.append(self.infer(default))
         return _common(types)
 
-    def _if(self, node: exp.If) -> SqlType | None:
+    def infer_if(self, node: exp.Expr) -> SqlType | None:
         self._condition(node.this)
         branches = (node.args.get("true"), node.args.get("false"))
         return _common([self.infer(each) for each in branches if each])
 
-    def _call(self, node: exp.Expr) -> SqlType | None:
+    def infer_call(self, node: exp.Expr) -> SqlType | None:
         types = [self.infer(each) for each in node.iter_expressions()]
         if isinstance(node, _PREDICATES):
             return any_of(Family.BOOLEAN)
@@ -234,6 +232,21 @@ class TypeCheck:
         return self.text.excerpt(span) if span else node.sql("spark")
 
 
+_RULES: tuple[tuple[tuple[type, ...], Callable[[TypeCheck, exp.Expr], SqlType | None]], ...] = (
+    ((exp.Paren,), TypeCheck.infer_inner),
+    ((exp.Literal, exp.Boolean), TypeCheck.infer_literal),
+    ((exp.Cast,), TypeCheck.infer_cast),
+    ((exp.And, exp.Or, exp.Not), TypeCheck.infer_logic),
+    ((exp.Neg,), TypeCheck.infer_negative),
+    ((exp.Case,), TypeCheck.infer_case),
+    ((exp.If,), TypeCheck.infer_if),
+    (_ARITHMETIC, TypeCheck.infer_arithmetic),
+    (_COMPARISONS, TypeCheck.infer_comparison),
+    ((exp.Between,), TypeCheck.infer_between),
+    ((exp.In,), TypeCheck.infer_in),
+)
+
+
 def reject_aggregate_argument(
     function: str, found: SqlType | None, argument: str, node: exp.Expr, text: SourceText
 ) -> None:
@@ -257,7 +270,13 @@ def reject_aggregate_argument(
 
 
 def _sign(node: exp.Expr) -> str:
-    signs = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "DIV"}
+    signs: dict[type[exp.Expr], str] = {
+        exp.Add: "+",
+        exp.Sub: "-",
+        exp.Mul: "*",
+        exp.Div: "/",
+        exp.IntDiv: "DIV",
+    }
     return signs.get(type(node), "%")
 
 

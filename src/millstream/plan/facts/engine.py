@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from millstream.errors import Place, PlanError
 from millstream.plan.expressions.shapes import struct_fields
 from millstream.plan.expressions.spark_sql import quote
-from millstream.plan.facts.key_types import reject_key_types
+from millstream.plan.facts.key_types import reject_key_types, reject_table_key_types
 from millstream.plan.kinds import kind_of, single_input_kind_of
 from millstream.plan.nodes import (
     Call,
@@ -27,6 +27,7 @@ from millstream.plan.nodes.traversal import nodes_of, operators_of, sources_of, 
 def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
     """Returns the engine that runs a pipeline, and the reason."""
     operators = operators_of(pipeline.root)
+    reject_table_key_types(table_joins_of(pipeline.root))
     requested = pipeline.engine
     if not operators:
         reason = "the query is stateless, so Spark runs it directly"
@@ -43,7 +44,7 @@ def choose_engine(pipeline: Pipeline) -> tuple[Engine, str]:
         raise _engine_error(operators, "columnar", no_columnar)
     if requested is Engine.NATIVE and no_native:
         raise _engine_error(operators, "native", no_native)
-    if requested is Engine.COLUMNAR or not no_columnar and requested is Engine.AUTO:
+    if requested is Engine.COLUMNAR or (not no_columnar and requested is Engine.AUTO):
         reject_key_types(operators)
     if requested is not Engine.AUTO:
         return requested, "set by the property 'engine'"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.errors import Place, PlanError
-from millstream.plan.expressions import Expression
+from millstream.plan.expressions import Expression, column
 from millstream.plan.expressions.shapes import unqualified_sql
 from millstream.plan.expressions.spark_sql import to_spark_sql
-from millstream.plan.expressions.sql_types import TEMPORAL, Family, SqlType
-from millstream.plan.nodes import Join, Operator
+from millstream.plan.expressions.sql_types import TEMPORAL, Family, SqlType, sql_type
+from millstream.plan.nodes import Join, Operator, TableJoin
 
 
 def reject_key_types(operators: Iterable[Operator]) -> None:
@@ -21,6 +21,16 @@ def reject_key_types(operators: Iterable[Operator]) -> None:
             one, other = key.left.known_type, key.right.known_type
             if one and other and not _has_common_type(one.family, other.family):
                 raise _error(key.left, one, key.right, other, operator.place)
+
+
+def reject_table_key_types(joins: Iterable[TableJoin]) -> None:
+    """Rejects keys of another family than the column of the table, on every engine."""
+    for join in joins:
+        kinds = {each.name: each.type for each in join.table.columns}
+        for key in join.keys:
+            one, other = key.left.known_type, sql_type(kinds.get(key.right))
+            if one and other and not _has_common_type(one.family, other.family):
+                raise _error(key.left, one, column(join.alias, key.right), other, join.place)
 
 
 def _has_common_type(one: Family, other: Family) -> bool:

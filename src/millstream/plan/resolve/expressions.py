@@ -70,7 +70,7 @@ class ExpressionReader:
         self._type_check(references).require_condition(node)
 
     def _type_check(self, references: Mapping[int, ResolvedName]) -> TypeCheck:
-        def declared(node: exp.Expr) -> str | None | bool:
+        def declared(node: exp.Expr) -> str | bool | None:
             span = span_of(node)
             found = references.get(span[0]) if span else None
             if span is None or found is None or found.end != span[1]:

@@ -1,0 +1,43 @@
+"""Lets Spark's analyzer verify a job, without reading data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from millstream.engine.runtime.jvm import active_session
+from millstream.engine.runtime.session import session
+from millstream.plan.nodes import Job, Source
+from millstream.run.job import JobRun
+from millstream.run.settings import RunSettings
+
+
+def analyze_job(job: Job, settings: RunSettings) -> None:
+    """Compiles all queries over empty sources and checks their sinks; raises the first error."""
+    with TemporaryDirectory(prefix="millstream-") as folder:
+        before = active_session()
+        spark = before or session(dict(settings.spark), 1, Path(folder) / "spark.log", ends=True)
+        try:
+            analyze_queries(spark, job, Path(folder) / "checkpoint", settings.base)
+        finally:
+            if before is None:
+                spark.stop()
+
+
+def analyze_queries(spark: SparkSession, job: Job, checkpoint: Path, base: Path) -> None:
+    run = JobRun(spark, job, checkpoint, base, sources=empty_stream)
+    run.prepare()
+    run.raise_failure()
+
+
+def empty_stream(spark: SparkSession, source: Source) -> DataFrame:
+    """Returns a stream with the columns of a source, which is never started."""
+    columns = [F.lit(None).cast(c.type or "void").alias(c.name) for c in source.columns]
+    for name, path in source.system_columns:
+        parent, _, field = path.partition(".")
+        time = F.lit(None).cast("timestamp")
+        columns.append(F.struct(time.alias(field)).alias(parent) if field else time.alias(name))
+    return spark.readStream.format("rate").load().select(*columns)
