@@ -173,3 +173,13 @@ def test_a_registered_function_may_be_called_and_an_unknown_one_is_rejected(spar
     ms.sql("SELECT plus_one(1) AS n FROM o", o=stream)
     with pytest.raises(PlanError, match="MS-PLAN-FUNCTION at line 1, column 8: Spark has no funct"):
         ms.sql("SELECT plus_two(1) AS n FROM o", o=stream).to_df()
+
+
+def test_a_computed_timestamp_becomes_the_event_time_of_a_stream(spark):
+    stream = ms.stream(orders(spark).frame(), time="event_time")
+    days = stream.select("id", "date_trunc('DAY', event_time) AS day").with_watermark("day", "5s")
+    assert days.time == "day"
+    counted = days.window(ms.tumbling("1 day")).aggregate(n="count(*)")
+    assert counted.time is not None
+    with pytest.raises(PlanError, match="MS-PLAN-TIME-TYPE: the watermark column id has the type"):
+        days.with_watermark("id", "5s")

@@ -22,10 +22,11 @@ from millstream.api.sql_clauses import (
     with_clause,
 )
 from millstream.api.stream_base import StreamBase
-from millstream.api.values import UNSET, Duration, Unset, emit_of
+from millstream.api.values import UNSET, Duration, Unset, emit_of, span_of
 from millstream.api.windows import WindowedStream
-from millstream.errors import PlanError
+from millstream.errors import Place, PlanError
 from millstream.plan.resolve.names import quote
+from millstream.sql.statements import WatermarkDef
 from millstream.temporal import StateLimit, Window
 
 
@@ -115,6 +116,24 @@ class OperatorMethods(StreamBase):
             True
         """
         return self.where(predicate)
+
+    def with_watermark(self, column: str, delay: Duration) -> Self:
+        """Makes a timestamp that a stateless query computes the event time of the stream.
+
+        Args:
+            column: The column with the event time.
+            delay: How far rows may be out of order.
+
+        Returns:
+            The stream with this event time.
+
+        Example:
+            >>> dated = orders.select("country", "date_trunc('DAY', event_time) AS day")
+            >>> dated.with_watermark("day", "5 seconds").time
+            'day'
+        """
+        given = WatermarkDef(column, span_of(delay), Place(1, 1))
+        return self._derive(f"SELECT * FROM {STREAM}", {STREAM: self}, watermark=given)
 
     def window(
         self, window: Window, *, lateness: Duration = "0s", late: Late = None

@@ -12,10 +12,12 @@ from millstream.api.datasets import StepDatasets
 from millstream.api.sources import SourceFrame
 from millstream.api.tables import Table, table_node
 from millstream.errors import MillstreamError, PlanError
+from millstream.plan.build.computed_columns import with_watermark
 from millstream.plan.build.job import plan_select, plan_view
 from millstream.plan.build.query import PlannedQuery
 from millstream.plan.expressions.functions import session_functions
 from millstream.plan.nodes import Select, Source
+from millstream.sql.statements import WatermarkDef
 from millstream.suggestions import same
 
 Leaf = SourceFrame | Table
@@ -31,6 +33,7 @@ class Step:
     side_outputs: tuple[str, ...] = ()  # names of outputs for late rows
     written: bool = False  # the user wrote the text: places in it and its names mean something
     datasets: StepDatasets | None = None  # those that its text may name
+    watermark: WatermarkDef | None = None  # of its result, if it has one of its own
     plans: dict[tuple[str, ...], PlannedQuery] = field(
         default_factory=dict
     )  # by the names of leaves
@@ -58,6 +61,10 @@ class Step:
                     side_outputs=self.side_outputs,
                     datasets=self.datasets,
                 )
+                if self.watermark is not None:
+                    planned = self.plans[key]
+                    select = with_watermark(planned.select, "the stream", self.watermark)
+                    self.plans[key] = replace(planned, select=select)
         return self.plans[key]
 
     @contextmanager

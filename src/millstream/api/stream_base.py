@@ -20,6 +20,7 @@ from millstream.plan.nodes import Select, Source, TableJoin, UnionAll
 from millstream.plan.nodes.traversal import inputs_of
 from millstream.plan.resolve.event_time import require_event_time
 from millstream.plan.resolve.system_columns import time_of, with_system_columns
+from millstream.sql.statements import WatermarkDef
 
 
 class StreamBase:
@@ -100,10 +101,11 @@ class StreamBase:
         inputs: Mapping[str, Self],
         tables: Mapping[str, Table] | None = None,
         side_outputs: tuple[str, ...] = (),
+        watermark: WatermarkDef | None = None,
     ) -> Self:
         """Returns the stream of a SELECT over this stream and others."""
         roots = {name: each._root for name, each in inputs.items()}
-        return type(self)(Step(text, roots, tables or {}, side_outputs))
+        return type(self)(Step(text, roots, tables or {}, side_outputs, watermark=watermark))
 
     def _other(self, given: Self | DataFrame) -> Self:
         """Returns an argument as a stream; a DataFrame must have Spark's `withWatermark`."""

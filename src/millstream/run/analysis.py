@@ -10,9 +10,21 @@ from pyspark.sql import functions as F
 
 from millstream.engine.runtime.jvm import active_session
 from millstream.engine.runtime.session import session
-from millstream.plan.nodes import Job, Source
+from millstream.plan.nodes import Job, ReferenceTable, Source
 from millstream.run.job import JobRun
 from millstream.run.settings import RunSettings
+from millstream.run.tables import JobTables
+
+
+class UnreadTables(JobTables):
+    """The tables of a job of which only the declared columns are known."""
+
+    def static_frame(  # workers read the folder
+        self,
+        table: ReferenceTable,  # noqa: ARG002
+        keys: tuple[str, ...],  # noqa: ARG002
+    ) -> DataFrame | None:
+        return None
 
 
 def analyze_job(job: Job, settings: RunSettings) -> None:
@@ -29,6 +41,7 @@ def analyze_job(job: Job, settings: RunSettings) -> None:
 
 def analyze_queries(spark: SparkSession, job: Job, checkpoint: Path, base: Path) -> None:
     run = JobRun(spark, job, checkpoint, base, sources=empty_stream)
+    run.tables = UnreadTables(spark, checkpoint, base)
     run.prepare()
     run.raise_failure()
 

@@ -20,6 +20,7 @@ class CreateStatement(exp.Expression):
         "columns": False,
         "options": False,
         "expression": False,
+        "watermark": False,
     }
 
 
@@ -35,6 +36,12 @@ class SetStatement(exp.Expression):
 
 class SourceColumn(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True, "primary": False}
+
+
+class ComputedColumn(exp.Expression):
+    """A column of a source with its expression: this AS expression."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
 
 
 class WatermarkClause(exp.Expression):

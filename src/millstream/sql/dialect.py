@@ -84,6 +84,8 @@ class StreamParser(SpannedParser):
         created = clauses.CreateStatement(this=name, kind=kind)
         if kind in ("SOURCE", "TABLE"):
             created.set("columns", self._parse_wrapped_csv(self._parse_source_item))
+        elif kind == "STREAM" and self._match(TokenType.L_PAREN):
+            created.set("watermark", self._parse_stream_watermark())
         if kind != "STREAM":
             created.set("options", self._parse_options())
         if kind == "STREAM" or (kind == "SINK" and self._curr):
@@ -134,6 +136,8 @@ class StreamParser(SpannedParser):
         if self._match(TokenType.PRIMARY_KEY):
             return clauses.PrimaryKeyClause(expressions=self._parse_wrapped_id_vars())
         name = self._parse_name("a column")
+        if self._match(TokenType.ALIAS):
+            return clauses.ComputedColumn(this=name, expression=self._parse_disjunction())
         type_token, start = self._curr, self._index
         data_type = self._parse_types(allow_identifiers=False)
         if not isinstance(data_type, exp.DataType):
@@ -143,6 +147,16 @@ class StreamParser(SpannedParser):
             raise PositionedParseError("MS-SQL-TYPE", why, word.start, word.text, fix)
         primary = bool(self._match(TokenType.PRIMARY_KEY))
         return clauses.SourceColumn(this=name, kind=data_type, primary=primary)
+
+    def _parse_stream_watermark(self) -> exp.Expr:
+        """Parses the rest of (WATERMARK FOR column AS expression)."""
+        item = None
+        if self._curr and self._curr.text.upper() == "WATERMARK":
+            item = self._parse_source_item()
+        if not isinstance(item, clauses.WatermarkClause):
+            self.raise_error("Expecting WATERMARK FOR column AS expression")
+        self._match_or_fail(TokenType.R_PAREN, ")")
+        return item
 
     # Options
 

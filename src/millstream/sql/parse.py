@@ -17,6 +17,7 @@ from millstream.sql.size import nesting_error, reject_deep_tree, reject_large_to
 from millstream.sql.spans import PositionedParseError, span_of
 from millstream.sql.statements import (
     ColumnDef,
+    ComputedColumn,
     CreateSink,
     CreateSource,
     CreateStream,
@@ -129,7 +130,9 @@ def _statement(tree: exp.Expr, text: SourceText) -> Statement:
 def _create_statement(tree: clauses.CreateStatement, text: SourceText, place: Place) -> Statement:
     kind, query = tree.args["kind"], tree.args.get("expression")
     if kind == "STREAM":
-        return CreateStream(tree.name, _query(tree.expression, text), place)
+        clause = tree.args.get("watermark")
+        watermark = _watermark(clause, text) if clause else None
+        return CreateStream(tree.name, _query(tree.expression, text), place, watermark)
     properties = properties_of(tree.args.get("options") or [], text)
     if kind == "SINK":
         return CreateSink(tree.name, properties, _query(query, text) if query else None, place)
@@ -139,6 +142,18 @@ def _create_statement(tree: clauses.CreateStatement, text: SourceText, place: Pl
         for item in items
         if isinstance(item, clauses.SourceColumn)
     )
+    computed = tuple(
+        ComputedColumn(item.name, item.expression, text, _place(item, text))
+        for item in items
+        if isinstance(item, clauses.ComputedColumn)
+    )
+    if computed and kind == "TABLE":
+        raise SqlError(
+            "MS-SQL-STATEMENT",
+            f"the table {tree.name} has a computed column, and only a source can have one.",
+            fix="Declare a column with a type, and compute the value in the query.",
+            place=computed[0].place,
+        )
     watermarks = [item for item in items if isinstance(item, clauses.WatermarkClause)]
     if len(watermarks) > 1:
         raise SqlError(
@@ -157,7 +172,7 @@ def _create_statement(tree: clauses.CreateStatement, text: SourceText, place: Pl
             fix="Write CREATE TABLE, or remove the key.",
             place=place,
         )
-    return CreateSource(tree.name, columns, watermark, properties, place)
+    return CreateSource(tree.name, columns, watermark, properties, place, computed)
 
 
 def _primary_key(items: list[exp.Expr]) -> tuple[str, ...]:

@@ -30,6 +30,16 @@ class ColumnDef:
 
 
 @dataclass(frozen=True, slots=True)
+class ComputedColumn:
+    """A column of a source that is computed from declared columns."""
+
+    name: str
+    tree: exp.Expr
+    text: SourceText
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class WatermarkDef:
     """WATERMARK FOR column AS column - delay, with the delay in microseconds."""
 
@@ -45,6 +55,7 @@ class CreateSource:
     watermark: WatermarkDef | None
     properties: tuple[Property, ...]
     place: Place
+    computed: tuple[ComputedColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,7 @@ class CreateStream:
     name: str
     query: Query
     place: Place
+    watermark: WatermarkDef | None = None
 
 
 @dataclass(frozen=True, slots=True)

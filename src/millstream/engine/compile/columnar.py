@@ -212,12 +212,16 @@ class ColumnarCompiler:
             sides, streams, operator.inputs, strict=True
         ):
             source, limit = source_of(side.node), None
-            if source and source.time and side.time and rows.upstream is None:
+            if source and side.time and rows.upstream is None:
                 micros = self.max_ahead if source.max_ahead is None else source.max_ahead
                 if micros:
                     types = rows.rows.types
                     limit = MaxAhead.of(
-                        source.name, source.time, micros, packed_input.source_columns, types
+                        source.name,
+                        source.time or side.time,
+                        micros,
+                        packed_input.source_columns,
+                        types,
                     )
                     self.limits[source.name] = limit
             inputs.append((packed_input, replace(packer_spec, max_ahead=limit)))

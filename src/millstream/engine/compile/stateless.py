@@ -271,6 +271,8 @@ def fill_missing_times(source: Source, rows: DeferredFrame) -> DeferredFrame:
     again."""
     if source.time is None or source.missing_time is not MissingTime.WALL_CLOCK:
         return rows
+    if source.time not in {column.name for column in source.columns}:
+        return rows  # a computed column, whose expression does it
     now = F.coalesce(F.col(f"`{source.time}`"), F.current_timestamp())
     return DeferredFrame.of(rows.frame.withColumn(source.time, now))
 

@@ -8,7 +8,14 @@ from millstream.errors import PlanError
 from millstream.plan.build.connector_properties import ConnectorProperties, validate_properties
 from millstream.plan.connectors import ConnectorRegistry, Role
 from millstream.plan.nodes import Column, SinkDef, Source
-from millstream.sql.statements import CreateSink, CreateSource, CreateTable, Property
+from millstream.sql.statements import (
+    ColumnDef,
+    ComputedColumn,
+    CreateSink,
+    CreateSource,
+    CreateTable,
+    Property,
+)
 from millstream.suggestions import nearest, same
 from millstream.temporal import MalformedAction, MissingTime, Watermark, parse_span
 
@@ -86,6 +93,10 @@ def _watermark(
         if every is not None:
             raise _without_watermark(every, statement)
         return None
+    computed = statement.computed if isinstance(statement, CreateSource) else ()
+    for item in computed:
+        if same(item.name, given.column):
+            return Watermark(item.name, given.delay, int(every.value) if every else 1)
     column = next((c for c in statement.columns if same(c.name, given.column)), None)
     if column is None:
         raise PlanError(
@@ -106,7 +117,9 @@ def _watermark(
 
 def reject_duplicate_columns(statement: CreateSource | CreateTable) -> None:
     seen: set[str] = set()
-    for column in statement.columns:
+    computed = statement.computed if isinstance(statement, CreateSource) else ()
+    columns: tuple[ColumnDef | ComputedColumn, ...] = (*statement.columns, *computed)
+    for column in columns:
         if column.name.lower() in seen:
             raise PlanError(
                 "MS-PLAN-DUPLICATE-COLUMN",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.errors import Place, PlanError
+from millstream.plan.build.computed_columns import with_computed_columns, with_watermark
 from millstream.plan.build.declarations import build_sink_definition, build_source
 from millstream.plan.build.query import PlannedQuery, QueryPlanner
 from millstream.plan.build.tables.datasets import DatasetResolver, declare_datasets, resolve_dataset
@@ -45,6 +46,7 @@ class JobNamespace:
     given_streams: dict[str, Source | Select] = field(default_factory=dict)
     given_tables: dict[str, ReferenceTable] = field(default_factory=dict)  # by lower name
     sources: dict[str, Source] = field(default_factory=dict)
+    declared_sources: dict[str, CreateSource] = field(default_factory=dict)
     views: dict[str, CreateStream] = field(default_factory=dict)
     tables: dict[str, CreateTable] = field(default_factory=dict)  # versioned tables
     references: dict[str, ReferenceTable] = field(default_factory=dict)
@@ -68,6 +70,7 @@ class JobNamespace:
             }
         if isinstance(statement, CreateSource):
             self.sources[statement.name.lower()] = build_source(statement, self.connectors)
+            self.declared_sources[statement.name.lower()] = statement
         elif isinstance(statement, CreateTable):
             if is_reference_table(statement):
                 found = build_reference_table(statement, self.connectors)
@@ -98,7 +101,7 @@ class JobNamespace:
         if key in self.views:
             return self._view(self.views[key], place)
         if key in self.sources:
-            return self.sources[key]
+            return with_computed_columns(self.sources[key], self.declared_sources[key])
         if key in self.tables:
             raise not_supported(
                 f"reading the table {name}",
@@ -160,6 +163,8 @@ class JobNamespace:
         self.planning_stack.append(view.name)
         select = self._planner(view.query).plan_inner(view.query.tree, view.place)
         self.planning_stack.pop()
+        if view.watermark is not None:
+            select = with_watermark(select, view.name, view.watermark)
         return replace(select, stream=view.name)
 
     def sink(self, name: str, place: Place | None) -> SinkDef:

@@ -55,7 +55,9 @@ _FUNCTIONS: dict[str, tuple[Collection[Family], Family | None]] = {
     ),
     "current_date": ((), Family.DATE),
     "current_timestamp": ((), Family.TIMESTAMP),
-    "now": ((), Family.TIMESTAMP),
+    **dict.fromkeys(
+        ("now", "date_trunc", "timestamp_seconds", "make_timestamp"), ((), Family.TIMESTAMP)
+    ),
 }
 _FUNCTIONS["timestamp_micros"] = _FUNCTIONS["timestamp_millis"]
 # The families that an aggregate does not accept.
@@ -163,6 +165,8 @@ class TypeCheck:
                 f"to a {one.text}.",
                 f"Write {self._sql(node.this)} {sign} INTERVAL 1 SECOND.",
             )
+        if one and one.family is Family.TIMESTAMP and isinstance(node.expression, exp.Interval):
+            return one
         numbers = all(found and found.family is Family.NUMBER for found in types)
         return any_of(Family.NUMBER) if numbers else None
 

@@ -16,6 +16,7 @@ from millstream.plan.nodes import (
     Join,
     Operator,
     Pipeline,
+    Select,
     SingleInput,
     Source,
     UnionAll,
@@ -85,7 +86,20 @@ def _native_limitation(operators: tuple[Operator, ...], sources: tuple[Source, .
     if len(operators) > 1:
         return "there are several stateful operators, and Spark's do not pass on their watermarks"
     (operator,) = operators
+    if _has_computed_time(operator, sources):
+        return "Spark's watermark is on a column of the source, and the event time is computed"
     return kind_of(operator).native_limitation(operator) or _native_source_limitation(sources)
+
+
+def _has_computed_time(operator: Operator, sources: tuple[Source, ...]) -> bool:
+    """Returns whether a watermark is on a column that the plan computes."""
+    own = any(
+        isinstance(node, Select) and node.watermark is not None for node in nodes_of(operator)
+    )
+    return own or any(
+        source.time is not None and source.time not in {each.name for each in source.columns}
+        for source in sources
+    )
 
 
 def _native_source_limitation(sources: tuple[Source, ...]) -> str:

@@ -95,6 +95,8 @@ def watermark_delay_of(node: Source | Select) -> int:
     """Returns the watermark delay of a stream: a source's own, or of results behind their input."""
     if isinstance(node, Source):
         return node.watermark.delay if node.watermark else 0
+    if node.watermark is not None:
+        return node.watermark.delay
     below = node.input
     if isinstance(below, TableJoin):
         below = below.left.node

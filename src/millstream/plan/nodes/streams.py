@@ -58,6 +58,8 @@ class Select:
     window: Neither[tuple[str, str] | None] = None  # outputs that carry a window's start and end
     place: Neither[Place | None] = field(default=None, compare=False)
     stream: Neither[str | None] = field(default=None, compare=False)  # its CREATE STREAM
+    # of CREATE STREAM; the operator that reads it has column and delay in its state
+    watermark: Neither[Watermark | None] = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
