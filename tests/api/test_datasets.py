@@ -126,7 +126,9 @@ def test_another_version_that_the_text_names_is_used_with_a_warning(
     second = first.replace("OF 1", "OF 2")
     warnings = run(ms.sql(second, orders=named(made), catalog=str(path)), tmp_path).warnings
     assert warnings == [
-        "The job now reads version 2 of the dataset fx; before, it has read version 1."
+        "The job now reads version 2 of the dataset fx; before, it has read version 1.",
+        "changed     result, from batch 1 on: output input table name: "
+        "CATALOG.fx.v1 -> CATALOG.fx.v2",
     ]
     assert written(tmp_path) == [(1, 1.5), (2, 7.0)]
 

@@ -292,7 +292,8 @@ def test_no_secret_of_a_table_is_explained() -> None:
 
 
 def test_a_declared_table_has_precedence_over_a_passed_one() -> None:
-    text = "CREATE TABLE customers (id STRING, name STRING) WITH ('connector' = 'sqlite', 'path' = 'a')"
+    columns = "id STRING, name STRING"
+    text = f"CREATE TABLE customers ({columns}) WITH ('connector' = 'sqlite', 'path' = 'a')"
     own = job(f"{text}; CREATE SINK a AS {LOOKUP.replace('c.region', 'c.name')}")
     assert [table.connector for table in reference_tables_of(own)] == ["sqlite"]
 
