@@ -128,8 +128,8 @@ def _describe_outputs(query: Query, role: Role) -> Document:
         document = _without(document, "sink")
         sink = _describe_sink(output.sink)
         if role is _role_of_result(output):
-            kept = {key: sink.format[key] for key in ("format",) if key in sink.format}
-            document["sink"] = {**sink.location, **kept}
+            format_ = {key: sink.format[key] for key in ("format",) if key in sink.format}
+            document["sink"] = {**sink.location, **format_}
             document["result"] = describe_fields(output.root, Role.STATE)
         if role is Role.OUTPUT:
             document["sink"] = {**document.get("sink", {}), **sink.format}

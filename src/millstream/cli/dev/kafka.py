@@ -49,7 +49,7 @@ def up(
         int | None, typer.Option(help="The port of the controller; by default the next one.")
     ] = None,
 ) -> None:
-    """Start a node. Data of an earlier start in the same folder are kept."""
+    """Start a node. Reuses data of an earlier start in the same folder."""
     with reported():
         from millstream.cli.dev.kafka_node import KafkaNode
 

@@ -1,4 +1,4 @@
-"""The jars of a Kafka node, resolved by name and kept in a folder of the user.
+"""The jars of a Kafka node, resolved by name and stored in a folder of the user.
 
 Maven resolves them if it is installed, otherwise Ivy, which comes with Spark.
 """
@@ -38,12 +38,12 @@ def cache_folder() -> Path:
 
 def kafka_jars(folder: Path | None = None) -> Path:
     """Returns the folder of the jars; resolves them the first time."""
-    kept = (folder or cache_folder()) / f"kafka-{VERSION}"
-    if kept.is_dir():
-        return kept
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    target = (folder or cache_folder()) / f"kafka-{VERSION}"
+    if target.is_dir():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
     # Complete or not there: another process may resolve them at the same time.
-    with tempfile.TemporaryDirectory(dir=kept.parent) as made:
+    with tempfile.TemporaryDirectory(dir=target.parent) as made:
         jars = Path(made) / "jars"
         jars.mkdir()
         if shutil.which("mvn"):
@@ -51,11 +51,11 @@ def kafka_jars(folder: Path | None = None) -> Path:
         else:
             _with_ivy(Path(made), jars)
         try:
-            jars.rename(kept)
+            jars.rename(target)
         except OSError:
-            if not kept.is_dir():
+            if not target.is_dir():
                 raise
-    return kept
+    return target
 
 
 def _with_maven(folder: Path, jars: Path) -> None:

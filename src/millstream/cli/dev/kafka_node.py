@@ -195,8 +195,8 @@ class KafkaNode:
             ) from None
         if done.returncode:
             shutil.rmtree(self.folder / "data", ignore_errors=True)
-            told = (done.stderr or done.stdout).strip().splitlines()
-            raise CommandError("MS-CLI-KAFKA", f"Kafka cannot use {self.folder}: {told[-1]}")
+            lines = (done.stderr or done.stdout).strip().splitlines()
+            raise CommandError("MS-CLI-KAFKA", f"Kafka cannot use {self.folder}: {lines[-1]}")
 
     def _wait(self, started: subprocess.Popen[bytes]) -> None:
         until = time.monotonic() + _READY

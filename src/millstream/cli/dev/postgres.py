@@ -39,7 +39,7 @@ def up(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port, on loopback.")] = _PORT,
     as_json: AsJson = False,
 ) -> None:
-    """Start a server. Data of an earlier start in the same folder are kept."""
+    """Start a server. Reuses data of an earlier start in the same folder."""
     with reported(as_json):
         from millstream.cli.dev.postgres_server import PostgresServer
 

@@ -38,7 +38,7 @@ _NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
 
 
 @dataclass(slots=True)
-class Heard:
+class ClientErrors:
     """Errors that a client reported by its callback, newest last."""
 
     errors: list[Any] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Heard:
         return next((each for each in self.errors if each.code() in _LOGIN), None)
 
 
-def is_passing(error: Any) -> bool:
+def is_transient(error: Any) -> bool:
     """May the same call succeed once brokers answer again?"""
     return error.code() in _UNAVAILABLE or error.retriable()
 
@@ -71,8 +71,8 @@ def is_login(error: Any) -> bool:
     return error.code() in _LOGIN
 
 
-def unavailable(client: Client, seconds: float, heard: Heard) -> RunError:
-    last = heard.errors[-1].str() if heard.errors else "no answer"
+def unavailable(client: Client, seconds: float, client_errors: ClientErrors) -> RunError:
+    last = client_errors.errors[-1].str() if client_errors.errors else "no answer"
     return RunError(
         "MS-RUN-KAFKA-CONNECT",
         f"{client.owner}: the brokers at {client.address} did not answer within {seconds:g}s: "

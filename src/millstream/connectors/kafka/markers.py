@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client
-from millstream.connectors.kafka.failures import Heard
+from millstream.connectors.kafka.failures import ClientErrors
 
 DONE = "done"  # the driver's
 _ONE_TRY = 10.0  # seconds
@@ -37,7 +37,7 @@ class Marker:
     writer: str
     of: int | str
     _consumer: Any = None
-    _heard: Heard | None = None
+    _client_errors: ClientErrors | None = None
 
     @property
     def group(self) -> str:
@@ -50,34 +50,35 @@ class Marker:
     def next_batch(self) -> int | None:
         """The batch after the last that was written; None if there is no marker."""
 
-        def ask() -> int | None:
+        def request() -> int | None:
             part = TopicPartition(self.topic, 0)
             (found,) = self.consumer().committed([part], _ONE_TRY)
             if found.error is not None:
                 raise KafkaException(found.error)
             return None if found.offset < 0 else int(found.offset)
 
-        return waiting(self.client, self.topic, self.heard, ask)
+        return waiting(self.client, self.topic, self.client_errors, request)
 
     def commit(self, batch: int) -> None:
         """Records a batch, outside of a transaction."""
 
-        def ask() -> None:
+        def request() -> None:
             self.consumer().commit(offsets=[self.offset(batch)], asynchronous=False)
 
-        waiting(self.client, self.topic, self.heard, ask)
+        waiting(self.client, self.topic, self.client_errors, request)
 
     def consumer(self) -> Any:
         if self._consumer is None:
-            own = {"group.id": self.group, "enable.auto.commit": False, "error_cb": self.heard}
+            own = {"group.id": self.group, "enable.auto.commit": False}
+            own["error_cb"] = self.client_errors
             self._consumer = Consumer(self.client.config(own))
         return self._consumer
 
     @property
-    def heard(self) -> Heard:
-        if self._heard is None:
-            self._heard = Heard()
-        return self._heard
+    def client_errors(self) -> ClientErrors:
+        if self._client_errors is None:
+            self._client_errors = ClientErrors()
+        return self._client_errors
 
     def close(self) -> None:
         if self._consumer is not None:
@@ -85,7 +86,7 @@ class Marker:
             self._consumer = None
 
 
-def waiting(client: Client, topic: str, heard: Heard, call: Callable[[], _T]) -> _T:
+def waiting(client: Client, topic: str, client_errors: ClientErrors, call: Callable[[], _T]) -> _T:
     """Repeats a call while brokers do not answer; raises what it means if it cannot succeed."""
     begin = time.monotonic()
     while True:
@@ -93,10 +94,10 @@ def waiting(client: Client, topic: str, heard: Heard, call: Callable[[], _T]) ->
             return call()
         except KafkaException as error:
             reason = error.args[0]
-        if rejected := heard.login_failure():
+        if rejected := client_errors.login_failure():
             raise failures.login_failed(client, rejected)
-        if not failures.is_passing(reason):
+        if not failures.is_transient(reason):
             raise failures.meaning(client, topic, reason)
         if time.monotonic() - begin > client.retry:
-            raise failures.unavailable(client, client.retry, heard)
+            raise failures.unavailable(client, client.retry, client_errors)
         time.sleep(_PAUSE)

@@ -39,7 +39,7 @@ from millstream.errors import MillstreamError
 
 NAME = "millstream_kafka"
 SETTINGS = "settings"
-_PAUSE = 0.02  # seconds between two questions to the brokers
+_PAUSE = 0.02  # seconds between two requests to the brokers
 _SCHEMA = pa.schema([(ITEM, pa.string()), (PARTITION, pa.string())])
 
 
@@ -108,7 +108,7 @@ class RangeStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: dict[str, str | int] | None = None
 
     def initialOffset(self) -> dict[str, str | int]:  # noqa: N802
-        with _annotated():
+        with _ErrorAnnotation():
             topic_id, partitions = self._partitions(fresh=True)
             return entry(topic_id, self._first(partitions))
 
@@ -116,14 +116,14 @@ class RangeStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(self.settings.limit)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        with _annotated():
+        with _ErrorAnnotation():
             topic_id, partitions = self._partitions(fresh=True)
             self._target = entry(topic_id, self.topic.ends(partitions))
 
     def latestOffset(  # noqa: N802
         self, start: dict[str, str | int], limit: ReadLimit
     ) -> dict[str, str | int]:
-        with _annotated():
+        with _ErrorAnnotation():
             known_id, begin = offsets_of(start)
             topic_id, ends = self._ends()
             if any(ends.get(number, offset) < offset for number, offset in begin.items()):
@@ -137,7 +137,7 @@ class RangeStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return entry(topic_id, limited(begin, ends, most))
 
     def partitions(self, start: dict[str, str | int], end: dict[str, str | int]) -> list[Items]:
-        with _annotated():
+        with _ErrorAnnotation():
             (_, begin), (_, last) = offsets_of(start), offsets_of(end)
             items = list(pieces(self.settings.topic, _with_new(begin, last), last))
             return [Items(each) for each in shared_out(items, self.settings.tasks) if each]
@@ -179,7 +179,7 @@ def _with_new(begin: Offsets, end: Offsets) -> Offsets:
     return {number: begin.get(number, 0) for number in end} | begin
 
 
-class _annotated:  # noqa: N801 -- reads as a verb where it is used
+class _ErrorAnnotation:
     """Adds an error as JSON to its traceback: the driver gets the text of it only."""
 
     def __enter__(self) -> None:

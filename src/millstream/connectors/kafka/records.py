@@ -16,7 +16,7 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, TopicPartition
 
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client
-from millstream.connectors.kafka.failures import Heard
+from millstream.connectors.kafka.failures import ClientErrors
 from millstream.connectors.kafka.offsets import OffsetRange
 
 _CHUNK = 20_000  # records that are decoded at once
@@ -44,7 +44,7 @@ class PartitionReader:
     topic: str
     partition: int
     next: int = OFFSET_INVALID
-    _heard: Heard = field(default_factory=Heard)
+    _client_errors: ClientErrors = field(default_factory=ClientErrors)
     _consumer: Any = None
 
     def read(self, wanted: OffsetRange, *, skip: bool) -> Iterator[list[Any]]:
@@ -93,7 +93,7 @@ class PartitionReader:
             if first < wanted.end:
                 self._seek(first)
             return first
-        if failures.is_passing(error):
+        if failures.is_transient(error):
             return position
         raise failures.meaning(self.client, self.topic, error)
 
@@ -104,16 +104,16 @@ class PartitionReader:
 
     def _seek(self, offset: int) -> None:
         if self._consumer is None:
-            own = {**_SETTINGS, "error_cb": self._heard}
+            own = {**_SETTINGS, "error_cb": self._client_errors}
             self._consumer = Consumer(self.client.config(own))
         self._consumer.assign([TopicPartition(self.topic, self.partition, offset)])
 
     def _check(self, heard_at: float) -> None:
         """Raises an error if waiting is in vain."""
-        if rejected := self._heard.login_failure():
+        if rejected := self._client_errors.login_failure():
             raise failures.login_failed(self.client, rejected)
         if time.monotonic() - heard_at > self.client.retry:
-            raise failures.unavailable(self.client, self.client.retry, self._heard)
+            raise failures.unavailable(self.client, self.client.retry, self._client_errors)
 
 
 _READERS: OrderedDict[tuple[Client, str, int], PartitionReader] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Asks brokers about a topic: its partitions, and where they begin and end."""
+"""Queries brokers about a topic: its partitions and their offsets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client
-from millstream.connectors.kafka.failures import Heard
+from millstream.connectors.kafka.failures import ClientErrors
 
 _ONE_TRY = 10.0  # seconds
 _PAUSE = 0.5
@@ -27,20 +27,20 @@ class Topic:
     client: Client
     name: str
     patience: float
-    _heard: Heard = field(default_factory=Heard)
+    _client_errors: ClientErrors = field(default_factory=ClientErrors)
     _admin: Any = None
 
     def describe(self) -> tuple[str, list[int]]:
         """Returns the id of the topic, which a new topic of the same name does not have, and its
         partitions."""
 
-        def ask() -> tuple[str, list[int]]:
+        def request() -> tuple[str, list[int]]:
             names = TopicCollection([self.name])
             (result,) = self._client().describe_topics(names, request_timeout=_ONE_TRY).values()
             found = result.result(_ONE_TRY)
             return str(found.topic_id), sorted(each.id for each in found.partitions)
 
-        return self._ask(ask)
+        return self._request(request)
 
     def begins(self, partitions: Iterable[int]) -> dict[int, int]:
         return self._offsets(dict.fromkeys(partitions, OffsetSpec.earliest()))
@@ -57,23 +57,23 @@ class Topic:
         return {each: ends[each] if offset < 0 else offset for each, offset in found.items()}
 
     def _offsets(self, specs: Mapping[int, Any]) -> dict[int, int]:
-        def ask() -> dict[int, int]:
-            asked = {TopicPartition(self.name, each): spec for each, spec in specs.items()}
+        def request() -> dict[int, int]:
+            offset_specs = {TopicPartition(self.name, each): spec for each, spec in specs.items()}
             results = self._client().list_offsets(
-                asked,
+                offset_specs,
                 isolation_level=IsolationLevel.READ_COMMITTED,
                 request_timeout=_ONE_TRY,
             )
             return {part.partition: each.result(_ONE_TRY).offset for part, each in results.items()}
 
-        return self._ask(ask) if specs else {}
+        return self._request(request) if specs else {}
 
     def _client(self) -> Any:
         if self._admin is None:
-            self._admin = AdminClient(self.client.config({"error_cb": self._heard}))
+            self._admin = AdminClient(self.client.config({"error_cb": self._client_errors}))
         return self._admin
 
-    def _ask(self, call: Callable[[], _T]) -> _T:
+    def _request(self, call: Callable[[], _T]) -> _T:
         begin = time.monotonic()
         said = False
         while True:
@@ -84,12 +84,12 @@ class Topic:
             except TimeoutError:  # of the future
                 reason = None
             self._client().poll(0)
-            if rejected := self._heard.login_failure():
+            if rejected := self._client_errors.login_failure():
                 raise failures.login_failed(self.client, rejected)
-            if reason is not None and not failures.is_passing(reason):
+            if reason is not None and not failures.is_transient(reason):
                 raise failures.meaning(self.client, self.name, reason)
             if time.monotonic() - begin > self.patience:
-                raise failures.unavailable(self.client, self.patience, self._heard)
+                raise failures.unavailable(self.client, self.patience, self._client_errors)
             if not said:
                 said = True
                 print(f"{self.client.owner} waits for {self.client.address}.", file=sys.stderr)  # noqa: T201 -- Spark's log

@@ -1,7 +1,7 @@
 """Decodes the values of records into columns, a block at once.
 
 JSON and CSV are read by the readers of files, so that a value means the same in both: values are
-joined to lines. A value that does not fit is a flaw of its record alone.
+joined to lines. A value that does not fit rejects only its own record.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Read = Callable[["Flaws", bytes], Iterator[pa.RecordBatch | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedValues:
     """A row for each value, in their order; NULLs in rows of `flaws`, which are by row."""
 
     columns: list[pa.Array]
@@ -40,7 +40,7 @@ class Decoder(Protocol):
     @property
     def columns(self) -> Sequence[Column]: ...
 
-    def decode(self, values: Sequence[bytes | None]) -> Decoded: ...
+    def decode(self, values: Sequence[bytes | None]) -> DecodedValues: ...
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Flaws(Rejections):
 class JsonValues:
     columns: tuple[Column, ...]
 
-    def decode(self, values: Sequence[bytes | None]) -> Decoded:
+    def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         return _by_lines(values, self.columns, _json_line, self._read)
 
     def _read(self, flaws: Flaws, block: bytes) -> Iterator[pa.RecordBatch | None]:
@@ -78,7 +78,7 @@ class CsvValues:
     form: CsvForm
     nulls: tuple[str, ...]
 
-    def decode(self, values: Sequence[bytes | None]) -> Decoded:
+    def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         return _by_lines(values, self.columns, _csv_line, self._read)
 
     def _read(self, flaws: Flaws, block: bytes) -> Iterator[pa.RecordBatch | None]:
@@ -93,14 +93,14 @@ class RawValues:
 
     columns: tuple[Column, ...]
 
-    def decode(self, values: Sequence[bytes | None]) -> Decoded:
+    def decode(self, values: Sequence[bytes | None]) -> DecodedValues:
         column = self.columns[0]
         found = pa.array(values, pa.binary())
         if not pa.types.is_string(column.type):
-            return Decoded([found.cast(column.type)], {})
+            return DecodedValues([found.cast(column.type)], {})
         flaws: dict[int, Flaw] = {}
         try:
-            return Decoded([found.cast(pa.string())], flaws)
+            return DecodedValues([found.cast(pa.string())], flaws)
         except pa.ArrowInvalid:
             pass
         texts: list[str | None] = []
@@ -110,7 +110,7 @@ class RawValues:
             except UnicodeDecodeError:
                 flaws[row] = Flaw(f"column {column.name}: the value is not UTF-8.", column.name)
                 texts.append(None)
-        return Decoded([pa.array(texts, pa.string())], flaws)
+        return DecodedValues([pa.array(texts, pa.string())], flaws)
 
 
 def _json_line(value: bytes) -> bytes | Flaw:
@@ -140,7 +140,7 @@ def _by_lines(
     columns: Sequence[Column],
     line_of: Callable[[bytes], bytes | Flaw],
     read: Read,
-) -> Decoded:
+) -> DecodedValues:
     """Decodes values as lines of one block."""
     flaws: dict[int, Flaw] = {}
     lines: list[bytes] = []
@@ -159,7 +159,7 @@ def _by_lines(
         places[rows] = np.arange(len(rows))
         taken = pa.array(places, mask=places < 0)
         arrays = [array.take(taken) for array in arrays]
-    return Decoded(arrays, flaws)
+    return DecodedValues(arrays, flaws)
 
 
 def _read_lines(

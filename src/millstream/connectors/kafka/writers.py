@@ -19,7 +19,7 @@ from confluent_kafka import KafkaException, Producer
 from millstream.connectors.file.texts import json_lines
 from millstream.connectors.kafka import failures
 from millstream.connectors.kafka.client import Client
-from millstream.connectors.kafka.failures import Heard
+from millstream.connectors.kafka.failures import ClientErrors
 from millstream.connectors.kafka.markers import Marker, waiting
 from millstream.connectors.sink import ORDER_KEY, Message, TaskId
 
@@ -62,13 +62,13 @@ class KafkaWriter:
     _written: bool = False  # by an earlier try of the batch
     _marker: Marker = field(init=False)
     _producer: Any = None
-    _heard: Heard = field(default_factory=Heard)
+    _client_errors: ClientErrors = field(default_factory=ClientErrors)
     _failed: list[Any] = field(default_factory=list)
 
     def begin(self) -> None:
         opener, batch = self.opener, self.task.batch
         self._marker = Marker(opener.client, opener.topic, batch.writer, self.task.task)
-        own = {**_SETTINGS, "error_cb": self._heard, "on_delivery": self._delivered}
+        own = {**_SETTINGS, "error_cb": self._client_errors, "on_delivery": self._delivered}
         if opener.exactly_once:
             own["transactional.id"] = _transactional_id(self.task)
             own["transaction.timeout.ms"] = int(_TRANSACTION * 1000)
@@ -76,7 +76,7 @@ class KafkaWriter:
         if not opener.exactly_once:
             return
         # Fences an older attempt, so that its marker is committed by now or never.
-        self._ask(lambda: self._producer.init_transactions(10.0))
+        self._request(lambda: self._producer.init_transactions(10.0))
         following = self._marker.next_batch()
         self._written = following is not None and following > batch.batch
         if not self._written:
@@ -105,12 +105,12 @@ class KafkaWriter:
 
     def _finish(self) -> None:
         if not self.opener.exactly_once:
-            self._ask(self._flush)
+            self._request(self._flush)
             return
         marker = self._marker.offset(self.task.batch.batch)
         group = self._marker.consumer().consumer_group_metadata()
-        self._ask(lambda: self._producer.send_offsets_to_transaction([marker], group, 10.0))
-        self._ask(lambda: self._producer.commit_transaction(30.0))
+        self._request(lambda: self._producer.send_offsets_to_transaction([marker], group, 10.0))
+        self._request(lambda: self._producer.commit_transaction(30.0))
 
     def _flush(self) -> None:
         left = self._producer.flush(10.0)
@@ -119,8 +119,8 @@ class KafkaWriter:
         if left:
             raise KafkaException(failures.timed_out())
 
-    def _ask(self, call: Any) -> None:
-        waiting(self.opener.client, self.opener.topic, self._heard, call)
+    def _request(self, call: Any) -> None:
+        waiting(self.opener.client, self.opener.topic, self._client_errors, call)
 
     def _delivered(self, error: Any, message: Any) -> None:  # noqa: ARG002
         if error is not None:

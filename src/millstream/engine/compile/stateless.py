@@ -182,7 +182,7 @@ def _selected(node: Select, inner: StreamFrame) -> DataFrame:
 
 
 def _raise_at_expression(node: Select, frame: DataFrame) -> None:
-    """Raises an error at the first expression that Spark rejects, if one is rejected alone."""
+    """Raises an error at the first expression that Spark rejects by itself, if there is one."""
     where = [] if node.where is None else [node.where]
     for expression in (*where, *(output.expression for output in node.outputs)):
         with spark_errors(node, expression):
