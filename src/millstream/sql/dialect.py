@@ -137,7 +137,10 @@ class StreamParser(SpannedParser):
             return clauses.PrimaryKeyClause(expressions=self._parse_wrapped_id_vars())
         name = self._parse_name("a column")
         if self._match(TokenType.ALIAS):
-            return clauses.ComputedColumn(this=name, expression=self._parse_disjunction())
+            expression = self._parse_disjunction()
+            if expression is None:
+                self.raise_error(f"Expecting an expression for the column {name.name}")
+            return clauses.ComputedColumn(this=name, expression=expression)
         type_token, start = self._curr, self._index
         data_type = self._parse_types(allow_identifiers=False)
         if not isinstance(data_type, exp.DataType):

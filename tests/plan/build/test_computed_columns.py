@@ -64,6 +64,13 @@ def test_a_computed_event_time_is_a_deterministic_timestamp(expression, error):
     assert str(caught.value).startswith(error)
 
 
+def test_a_computed_column_without_an_expression_is_a_syntax_error():
+    with pytest.raises(MillstreamError) as caught:
+        source("")
+    assert caught.value.code == "MS-SQL-PARSE"
+    assert caught.value.cause == 'unexpected ",", expected an expression for the column ts.'
+
+
 def test_a_missing_computed_time_can_be_the_processing_time():
     job = source("timestamp_millis(ms)", "'connector' = 'memory', 'event.missing' = 'wall_clock'")
     node = input_of(job).node
