@@ -26,6 +26,7 @@ CODES = {
     "MS-SQL-TYPE": "A declared column has a type that is not one of Spark SQL.",
     "MS-SQL-VARIABLE": "A variable `${…}` has no value, or a value that is not allowed there.",
     "MS-SQL-WATERMARK": "A WATERMARK clause is not a column less a fixed span, or is repeated.",
+    "MS-PROP-DATAGEN": "The source datagen cannot generate a column of this type.",
     "MS-PROP-DURATION": "A value is not a duration, or is out of range.",
     "MS-PROP-FILE": "An option of a file source or table is not valid, or contradicts another.",
     "MS-PROP-KAFKA": "A property of a Kafka source or sink is not valid, or is a secret.",

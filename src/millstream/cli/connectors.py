@@ -60,7 +60,7 @@ def _find(name: str, registry: ConnectorRegistry) -> ConnectorSpec:
     spec = registry.get(name.lower())
     if spec is not None and spec.in_sql:
         return spec
-    names = [each.name for each in registry if each.in_sql]
+    names = [name for each in registry if each.in_sql for name in each.names]
     raise CommandError(
         "MS-CLI-CONNECTOR",
         f"there is no connector {name}.",
@@ -75,7 +75,7 @@ def _list(registry: ConnectorRegistry) -> None:
     for spec in registry:
         if spec.in_sql:
             delivery = str(spec.delivery).replace("_", " ") if spec.sink else ""
-            table.add_row(spec.name, ", ".join(spec.roles), delivery, spec.help)
+            table.add_row(", ".join(spec.names), ", ".join(spec.roles), delivery, spec.help)
     _print(table)
     for problem in registry.problems:
         print(f"Not loaded: {problem}", file=sys.stderr)
@@ -84,7 +84,7 @@ def _list(registry: ConnectorRegistry) -> None:
 def _show(spec: ConnectorSpec) -> None:
     from rich.table import Table
 
-    print(f"{spec.name}: {spec.help}")
+    print(f"{', '.join(spec.names)}: {spec.help}")
     if spec.sink:
         print(f"delivery: {str(spec.delivery).replace('_', ' ')}")
         print(f"output modes: {', '.join(spec.modes)}")

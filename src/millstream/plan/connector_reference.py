@@ -34,7 +34,7 @@ def _overview(registry: ConnectorRegistry) -> Iterator[str]:
         if spec.in_sql:
             delivery = str(spec.delivery).replace("_", " ") if spec.sink else ""
             modes = ", ".join(spec.modes) if spec.sink else ""
-            link = f"[{spec.name}](#{spec.name})"
+            link = ", ".join((f"[{spec.name}](#{spec.name})", *_quoted(spec.aliases)))
             yield f"| {link} | {', '.join(spec.roles)} | {delivery} | {modes} |"
 
 
@@ -42,6 +42,9 @@ def _connector(spec: ConnectorSpec) -> Iterator[str]:
     yield f"## {spec.name}"
     yield ""
     yield spec.help
+    if spec.aliases:
+        yield ""
+        yield f"`{spec.name}` is also named {' or '.join(_quoted(spec.aliases))}."
     if not spec.properties:
         return
     yield ""
@@ -51,6 +54,10 @@ def _connector(spec: ConnectorSpec) -> Iterator[str]:
         roles = ", ".join(role for role in each.roles if spec.has_role(role))
         value = _cell(each.kind.description)
         yield f"| `{each.name}` | {roles} | {value} | {_default(each)} | {_help(each)} |"
+
+
+def _quoted(names: tuple[str, ...]) -> list[str]:
+    return [f"`{name}`" for name in names]
 
 
 def _default(each: Property) -> str:

@@ -73,6 +73,7 @@ class ConnectorStatement:
     connector: str
     properties: Mapping[str, GivenProperty]
     place: Place
+    columns: tuple[tuple[str, str], ...] = ()  # name and SQL type of declared columns
 
     def value(self, name: str, default: str = "") -> str:
         return self.properties[name].value if name in self.properties else default
@@ -95,6 +96,7 @@ class ConnectorSpec:
     """A connector: what it is for, its properties, and what callers may rely on.
 
     Attributes:
+        aliases: Other names that SQL may use, such as those of Flink. Plans have `name`.
         source: Opens a stream, as "module:function"; None: it is no source. The protocols of
             these functions are in `connectors/protocols.py`.
         table: Reads a reference table whole.
@@ -126,6 +128,7 @@ class ConnectorSpec:
     name: str
     help: str
     properties: tuple[Property, ...] = ()
+    aliases: tuple[str, ...] = ()
     source: str | None = None
     table: str | None = None
     lookup: str | None = None
@@ -147,6 +150,10 @@ class ConnectorSpec:
     check: Callable[[ConnectorStatement, Options], Options] | None = None
     check_columns: Callable[[SinkDef, Sequence[str], bool], None] | None = None
     check_mode: Callable[[SinkDef, OutputMode], None] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
 
     def has_role(self, role: Role) -> bool:
         if role is Role.TABLE:
@@ -182,7 +189,7 @@ class ConnectorRegistry:
     problems: tuple[str, ...] = ()
 
     def get(self, name: str) -> ConnectorSpec | None:
-        return next((spec for spec in self.specs if spec.name == name), None)
+        return next((spec for spec in self.specs if name in spec.names), None)
 
     def __getitem__(self, name: str) -> ConnectorSpec:
         """Returns a connector; one that is not registered has no properties and no capability."""
@@ -193,7 +200,12 @@ class ConnectorRegistry:
 
     def names(self, role: Role) -> list[str]:
         """Returns the connectors that SQL can name in a role."""
-        return [spec.name for spec in self.specs if spec.in_sql and spec.has_role(role)]
+        return [
+            name
+            for spec in self.specs
+            if spec.in_sql and spec.has_role(role)
+            for name in spec.names
+        ]
 
     def owners(self, name: str, role: Role | None = None) -> list[str]:
         """Returns the connectors that declare a property, in a role or in any."""
@@ -211,6 +223,7 @@ def spec_json(spec: ConnectorSpec) -> dict[str, Any]:
     """Returns a declaration as data."""
     return {
         "name": spec.name,
+        "aliases": list(spec.aliases),
         "help": spec.help,
         "roles": [str(role) for role in spec.roles],
         "delivery": str(spec.delivery) if spec.sink else None,

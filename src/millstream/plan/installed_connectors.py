@@ -20,7 +20,7 @@ GROUP = "millstream.connectors"
 BUILT_IN = tuple(
     f"millstream.connectors.{name}.spec:SPEC"
     for name in (
-        *("file", "kafka", "memory", "rate", "console", "noop"),
+        *("file", "kafka", "memory", "rate", "datagen", "console", "noop"),
         *("postgresql", "sqlite", "jdbc", "dataframe"),
     )
 )
@@ -44,7 +44,7 @@ def installed_connectors() -> ConnectorRegistry:
             problems.append(
                 f"{_entry_point_phrase(point)} has the name {found.name}, which is not lower case"
             )
-        elif any(spec.name == found.name for spec in specs):
+        elif any(set(spec.names) & set(found.names) for spec in specs):
             problems.append(
                 f"{_entry_point_phrase(point)} has the name of another connector, {found.name}"
             )

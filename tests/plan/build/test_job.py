@@ -257,12 +257,12 @@ def test_build_query_writes_to_a_data_frame() -> None:
             "CREATE SOURCE x (k STRING) WITH ('connector' = 'jdbc', 'topic' = 't'); "
             "CREATE SINK a AS SELECT k FROM x",
             "MS-PLAN-NOT-YET at line 1, column 48: the connector jdbc is not available for a "
-            "source. A source supports file, kafka, memory, rate.",
+            "source. A source supports file, kafka, memory, rate, datagen.",
         ),
         (
             "CREATE SINK a WITH ('connector' = 'jdbc') AS SELECT order_id FROM orders",
             "MS-PLAN-NOT-YET at line 1, column 35: the connector jdbc is not available for a "
-            "sink. A sink supports file, kafka, memory, console, noop.",
+            "sink. A sink supports file, kafka, memory, console, print, noop, blackhole.",
         ),
         (
             "CREATE SINK a WITH ('connector' = 'file', 'path' = 'a', 'partition.by' = 'ORDER_ID') "

@@ -14,6 +14,7 @@ SPEC = ConnectorSpec(
             "rows", COUNT, "Rows of a micro-batch to print at most.", (Role.SINK,), default="20"
         ),
     ),
+    aliases=("print",),  # Flink's name
     sink="millstream.connectors.console.sink:open_sink",
     modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
     delivery=Delivery.AT_LEAST_ONCE,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
@@ -34,10 +34,9 @@ from millstream.connectors.kafka.offsets import (
     shared_out,
 )
 from millstream.connectors.kafka.topics import Topic
+from millstream.connectors.python_source import ErrorAnnotation, NamedDataSource
 from millstream.connectors.work_items import ITEM, PARTITION
-from millstream.errors import MillstreamError
 
-NAME = "millstream_kafka"
 SETTINGS = "settings"
 _PAUSE = 0.02  # seconds between two requests to the brokers
 _SCHEMA = pa.schema([(ITEM, pa.string()), (PARTITION, pa.string())])
@@ -70,14 +69,8 @@ class StreamSettings:
         return cls(*own), Client(owner, tuple((name, value) for name, value in settings), *others)
 
 
-class KafkaRanges(DataSource):
-    """The data source that Spark knows by the name `called`."""
-
-    called: ClassVar[str] = NAME
-
-    @classmethod
-    def name(cls) -> str:
-        return cls.called
+class KafkaRanges(NamedDataSource):
+    called: ClassVar[str] = "millstream_kafka"
 
     def schema(self) -> str:
         return f"{ITEM} string, {PARTITION} string"
@@ -108,7 +101,7 @@ class RangeStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: dict[str, str | int] | None = None
 
     def initialOffset(self) -> dict[str, str | int]:  # noqa: N802
-        with _ErrorAnnotation():
+        with ErrorAnnotation():
             topic_id, partitions = self._partitions(fresh=True)
             return entry(topic_id, self._first(partitions))
 
@@ -116,14 +109,14 @@ class RangeStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(self.settings.limit)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        with _ErrorAnnotation():
+        with ErrorAnnotation():
             topic_id, partitions = self._partitions(fresh=True)
             self._target = entry(topic_id, self.topic.ends(partitions))
 
     def latestOffset(  # noqa: N802
         self, start: dict[str, str | int], limit: ReadLimit
     ) -> dict[str, str | int]:
-        with _ErrorAnnotation():
+        with ErrorAnnotation():
             known_id, begin = offsets_of(start)
             topic_id, ends = self._ends()
             if any(ends.get(number, offset) < offset for number, offset in begin.items()):
@@ -137,7 +130,7 @@ class RangeStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return entry(topic_id, limited(begin, ends, most))
 
     def partitions(self, start: dict[str, str | int], end: dict[str, str | int]) -> list[Items]:
-        with _ErrorAnnotation():
+        with ErrorAnnotation():
             (_, begin), (_, last) = offsets_of(start), offsets_of(end)
             items = list(pieces(self.settings.topic, _with_new(begin, last), last))
             return [Items(each) for each in shared_out(items, self.settings.tasks) if each]
@@ -177,14 +170,3 @@ class RangeStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _with_new(begin: Offsets, end: Offsets) -> Offsets:
     """Returns where partitions begin; new ones at 0, so that a retried batch has the same items."""
     return {number: begin.get(number, 0) for number in end} | begin
-
-
-class _ErrorAnnotation:
-    """Adds an error as JSON to its traceback: the driver gets the text of it only."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, MillstreamError):
-            error.annotate()

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -16,10 +15,11 @@ from millstream.connectors.file.options import arrow_type, files_of
 from millstream.connectors.file.values import Column
 from millstream.connectors.kafka.checks import start_millis, start_offsets
 from millstream.connectors.kafka.client import Client
-from millstream.connectors.kafka.range_stream import NAME, SETTINGS, KafkaRanges, StreamSettings
+from millstream.connectors.kafka.range_stream import SETTINGS, KafkaRanges, StreamSettings
 from millstream.connectors.kafka.reader import RECORD_COLUMNS, KafkaRecords
 from millstream.connectors.kafka.topics import Topic
 from millstream.connectors.kafka.values import CsvValues, Decoder, JsonValues, RawValues
+from millstream.connectors.python_source import register
 from millstream.connectors.work_items import WorkStream
 from millstream.errors import PropertyError
 from millstream.plan import nodes
@@ -39,7 +39,9 @@ def open_source(
     # Errors of the cluster are known before Spark starts to read.
     _, partitions = Topic(client, topic, client.connect).describe()
     settings = _settings(source, topic, spark.sparkContext.defaultParallelism)
-    stream = spark.readStream.format(_register(spark)).option(SETTINGS, settings.encoded(client))
+    stream = spark.readStream.format(register(spark, KafkaRanges)).option(
+        SETTINGS, settings.encoded(client)
+    )
     schema = _with_record_columns(spark, schema)
     return WorkStream(
         stream.load(),
@@ -48,21 +50,6 @@ def open_source(
         {field.name: arrow_type(field.dataType) for field in schema},
         partitions=tuple(map(str, partitions)),
     )
-
-
-def _register(spark: SparkSession) -> str:
-    """Registers the data source in a session and returns its name. Spark compares names with those
-    of the thread's active session, too, which may have it under the first name."""
-    other: type[KafkaRanges] = type("OtherRanges", (KafkaRanges,), {"called": f"{NAME}_2"})
-    for kind in (KafkaRanges, other):
-        try:
-            spark.dataSource.register(kind)
-        except AnalysisException as error:
-            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS" or kind is not KafkaRanges:
-                raise
-        else:
-            return kind.name()
-    raise AssertionError
 
 
 def _settings(source: nodes.Source, topic: str, tasks: int) -> StreamSettings:

@@ -8,6 +8,7 @@ from millstream.temporal import OutputMode
 SPEC = ConnectorSpec(
     "noop",
     "Discards rows; for measurements.",
+    aliases=("blackhole",),  # Flink's name
     sink="millstream.connectors.noop.sink:open_sink",
     modes=(OutputMode.APPEND, OutputMode.UPSERT, OutputMode.RETRACT),
     delivery=Delivery.NONE,

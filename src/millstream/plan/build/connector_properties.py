@@ -67,7 +67,16 @@ def _declaration(
     properties: dict[str, Property],
 ) -> ConnectorStatement:
     what = str(_WHERE[type(statement)])
-    return ConnectorStatement(role, what, statement.name, spec.name, properties, statement.place)
+    columns = () if isinstance(statement, CreateSink) else statement.columns
+    return ConnectorStatement(
+        role,
+        what,
+        statement.name,
+        spec.name,
+        properties,
+        statement.place,
+        tuple((column.name, column.type) for column in columns),
+    )
 
 
 def _options(declared: ConnectorStatement, spec: ConnectorSpec) -> Options:
