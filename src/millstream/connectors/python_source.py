@@ -1,7 +1,7 @@
 """What Python data sources of connectors share: their registration, and errors with their code.
 
 Spark runs the stream reader of a Python data source in a process beside the driver. It logs the
-offsets that `latestOffset` returns, and asks for the work items between two of them.
+offsets that `latestOffset` returns; `partitions` returns the work items between two of them.
 """
 
 from __future__ import annotations
