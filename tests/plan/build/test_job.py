@@ -262,7 +262,8 @@ def test_build_query_writes_to_a_data_frame() -> None:
         (
             "CREATE SINK a WITH ('connector' = 'jdbc') AS SELECT order_id FROM orders",
             "MS-PLAN-NOT-YET at line 1, column 35: the connector jdbc is not available for a "
-            "sink. A sink supports file, kafka, memory, console, print, noop, blackhole, postgresql.",
+            "sink. A sink supports file, kafka, memory, console, print, noop, blackhole, "
+            "postgresql.",
         ),
         (
             "CREATE SINK a WITH ('connector' = 'file', 'path' = 'a', 'partition.by' = 'ORDER_ID') "
