@@ -29,18 +29,19 @@ TYPES = {
 }
 
 
-def generator(seed: int = 0, **options: str) -> Generator:
+def generator(seed: str = "0", **options: str) -> Generator:
     """Options are written as `price__null_rate`."""
     given = {
         f"fields.{name.replace('__', '.').replace('_', '.')}": value
         for name, value in options.items()
     }
     fields = fields_of([(name, sql) for name, (sql, _) in TYPES.items()], given)
-    columns = tuple(FieldValues(each, TYPES[each.name][1], seed) for each in fields)
+    columns = tuple(FieldValues(each, TYPES[each.name][1], int(seed)) for each in fields)
     return Generator(columns, step=1000.0)
 
 
-def column(name: str, rows: int = 20_000, **options: str) -> list[Any]:
+def column(name: str, **options: str) -> list[Any]:
+    rows = int(options.pop("rows", "20000"))
     found = generator(**options).rows([name], 0, rows, 0)
     assert found.schema.field(name).type == TYPES[name][1]
     return found.column(name).to_pylist()  # type: ignore[no-any-return]
@@ -48,15 +49,15 @@ def column(name: str, rows: int = 20_000, **options: str) -> list[Any]:
 
 def test_rows_are_the_same_whatever_range_they_are_generated_in() -> None:
     names = list(TYPES)
-    whole = generator(3).rows(names, 0, 1000, 7)
-    parts = [generator(3).rows(names, first, first + 250, 7) for first in range(0, 1000, 250)]
+    whole = generator("3").rows(names, 0, 1000, 7)
+    parts = [generator("3").rows(names, first, first + 250, 7) for first in range(0, 1000, 250)]
     assert pa.Table.from_batches(parts).equals(pa.Table.from_batches([whole]))
     assert whole.column(BAD).null_count == 1000
 
 
 def test_another_seed_gives_other_rows_and_columns_are_independent() -> None:
     names = ["id", "name", "x"]
-    assert not generator(1).rows(names, 0, 100, 0).equals(generator(2).rows(names, 0, 100, 0))
+    assert not generator("1").rows(names, 0, 100, 0).equals(generator("2").rows(names, 0, 100, 0))
     ids, xs = column("id", id__max="9"), column("x")
     bits = Counter((number < 5, x < 0.5) for number, x in zip(ids, xs, strict=True))
     assert all(abs(count - 5_000) < 300 for count in bits.values())
@@ -100,13 +101,13 @@ def test_strings_have_a_length_or_are_numbers_or_given_values() -> None:
     assert len(set(column("name", name__length="11"))) == 20_000
     assert {*column("name", name__min="3", name__max="5")} == {"3", "4", "5"}
     assert {*column("name", name__values="red, green")} == {"red", "green"}
-    assert column("name", 3, name__kind="sequence", name__start="7") == ["7", "8", "9"]
+    assert column("name", rows="3", name__kind="sequence", name__start="7") == ["7", "8", "9"]
     assert {len(raw) for raw in column("raw", raw__length="3")} == {3}
 
 
 def test_a_sequence_counts_and_nulls_have_their_rate() -> None:
-    assert column("id", 3, id__kind="sequence", id__start="-1") == [-1, 0, 1]
-    assert column("price", 2, price__kind="sequence", price__start="1.5") == [
+    assert column("id", rows="3", id__kind="sequence", id__start="-1") == [-1, 0, 1]
+    assert column("price", rows="2", price__kind="sequence", price__start="1.5") == [
         Decimal("1.50"),
         Decimal("1.51"),
     ]
