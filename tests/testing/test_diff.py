@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.errors import HarnessError
-from millstream.testing.case import Expected
+from millstream.testing.case import ExpectedOutput
 from millstream.testing.diff import SHOWN, Table, cell, compare
 
 TEN = datetime(2026, 1, 15, 10, tzinfo=UTC)
@@ -20,7 +20,7 @@ TEN = datetime(2026, 1, 15, 10, tzinfo=UTC)
 
 def same(expected: Any, actual: Any, **options: Any) -> bool:
     table = Table(("v",), ({"v": actual},))
-    return not compare("out", Expected(({"v": expected},), **options), table)
+    return not compare("out", ExpectedOutput(({"v": expected},), **options), table)
 
 
 @pytest.mark.parametrize(
@@ -98,17 +98,17 @@ def test_texts_of_csv_are_read_as_the_column_is(cell_text, actual):
 
 def test_rows_are_compared_as_bags_in_any_order():
     rows = ({"a": 1}, {"a": 2}, {"a": 1})
-    assert not compare("out", Expected(rows), Table(("a",), rows[::-1]))
-    diff = compare("out", Expected(rows), Table(("a",), ({"a": 2}, {"a": 1}, {"a": 2})))
+    assert not compare("out", ExpectedOutput(rows), Table(("a",), rows[::-1]))
+    diff = compare("out", ExpectedOutput(rows), Table(("a",), ({"a": 2}, {"a": 1}, {"a": 2})))
     assert (diff.missing, diff.unexpected, diff.equal) == (({"a": 1},), ({"a": 2},), 2)
 
 
 def test_no_rows_are_no_rows():
-    assert not compare("out", Expected(()), Table(("a",), ()))
+    assert not compare("out", ExpectedOutput(()), Table(("a",), ()))
 
 
 def test_a_difference_is_an_aligned_table_with_like_rows_together():
-    expected = Expected(
+    expected = ExpectedOutput(
         (
             {"id": "A", "carrier": "UPS", "n": 1},
             {"id": "B", "carrier": None, "n": 22},
@@ -134,14 +134,14 @@ def test_a_difference_is_an_aligned_table_with_like_rows_together():
 
 
 def test_no_difference_is_one_line():
-    assert str(compare("out", Expected(({"a": 1},)), Table(("a",), ({"a": 1},)))) == (
+    assert str(compare("out", ExpectedOutput(({"a": 1},)), Table(("a",), ({"a": 1},)))) == (
         "out: 0 missing (-), 0 unexpected (+), 1 as expected"
     )
 
 
 def test_a_long_difference_is_cut():
     rows = tuple({"a": i} for i in range(SHOWN + 5))
-    lines = str(compare("out", Expected(()), Table(("a",), rows))).splitlines()
+    lines = str(compare("out", ExpectedOutput(()), Table(("a",), rows))).splitlines()
     assert len(lines) == SHOWN + 3
     assert lines[-1] == "  + … and 5 more"
 
@@ -194,7 +194,7 @@ def test_a_cell_can_be_told_from_its_neighbours(value, shown):
 )
 def test_a_row_must_have_all_columns_and_no_other(row, message):
     with pytest.raises(HarnessError) as caught:
-        compare("out", Expected((row,)), Table(("id", "carrier", "n"), ()))
+        compare("out", ExpectedOutput((row,)), Table(("id", "carrier", "n"), ()))
     assert str(caught.value) == message
 
 
@@ -211,13 +211,13 @@ def test_approx_lets_numbers_differ_up_to_and_with_the_tolerance():
 
 
 def test_approx_by_column_leaves_other_columns_exact():
-    expected = Expected(({"a": 1.0, "b": 1.0},), approx={"a": 0.1})
+    expected = ExpectedOutput(({"a": 1.0, "b": 1.0},), approx={"a": 0.1})
     assert not compare("out", expected, Table(("a", "b"), ({"a": 1.05, "b": 1.0},)))
     assert compare("out", expected, Table(("a", "b"), ({"a": 1.0, "b": 1.05},)))
 
 
 def test_approx_finds_the_pairing_that_leaves_no_row_over():
-    expected = Expected(({"a": 1.0}, {"a": 0.9}), approx=0.1)
+    expected = ExpectedOutput(({"a": 1.0}, {"a": 0.9}), approx=0.1)
     assert not compare("out", expected, Table(("a",), ({"a": 1.0}, {"a": 1.1})))
 
 
@@ -231,7 +231,7 @@ def test_the_difference_is_that_of_bags(expected, actual):
     def bag(rows):
         return Counter((row["a"], row["b"]) for row in rows)
 
-    diff = compare("out", Expected(tuple(expected)), Table(("a", "b"), tuple(actual)))
+    diff = compare("out", ExpectedOutput(tuple(expected)), Table(("a", "b"), tuple(actual)))
     assert bag(diff.missing) == bag(expected) - bag(actual)
     assert bag(diff.unexpected) == bag(actual) - bag(expected)
     assert diff.equal == (bag(expected) & bag(actual)).total()
@@ -241,7 +241,7 @@ def test_the_difference_is_that_of_bags(expected, actual):
 def test_approx_pairs_as_many_rows_as_can_be(expected, actual):
     diff = compare(
         "out",
-        Expected(tuple({"a": value} for value in expected), approx=1),
+        ExpectedOutput(tuple({"a": value} for value in expected), approx=1),
         Table(("a",), tuple({"a": value} for value in actual)),
     )
     # On a line, taking the smallest with its smallest fitting partner is best.

@@ -144,7 +144,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedOutput:
     """The expected rows of a sink or side output.
 
     Attributes:
@@ -178,7 +178,7 @@ class Case:
     inputs: Mapping[str, Input] = field(default_factory=dict)
     silence: int | None = None  # processing time that passes after all rows have arrived
     end: Literal["flush", "hold"] = "flush"
-    expect: Mapping[str, Expected] = field(default_factory=dict)
+    expect: Mapping[str, ExpectedOutput] = field(default_factory=dict)
     error: str | None = None
 
     @property

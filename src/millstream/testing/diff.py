@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from millstream.errors import HarnessError
-from millstream.testing.case import Expected, Row
+from millstream.testing.case import ExpectedOutput, Row
 from millstream.testing.compare import (
     ComparisonKey,
     comparison_key,
@@ -120,7 +120,7 @@ def apply_changes(changes: Table) -> Table:
     return Table((*columns, _OP) if wrong else columns, (*rows, *wrong))
 
 
-def compare(sink: str, expected: Expected, actual: Table) -> Diff:
+def compare(sink: str, expected: ExpectedOutput, actual: Table) -> Diff:
     """Compares the rows of a sink; raises HarnessError if an expected row has other columns."""
     if expected.applied:
         actual = apply_changes(actual)
@@ -151,7 +151,7 @@ def compare(sink: str, expected: Expected, actual: Table) -> Diff:
     )
 
 
-def _same_columns(sink: str, expected: Expected, columns: Sequence[str]) -> None:
+def _same_columns(sink: str, expected: ExpectedOutput, columns: Sequence[str]) -> None:
     for number, row in enumerate(expected.rows, 1):
         where = f"expected row {number} of {sink}"
         for name in row:

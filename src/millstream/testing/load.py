@@ -19,7 +19,7 @@ from millstream.testing import row_files as rowfile
 from millstream.testing.case import (
     Case,
     CaseFile,
-    Expected,
+    ExpectedOutput,
     ExpectSpec,
     Input,
     InputSpec,
@@ -125,12 +125,12 @@ def _input(name: str, spec: InputSpec, document: Document) -> Input:
     )
 
 
-def _expected(name: str, spec: ExpectSpec, document: Document) -> Expected:
+def _expected(name: str, spec: ExpectSpec, document: Document) -> ExpectedOutput:
     rows = spec.rows or spec.table or []
     if spec.file:
         rows = _rows(spec.file, document, ("expect", name, "file"))
     applied = spec.table is not None
-    return Expected(tuple(rows), spec.approx, rowfile.is_text(spec.file), applied)
+    return ExpectedOutput(tuple(rows), spec.approx, rowfile.is_text(spec.file), applied)
 
 
 def _rows(file: str, document: Document, key: tuple[str, ...]) -> list[Row]:

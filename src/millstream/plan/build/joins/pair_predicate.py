@@ -14,8 +14,8 @@ from typing import NoReturn, cast
 from sqlglot import exp
 
 from millstream.like_pattern import like_regex
-from millstream.plan.build.joins.scalar_types import Unsupported as UnsupportedType
 from millstream.plan.build.joins.scalar_types import (
+    UnsupportedTypeError,
     Value,
     as_type,
     common_type,
@@ -132,7 +132,7 @@ class PairPredicateReader:
     def _typed(self, value: Value, kind: ScalarType, node: exp.Expr) -> ScalarOf[Expression]:
         try:
             return as_type(value, kind)
-        except UnsupportedType as error:
+        except UnsupportedTypeError as error:
             self._reject(node, str(error))
 
     def _value(self, node: exp.Expr) -> Value:
@@ -228,7 +228,7 @@ class PairPredicateReader:
     def _literal(self, node: exp.Expr, sign: int = 1) -> Value:
         try:
             return literal_value(node, sign)
-        except UnsupportedType as error:
+        except UnsupportedTypeError as error:
             self._reject(node, str(error))
 
     def _comparison(
@@ -250,7 +250,7 @@ class PairPredicateReader:
         except UnsupportedPredicateError:
             if pair is None:
                 raise
-        except UnsupportedType as error:
+        except UnsupportedTypeError as error:
             if pair is None:
                 self._reject(node, str(error))
         return pair
@@ -267,7 +267,7 @@ class PairPredicateReader:
             if not kind.is_numeric or kind is ScalarType.FLOAT:
                 self._reject(node, f"the join does not calculate with {kind.upper()}")
             return Value(Arithmetic(as_type(left, kind), op, as_type(right, kind), kind), kind)
-        except UnsupportedType as error:
+        except UnsupportedTypeError as error:
             self._reject(node, str(error))
 
     def _negation(self, node: exp.Neg) -> Value:
@@ -319,7 +319,7 @@ class PairPredicateReader:
             found = [as_type(value, kind) for value in values]
             pairs = zip((condition for condition, _ in branches), found, strict=True)
             return Value(Case(tuple(pairs), as_type(last, kind), kind), kind)
-        except UnsupportedType as error:
+        except UnsupportedTypeError as error:
             self._reject(node, str(error))
 
     def _in(self, node: exp.In) -> PredicateOf[Expression]:
@@ -330,7 +330,7 @@ class PairPredicateReader:
                 value = Value(as_type(value, kind), kind)
                 items = [Value(as_type(each, kind), kind) for each in items]
             terms = tuple(compare(value, "=", each) for each in items)
-        except UnsupportedType as error:
+        except UnsupportedTypeError as error:
             self._reject(node, str(error))
         return terms[0] if len(terms) == 1 else Logic("or", terms)
 
@@ -349,7 +349,7 @@ class PairPredicateReader:
             self._reject(node, "a null-safe comparison needs values with types")
         try:
             equal = compare(left, "=", right)
-        except UnsupportedType as error:
+        except UnsupportedTypeError as error:
             self._reject(node, str(error))
         one, other = (cast("ScalarOf[Expression]", each.node) for each in (left, right))
         false = Constant(value=False, type=_BOOLEAN)

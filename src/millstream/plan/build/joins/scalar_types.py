@@ -37,7 +37,7 @@ _FLIPPED: dict[Comparator, Comparator] = {
 _DECIMAL_DIGITS = 18  # of literals that are compared with integers
 
 
-class Unsupported(Exception):  # noqa: N818
+class UnsupportedTypeError(Exception):
     """Why a kernel cannot evaluate an expression."""
 
 
@@ -73,7 +73,7 @@ def literal_value(node: exp.Expr, sign: int = 1) -> Value:
     text = str(node.this)
     if node.is_string:
         if "\\" in text or "'" in text or '"' in text:
-            raise Unsupported("the join does not read escapes and quotes in strings")
+            raise UnsupportedTypeError("the join does not read escapes and quotes in strings")
         return _constant(text, ScalarType.STRING)
     if text.isdecimal():
         return _integer(sign * int(text))
@@ -90,7 +90,7 @@ def _integer(number: int) -> Value:
     for kind in (ScalarType.INT, ScalarType.BIGINT):
         if _fits(number, kind):
             return _constant(number, kind)
-    raise Unsupported("the number does not fit BIGINT")
+    raise UnsupportedTypeError("the number does not fit BIGINT")
 
 
 def _fits(number: int, kind: ScalarType) -> bool:
@@ -100,7 +100,7 @@ def _fits(number: int, kind: ScalarType) -> bool:
 
 def _finite(number: float) -> float:
     if not math.isfinite(number):
-        raise Unsupported("the number does not fit DOUBLE")
+        raise UnsupportedTypeError("the number does not fit DOUBLE")
     return number
 
 
@@ -110,20 +110,21 @@ def common_type(values: Iterable[Value]) -> ScalarType:
     kinds = {each.type for each in given if each.type is not None}
     has_decimal = any(each.decimal is not None for each in given)
     if not kinds and not has_decimal:
-        raise Unsupported("no value has a type")
+        raise UnsupportedTypeError("no value has a type")
     if has_decimal and ScalarType.DOUBLE not in kinds:
-        raise Unsupported(
+        raise UnsupportedTypeError(
             "Spark calculates it in DECIMAL; write the number with an exponent (1.5e0) or CAST to "
             "DOUBLE"
         )
     if len(kinds) == 1:
         return next(iter(kinds))
     if not all(kind.is_numeric for kind in kinds):
-        raise Unsupported(f"it mixes {' and '.join(sorted(kind.upper() for kind in kinds))}")
+        mixed = " and ".join(sorted(kind.upper() for kind in kinds))
+        raise UnsupportedTypeError(f"it mixes {mixed}")
     if ScalarType.DOUBLE in kinds:
         return ScalarType.DOUBLE
     if ScalarType.FLOAT in kinds:
-        raise Unsupported("it mixes FLOAT and integers; CAST both to DOUBLE")
+        raise UnsupportedTypeError("it mixes FLOAT and integers; CAST both to DOUBLE")
     return max(kinds, key=lambda kind: INTEGER_BITS[kind])
 
 
@@ -131,7 +132,7 @@ def as_type(value: Value, kind: ScalarType) -> ScalarOf[Expression]:
     """Returns the value with a type to which Spark converts it without loss of range."""
     if value.decimal is not None:
         if kind is not ScalarType.DOUBLE:
-            raise Unsupported(f"it is DECIMAL, not {kind.upper()}")
+            raise UnsupportedTypeError(f"it is DECIMAL, not {kind.upper()}")
         return Constant(_finite(float(value.decimal)), kind)
     if value.node is None or value.type is None:
         return Constant(None, kind)
@@ -140,7 +141,7 @@ def as_type(value: Value, kind: ScalarType) -> ScalarOf[Expression]:
     if isinstance(value.node, Constant) and isinstance(value.node.value, int):
         return _converted_constant(value.node.value, value.type, kind)
     if not _is_widening(value.type, kind):
-        raise Unsupported(f"it is {value.type.upper()}, not {kind.upper()}")
+        raise UnsupportedTypeError(f"it is {value.type.upper()}, not {kind.upper()}")
     return Cast(value.node, value.type, kind)
 
 
@@ -148,7 +149,7 @@ def _converted_constant(number: int, source: ScalarType, kind: ScalarType) -> Co
     if source.is_integer and kind is ScalarType.DOUBLE:
         return Constant(float(number), kind)
     if not (source.is_integer and kind.is_integer and _fits(number, kind)):
-        raise Unsupported(f"it is {source.upper()}, not {kind.upper()}")
+        raise UnsupportedTypeError(f"it is {source.upper()}, not {kind.upper()}")
     return Constant(number, kind)
 
 
@@ -175,7 +176,7 @@ def _compare_with_decimal(
     """Returns the equivalent comparison of an integer with an integer."""
     _, digits, exponent = decimal.as_tuple()
     if len(digits) > _DECIMAL_DIGITS or -int(exponent) > _DECIMAL_DIGITS:
-        raise Unsupported("the number has too many digits")
+        raise UnsupportedTypeError("the number has too many digits")
     below = Constant(math.floor(decimal), ScalarType.BIGINT)
     if decimal == below.value:
         return Compare(value, op, below)
