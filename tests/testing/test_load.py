@@ -8,7 +8,7 @@ import pytest
 
 from millstream.errors import HarnessError
 from millstream.temporal import Watermark
-from millstream.testing.case import Expected, Input
+from millstream.testing.case import ExpectedOutput, Input
 from millstream.testing.load import find, load, load_file
 
 WHOLE = """\
@@ -69,7 +69,7 @@ def test_a_whole_case_is_read(tmp_path):
     assert case.inputs["shipments"].batches == (({"order_id": "A"},),)
     assert case.batches == 3
     assert case.end == "hold"
-    assert case.expect["out"] == Expected(({"order_id": "A"},))
+    assert case.expect["out"] == ExpectedOutput(({"order_id": "A"},))
     assert case.expect["late"].tolerance("total") == 0.01
     assert case.expect["late"].tolerance("other") is None
     assert case.error is None
@@ -97,7 +97,7 @@ def test_files_stand_relative_to_the_test_file(tmp_path):
         ({"id": "1", "note": "two\nlines"}, {"id": "2", "note": None}),
     )
     assert case.inputs["s"].text
-    assert case.expect["out"] == Expected(({"id": 1, "note": None}, {"id": 2}), text=False)
+    assert case.expect["out"] == ExpectedOutput(({"id": 1, "note": None}, {"id": 2}), text=False)
 
 
 def test_a_file_may_hold_several_cases(tmp_path):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import PlanError
-from millstream.testing.case import ENGINES, Case, Engine, Expected
+from millstream.testing.case import ENGINES, Case, Engine, ExpectedOutput
 from millstream.testing.diff import Table
 from millstream.testing.runner import Outcome, Result, judge, run_cases
 
-CASE = Case("a", "SELECT 1", Path("a.test.yaml"), expect={"out": Expected(({"id": 1},))})
+CASE = Case("a", "SELECT 1", Path("a.test.yaml"), expect={"out": ExpectedOutput(({"id": 1},))})
 REFUSED = replace(CASE, expect={}, error="MS-PLAN-UNBOUNDED")
 GOOD = Outcome({"out": Table(("id",), ({"id": 1},))})
 UNBOUNDED = PlanError("MS-PLAN-UNBOUNDED", "the join has no time bound.")
@@ -121,7 +121,7 @@ def test_whatever_a_runner_raises_is_a_failure_of_that_case_alone(error):
 
 def test_a_sink_that_the_job_lacks_is_an_error_of_the_case():
     fake = Fake(lambda _, __: Outcome({"out": Table(("id",), ()), "late": Table((), ())}))
-    run_cases([replace(CASE, expect={"ouut": Expected(())})], fake, ["columnar"], fake)
+    run_cases([replace(CASE, expect={"ouut": ExpectedOutput(())})], fake, ["columnar"], fake)
     assert fake.results[0].detail == (
         "MS-TEST-SINK: the test case expects rows of 'ouut', but the job has no such sink or "
         "side output. Use one of late, out."
@@ -129,7 +129,7 @@ def test_a_sink_that_the_job_lacks_is_an_error_of_the_case():
 
 
 def test_all_sinks_that_differ_are_shown():
-    case = replace(CASE, expect={"out": Expected(()), "late": Expected(({"id": 2},))})
+    case = replace(CASE, expect={"out": ExpectedOutput(()), "late": ExpectedOutput(({"id": 2},))})
     outcome = Outcome({"out": Table(("id",), ({"id": 1},)), "late": Table(("id",), ())})
     verdict, detail = judge(case, outcome)
     assert verdict == "failed"
