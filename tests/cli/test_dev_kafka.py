@@ -7,10 +7,11 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.services.ports import free_port
 from typer.testing import CliRunner
 
 from millstream.cli.dev import kafka_topics
-from millstream.cli.dev.kafka_node import KafkaNode, free_port
+from millstream.cli.dev.kafka_node import KafkaNode
 from millstream.cli.errors import CommandError
 from millstream.cli.main import app
 

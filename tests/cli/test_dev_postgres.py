@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.services.postgres import _free_port
+from tests.services.ports import free_port
 from typer.testing import CliRunner
 
 from millstream.cli.main import app
@@ -22,7 +22,7 @@ def invoke(folder: Path, command: str, *arguments: str) -> tuple[int, str]:
 def test_a_server_keeps_its_data_until_it_is_removed(capfd):
     with tempfile.TemporaryDirectory(prefix="millstream-dev-") as parent:
         Path(parent).chmod(0o755)  # PostgreSQL runs as another user if the test is run by root
-        folder, port = Path(parent) / "postgres", str(_free_port())
+        folder, port = Path(parent) / "postgres", str(free_port())
         try:
             code, text = invoke(folder, "up", "--port", port)
             assert code == 0, text

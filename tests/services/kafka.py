@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.services.ports import free_port
 
 from millstream.cli.dev import kafka_topics
-from millstream.cli.dev.kafka_node import KafkaNode, free_port
+from millstream.cli.dev.kafka_node import KafkaNode
 
 Header = tuple[str, bytes]
 

@@ -12,7 +12,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -23,6 +22,7 @@ from typing import Any
 import psutil
 import psycopg
 import pytest
+from tests.services.ports import free_port
 
 USER = "millstream"
 _SETTINGS = {
@@ -39,7 +39,7 @@ class Postgres:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.password = secrets.token_urlsafe(12)
-        self.port = _free_port()
+        self.port = free_port()
         self._as_user = _as_user()
         self._bin = _programs(folder, self._as_user)
         self._process: subprocess.Popen[Any] | None = None
@@ -129,12 +129,6 @@ class Postgres:
                 time.sleep(0.05)
             else:
                 return
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def _as_user() -> dict[str, Any]:

@@ -74,7 +74,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Compiled:
+class _QueryToStart:
     """A query that is ready to start."""
 
     spark: SparkSession
@@ -206,7 +206,7 @@ class JobRun:
             for join in table_joins_of(pipeline.root)
         )
 
-    def _compile(self, query: Query) -> _Compiled:
+    def _compile(self, query: Query) -> _QueryToStart:
         engine, _ = choose_query_engine(query)
         spark = native_session(self.spark) if engine is Engine.NATIVE else self.spark
         folder = self._folder(query)
@@ -234,9 +234,9 @@ class JobRun:
             sends_allowances=True,
             project=lambda output, schema: sink_columns(spark, sinks[output.sink.name], schema),
         )
-        return _Compiled(spark, query, engine, folder, first, sources, sinks, compiled)
+        return _QueryToStart(spark, query, engine, folder, first, sources, sinks, compiled)
 
-    def _open(self, each: _Compiled) -> PreparedQuery:
+    def _open(self, each: _QueryToStart) -> PreparedQuery:
         ledger_store = LedgerStore.open(each.query, each.folder.ledger, each.first)
         limits = StateLimits.of(each.query, each.folder.control)
         writer = QueryWriter(
@@ -410,7 +410,7 @@ class JobRun:
             self.failures[name] = self._located(found, each.plan)
 
 
-def _late_operators(queries: Sequence[_Compiled]) -> dict[str, list[CompiledOperator]]:
+def _late_operators(queries: Sequence[_QueryToStart]) -> dict[str, list[CompiledOperator]]:
     """Returns the compiled operators whose late rows go to a sink of several queries, by sink."""
     found: dict[str, list[CompiledOperator]] = {}
     writers: dict[str, set[str]] = {}

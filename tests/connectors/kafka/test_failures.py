@@ -12,8 +12,9 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadMaxRows
 from tests.connectors.kafka.jobs import numbered
 from tests.services.kafka import Kafka
+from tests.services.ports import free_port
 
-from millstream.cli.dev.kafka_node import KafkaNode, free_port
+from millstream.cli.dev.kafka_node import KafkaNode
 from millstream.connectors.kafka.client import Client
 from millstream.connectors.kafka.offsets import OffsetRange
 from millstream.connectors.kafka.range_stream import RangeStream, StreamSettings

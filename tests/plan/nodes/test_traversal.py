@@ -11,7 +11,6 @@ from millstream.plan.nodes import Aggregate, Deduplicate, TopN
 from millstream.plan.nodes.traversal import (
     can_retract,
     nodes_of,
-    operators_in_order,
     operators_of,
     sources_of,
     with_sources,
@@ -43,10 +42,9 @@ TOP_OF_COUNTS = """SELECT n FROM (
 QUALIFY ROW_NUMBER() OVER (PARTITION BY _window_end ORDER BY n DESC) <= 3"""
 
 
-def test_operators_are_found_from_the_sink_down_and_in_the_order_of_the_data() -> None:
+def test_operators_are_found_from_the_sink_down() -> None:
     root = plan(TOP_OF_COUNTS).root
     assert [type(node) for node in operators_of(root)] == [TopN, Aggregate, Deduplicate]
-    assert [type(node) for node in operators_in_order(root)] == [Deduplicate, Aggregate, TopN]
 
 
 def test_sources_below_operators_can_be_replaced() -> None:

@@ -44,12 +44,6 @@ _SETTINGS = {
 }
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind((HOST, 0))
-        return int(taken.getsockname()[1])
-
-
 @dataclass(slots=True)
 class KafkaNode:
     """A node whose data are in `folder`. `password`: clients log in with SASL as `millstream`.

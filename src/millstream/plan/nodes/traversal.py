@@ -62,11 +62,6 @@ def nodes_in_order(node: Node) -> Iterator[Node]:
     yield node
 
 
-def operators_in_order(node: Node) -> tuple[Operator, ...]:
-    """Returns all stateful nodes, each after those that it reads, the left side first."""
-    return tuple(found for found in nodes_in_order(node) if not isinstance(found, Stateless))
-
-
 def table_joins_of(node: Node) -> tuple[TableJoin, ...]:
     """Returns all table joins, each after the nodes that it reads."""
     return tuple(found for found in nodes_in_order(node) if isinstance(found, TableJoin))

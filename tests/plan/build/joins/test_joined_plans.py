@@ -25,7 +25,7 @@ from millstream.plan.nodes import (
     SinkDef,
     TemporalJoin,
 )
-from millstream.plan.nodes.traversal import inputs_of, operators_in_order, sources_of, with_sources
+from millstream.plan.nodes.traversal import inputs_of, operators_of, sources_of, with_sources
 from millstream.state_format import describe_changes
 from millstream.temporal import LateAction
 from millstream.values import Direction, JoinType
@@ -56,8 +56,8 @@ def test_every_join_of_a_chain_has_a_side_output_of_late_rows() -> None:
         )
         + " WITH ('late.policy' = 'side_output', 'late.sink' = 'late')"
     )
-    operators = operators_in_order(plan.pipelines[0].root)
-    assert [type(each) for each in operators] == [IntervalJoin, TemporalJoin]
+    operators = operators_of(plan.pipelines[0].root)
+    assert [type(each) for each in operators] == [TemporalJoin, IntervalJoin]
     assert {(each.late.action, each.late.sink) for each in operators} == {
         (LateAction.SIDE_OUTPUT, "late")
     }
@@ -65,7 +65,7 @@ def test_every_join_of_a_chain_has_a_side_output_of_late_rows() -> None:
 
 def test_sources_below_both_sides_of_a_temporal_join_can_be_replaced() -> None:
     plan = with_sources(job(RATES + TEMPORAL), lambda source: SOURCES.get(source.name, source))
-    (join,) = operators_in_order(plan.pipelines[0].root)
+    (join,) = operators_of(plan.pipelines[0].root)
     assert isinstance(join, TemporalJoin)
     assert [side.alias for side in inputs_of(join)] == ["o", "r"]
 
@@ -125,7 +125,7 @@ def test_a_temporal_join_does_not_resume_from_a_different_one(more: str, change:
 
 
 def test_pairs_that_wait_for_their_window_need_no_partition_state() -> None:
-    (_, waiting) = operators_in_order(plan(WINDOWED + " EMIT FINAL").root)
+    (waiting, _) = operators_of(plan(WINDOWED + " EMIT FINAL").root)
     assert isinstance(waiting, RowsOver)
     assert (waiting.calls, waiting.preceding, waiting.ttl) == ((), 0, None)
 
