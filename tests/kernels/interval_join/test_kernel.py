@@ -79,10 +79,11 @@ def test_orders_joined_to_shipments_within_a_day(
         out += nonempty_frames(
             join.step(state, inputs, WatermarkAdvance(BEGIN_OF_TIME, BEGIN_OF_TIME))
         )
-    out += nonempty_frames(join.step(state, {}, WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME)))
-    rows = [row for frame in out for row in frame.rows()]
+    last = join.step(state, {}, WatermarkAdvance(BEGIN_OF_TIME, END_OF_TIME))
+    rows = [row for frame in [*out, *nonempty_frames(last)] for row in frame.rows()]
     assert len(rows) == len(expected)
     assert set(rows) == expected
+    assert last.counts["matches"] + last.counts["unmatched"] == len(expected)
 
 
 def harness_of(how: JoinType, lower: int, upper: int, **more: object) -> Harness:

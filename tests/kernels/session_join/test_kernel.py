@@ -176,6 +176,7 @@ def test_anti_rows_of_a_session_with_a_match_are_not_in_state(emit: Emit) -> Non
     assert harness.feed(at(3, first=2), [], to=0) == {}
     assert harness.last.counts["left.in_state"] == 1
     assert harness.finish() == {(1, None, 20, 25): 1}
+    assert (harness.last.counts["matches"], harness.last.counts["unmatched"]) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -216,10 +216,10 @@ class _Step:
             fresh = self.log.set_flags(number, segment, numbers)
         if not removes_matched:
             return
-        self.counts["matches"] += fresh.size
         if segment is not None:
             self.counts["left.processed"] += fresh.size
         if self.join.spec.how is JoinType.SEMI and fresh.size:
+            self.counts["matches"] += fresh.size
             columns = list(self.join.spec.left_columns)
             self.result.main.append(take(rows.frame[:, columns], fresh))
 

@@ -28,9 +28,8 @@ def drop_matched_left(left: Side, right: Side, how: JoinType, out: Output) -> No
     ids = np.flatnonzero(has_match)
     ids = ids[~_was_matched(left, ids)]
     selected = left.rows_of(ids)
-    if how is JoinType.ANTI:
-        out.counts["matches"] += selected.number()
-    elif (rows := selected.take(ids, out.columns[0])) is not None:
+    rows = selected.take(ids, out.columns[0]) if how is JoinType.SEMI else None
+    if rows is not None:
         out.left_rows(rows, _windows(left, right, ids, (own_rows, other_rows)))
     selected.remove(ids)
     left.is_matched[ids] = True

@@ -88,9 +88,6 @@ class SelectedRows:
         places = np.searchsorted(self.ids, ids)
         return RowsBySession(frame, Ranges(ranges.starts[places], ranges.sizes[places]))
 
-    def number(self) -> int:
-        return self.found.number(np.ones(self.ids.size, np.bool_))
-
     def remove(self, ids: Ints) -> int:
         """Removes stored rows of these sessions; returns how many."""
         return self.found.remove(self._flags(ids))
