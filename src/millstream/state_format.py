@@ -19,7 +19,8 @@ from millstream.temporal import format_span
 STATE_FORMAT = 7
 FORMAT_FIX = (
     "Use the version of Millstream that wrote the checkpoint, or start again: with another "
-    "checkpoint, or with `millstream run --fresh`, which removes what was written."
+    "checkpoint, or with `millstream run --fresh`, which removes the checkpoint and the files of "
+    "file sinks."
 )
 _WORDS = {
     "how": "type",

@@ -37,8 +37,8 @@ _SIGNED_PART = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]+)")
 
 BEGIN_OF_TIME = -(2**62)
 END_OF_TIME = 2**62
-# Sums of a thousand such durations and any event time still fit 64 bits.
 DEFAULT_MAX_AHEAD = MICROS["d"]  # of a row's event time relative to processing time
+# The longest duration. The sum of a thousand of them and any event time fits 64 bits.
 MAX_SPAN = 36_500 * MICROS["d"]
 MAX_SPAN_TEXT = "36500d (100 years)"
 _MOST_DIGITS = 24  # of a number in that range, including its fraction

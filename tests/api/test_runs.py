@@ -142,6 +142,8 @@ def test_mistakes_are_rejected_before_the_query_starts(spark, tmp_path) -> None:
         stream.write(ms.sink("file", path="x", nonsense="1"), checkpoint=tmp_path / "c")
     with pytest.raises(PlanError, match="`every` and `once` exclude each other"):
         stream.write(ms.sink("noop"), checkpoint=tmp_path / "c", every="1s", once=True)
+    with pytest.raises(PlanError, match="`every` and `flush` exclude each other"):
+        stream.write(ms.sink("noop"), checkpoint=tmp_path / "c", every="1s", flush=True)
     with pytest.raises(PlanError, match="MS-PLAN-SHARED-SINK"):
         totals(source(spark), late=ms.side_output("result")).write(
             ms.sink("noop"), checkpoint=tmp_path / "c", late={"result": "l"}

@@ -79,7 +79,7 @@ def test_a_checkpoint_of_another_format_is_rejected(tmp_path, found):
         f"MS-STATE-FORMAT: the checkpoint {tmp_path} was written in format {found}; this version "
         f"of Millstream reads format {STATE_FORMAT}. Use the version of Millstream that wrote the "
         "checkpoint, or start again: with another checkpoint, or with `millstream run --fresh`, "
-        "which removes what was written."
+        "which removes the checkpoint and the files of file sinks."
     )
 
 

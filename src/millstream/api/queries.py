@@ -181,7 +181,7 @@ class StreamRun:
             False
         """
         running = self._runner.run.running if self._runner.run else []
-        return running[0].query if running else None
+        return running[0].streaming_query if running else None
 
     @property
     def ledger(self) -> Ledger | SparkLedger | None:
@@ -251,8 +251,12 @@ def start_run(
 ) -> StreamRun:
     """Starts a job of one pipeline in a thread of its own."""
     if every is not None and (once or flush):
+        given = "once" if once else "flush"
         raise PlanError(
-            "MS-PROP-TRIGGER", "`every` and `once` exclude each other.", fix="Leave one out."
+            "MS-PROP-TRIGGER",
+            f"`every` and `{given}` exclude each other: a run with `{given}` ends after the "
+            "available input.",
+            fix="Leave one out.",
         )
     if datasets := datasets_of([root]):
         assert isinstance(root, Step)
@@ -265,7 +269,7 @@ def start_run(
     job = _job(pipeline, names, late, dead_letters, key_groups)
     settings = settings_of(
         job,
-        Path.cwd() / "python",
+        Path.cwd() / "query.py",  # only its folder is used: relative paths start there
         checkpoint=checkpoint.absolute(),
         once=once or flush,
         flush=flush,

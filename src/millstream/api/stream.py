@@ -72,7 +72,7 @@ class Stream(JoinMethods, OperatorMethods):
                 change in the column `_OP`.
 
         Returns:
-            A streaming DataFrame. That of a source is the DataFrame it was made of.
+            A streaming DataFrame. For a source, its own DataFrame.
 
         Example:
             >>> orders.where("amount > 10").to_df().isStreaming
@@ -182,9 +182,11 @@ class Stream(JoinMethods, OperatorMethods):
                 to the checkpoint.
             dead_letters: Sinks for rejected rows, by the name of the source. Without one, they are
                 written to the checkpoint.
-            every: The time between two micro-batches; by default there is none.
-            once: Whether to process the rows that are there and end.
+            every: The time between the starts of micro-batches; by default, the next starts at
+                once.
+            once: Whether to process the available rows and end.
             flush: Whether to end the input, too: windows close, and unmatched rows are emitted.
+                Implies `once`.
             engine: "auto", "columnar" or "native".
             key_groups: How many groups of keys state is divided into; by default one for each
                 shuffle partition. A checkpoint keeps its number.
@@ -240,10 +242,11 @@ def stream(
         name: The name of the source in plans and checkpoints; by default its position in the query:
             stream0, stream1, …
         missing: What happens to a row without a time: "error", "skip" or "wall_clock".
-        every: The watermark advances at every so many rows.
-        idle: A stream without rows for so long no longer delays others.
+        every: The watermark advances after this many rows.
+        idle: A stream that is idle for this time no longer delays others.
         max_ahead: How far a row's time may be ahead of processing time; a row further ahead goes to
-            the dead letters of `Stream.write`.
+            the dead letters of `Stream.write`. `Stream.write` applies one day by default; `to_df`
+            and `outputs` have no dead letters and reject a value.
 
     Returns:
         The stream.

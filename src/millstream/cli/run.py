@@ -51,7 +51,7 @@ def run(
         typer.Option("--fresh", help="First delete the checkpoint and the files of file sinks."),
     ] = False,
     every: Annotated[
-        str | None, typer.Option(metavar="10s", help="Time between micro-batches.")
+        str | None, typer.Option(metavar="10s", help="Time between starts of micro-batches.")
     ] = None,
     engine: EngineOption = None,
     catalog: CatalogUrl = None,
@@ -65,9 +65,10 @@ def run(
         typer.Option(metavar="FILE", help="Spark's log. Default: spark.log in the checkpoint."),
     ] = None,
 ) -> None:
-    """Run a job, show its progress, and print the row accounting at the end.
+    """Run a job, show its progress, and print the ledger at the end.
 
-    The job runs until Ctrl-C or SIGTERM. The next run resumes from the checkpoint.
+    Without --once, the job runs until Ctrl-C, SIGTERM or SIGHUP. The next run resumes from the
+    checkpoint.
     """
     with reported(as_json):
         if once and every:

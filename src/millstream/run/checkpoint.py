@@ -3,6 +3,7 @@
 <checkpoint>/spark.log                    the log of Spark, for runs from the command line
              reference-tables/            versions of tables that workers load
              catalog.json                 versions of catalog datasets that the job has chosen
+             dead-letters.json            which query writes the malformed records of each source
              lock                         locked by the process that runs the job
 <checkpoint>/<query>/millstream.json      what the state depends on: plan, engine, key groups; and
                                           the UUID of the checkpoint
@@ -11,6 +12,7 @@
                         ended             exists once the input has ended
                         tasks.json        how many tasks write the last batch, if a sink needs it
                         ledger.json       the ledger after the last batch
+                        source-folders.json     the folders that sources read
                         late/             late rows, if no sink is set
                         dead-letter/<source>/   dead letters, if no sink is set
 """
@@ -157,8 +159,8 @@ class Checkpoint:
                 "MS-STATE-CHANGED",
                 f"the checkpoint {self.folder} was created by another plan of {query.title}: "
                 f"{'; '.join(found)}.",
-                fix="Undo the change to resume, or start again: with --fresh, which removes what "
-                "was written, or with another --checkpoint.",
+                fix="Undo the change to resume, or start again with another --checkpoint, or with "
+                "--fresh, which removes the checkpoint and the files of file sinks.",
             )
         self._reject_moved_sinks(query, sinks)
 
@@ -177,8 +179,8 @@ class Checkpoint:
                     "MS-STATE-CHANGED",
                     f"the sink {shared[0]} was an output of the query {', '.join(outputs)} "
                     f"({other.folder}) and is now one of {query.title}.",
-                    fix="Undo the change to resume, or start again: with --fresh, which removes "
-                    "what was written, or with another --checkpoint.",
+                    fix="Undo the change to resume, or start again with another --checkpoint, or "
+                    "with --fresh, which removes the checkpoint and the files of file sinks.",
                 )
 
 

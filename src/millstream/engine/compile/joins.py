@@ -46,7 +46,8 @@ def compile_join(
     *,
     carries_hash: bool = False,
 ) -> PhysicalOperator:
-    """Compiles a join. With `carries_hash`, the next join has the same key and reads its hash."""
+    """Compiles a join. With `carries_hash`, the next operator has the same key and reads its
+    hash."""
     sides = pack_sides(spark, node, (streams[0], streams[1]), groups, carries_hash=carries_hash)
     both = (sides.left, sides.right)
     columns = _schema_of(both[: 1 if node.how.left_only else 2])

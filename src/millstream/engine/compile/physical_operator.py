@@ -37,7 +37,7 @@ class PhysicalOperator:
 
     Attributes:
         schema: The columns that the kernel returns.
-        shown: The same columns as the query reads them.
+        visible_columns: The same columns as the query reads them.
         physical: Facts about its state that only the engine knows.
     """
 
@@ -68,7 +68,7 @@ def output_schema(operator: PhysicalOperator) -> StructType:
 
 
 def packet_type(kind: DataType) -> DataType:
-    """The type in which a value of another travels; see `wire.to_wire`."""
+    """The type in which a value of another travels; see `types.to_packet`."""
     if isinstance(kind, TimestampType):
         return LongType()
     if isinstance(kind, MapType):

@@ -181,7 +181,7 @@ def _with_new_rows(allowance: StateLimit, inputs: Iterable[pl.DataFrame]) -> Sta
 
 @dataclass(frozen=True, slots=True)
 class _Packet:
-    """A packet as the step reads it; see `PACKET_SCHEMA`."""
+    """A packet as the step reads it: the columns of `PACKET_SCHEMA` without `label`."""
 
     kind: int
     target: int  # stage * INPUTS + input
