@@ -80,7 +80,7 @@ def _ours(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:
     extra = {"rows_out": ledger.rows_out}
     if rows := ledger.state.get("state_rows"):
         extra["state_rows"] = rows
-    return started, pipeline.query, extra
+    return started, pipeline.streaming_query, extra
 
 
 def _raw(spark: SparkSession, task: Task) -> tuple[float, Any, dict[str, Any]]:

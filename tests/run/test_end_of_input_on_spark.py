@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import count
 
 import pytest
+from pyspark.sql import DataFrame
 from tests.run.trial import Trial, at
+
+from millstream.plan.build.job import build_job
+from millstream.run.job import Status
+from millstream.run.query_writer import QueryWriter
+from millstream.run.runner import Runner
+from millstream.run.settings import RunSettings
 
 SOURCES = """
 CREATE SOURCE clicks (id BIGINT, k STRING, at TIMESTAMP, WATERMARK FOR at AS at)
@@ -32,6 +40,10 @@ NATIVE = """
 CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'json') AS
 SELECT c.id, v.k FROM clicks c LEFT JOIN views v
   ON c.k = v.k AND v.at BETWEEN c.at AND c.at + INTERVAL 10 MINUTES WITH ('engine' = 'native');
+"""
+COUNTS = """
+CREATE SINK out WITH ('connector' = 'file', 'path' = 'out', 'format' = 'json') AS
+SELECT k, count(*) AS n FROM clicks WINDOW TUMBLING(INTERVAL 10 MINUTES) GROUP BY k;
 """
 
 
@@ -69,11 +81,45 @@ def test_all_operators_of_a_pipeline_end_in_the_same_micro_batch(spark, tmp_path
 
 
 @pytest.mark.slow
+def test_a_flush_ends_although_every_batch_is_followed_by_new_rows(spark, tmp_path, monkeypatch):
+    sql = SOURCES.replace("'json')", "'json', 'max.files.per.batch' = '1')") + COUNTS
+    trial = Trial(spark, tmp_path, sql)
+    added = count(1)
+
+    def add() -> None:
+        number = next(added)
+        trial.add("clicks", f"{number}.json", [json.dumps({"id": number, "k": "a", "at": at(1)})])
+
+    write = QueryWriter.write
+
+    def add_and_write(self: QueryWriter, frame: DataFrame, batch: int) -> None:
+        if batch < 20:  # so that the test ends if the run does not
+            add()
+        write(self, frame, batch)
+
+    monkeypatch.setattr(QueryWriter, "write", add_and_write)
+    add()
+    settings = RunSettings(tmp_path, tmp_path / "checkpoint", once=True, flush=True)
+    runner = Runner(build_job(sql), settings, lambda: spark)
+    runner.start()
+    while not runner.done(10):
+        pass
+    assert runner.error is None
+    assert runner.run is not None
+    [running] = runner.run.running
+    assert running.ledger_store.ended
+    assert running.ledger_store.batch < 5
+    assert runner.run.status(running.plan) is Status.COMPLETED
+    assert trial.rows() == Counter([("a", "2")])
+
+
+@pytest.mark.slow
 def test_spark_own_join_has_one_control_source(spark, tmp_path):
     trial = trial_of(spark, tmp_path, NATIVE)
-    run = trial.start()
+    run = trial.start(once=True, flushes=True)
     try:
-        run.process_available()
+        while not run.wait(30):
+            pass
         run.flush()
     finally:
         run.stop()

@@ -117,11 +117,11 @@ def test_batches_that_spark_reports_only_after_the_commit_are_counted_once(spark
     try:
         [running] = run.running
         assert running.writer.is_direct
-        running.query.processAllAvailable()  # several batches before anyone asks
+        running.streaming_query.processAllAvailable()  # several batches before anyone asks
         running.update_ledger()
         trial.add("orders", "5.csv", ["id,amount,at", f"A,1,{at(5)}", f"B,1,{at(5)}"])
         trial.add("orders", "6.csv", ["id,amount,at", f"A,1,{at(6)}"])
-        running.query.processAllAvailable()
+        running.streaming_query.processAllAvailable()
     finally:
         run.stop()
     found = ledger(run)

@@ -174,12 +174,12 @@ def test_of_its_own_join_spark_tells_rows_in_and_late_once_a_batch(tmp_path):
     file = tmp_path / "ledger.json"
     ledger_store = LedgerStore.open(query(engine="native"), file)
     ledger_store.add(0, [], {0: 2})
-    ledger_store.add_spark_reports([report(0, (3, 2)), report(1, (0, 0))])
-    ledger_store.add_spark_reports(
+    ledger_store.add_spark_progress([report(0, (3, 2)), report(1, (0, 0))])
+    ledger_store.add_spark_progress(
         [report(0, (3, 2)), report(1, (0, 0)), report(1, (1, 0), dropped=1)]
     )
     again = LedgerStore.open(query(engine="native"), file, first_batch=1)
-    again.add_spark_reports([report(1, (1, 0), dropped=1), report(2, (0, 4))])
+    again.add_spark_progress([report(1, (1, 0), dropped=1), report(2, (0, 4))])
     ledger = again.ledger
     assert isinstance(ledger, SparkLedger)
     assert ledger.as_data() == {

@@ -72,7 +72,9 @@ def test_a_database_that_dies_mid_run_and_comes_back_loses_and_doubles_nothing(s
     run = trial.start()
     try:
         while not (trial.folder / "out").exists() or not trial.rows():  # the first batch is out
-            assert run.running[0].query.isActive, run.running[0].query.exception()
+            assert run.running[0].streaming_query.isActive, run.running[
+                0
+            ].streaming_query.exception()
             run.wait(0.05)
         crash = threading.Thread(target=die_and_return)
         crash.start()

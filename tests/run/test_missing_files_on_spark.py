@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.run.fake_sinks import Store, TransactionalSink
 from tests.run.trial import Trial
 
+from millstream.connectors.dead_letters import DEAD_LETTER
 from millstream.errors import RunError
+from millstream.run.job_sinks import JobSinks
 from millstream.run.missing_files import MissingFiles
 
 SELECT = """
@@ -35,15 +38,30 @@ SELECT o.n FROM (SELECT DISTINCT ON (n) n, at FROM others WITH ('state.ttl' = '1
 JOIN (SELECT DISTINCT ON (n) n, at FROM numbers WITH ('state.ttl' = '1d')) m
   ON o.n = m.n AND m.at BETWEEN o.at AND o.at + INTERVAL 1 HOUR;
 """
+UNION = """
+CREATE SOURCE numbers (n INT) WITH ('connector' = 'file', 'path' = 'in/numbers', 'format' = 'csv',
+  'dead_letter.sink' = 'bad');
+CREATE SOURCE others (n INT) WITH ('connector' = 'file', 'path' = 'in/others', 'format' = 'csv',
+  'dead_letter.sink' = 'bad');
+CREATE SINK bad WITH ('connector' = 'file', 'path' = 'bad', 'format' = 'json');
+CREATE SINK out WITH ('connector' = 'noop') AS
+SELECT n FROM numbers UNION ALL SELECT n FROM others;
+"""
 
 
-def delete_once_planned(monkeypatch: pytest.MonkeyPatch, trial: Trial, name: str) -> None:
-    """Delete a file when its batch has been planned, before it runs."""
+def delete_once_planned(
+    monkeypatch: pytest.MonkeyPatch,
+    trial: Trial,
+    name: str,
+    sources: tuple[str, ...] = ("numbers",),
+) -> None:
+    """Deletes files of a name when their batch has been planned, before it runs."""
     begin = MissingFiles.begin
 
     def deleting(self: MissingFiles, spark: SparkSession, query: str) -> None:
         begin(self, spark, query)
-        (trial.folder / "in/numbers" / name).unlink(missing_ok=True)
+        for source in sources:
+            (trial.folder / "in" / source / name).unlink(missing_ok=True)
 
     monkeypatch.setattr(MissingFiles, "begin", deleting)
 
@@ -110,3 +128,30 @@ def test_a_deleted_file_is_found_where_several_operators_read_the_control_stream
     assert letter["_file"] == str(tmp_path / "in/numbers/a.csv")
     folders = json.loads((tmp_path / "checkpoint/out/source-folders.json").read_text())
     assert len(folders) > len(set(folders)) == 3
+
+
+@pytest.mark.parametrize("is_transactional", [False, True])
+def test_deleted_files_of_two_sources_are_in_one_dead_letter_sink(
+    spark, tmp_path, monkeypatch, is_transactional
+):
+    trial = Trial(spark, tmp_path, UNION)
+    for source in ("numbers", "others"):
+        trial.add(source, "gone.csv", ["n", "1"])
+    delete_once_planned(monkeypatch, trial, "gone.csv", sources=("numbers", "others"))
+    store = Store()
+    if is_transactional:
+        open_sink = JobSinks.open_sink
+        monkeypatch.setattr(
+            JobSinks,
+            "open_sink",
+            lambda sinks, sink: (
+                TransactionalSink(store) if sink.name == "bad" else open_sink(sinks, sink)
+            ),
+        )
+    found = trial.once()
+    files = [row["_file"] for row in trial.read("bad")] if not is_transactional else []
+    files += [row[DEAD_LETTER.names.index("_file")] for row in store.appended]
+    assert sorted(files) == [
+        str(tmp_path / "in" / source / "gone.csv") for source in ("numbers", "others")
+    ]
+    assert found.written == {"dead letters of numbers": 1, "dead letters of others": 1}

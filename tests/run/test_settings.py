@@ -39,12 +39,12 @@ def test_set_gives_paths_relative_to_the_job_and_the_command_line_wins(tmp_path)
     assert given.trigger == {"processingTime": "1000 milliseconds"}
 
 
-def test_once_is_what_is_available_now_and_a_flush_needs_a_query_that_goes_on(tmp_path):
+def test_once_is_what_is_available_now_also_with_a_flush(tmp_path):
     file = tmp_path / "job.sql"
     assert settings_of(job("'trigger' = 'once'"), file).trigger == {"availableNow": True}
     assert settings_of(job(), file, once=True).trigger == {"availableNow": True}
     flushed = settings_of(job(), file, once=True, flush=True)
-    assert flushed.trigger == {"processingTime": "0 milliseconds"}
+    assert flushed.trigger == {"availableNow": True}
 
 
 def test_spark_settings_go_to_spark(tmp_path):

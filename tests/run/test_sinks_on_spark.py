@@ -40,7 +40,7 @@ def test_files_can_be_read_while_the_job_runs(spark, tmp_path, form):
         assert trial.rows() == Counter([("1", "one"), ("2", "two")])
         trial.add("numbers", "2.csv", ["n,word", "2,two"])
         run.process_available()
-        assert run.running[0].query.isActive
+        assert run.running[0].streaming_query.isActive
         assert trial.rows() == Counter([("1", "one"), ("2", "two"), ("2", "two")])
     finally:
         run.stop()

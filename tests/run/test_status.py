@@ -45,7 +45,7 @@ def stopped_run(tmp_path: Path, failed: str | None, *queries: Query) -> tuple[Jo
     for plan, query in zip(run.queries, queries, strict=True):
         writer = SimpleNamespace(error=None)
         running: Any = SimpleNamespace(
-            plan=plan, query=query, writer=writer, update_ledger=lambda: None
+            plan=plan, streaming_query=query, writer=writer, update_ledger=lambda: None
         )
         run.running.append(running)
     if failed:

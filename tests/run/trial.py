@@ -40,7 +40,7 @@ class Trial:
         hidden.write_text("".join(f"{line}\n" for line in lines))
         hidden.rename(target / name)
 
-    def start(self, *, once: bool = False) -> JobRun:
+    def start(self, *, once: bool = False, flushes: bool = False) -> JobRun:
         job = build_job(self.sql, connectors=self.connectors)
         groups = int(job.setting("key_groups") or 0) or None
         run = JobRun(
@@ -50,6 +50,7 @@ class Trial:
             self.folder,
             groups=groups,
             connectors=self.connectors,
+            flushes=flushes,
         )
         run.start({"availableNow": True} if once else {"processingTime": "0 seconds"})
         return run
@@ -73,9 +74,10 @@ class Trial:
 
     def flushed(self) -> Ledger:
         """A run to the end of input, as `--once --flush` does."""
-        run = self.start()
+        run = self.start(once=True, flushes=True)
         try:
-            run.process_available()
+            while not run.wait(30):
+                pass
             run.flush()
         finally:
             run.stop()

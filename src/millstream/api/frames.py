@@ -194,8 +194,8 @@ class Outputs:
             )
 
         def write(frame: DataFrame, batch: int) -> None:
-            assert isinstance(self.query.reading, OutputReader)
-            caught = self.query.reading.batch(frame)
+            assert isinstance(self.query.reader, OutputReader)
+            caught = self.query.reader.batch(frame)
             # Whatever `rows` does with them, once or in part, the batch runs once and whole.
             main = caught.main.persist()
             main.count()

@@ -4,16 +4,18 @@
         └────────────────┴────────────────┴─ an error: abort those that are not committed
 
 After a crash at any point, Spark runs the batch again under the same number. All outputs then go
-through the same calls, also those that were committed: a commit replaces itself, or finds that it
-was done.
+through the same calls, also those that were committed: a second commit replaces the output of the
+first, or finds it complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
-from millstream.connectors.sink import BatchId, Sink, WriterOpener
+import pyarrow as pa
+
+from millstream.connectors.sink import DRIVER, BatchId, Message, Sink, TaskId, WriterOpener
 from millstream.engine.processor.routing import BatchReport
 
 Openers = Mapping[str, WriterOpener]
@@ -45,3 +47,17 @@ def write_batch(
                 sinks[name].abort(ids[name], report.messages(name))
         raise
     return report
+
+
+def write_on_driver(batch: BatchId, opener: WriterOpener, tables: Iterable[pa.Table]) -> Message:
+    """Writes rows that the driver adds to an output. Called once for each batch and output, because
+    sinks identify what they have written by task."""
+    writer = opener.open(TaskId(batch, DRIVER))
+    try:
+        for table in tables:
+            for rows in table.to_batches():
+                writer.write(rows)
+        return writer.close()
+    except BaseException:
+        writer.abort()
+        raise

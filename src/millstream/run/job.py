@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,53 +13,27 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.connectors.deferred_frame import DeferredFrame
-from millstream.connectors.file.sink_options import checkpoint_sink
-from millstream.connectors.registry import open_sink, open_source
-from millstream.connectors.sink import Sink, SupportsSharing
-from millstream.engine.compile.compiled_operator import CompiledOperator
-from millstream.engine.compile.query import CompiledQuery, compile_query
-from millstream.engine.compile.scan_rows import rows_of
-from millstream.engine.runtime.session import native_session, partitions
+from millstream.connectors.sink import Sink
 from millstream.engine.shuffle.control_stream import (
-    announce_partitions,
     end_of_input,
     last_processing_time,
     send_processing_time,
 )
 from millstream.errors import MillstreamError
-from millstream.observe.ledger import OWN_LATE_SINK
-from millstream.plan.build.query_groups import choose_query_engine, group_into_queries
+from millstream.plan.build.query_groups import group_into_queries
 from millstream.plan.connectors import ConnectorRegistry
-from millstream.plan.facts.branches import query_operators, query_sources
-from millstream.plan.facts.side_outputs import queries_with_dead_letters
-from millstream.plan.facts.used_columns import used_columns
+from millstream.plan.facts.branches import query_operators
 from millstream.plan.installed_connectors import installed_connectors
-from millstream.plan.nodes import (
-    Engine,
-    Job,
-    Operator,
-    Query,
-    ReferenceTable,
-    SinkDef,
-    Source,
-)
+from millstream.plan.nodes import Engine, Job, Query, ReferenceTable, SinkDef, Source
 from millstream.plan.nodes.traversal import can_retract, reference_tables_of, table_joins_of
-from millstream.run.checkpoint import Checkpoint
-from millstream.run.dead_letter_queries import record_dead_letter_queries
 from millstream.run.failures import failure, located, user_error
-from millstream.run.file_log import FileLog
-from millstream.run.ledger_store import LedgerStore
 from millstream.run.processing_time import processing_time_spans
 from millstream.run.query import RunningQuery
-from millstream.run.query_writer import QueryWriter, sink_columns
-from millstream.run.state_limits import StateLimits
+from millstream.run.query_preparation import PreparedQuery, QueryPreparation
+from millstream.run.settings import AVAILABLE_NOW
 from millstream.run.tables import FOLDER as TABLES
 from millstream.run.tables import JobTables
-from millstream.temporal import DEFAULT_MAX_AHEAD, LateAction
-
-GROUPS_PER_PARTITION = 1
-
+from millstream.temporal import DEFAULT_MAX_AHEAD
 
 _POLL = 0.05
 _UPDATE_SECONDS = 1.0  # seconds between updates of ledgers
@@ -73,47 +47,10 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class _QueryToStart:
-    """A query that is ready to start."""
-
-    spark: SparkSession
-    query: Query
-    engine: Engine
-    folder: Checkpoint
-    first: int  # batch
-    sources: Mapping[str, DataFrame | DeferredFrame]
-    sinks: Mapping[str, Sink]
-    compiled: CompiledQuery
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedQuery:
-    """A compiled query whose sinks are open."""
-
-    query: Query
-    engine: Engine
-    ledger_store: LedgerStore
-    checkpoint: Checkpoint
-    writer: QueryWriter
-    first: int
-
-    def start(self, trigger: Mapping[str, object]) -> RunningQuery:
-        started = self.writer.start(trigger)
-        return RunningQuery(
-            self.query,
-            self.engine,
-            started,
-            self.ledger_store,
-            self.checkpoint,
-            self.writer,
-            self.first,
-        )
-
-
 @dataclass(slots=True)
 class JobRun:
-    """A run of a job. `sources` and `sinks` replace connectors, in tests."""
+    """A run of a job. `sources`, `sinks` and `read_table` replace connectors: for DataFrames of the
+    Python API, and in test cases."""
 
     spark: SparkSession
     job: Job
@@ -126,15 +63,16 @@ class JobRun:
     read_table: Callable[[ReferenceTable], pa.Table] | None = None
     max_ahead: int | None = DEFAULT_MAX_AHEAD  # default of sources
     connectors: ConnectorRegistry = field(default_factory=installed_connectors)
+    flushes: bool = False  # whether `flush` is called at the end of the available input
     tables: JobTables = field(init=False)
     queries: tuple[Query, ...] = field(init=False)
     running: list[RunningQuery] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # oldest first
     failures: dict[str, MillstreamError] = field(default_factory=dict)  # by query, in order of time
-    _late_operators: dict[str, list[CompiledOperator]] = field(default_factory=dict)
-    _malformed: dict[str, str] = field(default_factory=dict)  # the query that writes, by source
     _stopped: set[str] = field(default_factory=set)
+    _is_stopping: bool = False
     _flushed: bool = False
+    _ends_itself: bool = False  # whether queries end after the available input
     _last_update: float = 0.0
 
     def __post_init__(self) -> None:
@@ -147,24 +85,39 @@ class JobRun:
 
         `trigger` are the arguments of Spark's `DataStreamWriter.trigger`.
         """
+        self._ends_itself = trigger == AVAILABLE_NOW
         for table in reference_tables_of(self.job):
             with user_error(self.log):
                 self.tables.open(table, is_fixed=self._joins_changelog(table))
         for each in self.prepare():
-            with self._recording_failure(each.query):
+            with self._recording_failure(each.plan):
                 self.running.append(each.start(trigger))
 
     def prepare(self) -> list[PreparedQuery]:
         """Compiles all queries, which Spark's analyzer verifies, and opens their sinks."""
+        preparation = QueryPreparation(
+            self.spark,
+            self.job,
+            self.queries,
+            self.checkpoint.resolve(),
+            self.base,
+            self.connectors,
+            self.tables,
+            self.warn,
+            given_sources=self.sources,
+            given_sinks=self.sinks,
+            groups=self.groups,
+            log=self.log,
+            max_ahead=self.max_ahead,
+        )
         compiled, prepared = [], []
         for query in self.queries:
             with self._recording_failure(query):
-                compiled.append(self._compile(query))
-        self._late_operators = _late_operators(compiled)
-        self._malformed = record_dead_letter_queries(self.checkpoint.resolve(), self.queries)
+                compiled.append(preparation.compile(query))
+        preparation.choose_side_output_writers(compiled)
         for each in compiled:
-            with self._recording_failure(each.query):
-                prepared.append(self._open(each))
+            with self._recording_failure(each.plan):
+                prepared.append(preparation.open(each))
         return prepared
 
     @contextmanager
@@ -206,126 +159,17 @@ class JobRun:
             for join in table_joins_of(pipeline.root)
         )
 
-    def _compile(self, query: Query) -> _QueryToStart:
-        engine, _ = choose_query_engine(query)
-        spark = native_session(self.spark) if engine is Engine.NATIVE else self.spark
-        folder = self._folder(query)
-        wanted = self.groups or GROUPS_PER_PARTITION * partitions(spark)
-        groups = folder.open(query, wanted, self.job.sinks)
-        FileLog(folder.spark).remove_unplanned()
-        first = folder.next_batch
-        sources = {
-            source.name: self._rows(spark, source, self._columns_of(query, source))
-            for source in query_sources(query)
-        }
-        for name, rows in sources.items():
-            if isinstance(rows, DeferredFrame) and rows.origin is not None:
-                announce_partitions(folder.control, name, rows.origin.partitions or ())
-        sinks = {sink.name: self.open_sink(sink) for sink in query.sinks}
-        compiled = compile_query(
-            spark,
-            query,
-            sources,
-            engine=engine,
-            groups=groups,
-            control=str(folder.control),
-            tables=self.tables,
-            max_ahead=self._max_ahead(query),
-            sends_allowances=True,
-            project=lambda output, schema: sink_columns(spark, sinks[output.sink.name], schema),
-        )
-        return _QueryToStart(spark, query, engine, folder, first, sources, sinks, compiled)
-
-    def _open(self, each: _QueryToStart) -> PreparedQuery:
-        ledger_store = LedgerStore.open(each.query, each.folder.ledger, each.first)
-        limits = StateLimits.of(each.query, each.folder.control)
-        writer = QueryWriter(
-            self,
-            each.spark,
-            each.query,
-            each.compiled,
-            each.sinks,
-            ledger_store,
-            limits,
-            each.folder,
-            self.log,
-        )
-        writer.open(each.sources)
-        return PreparedQuery(each.query, each.engine, ledger_store, each.folder, writer, each.first)
-
-    def _columns_of(self, query: Query, source: Source) -> tuple[str, ...]:
-        """The columns of a source that a query reads. If its malformed records go to one sink, all
-        queries read the same columns, so that all find the same records."""
-        readers = queries_with_dead_letters(self.queries, source.name)
-        outputs = [output for each in (query, *readers) for output in each.outputs]
-        names = {name for output in outputs for name in used_columns(output.root, source)}
-        known = [column.name for column in source.columns]
-        known += [name for name, _ in source.system_columns if name not in known]
-        return tuple(name for name in known if name in names)
-
-    def _max_ahead(self, query: Query) -> int | None:
-        """The default of 'watermark.max_ahead'; none if all sinks discard rows."""
-        keeps = any(self.connectors[sink.connector].keeps_rows for sink in query.sinks)
-        return self.max_ahead if keeps else None
-
-    def _rows(
-        self, spark: SparkSession, source: Source, columns: Collection[str]
-    ) -> DataFrame | DeferredFrame:
-        given = self.sources(spark, source) if self.sources else None
-        if given is not None:
-            return given
-        return rows_of(open_source(self.connectors, spark, source, self.base, columns), columns)
-
-    def open_sink(self, sink: SinkDef) -> Sink:
-        if self.sinks:
-            return self.sinks(sink)
-        return open_sink(self.connectors, sink, self.base)
-
-    def dead_letter_sink(self, source: Source | ReferenceTable, query: Query) -> tuple[str, Sink]:
-        """Returns the dead-letter sink of a source or table, with a name that identifies the
-        sink."""
-        if named := self.job.sink(source.dead_letter or ""):
-            return named.name, self._open_side_sink(named, query)
-        if self.sinks is not None:
-            return "rejected", self.sinks(SinkDef("rejected", "memory"))
-        folder = self._folder(query).dead_letters(source.name)
-        return str(folder), self.open_sink(checkpoint_sink("rejected", folder))
-
-    def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]:
-        """Returns the sink of late rows of an operator, with a name that identifies the sink."""
-        if named := self.job.sink(operator.late.sink or ""):
-            return named.name, self._open_side_sink(named, query)
-        if self.sinks is not None:
-            return OWN_LATE_SINK, self.sinks(SinkDef("late", "memory"))
-        return OWN_LATE_SINK, self.open_sink(checkpoint_sink("late", self._folder(query).late))
-
-    def operators_with_late_sink(self, sink: str) -> Sequence[CompiledOperator]:
-        """Returns the operators whose late rows go to a sink, if several queries write to it."""
-        return self._late_operators.get(sink, ())
-
-    def writes_malformed(self, source: Source, query: Query) -> bool:
-        """Whether a query writes the malformed records of a source that it reads."""
-        return self._malformed.get(source.name, query.name) == query.name
-
-    def _open_side_sink(self, sink: SinkDef, query: Query) -> Sink:
-        """Opens a sink that other queries may write to, too."""
-        opened = self.open_sink(sink)
-        return opened.with_label(query.name) if isinstance(opened, SupportsSharing) else opened
-
-    def _folder(self, query: Query) -> Checkpoint:
-        return Checkpoint(self.checkpoint.resolve() / query.name)
-
     def process_available(self) -> None:
         """Waits until every query has processed all available input."""
         for each in self.healthy():
             with (
                 self._recording_failure(each.plan),
-                each.writer.report_own_error(),
+                each.writer.raise_own_error(),
                 user_error(self.log),
             ):
                 # A trigger that has read its sources just before the call may end the first wait.
-                each.query.processAllAvailable()
-                each.query.processAllAvailable()
+                each.streaming_query.processAllAvailable()
+                each.streaming_query.processAllAvailable()
             each.update_ledger()
 
     def warn(self, text: str) -> None:
@@ -350,17 +194,33 @@ class JobRun:
                 send_processing_time(each.checkpoint.control, now)
 
     def flush(self) -> None:
-        """Ends the input and waits until all rows in state have been emitted."""
+        """Ends the input and waits until all rows in state have been emitted. Queries that have
+        ended, because they processed the available input only, are started again for this."""
         for each in self.healthy():
             end_of_input(each.checkpoint.control)
-        self.process_available()
+        if self._ends_itself:
+            self._run_again()
+        else:
+            self.process_available()
         for each in self.healthy():
             # If a query was stopped meanwhile, its wait has ended and rows are still in state.
+            complete = self._ends_itself or each.streaming_query.isActive
             ended = each.engine is Engine.NATIVE or each.ledger_store.ended
-            if query_operators(each.plan) and each.query.isActive and ended:
+            if query_operators(each.plan) and complete and ended and not self._is_stopping:
                 each.checkpoint.end()
-        self._flushed = True
+        self._flushed = not self._is_stopping
         self.raise_failure()
+
+    def _run_again(self) -> None:
+        """Starts all queries again, after their end, and waits until they have ended again."""
+        for each in self.healthy():
+            with self._recording_failure(each.plan):
+                if not self._is_stopping:
+                    each.start_again(AVAILABLE_NOW)
+        if self._is_stopping:  # possibly before a query was started
+            self.stop()
+        while not self._wait(_POLL):
+            pass
 
     def wait(self, seconds: float) -> bool:
         """Waits for the end of all queries, for `seconds` at most. Returns False if one still runs.
@@ -368,32 +228,38 @@ class JobRun:
         Raises the failure of a query: immediately, or after the others have ended if the job
         continues after a failure.
         """
+        ended = self._wait(seconds)
+        # Before a flush, the other queries continue.
+        if ended and not self.flushes:
+            self.raise_failure()
+        return ended
+
+    def _wait(self, seconds: float) -> bool:
         until = time.monotonic() + seconds
         while True:
-            active = [each for each in self.running if each.query.isActive]
+            active = [each for each in self.running if each.streaming_query.isActive]
             now = time.monotonic()
             is_due = now - self._last_update >= _UPDATE_SECONDS
             for each in self.running:
                 if is_due or each not in active:
                     each.update_ledger()
-                if each not in active and (error := each.query.exception()):
+                if each not in active and (error := each.streaming_query.exception()):
                     with self._recording_failure(each.plan):
                         raise each.writer.error or failure(error, self.log)
             self._last_update = now if is_due else self._last_update
             remaining = until - now
-            if not active:
-                self.raise_failure()
             if not active or remaining <= 0:
                 return not active
             time.sleep(min(remaining, _POLL))
 
     def stop(self) -> None:
         """Stops all queries."""
+        self._is_stopping = True
         for each in self.running:
             # If the JVM has ended, there is nothing to stop and no more counts.
             with suppress(Py4JError, OSError):
                 self._record_end(each)
-                each.query.stop()
+                each.streaming_query.stop()
                 each.update_ledger()
 
     def _record_end(self, each: RunningQuery) -> None:
@@ -401,23 +267,14 @@ class JobRun:
         name = each.plan.name
         if name in self._stopped or name in self.failures:
             return
-        self._stopped.add(name)  # also if the JVM no longer responds
-        if not self._flushed and each.query.isActive:
+        try:
+            error = each.streaming_query.exception() if self.failures else None
+            is_stopped = not self._flushed and (self.flushes or each.streaming_query.isActive)
+        except (Py4JError, OSError):  # the JVM no longer responds
+            self._stopped.add(name)
             return
-        self._stopped.remove(name)
-        if self.failures and (error := each.query.exception()):
+        if error is not None:
             found = each.writer.error or failure(error, self.log)
             self.failures[name] = self._located(found, each.plan)
-
-
-def _late_operators(queries: Sequence[_QueryToStart]) -> dict[str, list[CompiledOperator]]:
-    """Returns the compiled operators whose late rows go to a sink of several queries, by sink."""
-    found: dict[str, list[CompiledOperator]] = {}
-    writers: dict[str, set[str]] = {}
-    for each in queries:
-        operators = zip(query_operators(each.query), each.compiled.operators, strict=False)
-        for operator, compiled in operators:
-            if operator.late.action is LateAction.SIDE_OUTPUT and (sink := operator.late.sink):
-                found.setdefault(sink, []).append(compiled)
-                writers.setdefault(sink, set()).add(each.query.name)
-    return {sink: given for sink, given in found.items() if len(writers[sink]) > 1}
+        elif is_stopped:
+            self._stopped.add(name)

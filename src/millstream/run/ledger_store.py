@@ -130,19 +130,19 @@ class LedgerStore:
         Spark counts files, not rows."""
         return self._rows_by_batch.get(batch)
 
-    def add_spark_reports(self, reports: Iterable[Mapping[str, Any]]) -> None:
-        """Adds Spark's reports of micro-batches, oldest first; each counts once."""
+    def add_spark_progress(self, batches: Iterable[Mapping[str, Any]]) -> None:
+        """Adds Spark's progress of micro-batches, oldest first; each counts once."""
         names = [source.name for source in query_sources(self.query)]
         spark_counts = {"batch": -1, "in": {}, "late": 0, **self.spark_counts}
-        for report in reports:
-            read = [each for each in report["sources"] if "/control]" not in each["description"]]
+        for progress in batches:
+            read = [each for each in progress["sources"] if "/control]" not in each["description"]]
             rows = [each["numInputRows"] for each in read]
-            operators = report["stateOperators"]
+            operators = progress["stateOperators"]
             # A trigger without new rows reports the number of the next batch.
-            if report["batchId"] > spark_counts["batch"] and sum(rows):
-                seen = report.get("observedMetrics", {})
+            if progress["batchId"] > spark_counts["batch"] and sum(rows):
+                seen = progress.get("observedMetrics", {})
                 counted = zip(names, rows, strict=False)
-                spark_counts["batch"] = report["batchId"]
+                spark_counts["batch"] = progress["batchId"]
                 # If executors read files, Spark counts files, not rows.
                 spark_counts["in"] = {
                     name: spark_counts["in"].get(name, 0)

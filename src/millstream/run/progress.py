@@ -45,19 +45,19 @@ class Progress:
 
 def progress_of(running: RunningQuery) -> Progress:
     running.update_ledger()
-    ledger, report = running.ledger_store.ledger, running.report
+    ledger, last = running.ledger_store.ledger, running.progress
     operators = query_operators(running.plan)
     watermarks = running.ledger_store.watermarks
-    text = report.eventTime.get("watermark") if report else None
+    text = last.eventTime.get("watermark") if last else None
     if isinstance(ledger, SparkLedger) and text:
         watermarks = {SPARK_WATERMARK: _micros(text)}
-    seconds = report.batchDuration / 1000 if report else 0.0
-    rows = report.numInputRows if report else 0
-    if report and (counted := running.ledger_store.rows_in(report.batchId)) is not None:
+    seconds = last.batchDuration / 1000 if last else 0.0
+    rows = last.numInputRows if last else 0
+    if last and (counted := running.ledger_store.rows_in(last.batchId)) is not None:
         rows = counted
     return Progress(
         name=running.plan.title,
-        batch=report.batchId if report else None,
+        batch=last.batchId if last else None,
         rows_in=ledger.total_in,
         rows_out=ledger.rows_out,
         rate=rows / seconds if seconds else 0.0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -17,16 +18,16 @@ from millstream.run.query_writer import QueryWriter
 
 @dataclass(slots=True)
 class RunningQuery:
-    """A query of a run."""
+    """A query of a run. `streaming_query` is Spark's."""
 
     plan: Query
     engine: Engine
-    query: StreamingQuery
+    streaming_query: StreamingQuery
     ledger_store: LedgerStore
     checkpoint: Checkpoint
     writer: QueryWriter
     first_batch: int
-    _report: StreamingQueryProgress | None = None
+    _progress: StreamingQueryProgress | None = None
     _last_counted: int = field(init=False)  # the last batch in the ledger
     _lock: Lock = field(default_factory=Lock)  # the threads that run and display it
 
@@ -34,24 +35,31 @@ class RunningQuery:
         self._last_counted = self.first_batch - 1
 
     @property
-    def report(self) -> StreamingQueryProgress | None:
-        """Spark's report of the last batch of this run."""
-        last = self.query.lastProgress
+    def progress(self) -> StreamingQueryProgress | None:
+        """Spark's progress of the last batch of this run."""
+        last = self.streaming_query.lastProgress
         if last is None:
-            return self._report
+            return self._progress
         if _is_batch(last):
-            self._report = last
-        elif self._report is None or self._report.batchId < last.batchId - 1:
+            self._progress = last
+        elif self._progress is None or self._progress.batchId < last.batchId - 1:
             # A trigger without new rows has reported since, with the number of the next batch.
-            done = filter(_is_batch, reversed(self.query.recentProgress))
-            self._report = next(done, self._report)
-        return self._report
+            done = filter(_is_batch, reversed(self.streaming_query.recentProgress))
+            self._progress = next(done, self._progress)
+        return self._progress
 
     @property
     def busy(self) -> bool:
         """Whether a batch with input is being processed."""
-        status = self.query.status
+        status = self.streaming_query.status
         return bool(status["isTriggerActive"] and status["isDataAvailable"])
+
+    def start_again(self, trigger: Mapping[str, object]) -> None:
+        """Starts the query again, after its end."""
+        self.streaming_query.awaitTermination()
+        self.update_ledger()
+        self._progress = self.progress
+        self.streaming_query = self.writer.start(trigger)
 
     def update_ledger(self) -> None:
         """Adds counts to the ledger that only Spark reports."""
@@ -60,28 +68,28 @@ class RunningQuery:
                 self._update_ledger()
 
     def _update_ledger(self) -> None:
-        last = self.query.lastProgress
+        last = self.streaming_query.lastProgress
         if last is None or _done(last) == self._last_counted:
             return
-        # Spark takes a while to return all reports.
+        # Spark takes a while to return all of them.
         follows = _is_batch(last) and last.batchId == self._last_counted + 1
-        reports = [last] if follows else self.query.recentProgress
+        recent = [last] if follows else self.streaming_query.recentProgress
         if self.writer.is_direct:
-            for report in filter(self._is_new, reports):
-                self.writer.record_report(report.batchId, report.observedMetrics)
-                self._last_counted = report.batchId
+            for progress in filter(self._is_new, recent):
+                self.writer.record_progress(progress.batchId, progress.observedMetrics)
+                self._last_counted = progress.batchId
         if self.ledger_store.is_native:
-            self.ledger_store.add_spark_reports(json.loads(report.json) for report in reports)
+            self.ledger_store.add_spark_progress(json.loads(each.json) for each in recent)
         self._last_counted = max(self._last_counted, _done(last))
 
-    def _is_new(self, report: StreamingQueryProgress) -> bool:
-        return _is_batch(report) and report.batchId > self._last_counted
+    def _is_new(self, progress: StreamingQueryProgress) -> bool:
+        return _is_batch(progress) and progress.batchId > self._last_counted
 
 
-def _done(report: StreamingQueryProgress) -> int:
+def _done(progress: StreamingQueryProgress) -> int:
     """The last complete batch. A trigger without new rows reports the number of the next batch."""
-    return report.batchId if _is_batch(report) else report.batchId - 1
+    return progress.batchId if _is_batch(progress) else progress.batchId - 1
 
 
-def _is_batch(report: StreamingQueryProgress) -> bool:
-    return "addBatch" in report.durationMs
+def _is_batch(progress: StreamingQueryProgress) -> bool:
+    return "addBatch" in progress.durationMs

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
@@ -28,7 +28,6 @@ from millstream.connectors.sink import (
     SupportsColumnCheck,
     SupportsProjection,
     SupportsSideOutputCheck,
-    TaskId,
 )
 from millstream.connectors.sink_errors import write_error_fix
 from millstream.connectors.work_items import ItemCheck
@@ -52,11 +51,12 @@ from millstream.errors import MillstreamError, RunError
 from millstream.observe.ledger import dead_letters_of, late_rows_in
 from millstream.plan.facts.branches import query_operators, query_references, query_sources
 from millstream.plan.facts.union import physical_inputs
-from millstream.plan.nodes import Operator, Query, ReferenceTable, Source
-from millstream.run.batch_writer import Openers, write_batch
+from millstream.plan.nodes import Query, ReferenceTable, Source
+from millstream.run.batch_writer import Openers, write_batch, write_on_driver
 from millstream.run.checkpoint import Checkpoint
 from millstream.run.failures import failure
 from millstream.run.file_log import FileLog
+from millstream.run.job_sinks import JobSinks
 from millstream.run.ledger_store import LedgerStore
 from millstream.run.missing_files import MissingFiles, ReadSource
 from millstream.run.state_limits import StateLimits
@@ -71,6 +71,10 @@ def main_output(sink: str, *, several: bool) -> str:
     return f"{MAIN_OUTPUT} {sink}" if several else MAIN_OUTPUT
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def sink_columns(spark: SparkSession, sink: Sink, schema: StructType) -> dict[str, Column]:
     """The columns that a sink takes of an output."""
     taking: object = sink
@@ -80,30 +84,19 @@ def sink_columns(spark: SparkSession, sink: Sink, schema: StructType) -> dict[st
     return {name: F.col(quoted(name)) for name in schema.names}
 
 
-class Opener(Protocol):
-    """Opens the sinks of a job."""
-
-    def dead_letter_sink(
-        self, source: Source | ReferenceTable, query: Query
-    ) -> tuple[str, Sink]: ...
-    def late_sink(self, operator: Operator, query: Query) -> tuple[str, Sink]: ...
-    def operators_with_late_sink(self, sink: str) -> Sequence[CompiledOperator]: ...
-    def writes_malformed(self, source: Source, query: Query) -> bool: ...
-    def warn(self, text: str) -> None: ...
-
-
 @dataclass(slots=True)
 class QueryWriter:
     """Writes one query to its sinks."""
 
-    run: Opener
+    job_sinks: JobSinks
     spark: SparkSession
     plan: Query
-    query: CompiledQuery
+    compiled: CompiledQuery
     main_sinks: Mapping[str, Sink]  # of the outputs, by the name of the sink
     ledger_store: LedgerStore
-    limits: StateLimits
+    state_limits: StateLimits
     checkpoint: Checkpoint
+    warn: Callable[[str], None]
     log: Path | None = None
     error: MillstreamError | None = None
     _sinks: dict[str, Sink] = field(default_factory=dict)  # by output
@@ -121,7 +114,7 @@ class QueryWriter:
             and source.malformed is MalformedAction.DEAD_LETTER
             for source in query_sources(self.plan)
         )
-        self._may_reject = self._may_reject or bool(self.query.limits)
+        self._may_reject = self._may_reject or bool(self.compiled.max_ahead_by_source)
         self._checks = {
             name: rows.origin.check
             for name, rows in sources.items()
@@ -137,24 +130,24 @@ class QueryWriter:
                 sink.check(partial(self._rows, number))
         names = [main_output(each.sink.name, several=True) for each in self.plan.outputs]
         self._routing = Routing(
-            is_labelled=self.query.reading.is_labelled,
+            is_labelled=self.compiled.reader.is_labelled,
             late=self._open_late(),
             rejected=self._open_dead_letters(),
             unwritten=frozenset(
                 each.name
                 for each in query_sources(self.plan)
-                if not self.run.writes_malformed(each, self.plan)
+                if not self.job_sinks.writes_malformed(each, self.plan)
             ),
-            sources=self.query.reading.sources,
+            sources=self.compiled.reader.sources,
             main_outputs=tuple(names) if several else (),
         )
 
     def _rows(self, output: int) -> DataFrame:
         """A DataFrame with the columns of an output."""
-        reading = self.query.reading
-        if isinstance(reading, OutputReader):
-            return reading.rows(self.query.stream)
-        return self.spark.createDataFrame([], self.query.schemas[output])
+        reader = self.compiled.reader
+        if isinstance(reader, OutputReader):
+            return reader.rows(self.compiled.stream)
+        return self.spark.createDataFrame([], self.compiled.schemas[output])
 
     def _add(self, output: str, name: str, sink: Sink) -> None:
         self._sinks.setdefault(output, sink)
@@ -168,12 +161,12 @@ class QueryWriter:
         for number, operator in enumerate(found_operators):
             is_first = found_operators.index(operator) == number
             if is_first and operator.late.action is LateAction.SIDE_OUTPUT:
-                name, sink = self.run.late_sink(operator, self.plan)
+                name, sink = self.job_sinks.late_sink(operator, self.plan)
                 self._add(output := f"{_LATE}{name}", name, sink)
-                operators.setdefault(output, []).append(self.query.operators[number])
+                operators.setdefault(output, []).append(self.compiled.operators[number])
         found: dict[tuple[int, int], tuple[str, LateTable]] = {}
         for output, given in operators.items():
-            sharing = self.run.operators_with_late_sink(self._names[output])
+            sharing = self.job_sinks.operators_with_late_sink(self._names[output])
             query = self.plan.name if sharing else None
             for origin, table in late_tables(given, sharing, query).items():
                 found[origin] = output, table
@@ -188,9 +181,9 @@ class QueryWriter:
     def _open_dead_letters(self) -> dict[str, tuple[str, tuple[int, int] | None]]:
         first_read: dict[str, tuple[int, int]] = {}
         for number, operator in enumerate(query_operators(self.plan)):
-            for place, side in enumerate(physical_inputs(operator)):
+            for input_number, side in enumerate(physical_inputs(operator)):
                 if source := source_of(side.node):
-                    first_read.setdefault(source.name, (number, place))
+                    first_read.setdefault(source.name, (number, input_number))
         given: list[Source | ReferenceTable] = list(query_sources(self.plan))
         for table in query_references(self.plan):
             if isinstance(table.access, Lookup) and table.access.on_error is OnError.SIDE_OUTPUT:
@@ -198,7 +191,7 @@ class QueryWriter:
                 self._may_reject = True
         outputs: dict[str, tuple[str, tuple[int, int] | None]] = {}
         for each in given:
-            name, sink = self.run.dead_letter_sink(each, self.plan)
+            name, sink = self.job_sinks.dead_letter_sink(each, self.plan)
             self._add(output := f"{_REJECTED}{name}", name, sink)
             outputs[each.name] = output, first_read.get(each.name)
             self._check_side_output(output, DEAD_LETTER)
@@ -208,7 +201,9 @@ class QueryWriter:
     def is_direct(self) -> bool:
         """Whether Spark writes the rows. Only possible without side rows, and if the sink discards
         rows: rows of a retried batch would be duplicates."""
-        only_rows = not self._routing.late and not self._may_reject and not self.limits.limited
+        only_rows = (
+            not self._routing.late and not self._may_reject and not self.state_limits.limited
+        )
         return self._by_spark is not None and only_rows
 
     @property
@@ -224,25 +219,25 @@ class QueryWriter:
         checks = ((each, self._checks.get(each.name)) for each in query_sources(self.plan))
         read = [ReadSource(each, check) for each, check in checks if check]
         self._missing = MissingFiles(FileLog(checkpoint), tuple(read)) if read else None
-        reading, sink = self.query.reading, self._by_spark
-        if self.is_direct and sink is not None and isinstance(reading, OutputReader):
-            rows = reading.rows_for_spark(self.query.stream)
+        reader, sink = self.compiled.reader, self._by_spark
+        if self.is_direct and sink is not None and isinstance(reader, OutputReader):
+            rows = reader.rows_for_spark(self.compiled.stream)
             stream = rows.writeStream.format(sink.spark_format)
         else:
-            stream = self.query.stream.writeStream.foreachBatch(self.write)
+            stream = self.compiled.stream.writeStream.foreachBatch(self.write)
         named = stream.queryName(self.plan.name).outputMode("append")
         placed = named.option("checkpointLocation", str(checkpoint))
-        with query_settings(self.query.stream.sparkSession):
+        with query_settings(self.compiled.stream.sparkSession):
             return placed.trigger(**trigger).start()  # type: ignore[call-overload,no-any-return]
 
-    def record_report(self, batch: int, metrics: Mapping[str, Any]) -> None:
-        """Adds Spark's report of a batch that it has written to the ledger."""
+    def record_progress(self, batch: int, metrics: Mapping[str, Any]) -> None:
+        """Adds to the ledger what Spark reports of a batch that Spark has written."""
         if METRICS_NAME not in metrics:  # Spark reports no metrics for an empty batch
             self.ledger_store.add(batch, [], {})
             return
-        reading = self.query.reading
-        assert isinstance(reading, OutputReader)
-        side, rows = reading.read_progress(metrics[METRICS_NAME].asDict())
+        reader = self.compiled.reader
+        assert isinstance(reader, OutputReader)
+        side, rows = reader.read_progress(metrics[METRICS_NAME].asDict())
         self.ledger_store.add(batch, side.stats, {0: rows}, side.tables)
 
     def write(self, frame: DataFrame, batch: int) -> None:
@@ -263,8 +258,8 @@ class QueryWriter:
             raise
 
     @contextmanager
-    def report_own_error(self) -> Iterator[None]:
-        """Raises the error of this writer instead of Spark's report of it."""
+    def raise_own_error(self) -> Iterator[None]:
+        """Raises the error of this writer instead of the one that Spark makes of it."""
         try:
             yield
         except MillstreamError as error:
@@ -273,7 +268,7 @@ class QueryWriter:
     def _write(self, frame: DataFrame, batch: int) -> None:
         if self._missing is not None:
             self._missing.begin(self.spark, self.plan.name)
-        metrics = self.query.reading.metrics
+        metrics = self.compiled.reader.metrics
         seen = Observation() if metrics else None
         if seen is not None:
             frame = frame.observe(seen, *metrics)
@@ -287,8 +282,8 @@ class QueryWriter:
 
         def before_commit(report: BatchReport, openers: Openers) -> None:
             nonlocal side
-            side = self.query.reading.read(report, {} if seen is None else seen.get)
-            self.limits.check(side.stats)
+            side = self.compiled.reader.read(report, {} if seen is None else seen.get)
+            self.state_limits.check(side.stats)
             self._add_missing_files(report, ids, openers, batch)
 
         report = write_batch(self._sinks, ids, execute, before_commit)
@@ -297,13 +292,13 @@ class QueryWriter:
             report.rows_by_output() if self._routing.main_outputs else {0: report.rows(MAIN_OUTPUT)}
         )
         self.ledger_store.add(batch, side.stats, rows_out, side.tables, self._written(report))
-        self.limits.distribute(batch, side.stats)
+        self.state_limits.distribute(batch, side.stats)
 
     def _id(self, output: str, batch: int) -> BatchId:
         return BatchId(self.checkpoint.uuid, self.plan.name, output, batch)
 
     def _labelled(self, frame: DataFrame, batch: int) -> DataFrame:
-        rows = self.query.reading.labelled_rows(frame, self._columns)
+        rows = self.compiled.reader.labelled_rows(frame, self._columns)
         if any(sink.stable_tasks for sink in self._sinks.values()):
             return in_stable_tasks(rows, self.checkpoint.tasks(batch, partitions(self.spark)))
         return rows
@@ -316,20 +311,21 @@ class QueryWriter:
         self, report: BatchReport, ids: Mapping[str, BatchId], openers: Openers, batch: int
     ) -> None:
         """Writes dead letters of files that were deleted before they were read, on the driver."""
+        tables: dict[str, list[pa.Table]] = {}
         for table in self._missing.dead_letters(batch) if self._missing is not None else ():
             source = table["_source"][0].as_py()
             output, _ = self._routing.rejected[source]
-            writer = openers[output].open(TaskId(ids[output], DRIVER, len(report.outputs)))
-            for rows in table.to_batches():
-                writer.write(rows)
-            count = table.num_rows
-            made = TaskReport(DRIVER, writer.close(), count, {source: count})
-            report.outputs.setdefault(output, []).append(made)
-            self.run.warn(
-                f"source {source}: files that could not be read: {table.num_rows}, first "
-                f"{table['_file'][0].as_py()}: {table['_message'][0].as_py()} "
-                f"See the dead-letter queue in {self._names[output]}."
+            tables.setdefault(output, []).append(table)
+            self.warn(
+                f"source {source}: {_count(table.num_rows, 'file')} could not be read. The first "
+                f"is {table['_file'][0].as_py()}: {table['_message'][0].as_py()} The dead-letter "
+                f"queue in {self._names[output]} lists all."
             )
+        for output, letters in tables.items():
+            message = write_on_driver(ids[output], openers[output], letters)
+            counts = {table["_source"][0].as_py(): table.num_rows for table in letters}
+            made = TaskReport(DRIVER, message, sum(counts.values()), counts)
+            report.outputs.setdefault(output, []).append(made)
 
     def _written(self, report: BatchReport) -> Counter[str]:
         """Counts rows written to each sink of late rows, and dead letters of each source or
@@ -350,7 +346,7 @@ class QueryWriter:
             for source, text in found.items():
                 if source not in self._warned:
                     self._warned.add(source)
-                    self.run.warn(
+                    self.warn(
                         f"source {source} has rows ahead of time, which go to the dead-letter "
                         f"queue in {self._names[output]}: {text} See 'watermark.max_ahead'."
                     )

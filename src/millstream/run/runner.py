@@ -76,6 +76,7 @@ class Runner:
                 groups=self.settings.groups,
                 log=self.log,
                 read_table=self.read_table,
+                flushes=self.settings.flush,
             )
             self._run(self.run)
         except BaseException as error:  # noqa: BLE001 -- reported by the thread that waits
@@ -99,7 +100,8 @@ class Runner:
         run.start(self.settings.trigger)
         self.phase = "running"
         if self.settings.flush:
-            run.process_available()
+            while not self._stopping.is_set() and not run.wait(_POLL):
+                pass
             if not self._stopping.is_set():
                 self.phase = "flushing: the input has ended"
                 run.flush()

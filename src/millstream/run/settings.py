@@ -13,6 +13,8 @@ from millstream.run.sink_conflicts import reject_sink_conflicts
 from millstream.temporal import DurationRangeError, parse_span
 
 FOLDER = ".millstream"
+# A trigger that processes the available input in micro-batches and then ends.
+AVAILABLE_NOW = {"availableNow": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class RunSettings:
     @property
     def trigger(self) -> dict[str, object]:
         """The arguments of Spark's `DataStreamWriter.trigger`."""
-        if self.once and not self.flush:
-            return {"availableNow": True}
+        if self.once or self.flush:
+            return {**AVAILABLE_NOW}
         # In whole milliseconds; 0: without delay.
         return {"processingTime": f"{-(-self.every // 1000)} milliseconds"}
 

@@ -40,7 +40,7 @@ class BranchCompiler:
     _counted: list[CountedSource] = field(default_factory=list)
 
     @property
-    def reading(self) -> LabelledOutputReader:
+    def reader(self) -> LabelledOutputReader:
         return LabelledOutputReader(tuple(self._counted))
 
     @property

@@ -62,7 +62,7 @@ class ColumnarCompiler:
     sends_allowances: bool = False  # does the driver limit the state of key groups?
     relayed: frozenset[int] = frozenset()  # numbers of operators that a later branch reads
     compiled: list[CompiledOperator | None] = field(default_factory=list)  # by number
-    limits: dict[str, MaxAhead] = field(default_factory=dict)  # by source
+    max_ahead_by_source: dict[str, MaxAhead] = field(default_factory=dict)  # by source
     _chains: dict[int, StageChain] = field(default_factory=dict)  # by number
     # Set while an input is compiled: the operator that reads it in the same processor.
     _colocated_reader: SharedShuffle | None = None
@@ -223,7 +223,7 @@ class ColumnarCompiler:
                         packed_input.source_columns,
                         types,
                     )
-                    self.limits[source.name] = limit
+                    self.max_ahead_by_source[source.name] = limit
             inputs.append((packed_input, replace(packer_spec, max_ahead=limit)))
         return replace(operator, inputs=tuple(inputs))
 

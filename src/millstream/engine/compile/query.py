@@ -37,23 +37,23 @@ class CompiledQuery:
 
     Attributes:
         stream: The DataFrame that the streaming query runs.
-        reading: Reads the outputs of a micro-batch.
+        reader: Reads the outputs of a micro-batch.
         operators: The compiled operators, which know the columns of late rows.
-        limits: How far event times may be ahead of processing time, by source.
+        max_ahead_by_source: How far event times may be ahead of processing time.
         schemas: The columns of each output, if there are several.
     """
 
     stream: DataFrame
-    reading: OutputReader | LabelledOutputReader
+    reader: OutputReader | LabelledOutputReader
     operators: tuple[CompiledOperator, ...] = ()
-    limits: Mapping[str, MaxAhead] = field(default_factory=dict)
+    max_ahead_by_source: Mapping[str, MaxAhead] = field(default_factory=dict)
     schemas: Mapping[int, StructType] = field(default_factory=dict)
 
     @property
     def rows(self) -> DataFrame:
         """The result of a query with one output, for a caller that writes it."""
-        assert isinstance(self.reading, OutputReader)
-        return self.reading.rows(observe_statistics(self.stream) if self.operators else self.stream)
+        assert isinstance(self.reader, OutputReader)
+        return self.reader.rows(observe_statistics(self.stream) if self.operators else self.stream)
 
 
 def compile_query(
@@ -97,7 +97,11 @@ def compile_query(
         branches = BranchCompiler(query, columnar, project, native=engine is Engine.NATIVE)
         stream = branches.compile()
         return CompiledQuery(
-            stream, branches.reading, branches.operators, columnar.limits, branches.schemas
+            stream,
+            branches.reader,
+            branches.operators,
+            columnar.max_ahead_by_source,
+            branches.schemas,
         )
     (output,) = query.outputs
     if not query_operators(query):
@@ -119,7 +123,7 @@ def _columnar(output: Pipeline, columnar: ColumnarCompiler) -> CompiledQuery:
         stream,
         OutputReader(is_data_row, visible_columns, has_side_rows=True),
         compiled,
-        columnar.limits,
+        columnar.max_ahead_by_source,
     )
 
 
@@ -137,11 +141,11 @@ def _stateless(
 ) -> CompiledQuery:
     (source,) = sources_of(root)
     rows = compile_stateless(root, source, sources, tables)
-    reading = OutputReader(
+    reader = OutputReader(
         rows.is_data_row,
         rows.visible_columns,
         has_side_rows=rows.has_side_rows,
         has_bad_records=rows.has_bad_records,
         source=source.name,
     )
-    return CompiledQuery(rows.frame, reading)
+    return CompiledQuery(rows.frame, reader)
